@@ -1,0 +1,11 @@
+"""The errors a user can cause, each a single line that says where, what was expected and what came."""
+
+from __future__ import annotations
+
+
+class InputError(ValueError):
+    """Bad input: a file, a record, an option or a name that cannot be used as it stands.
+
+    The message is one line that names the file, line or job, the field, what was expected and what was
+    received. On the command line it ends the program with exit code 2.
+    """

@@ -1,0 +1,217 @@
+"""Named parts that plug in through entry points, and the text form ``NAME:key=value,key=value``.
+
+The parts that ship with hpcdispatch register the same way as a third party's: through the entry-point groups
+``hpcdispatch.dispatchers``, ``hpcdispatch.predictors`` and ``hpcdispatch.workloads`` of their package's metadata.
+"""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from .errors import InputError
+
+_REQUIRED = inspect.Parameter.empty
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a registered part.
+
+    Attributes
+    ----------
+    name
+        Its key in ``NAME:key=value``.
+    annotation
+        The type a value is converted to.
+    default
+        The value without it; ``inspect.Parameter.empty`` where it must be given.
+    """
+
+    name: str
+    annotation: Any
+    default: Any
+
+    def __str__(self) -> str:
+        """Render as ``name=default``, with the choices where the type lists them."""
+        choices = typing.get_args(self.annotation) if typing.get_origin(self.annotation) is typing.Literal else ()
+        shown = "|".join(map(str, choices)) if choices else None
+        if self.default is _REQUIRED:
+            return f"{self.name}={shown or _type_name(self.annotation)}"
+        return f"{self.name}={self.default}" + (f" ({shown})" if shown else "")
+
+
+class Registry:
+    """The parts of one kind, by name.
+
+    Parameters
+    ----------
+    kind
+        What a part is called in messages, such as ``dispatcher``.
+    group
+        The entry-point group it is registered under.
+    """
+
+    def __init__(self, kind: str, group: str) -> None:
+        self.kind = kind
+        self.group = group
+
+    def names(self) -> list[str]:
+        """Return every registered name, sorted."""
+        return sorted(self._entries())
+
+    def factory(self, name: str) -> Callable[..., Any]:
+        """Return the class or function registered as `name`.
+
+        Raises
+        ------
+        InputError
+            If nothing is registered under `name`, or its package cannot be imported.
+        """
+        entries = self._entries()
+        if name not in entries:
+            close = difflib.get_close_matches(name, entries, n=1)
+            hint = f" (did you mean {close[0]}?)" if close else ""
+            known = ", ".join(sorted(entries)) or "none is installed"
+            raise InputError(f"unknown {self.kind} {name!r}{hint}; known: {known}")
+        try:
+            return typing.cast(Callable[..., Any], entries[name].load())
+        except (ImportError, AttributeError) as error:
+            raise InputError(f"{self.kind} {name!r}: cannot load {entries[name].value}: {error}") from error
+
+    def options(self, name: str) -> list[Option]:
+        """Return the options of the part registered as `name`, in the order it declares them."""
+        return options_of(self.factory(name))
+
+    def summary(self, name: str) -> str:
+        """Return the first line of the docstring of the part registered as `name`."""
+        return (inspect.getdoc(self.factory(name)) or "").partition("\n")[0]
+
+    def create(self, spec: str, **fixed: Any) -> Any:
+        """Build the part that `spec` describes.
+
+        Parameters
+        ----------
+        spec
+            ``NAME`` or ``NAME:key=value,key=value``.
+        **fixed
+            Further arguments, already of their types.
+
+        Raises
+        ------
+        InputError
+            For an unknown name or key, a value that does not convert or that the part refuses.
+        """
+        name, given = parse_spec(spec)
+        factory = self.factory(name)
+        arguments = convert_options(f"{self.kind} {name}", options_of(factory), {**given, **fixed})
+        try:
+            return factory(**arguments)
+        except InputError:
+            raise
+        except ValueError as error:
+            raise InputError(f"{self.kind} {name}: {error}") from error
+
+    def _entries(self) -> dict[str, EntryPoint]:
+        return {entry.name: entry for entry in entry_points(group=self.group)}
+
+
+def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
+    """Split ``NAME:key=value,key=value`` into the name and its options.
+
+    Raises
+    ------
+    InputError
+        If an option has no ``=``, no key, or comes twice.
+    """
+    name, colon, rest = spec.partition(":")
+    options: dict[str, str] = {}
+    for item in rest.split(",") if colon else ():
+        key, equals, value = (part.strip() for part in item.partition("="))
+        if not equals or not key:
+            raise InputError(f"{spec!r}: expected NAME:key=value,key=value, got {item!r} as an option")
+        if key in options:
+            raise InputError(f"{spec!r}: option {key!r} is given twice")
+        options[key] = value
+    return name.strip(), options
+
+
+def options_of(factory: Callable[..., Any]) -> list[Option]:
+    """Return the options a class or function takes, read off its signature and annotations."""
+    target = factory.__init__ if inspect.isclass(factory) else factory  # type: ignore[misc]
+    hints = typing.get_type_hints(target)
+    return [
+        Option(parameter.name, hints.get(parameter.name, str), parameter.default)
+        for parameter in inspect.signature(factory).parameters.values()
+        if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    ]
+
+
+def convert_options(owner: str, known: list[Option], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Convert the text values in `given` to the types of the `known` options.
+
+    Values that are no text pass as they are.
+
+    Raises
+    ------
+    InputError
+        For a key that is not known, a required one that is missing, or a value of the wrong form.
+    """
+    by_name = {option.name: option for option in known}
+    for key in given:
+        if key not in by_name:
+            listed = ", ".join(by_name) or "it has none"
+            raise InputError(f"{owner}: unknown option {key!r}; known: {listed}")
+    for option in known:
+        if option.default is _REQUIRED and option.name not in given:
+            raise InputError(f"{owner}: option {option.name!r} must be given ({_type_name(option.annotation)})")
+    return {
+        key: _convert(value, by_name[key].annotation, f"{owner}: option {key!r}") if isinstance(value, str) else value
+        for key, value in given.items()
+    }
+
+
+def _convert(text: str, wanted: Any, where: str) -> Any:
+    origin = typing.get_origin(wanted)
+    if origin is typing.Literal:
+        for choice in typing.get_args(wanted):
+            if text == str(choice):
+                return choice
+        raise InputError(f"{where}: expected one of {', '.join(map(str, typing.get_args(wanted)))}, got {text!r}")
+    if origin in (typing.Union, types.UnionType):
+        return _convert_union(text, typing.get_args(wanted), where)
+    if wanted is bool:
+        if text.lower() in ("true", "yes", "on", "1"):
+            return True
+        if text.lower() in ("false", "no", "off", "0"):
+            return False
+        raise InputError(f"{where}: expected true or false, got {text!r}")
+    if wanted in (int, float):
+        try:
+            return wanted(text)
+        except ValueError:
+            raise InputError(f"{where}: expected {_type_name(wanted)}, got {text!r}") from None
+    return text
+
+
+def _convert_union(text: str, members: tuple[Any, ...], where: str) -> Any:
+    if type(None) in members and text.lower() in ("none", ""):
+        return None
+    members = tuple(member for member in members if member is not type(None))
+    for member in members:
+        try:
+            return _convert(text, member, where)
+        except InputError:
+            continue
+    expected = " or ".join(_type_name(member) for member in members)
+    raise InputError(f"{where}: expected {expected}, got {text!r}")
+
+
+def _type_name(wanted: Any) -> str:
+    return {int: "a whole number", float: "a number", bool: "true or false", str: "text"}.get(wanted, str(wanted))

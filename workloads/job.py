@@ -1,0 +1,193 @@
+"""Jobs as they stand in a trace: what was asked for, and how long it really took."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NoReturn
+
+Kind = Literal["batch", "on-demand"]
+KINDS = ("batch", "on-demand")
+
+
+class ResourceMap(dict[str, int]):
+    """An immutable, hashable mapping from resource name to amount, such as ``{"core": 16, "gpu": 2}``."""
+
+    __slots__ = ()
+
+    def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise TypeError("the resources of a job cannot be changed; make a new job with dataclasses.replace")
+
+    __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse  # type: ignore[assignment]
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        """Hash by content."""
+        return hash(frozenset(self.items()))
+
+    def __reduce__(self) -> tuple[type[ResourceMap], tuple[dict[str, int]]]:
+        """Pickle as a plain dictionary, since the items cannot be set one by one."""
+        return ResourceMap, (dict(self),)
+
+
+ONE_CORE = ResourceMap(core=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """An alternative request of a moldable job.
+
+    Attributes
+    ----------
+    nodes
+        How many node slots, at least 1.
+    runtime
+        Run time on this shape, seconds.
+    walltime
+        Requested time on this shape, seconds.
+    per_node
+        Resources per node slot; ``None`` takes the job's own.
+    """
+
+    nodes: int
+    runtime: int
+    walltime: int
+    per_node: Mapping[str, int] | None = None
+
+    def __post_init__(self) -> None:
+        _check_numbers("shape", self, (("nodes", 1), ("runtime", 0), ("walltime", 1)))
+        if self.per_node is not None:
+            object.__setattr__(self, "per_node", _resources("shape", self.per_node))
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """How a job saves its state.
+
+    Attributes
+    ----------
+    system_size
+        Size of a system-level checkpoint (the memory in use) per node slot, gigabytes.
+    application_size
+        Size of a checkpoint the application writes itself per node slot, gigabytes.
+    interval
+        Seconds of work between two application checkpoints; ``None`` if the application writes none. A job that is
+        killed resumes from the last of them.
+    """
+
+    system_size: float = 0.0
+    application_size: float = 0.0
+    interval: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("system_size", "application_size"):
+            value = getattr(self, name)
+            if not value >= 0:
+                raise ValueError(f"checkpoint: {name} must be >= 0, got {value!r}")
+        if self.interval is not None:
+            _check_numbers("checkpoint", self, (("interval", 1),))
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One job: its request, and the run time it turned out to have.
+
+    A job asks for `nodes` node slots, each with the resources `per_node`; two slots of a job may lie on one node if it
+    has room for both. All times are integer seconds.
+
+    Attributes
+    ----------
+    id
+        Name, unique in its workload.
+    submit
+        Time of submission, at least 0.
+    runtime
+        Actual run time on the requested shape. Dispatchers never see it.
+    walltime
+        Requested time, at least 1.
+    nodes
+        How many node slots, at least 1.
+    per_node
+        Resource name to amount per node slot; at least one amount above 0.
+    user, group, name, queue
+        Who submitted what to which queue; empty where unknown. `name` is the job or executable name.
+    kind
+        ``"batch"``, or ``"on-demand"`` for a job that batch jobs give way to.
+    shapes
+        The alternatives of a moldable job, beside the requested shape.
+    checkpoint
+        How the job saves its state, if it can.
+    law
+        The distribution of the run time of a stochastic job, a frozen scipy distribution in seconds.
+
+    Raises
+    ------
+    ValueError
+        If a field is out of its range; the message names job, field, expected and received.
+    """
+
+    id: str
+    submit: int
+    runtime: int
+    walltime: int
+    nodes: int = 1
+    per_node: Mapping[str, int] = field(default=ONE_CORE)
+    user: str = ""
+    group: str = ""
+    name: str = ""
+    queue: str = ""
+    kind: Kind = "batch"
+    shapes: tuple[Shape, ...] = ()
+    checkpoint: Checkpoint | None = None
+    law: Any = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str) or not self.id:
+            raise ValueError(f"job {self.id!r}: id must be a non-empty text, got {self.id!r}")
+        where = f"job {self.id}"
+        _check_numbers(where, self, (("submit", 0), ("runtime", 0), ("walltime", 1), ("nodes", 1)))
+        object.__setattr__(self, "per_node", _resources(where, self.per_node))
+        object.__setattr__(self, "shapes", tuple(self.shapes))
+        if self.kind not in KINDS:
+            raise ValueError(f"{where}: kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+
+    @classmethod
+    def trusted(cls, **values: Any) -> Job:
+        """Build a job from fields that were checked before, all at once; for readers of large traces.
+
+        Every field must be given, of its exact type.
+        """
+        job = object.__new__(cls)
+        setattr_ = object.__setattr__
+        for name, value in values.items():
+            setattr_(job, name, value)
+        return job
+
+
+def _check_numbers(where: str, owner: Any, least: tuple[tuple[str, int], ...]) -> None:
+    """Check whole-number fields against their least value and store them as Python ints."""
+    for name, low in least:
+        value = getattr(owner, name)
+        try:
+            number = operator.index(value)
+        except TypeError:
+            raise ValueError(f"{where}: {name} must be a whole number, got {value!r}") from None
+        if number < low:
+            raise ValueError(f"{where}: {name} must be >= {low}, got {number}")
+        object.__setattr__(owner, name, number)
+
+
+def _resources(where: str, amounts: Mapping[str, int]) -> ResourceMap:
+    if isinstance(amounts, ResourceMap) and amounts:
+        return amounts
+    checked = {}
+    for name, value in amounts.items():
+        try:
+            checked[str(name)] = operator.index(value)
+        except TypeError:
+            raise ValueError(f"{where}: per_node[{name!r}] must be a whole number, got {value!r}") from None
+        if checked[str(name)] < 0:
+            raise ValueError(f"{where}: per_node[{name!r}] must be >= 0, got {value}")
+    if not any(checked.values()):
+        raise ValueError(f"{where}: per_node must ask for at least one resource, got {dict(amounts)}")
+    return ResourceMap(checked)

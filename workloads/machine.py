@@ -1,0 +1,193 @@
+"""Machines: nodes with integer amounts of named resources."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import InputError
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Machine:
+    """A machine as a matrix of capacities.
+
+    Attributes
+    ----------
+    resources
+        Names of the resources, such as ``("core", "mem", "gpu")``.
+    capacity
+        Integer array of shape (nodes, resources), read-only.
+    name
+        What it is called.
+    equivalence
+        What one processor of a trace asks for, such as ``{"core": 1}``; ``{"core": 1}`` by default.
+
+    Raises
+    ------
+    ValueError
+        If the array does not fit the names, an amount is negative, or a node has nothing at all.
+    """
+
+    resources: tuple[str, ...]
+    capacity: IntArray
+    name: str = ""
+    equivalence: Mapping[str, int] = field(default_factory=lambda: {"core": 1})
+
+    def __post_init__(self) -> None:
+        names = tuple(self.resources)
+        received = np.asarray(self.capacity)
+        if received.ndim != 2 or received.shape[1] != len(names) or not received.size:
+            raise ValueError(f"machine: capacity must have shape (nodes, {len(names)}), got {received.shape}")
+        if not np.issubdtype(received.dtype, np.integer):
+            raise ValueError(f"machine: capacity must be integers, got {received.dtype}")
+        if len(set(names)) != len(names):
+            raise ValueError(f"machine: resources must differ, got {names}")
+        capacity = np.array(received, dtype=np.int64, order="C")
+        if (capacity < 0).any() or not capacity.any(axis=1).all():
+            node = int(np.flatnonzero((capacity < 0).any(axis=1) | ~capacity.any(axis=1))[0])
+            raise ValueError(f"machine: node {node} must have amounts >= 0, one of them > 0, got {capacity[node]}")
+        capacity.flags.writeable = False
+        object.__setattr__(self, "resources", names)
+        object.__setattr__(self, "capacity", capacity)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare resources and capacities; the name does not count."""
+        if not isinstance(other, Machine):
+            return NotImplemented
+        return self.resources == other.resources and np.array_equal(self.capacity, other.capacity)
+
+    def __hash__(self) -> int:
+        """Hash what equality compares."""
+        return hash((self.resources, self.capacity.tobytes()))
+
+    @classmethod
+    def homogeneous(cls, nodes: int, *, name: str = "", **per_node: int) -> Machine:
+        """Return `nodes` equal nodes, as in ``Machine.homogeneous(64, core=16, mem=16_000)``."""
+        if nodes < 1:
+            raise ValueError(f"machine: nodes must be >= 1, got {nodes}")
+        if not per_node:
+            raise ValueError("machine: at least one resource must be given, such as core=16")
+        row = np.array([list(per_node.values())])
+        return cls(tuple(per_node), np.repeat(row, nodes, axis=0), name=name)
+
+    @classmethod
+    def pool(cls, cores: int, *, name: str = "") -> Machine:
+        """Return one node of `cores` cores, for traces that tell only how many processors a job had."""
+        return cls.homogeneous(1, name=name, core=cores)
+
+    @classmethod
+    def from_file(cls, path: str | PathLike[str]) -> Machine:
+        """Read an AccaSim system file.
+
+        The file is a JSON object with ``groups`` (group name to resources of one node), ``resources`` (group name to
+        number of nodes, laid out in this order) and, optionally, ``equivalence`` (what one processor of a trace asks
+        for, as in ``{"processor": {"core": 1}}``).
+
+        Raises
+        ------
+        FileNotFoundError
+            If there is no such file.
+        InputError
+            If it is no such JSON object; the message says what was expected where.
+        """
+        path = Path(path)
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise FileNotFoundError(f"{path}: no such machine file") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: expected an AccaSim system file in JSON, got bytes that are no UTF-8") from None
+        except json.JSONDecodeError as error:
+            raise InputError(f"{path}:{error.lineno}: expected JSON, got {error.msg} (column {error.colno})") from None
+        return _from_accasim(data, path)
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return int(self.capacity.shape[0])
+
+    @property
+    def primary(self) -> int:
+        """Index of the resource in which work is counted: ``core`` if there is one, else the first."""
+        return self.resources.index("core") if "core" in self.resources else 0
+
+    def demand(self, per_node: Mapping[str, int]) -> tuple[int, ...]:
+        """Return the amounts of `per_node` in the order of :attr:`resources`.
+
+        Raises
+        ------
+        InputError
+            If it asks for a resource the machine does not know.
+        """
+        unknown = [name for name, amount in per_node.items() if amount and name not in self.resources]
+        if unknown:
+            raise InputError(f"unknown resource {unknown[0]!r}; the machine has: {', '.join(self.resources)}")
+        return tuple(int(per_node.get(name, 0)) for name in self.resources)
+
+    def slots(self, per_node: Mapping[str, int]) -> int:
+        """Return how many node slots of `per_node` the empty machine has room for."""
+        wanted = np.array(self.demand(per_node), dtype=np.int64)
+        used = wanted > 0
+        if not used.any():
+            return 0
+        return int((self.capacity[:, used] // wanted[used]).min(axis=1).sum())
+
+    def describe(self) -> str:
+        """Return a line such as ``64 nodes (core 1024, mem 1024, gpu 64)``."""
+        totals = ", ".join(f"{name} {total}" for name, total in zip(self.resources, self.capacity.sum(axis=0), strict=True))
+        return f"{self.nodes} node{'s' if self.nodes > 1 else ''} ({totals})"
+
+
+def _from_accasim(data: Any, path: Path) -> Machine:
+    if not isinstance(data, dict):
+        raise InputError(f"{path}: expected a JSON object with 'groups' and 'resources', got {type(data).__name__}")
+    for key in ("groups", "resources"):
+        if not isinstance(data.get(key), dict) or not data[key]:
+            raise InputError(f"{path}: field {key!r}: expected a non-empty object, got {data.get(key)!r}")
+    groups, counts = data["groups"], data["resources"]
+    names: list[str] = []
+    for group, amounts in groups.items():
+        if not isinstance(amounts, dict) or not amounts:
+            raise InputError(f"{path}: group {group!r}: expected resources such as {{'core': 16}}, got {amounts!r}")
+        for name, amount in amounts.items():
+            _whole(path, f"group {group!r}, resource {name!r}", amount, 0)
+        names += [name for name in amounts if name not in names]
+    rows = []
+    for group, count in counts.items():
+        if group not in groups:
+            raise InputError(f"{path}: field 'resources': unknown group {group!r}; known: {', '.join(groups)}")
+        _whole(path, f"field 'resources', group {group!r}", count, 0)
+        rows += [[groups[group].get(name, 0) for name in names]] * count
+    equivalence = _equivalence(data.get("equivalence"), names, path)
+    try:
+        return Machine(tuple(names), np.array(rows, dtype=np.int64).reshape(len(rows), len(names)), path.stem, equivalence)
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _equivalence(given: Any, names: list[str], path: Path) -> dict[str, int]:
+    if given is None:
+        return {"core": 1}
+    processor = given.get("processor") if isinstance(given, dict) else None
+    if not isinstance(processor, dict) or not processor:
+        raise InputError(f"{path}: field 'equivalence': expected {{'processor': {{'core': 1}}}}, got {given!r}")
+    for name, amount in processor.items():
+        if name not in names:
+            raise InputError(f"{path}: field 'equivalence': unknown resource {name!r}; known: {', '.join(names)}")
+        _whole(path, f"field 'equivalence', resource {name!r}", amount, 1)
+    return dict(processor)
+
+
+def _whole(path: Path, where: str, value: Any, least: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise InputError(f"{path}: {where}: expected a whole number >= {least}, got {value!r}")
