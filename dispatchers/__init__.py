@@ -1,0 +1,74 @@
+"""Dispatchers: a :class:`State` in, actions out."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ..base import InputError, Registry
+from .conservative import Conservative
+from .easy import EASY, EASYSJBF
+from .listing import FCFS, LJF, LXF, SJF, ListScheduler
+from .protocol import (
+    Action,
+    Dispatcher,
+    IntArray,
+    JobView,
+    Placement,
+    Reject,
+    Running,
+    ShapeView,
+    Start,
+    State,
+    Stop,
+    Waiting,
+    Wake,
+)
+from .space import NodeSpace, PoolSpace, Space, space_of
+
+registry = Registry("dispatcher", "hpcdispatch.dispatchers")
+
+
+def create_dispatcher(spec: str | Dispatcher) -> Dispatcher:
+    """Build a registered dispatcher from ``NAME:key=value,...``; an object that dispatches passes as it is.
+
+    Raises
+    ------
+    InputError
+        For an unknown name or option, or an object without a ``dispatch`` method.
+    """
+    if isinstance(spec, str):
+        return cast(Dispatcher, registry.create(spec))
+    if not callable(getattr(spec, "dispatch", None)) or isinstance(spec, type):
+        raise InputError(f"dispatcher: expected a name or an object with dispatch(state), got {spec!r}")
+    return spec
+
+
+__all__ = [
+    "EASY",
+    "EASYSJBF",
+    "FCFS",
+    "LJF",
+    "LXF",
+    "SJF",
+    "Action",
+    "Conservative",
+    "Dispatcher",
+    "IntArray",
+    "JobView",
+    "ListScheduler",
+    "NodeSpace",
+    "Placement",
+    "PoolSpace",
+    "Reject",
+    "Running",
+    "ShapeView",
+    "Space",
+    "Start",
+    "State",
+    "Stop",
+    "Waiting",
+    "Wake",
+    "create_dispatcher",
+    "registry",
+    "space_of",
+]

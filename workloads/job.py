@@ -71,8 +71,8 @@ class Checkpoint:
     application_size
         Size of a checkpoint the application writes itself per node slot, gigabytes.
     interval
-        Seconds of work between two application checkpoints; ``None`` if the application writes none. A job that is
-        killed resumes from the last of them.
+        Seconds of work between two application checkpoints; ``None`` if the application writes none. A job
+        that is killed resumes from the last of them.
     """
 
     system_size: float = 0.0
@@ -92,8 +92,8 @@ class Checkpoint:
 class Job:
     """One job: its request, and the run time it turned out to have.
 
-    A job asks for `nodes` node slots, each with the resources `per_node`; two slots of a job may lie on one node if it
-    has room for both. All times are integer seconds.
+    A job asks for `nodes` node slots, each with the resources `per_node`; two slots of a job may lie on one
+    node if it has room for both. All times are integer seconds.
 
     Attributes
     ----------

@@ -89,9 +89,9 @@ class Machine:
     def from_file(cls, path: str | PathLike[str]) -> Machine:
         """Read an AccaSim system file.
 
-        The file is a JSON object with ``groups`` (group name to resources of one node), ``resources`` (group name to
-        number of nodes, laid out in this order) and, optionally, ``equivalence`` (what one processor of a trace asks
-        for, as in ``{"processor": {"core": 1}}``).
+        The file is a JSON object with ``groups`` (group name to resources of one node), ``resources``
+        (group name to number of nodes, laid out in this order) and, optionally, ``equivalence`` (what one
+        processor of a trace asks for, as in ``{"processor": {"core": 1}}``).
 
         Raises
         ------
@@ -144,7 +144,9 @@ class Machine:
 
     def describe(self) -> str:
         """Return a line such as ``64 nodes (core 1024, mem 1024, gpu 64)``."""
-        totals = ", ".join(f"{name} {total}" for name, total in zip(self.resources, self.capacity.sum(axis=0), strict=True))
+        totals = ", ".join(
+            f"{name} {total}" for name, total in zip(self.resources, self.capacity.sum(axis=0), strict=True)
+        )
         return f"{self.nodes} node{'s' if self.nodes > 1 else ''} ({totals})"
 
 
@@ -170,7 +172,12 @@ def _from_accasim(data: Any, path: Path) -> Machine:
         rows += [[groups[group].get(name, 0) for name in names]] * count
     equivalence = _equivalence(data.get("equivalence"), names, path)
     try:
-        return Machine(tuple(names), np.array(rows, dtype=np.int64).reshape(len(rows), len(names)), path.stem, equivalence)
+        return Machine(
+            tuple(names),
+            np.array(rows, dtype=np.int64).reshape(len(rows), len(names)),
+            path.stem,
+            equivalence,
+        )
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
 

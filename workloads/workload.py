@@ -52,8 +52,8 @@ class Workload:
     provenance
         Where they came from.
     records
-        The fields of the trace that a :class:`Job` has no room for, one row a job in the same order, or ``None``. Kept
-        so that a trace can be written back whole.
+        The fields of the trace that a :class:`Job` has no room for, one row a job in the same order, or
+        ``None``. Kept so that a trace can be written back whole.
 
     Raises
     ------
@@ -110,6 +110,6 @@ class Workload:
 def _canonical(job: Job) -> str:
     law = None if job.law is None else (job.law.dist.name, job.law.args, sorted(job.law.kwds.items()))
     return repr((
-        job.id, job.submit, job.runtime, job.walltime, job.nodes, sorted(job.per_node.items()), job.user, job.group,
-        job.name, job.queue, job.kind, job.shapes, job.checkpoint, law,
+        job.id, job.submit, job.runtime, job.walltime, job.nodes, sorted(job.per_node.items()), job.user,
+        job.group, job.name, job.queue, job.kind, job.shapes, job.checkpoint, law,
     ))  # fmt: skip

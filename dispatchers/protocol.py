@@ -1,0 +1,293 @@
+"""What a dispatcher is shown and what it may answer: :class:`State` in, actions out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..workloads import Checkpoint, Job, Machine, Shape
+
+IntArray = NDArray[np.int64]
+#: Node index of every slot of a job, in any order; an index appears as often as the node holds slots.
+Placement = NDArray[np.int64]
+#: How a running job gives way.
+How = Literal["kill", "checkpoint"]
+
+
+class ShapeView:
+    """An alternative request of a moldable job as a dispatcher sees it: without its run time."""
+
+    __slots__ = ("demand", "nodes", "per_node", "walltime")
+
+    def __init__(self, shape: Shape, job: Job, machine: Machine) -> None:
+        self.nodes = shape.nodes
+        self.walltime = shape.walltime
+        self.per_node = job.per_node if shape.per_node is None else shape.per_node
+        self.demand = machine.demand(self.per_node)
+
+
+class JobView:
+    """A job as a dispatcher sees it: the fields of :class:`~hpcdispatch.workloads.Job` but for the run time.
+
+    Reading ``runtime`` raises :class:`AttributeError`. After a resubmission `walltime` is the enlarged request.
+    """
+
+    __slots__ = (
+        "checkpoint", "group", "id", "kind", "law", "name", "nodes", "per_node", "queue", "shapes", "submit", "user",
+        "walltime",
+    )  # fmt: skip
+
+    id: str
+    submit: int
+    walltime: int
+    nodes: int
+    per_node: Mapping[str, int]
+    user: str
+    group: str
+    name: str
+    queue: str
+    kind: str
+    shapes: tuple[ShapeView, ...]
+    checkpoint: Checkpoint | None
+    law: Any
+
+    def __init__(self, job: Job, machine: Machine) -> None:
+        self.id = job.id
+        self.submit = job.submit
+        self.walltime = job.walltime
+        self.nodes = job.nodes
+        self.per_node = job.per_node
+        self.user = job.user
+        self.group = job.group
+        self.name = job.name
+        self.queue = job.queue
+        self.kind = job.kind
+        self.shapes = tuple(ShapeView(shape, job, machine) for shape in job.shapes) if job.shapes else ()
+        self.checkpoint = job.checkpoint
+        self.law = job.law
+
+    @property
+    def runtime(self) -> int:
+        """Not known to a dispatcher."""
+        raise AttributeError(f"job {self.id}: dispatchers see predictions only; the run time is not known yet")
+
+    def __repr__(self) -> str:
+        """Name the job and its request."""
+        return f"JobView(id={self.id!r}, submit={self.submit}, nodes={self.nodes}, walltime={self.walltime})"
+
+
+class Waiting:
+    """A job in the queue.
+
+    Attributes
+    ----------
+    job
+        Its request.
+    predicted
+        Predicted remaining run time, seconds, at least 1.
+    since
+        When it entered the queue: its submission, or the last time it came back.
+    attempt
+        How often it was started before.
+    order
+        Its place in the trace, the last tie-breaker.
+    nodes, demand
+        Its node slots, and the amounts a slot asks for in the order of the machine's resources.
+    """
+
+    __slots__ = ("attempt", "demand", "job", "nodes", "order", "predicted", "since")
+
+    def __init__(
+        self, job: JobView, predicted: int, since: int, attempt: int, order: int, demand: tuple[int, ...]
+    ) -> None:
+        self.job = job
+        self.predicted = predicted
+        self.since = since
+        self.attempt = attempt
+        self.order = order
+        self.nodes = job.nodes
+        self.demand = demand
+
+    @property
+    def id(self) -> str:
+        """Id of the job."""
+        return self.job.id
+
+    def __repr__(self) -> str:
+        """Name the job and its prediction."""
+        return f"Waiting({self.job.id!r}, predicted={self.predicted}, since={self.since}, attempt={self.attempt})"
+
+
+class Running:
+    """A job on the machine.
+
+    Attributes
+    ----------
+    job
+        Its request.
+    start
+        When this attempt began.
+    predicted_end
+        When it is expected to end. May lie in the past, for a job that outran its prediction: see
+        :meth:`expected_end`.
+    kill_at
+        When it will be killed if it still runs, or ``None``.
+    placement
+        Node index of each of its slots.
+    nodes, demand
+        Slots and amounts a slot, of the shape it runs on.
+    stopping
+        Whether it is being checkpointed and leaves the machine at `predicted_end`.
+    """
+
+    __slots__ = (
+        "demand",
+        "job",
+        "kill_at",
+        "nodes",
+        "order",
+        "placement",
+        "predicted_end",
+        "start",
+        "stopping",
+    )
+
+    def __init__(self, job: JobView, start: int, placement: Placement, demand: tuple[int, ...], order: int) -> None:
+        self.job = job
+        self.start = start
+        self.predicted_end = start
+        self.kill_at: int | None = None
+        self.placement = placement
+        self.nodes = len(placement)
+        self.demand = demand
+        self.order = order
+        self.stopping = False
+
+    @property
+    def id(self) -> str:
+        """Id of the job."""
+        return self.job.id
+
+    def expected_end(self, now: int) -> int:
+        """Return the predicted end, or the next second if that has passed."""
+        return self.predicted_end if self.predicted_end > now else now + 1
+
+    def __repr__(self) -> str:
+        """Name the job and its times."""
+        return f"Running({self.job.id!r}, start={self.start}, predicted_end={self.predicted_end})"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The system at one instant, after completions and arrivals.
+
+    Everything in it is read-only and holds for this call only: copy what is to be kept.
+
+    Attributes
+    ----------
+    now
+        Time, seconds.
+    queue
+        Waiting jobs in order of submission; ties in the order of the trace.
+    running
+        Running jobs in order of their start.
+    free
+        Free amounts, integer array of shape (nodes, resources).
+    machine
+        The machine.
+    """
+
+    now: int
+    queue: Sequence[Waiting]
+    running: Sequence[Running]
+    free: IntArray
+    machine: Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Start a waiting job now.
+
+    Attributes
+    ----------
+    job
+        The waiting job: its :class:`Waiting` entry, its :class:`JobView` or its id.
+    placement
+        Node index of each slot.
+    limit
+        Kill it after so many seconds; ``None`` leaves that to the simulation's overrun policy.
+    shape
+        Index into the job's `shapes`; ``None`` for the request itself.
+    """
+
+    job: Any
+    placement: Sequence[int] | Placement
+    limit: int | None = None
+    shape: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Take a running job off the machine; it goes back to the queue.
+
+    Attributes
+    ----------
+    job
+        The running job: its :class:`Running` entry, its :class:`JobView` or its id.
+    how
+        ``"kill"``: at once; the work since its last application checkpoint, or all of it, is lost. ``"checkpoint"``: it
+        stops working now, keeps its nodes for `delay` seconds while its state is written, and loses nothing.
+    delay
+        Seconds until the nodes are free; only with ``"checkpoint"``. With 0 they are free for the actions that follow.
+    """
+
+    job: Any
+    how: How = "kill"
+    delay: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wake:
+    """Ask to be called again at a time in the future, even if nothing else happens then."""
+
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """Take a waiting job out of the queue for good.
+
+    Attributes
+    ----------
+    job
+        The waiting job: its :class:`Waiting` entry, its :class:`JobView` or its id.
+    reason
+        Kept in the records.
+    """
+
+    job: Any
+    reason: str
+
+
+Action = Start | Stop | Wake | Reject
+
+
+@runtime_checkable
+class Dispatcher(Protocol):
+    """Decides which waiting job starts when and where, and which running one gives way.
+
+    Two more methods are used where a dispatcher has them: ``reset(machine)`` is called before a simulation, so that one
+    object serves for several, and ``report()`` after each decision returns a mapping of what is to be kept of it in
+    ``Result.decisions``.
+    """
+
+    def dispatch(self, state: State) -> Sequence[Action]:
+        """Return what is to be done now, in order.
+
+        Called once an instant at which jobs ended, arrived, came back or a :class:`Wake` is due, if any job waits.
+        """
+        ...

@@ -1,0 +1,137 @@
+"""Room on the machine at one instant: does a job fit, and on which nodes is it put."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from ..models import PlacementRule, choose, count_slots, shift
+from ..workloads import Machine
+from .protocol import IntArray, Placement, State
+
+_NODE_ZERO = np.zeros(1, dtype=np.int64)
+_NODE_ZERO.flags.writeable = False
+
+
+class Space(Protocol):
+    """Free amounts that jobs are put into one after the other."""
+
+    def room(self, demand: tuple[int, ...], most: int) -> int:
+        """Return how many slots of `demand` fit, counted up to `most`."""
+        ...
+
+    def place(self, nodes: int, demand: tuple[int, ...]) -> Placement | None:
+        """Take room for `nodes` slots of `demand`; return their nodes, or ``None`` if they do not fit."""
+        ...
+
+    def put(self, placement: Placement, demand: tuple[int, ...]) -> None:
+        """Take the amounts of slots of `demand` at `placement`."""
+        ...
+
+    def give(self, placement: Placement, demand: tuple[int, ...]) -> None:
+        """Return the amounts of slots of `demand` at `placement`."""
+        ...
+
+
+class PoolSpace:
+    """A single node: plain integers."""
+
+    __slots__ = ("free",)
+
+    def __init__(self, free: IntArray) -> None:
+        self.free: list[int] = free[0].tolist()
+
+    def room(self, demand: tuple[int, ...], most: int) -> int:
+        """Return how many slots of `demand` fit, counted up to `most`."""
+        for free, amount in zip(self.free, demand, strict=True):
+            if amount:
+                most = min(most, free // amount)
+        return most
+
+    def place(self, nodes: int, demand: tuple[int, ...]) -> Placement | None:
+        """Take room for `nodes` slots of `demand`; return their nodes, or ``None`` if they do not fit."""
+        free = self.free
+        for index, amount in enumerate(demand):
+            if amount * nodes > free[index]:
+                return None
+        for index, amount in enumerate(demand):
+            free[index] -= amount * nodes
+        return _NODE_ZERO if nodes == 1 else np.zeros(nodes, dtype=np.int64)
+
+    def put(self, placement: Placement, demand: tuple[int, ...]) -> None:
+        """Take the amounts of slots of `demand` at `placement`."""
+        for index, amount in enumerate(demand):
+            self.free[index] -= amount * len(placement)
+
+    def give(self, placement: Placement, demand: tuple[int, ...]) -> None:
+        """Return the amounts of slots of `demand` at `placement`."""
+        for index, amount in enumerate(demand):
+            self.free[index] += amount * len(placement)
+
+
+class NodeSpace:
+    """Many nodes: a matrix, with the slots that fit on each node counted once a demand.
+
+    Parameters
+    ----------
+    free
+        Integer array of shape (nodes, resources); copied.
+    machine
+        Its capacities weigh the resources against each other under best-fit.
+    rule
+        ``"first-fit"`` fills the nodes in their order; ``"best-fit"`` the one with the least free share first.
+    """
+
+    __slots__ = ("_counts", "free", "machine", "rule", "totals")
+
+    def __init__(self, free: IntArray, machine: Machine, rule: PlacementRule = "first-fit") -> None:
+        self.free = free.copy()
+        self.totals: list[int] = self.free.sum(axis=0).tolist()
+        self.machine = machine
+        self.rule = rule
+        self._counts: dict[tuple[int, ...], tuple[IntArray, int]] = {}
+
+    def room(self, demand: tuple[int, ...], most: int) -> int:
+        """Return how many slots of `demand` fit, counted up to `most`."""
+        return min(most, self._count(demand)[1])
+
+    def place(self, nodes: int, demand: tuple[int, ...]) -> Placement | None:
+        """Take room for `nodes` slots of `demand`; return their nodes, or ``None`` if they do not fit."""
+        for total, amount in zip(self.totals, demand, strict=True):
+            if amount * nodes > total:
+                return None
+        counts, fitting = self._count(demand)
+        if fitting < nodes:
+            return None
+        placement = choose(self.free, self.machine.capacity, counts, nodes, self.rule)
+        self.put(placement, demand)
+        return placement
+
+    def put(self, placement: Placement, demand: tuple[int, ...]) -> None:
+        """Take the amounts of slots of `demand` at `placement`."""
+        self._shift(placement, demand, -1)
+
+    def give(self, placement: Placement, demand: tuple[int, ...]) -> None:
+        """Return the amounts of slots of `demand` at `placement`."""
+        self._shift(placement, demand, 1)
+
+    def _shift(self, placement: Placement, demand: tuple[int, ...], sign: int) -> None:
+        shift(self.free, placement, demand, sign)
+        for index, amount in enumerate(demand):
+            self.totals[index] += sign * amount * len(placement)
+        self._counts.clear()
+
+    def _count(self, demand: tuple[int, ...]) -> tuple[IntArray, int]:
+        found = self._counts.get(demand)
+        if found is None:
+            counts = count_slots(self.free, demand)
+            found = self._counts[demand] = (counts, int(counts.sum()))
+        return found
+
+
+def space_of(state: State, rule: PlacementRule = "first-fit") -> Space:
+    """Return the free room of `state`, to be filled by `rule`."""
+    if state.machine.nodes == 1:
+        return PoolSpace(state.free)
+    return NodeSpace(state.free, state.machine, rule)

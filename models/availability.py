@@ -1,0 +1,203 @@
+"""What is free when: the availability profile of a machine, as a step function of time."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import Protocol
+
+import numpy as np
+
+from .placement import IntArray, PlacementRule, choose, count_slots, shift
+
+_NODE_ZERO = np.zeros(1, dtype=np.int64)
+_NODE_ZERO.flags.writeable = False
+
+
+class Profile(Protocol):
+    """Free amounts over time, from now to the end of time; intervals are half-open.
+
+    The list of available time slots that a conservative backfilling scheduler keeps (Cirne and Berman, JSSPP 2000,
+    section 2), for nodes and several resources.
+    """
+
+    def advance(self, now: int) -> None:
+        """Forget what lies before `now`."""
+        ...
+
+    def earliest(
+        self, nodes: int, demand: tuple[int, ...], duration: int, after: int, before: int | None = None
+    ) -> tuple[int, IntArray] | None:
+        """Return the first start >= `after` at which slots fit for `duration` seconds, and their nodes.
+
+        ``None`` if that start would not lie before `before`, or if the slots do not fit at any time.
+        """
+        ...
+
+    def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> bool:
+        """Take slots in [start, end); return whether nothing fell below zero. They are taken in any case."""
+        ...
+
+    def give(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
+        """Return slots in [start, end)."""
+        ...
+
+
+class PoolProfile:
+    """The profile of one node with one resource: a list of numbers."""
+
+    __slots__ = ("free", "times")
+
+    def __init__(self, free: int, now: int = 0) -> None:
+        self.times = [now]
+        self.free = [free]
+
+    def advance(self, now: int) -> None:
+        """Forget what lies before `now`."""
+        index = bisect_right(self.times, now) - 1
+        if index > 0:
+            del self.times[:index], self.free[:index]
+        self.times[0] = now
+
+    def earliest(
+        self, nodes: int, demand: tuple[int, ...], duration: int, after: int, before: int | None = None
+    ) -> tuple[int, IntArray] | None:
+        """Return the first start >= `after` at which slots fit for `duration` seconds, and their nodes."""
+        times, free, amount = self.times, self.free, nodes * demand[0]
+        last = len(times) - 1
+        index = bisect_right(times, after) - 1
+        start = after
+        while True:
+            while free[index] < amount:
+                index += 1
+                if index > last:
+                    return None
+                start = times[index]
+            if before is not None and start >= before:
+                return None
+            end = start + duration
+            while index < last and times[index + 1] < end:
+                index += 1
+                if free[index] < amount:
+                    break
+            else:
+                return start, _NODE_ZERO if nodes == 1 else np.zeros(nodes, dtype=np.int64)
+
+    def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> bool:
+        """Take slots in [start, end); return whether nothing fell below zero."""
+        return self._add(start, end, -len(placement) * demand[0])
+
+    def give(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
+        """Return slots in [start, end)."""
+        self._add(start, end, len(placement) * demand[0])
+
+    def _add(self, start: int, end: int, amount: int) -> bool:
+        if end <= start:
+            return True
+        times, free = self.times, self.free
+        first = self._split(start)
+        stop = self._split(end)
+        good = True
+        for index in range(first, stop):
+            free[index] += amount
+            good = good and free[index] >= 0
+        if free[stop] == free[stop - 1]:
+            del times[stop], free[stop]
+        if first and free[first] == free[first - 1]:
+            del times[first], free[first]
+        return good
+
+    def _split(self, time: int) -> int:
+        index = bisect_left(self.times, time)
+        if index == len(self.times) or self.times[index] != time:
+            self.times.insert(index, time)
+            self.free.insert(index, self.free[index - 1])
+        return index
+
+
+class NodeProfile:
+    """The profile of many nodes or resources: a matrix of free amounts a step.
+
+    Parameters
+    ----------
+    free, capacity
+        Integer arrays of shape (nodes, resources): what is free now, and the capacities, which weigh the resources
+        under best-fit.
+    now
+        Start of the profile.
+    rule
+        How nodes are chosen among those that are free all the time.
+    """
+
+    __slots__ = ("capacity", "free", "rule", "times")
+
+    def __init__(self, free: IntArray, capacity: IntArray, now: int = 0, rule: PlacementRule = "first-fit") -> None:
+        self.times = [now]
+        self.free = [free.copy()]
+        self.capacity = capacity
+        self.rule = rule
+
+    def advance(self, now: int) -> None:
+        """Forget what lies before `now`."""
+        index = bisect_right(self.times, now) - 1
+        if index > 0:
+            del self.times[:index], self.free[:index]
+        self.times[0] = now
+
+    def earliest(
+        self, nodes: int, demand: tuple[int, ...], duration: int, after: int, before: int | None = None
+    ) -> tuple[int, IntArray] | None:
+        """Return the first start >= `after` at which slots fit for `duration` seconds, and their nodes."""
+        index = bisect_right(self.times, after) - 1
+        while index < len(self.times):
+            start = max(after, self.times[index])
+            if before is not None and start >= before:
+                return None
+            found, index = self._fit(index, nodes, demand, start + duration)
+            if found is not None:
+                return start, found
+        return None
+
+    def _fit(self, index: int, nodes: int, demand: tuple[int, ...], end: int) -> tuple[IntArray | None, int]:
+        """Return nodes that are free from step `index` to `end`, or the step at which to try next."""
+        times, free = self.times, self.free
+        least = free[index]
+        counts = count_slots(least, demand)
+        if int(counts.sum()) < nodes:
+            return None, index + 1
+        step = index + 1
+        while step < len(times) and times[step] < end:
+            least = np.minimum(least, free[step])
+            counts = count_slots(least, demand)
+            if int(counts.sum()) < nodes:
+                alone = int(count_slots(free[step], demand).sum()) < nodes
+                return None, step + 1 if alone else index + 1
+            step += 1
+        return choose(least, self.capacity, counts, nodes, self.rule), index
+
+    def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> bool:
+        """Take slots in [start, end); return whether nothing fell below zero."""
+        return self._add(start, end, placement, demand, -1)
+
+    def give(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
+        """Return slots in [start, end)."""
+        self._add(start, end, placement, demand, 1)
+
+    def _add(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...], sign: int) -> bool:
+        if end <= start:
+            return True
+        first, stop = self._split(start), self._split(end)
+        good = True
+        for matrix in self.free[first:stop]:
+            shift(matrix, placement, demand, sign)
+            good = good and bool(matrix[placement].min() >= 0)
+        for index in (stop, first):
+            if index and np.array_equal(self.free[index], self.free[index - 1]):
+                del self.times[index], self.free[index]
+        return good
+
+    def _split(self, time: int) -> int:
+        index = bisect_left(self.times, time)
+        if index == len(self.times) or self.times[index] != time:
+            self.times.insert(index, time)
+            self.free.insert(index, self.free[index - 1].copy())
+        return index

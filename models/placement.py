@@ -1,0 +1,58 @@
+"""Slots on nodes: how many fit, which nodes take them, and what that leaves free."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+PlacementRule = Literal["first-fit", "best-fit"]
+
+
+def count_slots(free: IntArray, demand: tuple[int, ...]) -> IntArray:
+    """Return how many slots of `demand` fit on each node of `free`, an array of shape (nodes,)."""
+    counts: IntArray | None = None
+    for index, amount in enumerate(demand):
+        if amount:
+            column = free[:, index]
+            fits = column if amount == 1 else column // amount
+            counts = fits if counts is None else np.minimum(counts, fits)
+    if counts is None:
+        raise ValueError("a slot must ask for at least one resource, got none")
+    return counts
+
+
+def choose(
+    free: IntArray, capacity: IntArray, counts: IntArray, nodes: int, rule: PlacementRule = "first-fit"
+) -> IntArray:
+    """Choose the nodes of `nodes` slots, of which `counts` fit on each node.
+
+    First-fit takes the nodes in their order, as many slots on each as fit. Best-fit takes first the node whose free
+    share, summed over the resources, is least; ties in the order of the nodes.
+    """
+    candidates = np.flatnonzero(counts)
+    if rule == "best-fit":
+        share = free[candidates] / np.maximum(capacity[candidates], 1)
+        candidates = candidates[np.argsort(share.sum(axis=1), kind="stable")]
+    taken = counts[candidates]
+    filled = np.cumsum(taken)
+    last = int(np.searchsorted(filled, nodes))
+    candidates = candidates[: last + 1]
+    if filled[last] == last + 1:
+        return candidates
+    taken = taken[: last + 1].copy()
+    taken[last] -= filled[last] - nodes
+    return np.repeat(candidates, taken)
+
+
+def shift(free: IntArray, placement: IntArray, demand: tuple[int, ...], sign: int) -> None:
+    """Add `sign` times the amounts of slots of `demand` at `placement` to `free`, in place."""
+    if len(placement) == 1:
+        free[placement[0]] += np.multiply(demand, sign)
+    elif len(placement) > 1 and (placement[1:] > placement[:-1]).all():
+        free[placement] += np.multiply(demand, sign)
+    else:
+        slots = np.bincount(placement, minlength=len(free))
+        free += slots[:, None] * np.multiply(demand, sign)

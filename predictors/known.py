@@ -1,0 +1,35 @@
+"""The two ends of the scale: what the user asked for, and the truth."""
+
+from __future__ import annotations
+
+from hpcdispatch.workloads import Job
+
+
+class Walltime:
+    """The requested time, as most production systems use it.
+
+    Called "-W" in the CP paper (section 5, job duration prediction).
+    """
+
+    def predict(self, job: Job, now: int) -> float:
+        """Return the requested time of `job`, seconds."""
+        return float(job.walltime)
+
+    def observe(self, job: Job) -> None:
+        """Learn nothing."""
+
+
+class Oracle:
+    """The actual run time, for bounds: what a perfect predictor would give.
+
+    Called "-R" (real) in the CP paper, "clairvoyant" in the SC'15 study. The run time is not capped by the
+    requested one: a job that overran its request in the trace is predicted to do so. A job of 0 s is
+    predicted 0 s.
+    """
+
+    def predict(self, job: Job, now: int) -> float:
+        """Return the actual run time of `job`, seconds."""
+        return float(job.runtime)
+
+    def observe(self, job: Job) -> None:
+        """Learn nothing."""

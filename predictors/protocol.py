@@ -1,0 +1,87 @@
+"""What a predictor is: the one thing it must do, and what it may do beyond that.
+
+Times are seconds throughout. A predictor sees a job when it is submitted, when it outruns its prediction and
+when it has ended; it keeps whatever it likes in between. Deterministic predictors make deterministic
+simulations.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+from hpcdispatch.workloads import Job
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """Answers how long a job will run.
+
+    The optional parts are protocols of their own: `Correcting`, `Distributional`, `Resettable`.
+    """
+
+    def predict(self, job: Job, now: int) -> float:
+        """Return the expected run time of a job that was just submitted.
+
+        Parameters
+        ----------
+        job
+            The job. Only an oracle may read its `runtime`.
+        now
+            The time of the simulation, seconds.
+
+        Returns
+        -------
+        float
+            Seconds, finite and at least 0.
+        """
+        ...
+
+    def observe(self, job: Job) -> None:
+        """Learn from a job that has finished; its `runtime` is what was observed.
+
+        Jobs come in the order in which they end; those that end at the same instant, before the ones
+        submitted then.
+        """
+        ...
+
+
+@runtime_checkable
+class Correcting(Protocol):
+    """A predictor that has an answer when a job outruns its prediction."""
+
+    def correct(self, job: Job, elapsed: int, misses: int) -> float:
+        """Return a new prediction of the whole run time of a job that is still running.
+
+        Parameters
+        ----------
+        job
+            The running job; its `runtime` must not be read.
+        elapsed
+            How long it has run, seconds: as long as was predicted.
+        misses
+            How often this job was corrected before; 0 at the first.
+
+        Returns
+        -------
+        float
+            Seconds since the start of the job, greater than `elapsed`.
+        """
+        ...
+
+
+@runtime_checkable
+class Distributional(Protocol):
+    """A predictor that knows more than one number."""
+
+    def distribution(self, job: Job) -> Any:
+        """Return the job's run-time distribution, a frozen scipy distribution in seconds, as `Job.law`."""
+        ...
+
+
+@runtime_checkable
+class Resettable(Protocol):
+    """A predictor that can start afresh, so that one object serves several simulations."""
+
+    def reset(self) -> None:
+        """Forget everything observed; called at the start of each simulation."""
+        ...

@@ -1,0 +1,42 @@
+"""The one door to AccaSim: imports the released package on Pythons it was not written for.
+
+AccaSim 1.1.3 imports ``Mapping`` from ``collections``, which Python 3.10 removed, and its docstrings have invalid
+escapes. Both are mended for the time of the import only.
+"""
+
+from __future__ import annotations
+
+import collections
+import collections.abc
+import warnings
+
+_had_mapping = hasattr(collections, "Mapping")
+if not _had_mapping:
+    collections.Mapping = collections.abc.Mapping  # type: ignore[attr-defined]
+try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from accasim.base.additional_data import AdditionalData
+        from accasim.base.allocator_class import FirstFit
+        from accasim.base.event_class import Event, EventManager
+        from accasim.base.resource_manager_class import ResourceManager
+        from accasim.base.scheduler_class import EASYBackfilling, FirstInFirstOut, JobVerification, SchedulerBase
+        from accasim.base.simulator_class import Simulator
+        from accasim.utils.reader_class import Reader
+finally:
+    if not _had_mapping:
+        del collections.Mapping  # type: ignore[attr-defined]
+
+__all__ = [
+    "AdditionalData",
+    "EASYBackfilling",
+    "Event",
+    "EventManager",
+    "FirstFit",
+    "FirstInFirstOut",
+    "JobVerification",
+    "Reader",
+    "ResourceManager",
+    "SchedulerBase",
+    "Simulator",
+]

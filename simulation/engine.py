@@ -1,0 +1,166 @@
+"""Run a workload through AccaSim's main loop."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from itertools import islice
+from time import perf_counter
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from ..base import InputError
+from ..dispatchers import Dispatcher, create_dispatcher
+from ..predictors import Predictor
+from ..predictors import create as create_predictor
+from ..workloads import Job, Machine, Workload
+from ._accasim import Reader, Simulator
+from .events import DispatchEvents, SimEvent
+from .options import Overrun
+from .recorder import Recorder
+from .result import Result, manifest
+
+_BLOCK = 1024
+
+
+class MemoryReader(Reader):  # type: ignore[misc]
+    """AccaSim's reader on the jobs of a workload, a block of submission times at a time."""
+
+    def __init__(self, events: Iterator[SimEvent]) -> None:
+        # AccaSim's constructor wants a job factory; the events are made here.
+        self._events = events
+
+    def next(
+        self, current_time: int, time_points: int = 2, stime_name: str = "queued_time"
+    ) -> tuple[list[int], dict[int, list[SimEvent]]]:
+        """Return the next submission times and the jobs of each."""
+        times: dict[int, list[SimEvent]] = {}
+        for event in islice(self._events, _BLOCK):
+            times.setdefault(event.queued_time, []).append(event)
+        return list(times), times
+
+    def _read(self, current_time: int) -> None:
+        """Read nothing: the jobs are in memory."""
+
+
+class Engine(Simulator):  # type: ignore[misc]
+    """AccaSim's simulator with everything outside its main loop left out.
+
+    Its constructor fills process-wide constants, adds a log handler and makes a results folder; nothing of that happens
+    here, so that any number of simulations can run in one process.
+    """
+
+    def __init__(self, reader: Reader, mapper: DispatchEvents) -> None:
+        self.reader = reader
+        self.mapper = mapper
+        self.constants = SimpleNamespace(
+            load_constant=lambda name, value: None,
+            BENCHMARK_OUTPUT=False,
+            SHOW_STATISTICS=False,
+            STATISTICS_OUTPUT=False,
+        )
+        self.timeout = None
+        self.max_sample = 2
+        self.loaded_jobs = 0
+        self.dispatched_jobs = 0
+        self.rejected_jobs = 0
+        self._logger = logging.getLogger("hpcdispatch.simulation")
+
+    def load_events(
+        self, current_time: int, jobs_dict: dict[str, SimEvent], mapper: DispatchEvents, _: int = 2
+    ) -> None:
+        """Read the next block of jobs."""
+        _, blocks = self.reader.next(current_time)
+        for events in blocks.values():
+            self.loaded_jobs += len(events)
+            jobs_dict.update((event.id, event) for event in events)
+            mapper.load_events(events)
+
+
+def simulate(
+    workload: Workload,
+    dispatcher: str | Dispatcher,
+    predictor: str | Predictor = "walltime",
+    *,
+    overrun: str | Overrun = "run",
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> Result:
+    """Simulate a workload under a dispatcher.
+
+    Completions come before arrivals, arrivals before the one dispatch of an instant. The same arguments give the same
+    records, byte for byte; only the measured times differ.
+
+    Parameters
+    ----------
+    workload
+        Jobs and machine.
+    dispatcher
+        An object with ``dispatch(state)``, or ``NAME:key=value,...`` of a registered one. An object with
+        ``reset(machine, rng)`` is reset first.
+    predictor
+        An object with ``predict`` and ``observe``, or ``NAME:key=value,...``. One with ``reset()`` is reset first.
+    overrun
+        What happens to a job that reaches its requested time: ``"run"``, ``"kill"``, ``"resubmit"``, the last with
+        options such as ``"resubmit:factor=1.3,cap=86400"``; or an :class:`Overrun`.
+    seed
+        For the random draws of a dispatcher that makes any.
+    progress
+        Called with the number of jobs that have left the system, now and then.
+
+    Returns
+    -------
+    Result
+        Jobs, attempts, decisions and measured times.
+
+    Raises
+    ------
+    InputError
+        For an unknown name or option.
+    SimulationError
+        If the dispatcher asks for something impossible or leaves jobs waiting for ever.
+    """
+    named = {"dispatcher": dispatcher, "predictor": predictor}
+    policy = Overrun.parse(overrun)
+    dispatching = create_dispatcher(dispatcher)
+    predicting = create_predictor(predictor)
+    if hasattr(dispatching, "reset"):
+        dispatching.reset(workload.machine, np.random.default_rng(seed))
+    if hasattr(predicting, "reset"):
+        predicting.reset()
+    recorder = Recorder(workload)
+    begin = perf_counter()
+    mapper = DispatchEvents(workload.machine, dispatching, predicting, policy, recorder, progress)
+    engine = Engine(MemoryReader(_runnable(workload, recorder)), mapper)
+    engine.start_hpc_simulation()
+    seconds = perf_counter() - begin
+    return Result.from_recorder(workload, recorder, manifest(workload, named, policy, seed), seconds)
+
+
+def _runnable(workload: Workload, recorder: Recorder) -> Iterator[SimEvent]:
+    """Yield an event a job; book those that no state of the machine could run."""
+    demands: dict[Any, tuple[tuple[int, ...], int]] = {}
+    for order, job in enumerate(workload.jobs):
+        demand = _demand(workload.machine, job, demands)
+        if isinstance(demand, str):
+            recorder.job(order, "rejected", job.submit, demand)
+        else:
+            yield SimEvent(job, order, demand)
+
+
+def _demand(machine: Machine, job: Job, known: dict[Any, tuple[tuple[int, ...], int]]) -> tuple[int, ...] | str:
+    """Return the amounts a slot of a job asks for, or why it can never run."""
+    found = known.get(job.per_node)
+    if found is None:
+        try:
+            found = machine.demand(job.per_node), machine.slots(job.per_node)
+        except InputError as error:
+            return str(error)
+        known[job.per_node] = found
+    demand, room = found
+    if job.nodes > room and not job.shapes:
+        asked = ", ".join(f"{name} {amount}" for name, amount in job.per_node.items())
+        return f"asks for {job.nodes} slots of {asked}; the machine has room for {room}"
+    return demand

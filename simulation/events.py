@@ -1,0 +1,520 @@
+"""AccaSim's events and event manager: time, the queue, running jobs, kills, checkpoints, timers."""
+
+from __future__ import annotations
+
+import bisect
+import heapq
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from time import perf_counter_ns
+from typing import Any, Generic, SupportsIndex, TypeVar, overload
+
+import numpy as np
+
+from ..dispatchers import Action, Dispatcher, JobView, Reject, Running, Start, State, Stop, Waiting, Wake
+from ..predictors import Predictor
+from ..workloads import Job, Machine
+from ._accasim import Event, EventManager
+from .errors import ActionError, SimulationError
+from .options import Overrun
+from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, Attempt, Recorder
+from .resources import NodeMatrix
+
+T = TypeVar("T")
+_IDLE_WAKES = 10_000
+
+
+class ReadOnly(Sequence[T], Generic[T]):
+    """A sequence that shows a list, or the values of a dictionary, without a copy and without a way to change it."""
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: list[T] | dict[Any, T]) -> None:
+        self._items = items
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        items = self._items
+        return iter(items.values()) if isinstance(items, dict) else iter(items)
+
+    @overload
+    def __getitem__(self, index: SupportsIndex) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[T]: ...
+    def __getitem__(self, index: SupportsIndex | slice) -> T | Sequence[T]:
+        items = self._items
+        return list(items.values())[index] if isinstance(items, dict) else items[index]
+
+    def __repr__(self) -> str:
+        return repr(list(self))
+
+
+class SimEvent(Event):  # type: ignore[misc]
+    """A job in the simulator: AccaSim's event, with what is left of its work and its attempts so far."""
+
+    def __init__(self, job: Job, order: int, demand: tuple[int, ...]) -> None:
+        # AccaSim's constructor reads its process-wide constants; the attributes it sets are these.
+        self.id = job.id
+        self.queued_time = job.submit
+        self.duration = job.runtime
+        self.start_time: int | None = None
+        self.end_time: int | None = None
+        self._requested_nodes = job.nodes
+        self._requested_resources = job.per_node
+        self.job = job
+        self.order = order
+        self.demand = demand
+        self.remaining = job.runtime
+        self.shape = -1
+        self.waiting: Waiting | None = None
+        self.running: Running | None = None
+        self.due = COMPLETED
+        self.ends_at = -1
+        self.entered = job.submit
+        self.misses = 0
+        self.stopped_at = 0
+        self.attempts: list[Attempt] = []
+
+    def runtime_of(self, shape: int) -> int:
+        """Return the run time of the whole job on a shape, -1 for the request itself."""
+        return self.job.runtime if shape < 0 else self.job.shapes[shape].runtime
+
+
+class Plan(list[Action]):
+    """The actions of one decision, of the length that AccaSim's main loop checks: the jobs that were queued."""
+
+    def __init__(self, actions: Sequence[Action], length: int, report: Any, ns: int, queued: int) -> None:
+        super().__init__(actions)
+        self.length = length
+        self.report = report
+        self.ns = ns
+        self.queued = queued
+
+    def __len__(self) -> int:
+        return self.length
+
+
+class DispatchEvents(EventManager):  # type: ignore[misc]
+    """The event manager behind AccaSim's main loop.
+
+    At every instant: completions, then arrivals, then one dispatch. The queue is kept between instants in order of
+    submission; only what changes is touched.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        dispatcher: Dispatcher,
+        predictor: Predictor,
+        overrun: Overrun,
+        recorder: Recorder,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        # AccaSim's constructor opens writers by its process-wide constants; nothing of that is wanted here.
+        self.machine = machine
+        self.dispatcher = dispatcher
+        self.predictor = predictor
+        self.overrun = overrun
+        self.recorder = recorder
+        self.progress = progress
+        self.resource_manager = NodeMatrix(machine)
+        self.current_time = 0
+        self.time_points: list[int] = []
+        self.arrivals: deque[int] = deque()
+        self.loaded: dict[int, list[SimEvent]] = {}
+        self.events: dict[str, SimEvent] = {}
+        self.queued: list[Waiting] = []
+        self.running: dict[str, Running] = {}
+        self.real_ending: dict[int, list[tuple[SimEvent, Running]]] = {}
+        self.corrections: dict[int, list[tuple[SimEvent, Running]]] = {}
+        self.wakes: set[int] = set()
+        self.finished = 0
+        self.balance = 0
+        self._idle = 0
+        self._queue_view = ReadOnly(self.queued)
+        self._running_view = ReadOnly(self.running)
+        self._report = getattr(dispatcher, "report", None)
+        self._correct = getattr(predictor, "correct", None)
+        self._name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
+
+    # What AccaSim's main loop calls, in its order.
+
+    def load_events(self, es: list[SimEvent]) -> None:
+        """Take jobs that will arrive."""
+        for event in es:
+            time = event.queued_time
+            if time not in self.loaded:
+                self.loaded[time] = []
+                self.arrivals.append(time)
+            self.loaded[time].append(event)
+
+    def has_events(self) -> bool:
+        """Return whether anything is still to come or to run."""
+        return bool(self.loaded or self.queued or self.running)
+
+    def next_events(self) -> list[Waiting]:
+        """Go to the next instant and return the queue, which the jobs of that instant will join."""
+        points, arrivals = self.time_points, self.arrivals
+        if arrivals and (not points or arrivals[0] <= points[0]):
+            now = arrivals[0]
+        elif points:
+            now = points[0]
+        elif self.queued:
+            raise SimulationError(
+                f"{self._name} at t={self.current_time}: {len(self.queued)} jobs wait, nothing runs and nothing is to"
+                f" come, but nothing was started; the first is job {self.queued[0].id}"
+            )
+        else:
+            return self.queued
+        while points and points[0] == now:
+            heapq.heappop(points)
+        self.current_time = now
+        return self.queued
+
+    def release_ended_events(self, event_dict: dict[str, SimEvent]) -> None:
+        """End what ends now, let arrive what arrives, correct predictions, and serve timers while no job waits."""
+        now = self.current_time
+        for event, running in self.real_ending.pop(now, ()):
+            if event.running is running and event.ends_at == now:
+                self._end(event, event.due)
+        if self.arrivals and self.arrivals[0] == now:
+            self.arrivals.popleft()
+            for event in self.loaded.pop(now):
+                predicted = self._predict(event.job, now)
+                self.recorder.predicted[event.order] = predicted
+                self._enqueue(event, now, predicted)
+        for event, running in self.corrections.pop(now, ()):
+            if event.running is running and not running.stopping:
+                self._correct_prediction(event, running)
+        if now in self.wakes and not self.queued:
+            self.wakes.discard(now)
+            plan, _ = self.call_dispatcher(event_dict, self.queued)
+            self.balance += self.dispatch_events(event_dict, plan, 0)[0]
+
+    def call_dispatcher(self, event_dict: dict[str, SimEvent], events: list[Waiting]) -> tuple[Plan, list[str]]:
+        """Ask the dispatcher, and take out what it rejects."""
+        now = self.current_time
+        self.wakes.discard(now)
+        state = State(now, self._queue_view, self._running_view, self.resource_manager.shown, self.machine)
+        begin = perf_counter_ns()
+        actions = self.dispatcher.dispatch(state)
+        ns = perf_counter_ns() - begin
+        report = self._report() if self._report is not None else None
+        queued = len(events)
+        rejected = []
+        for action in actions:
+            if isinstance(action, Reject):
+                event = self._find(action.job, "reject", waiting=True)
+                self._leave_queue(event, now)
+                self._finish(event, "rejected", now, str(action.reason))
+                rejected.append(event.id)  # AccaSim's loop takes these out of the dictionary of events.
+                self.balance -= 1 if event.attempts else 0
+        return Plan(actions, queued - len(rejected), report, ns, queued), rejected
+
+    def dispatch_events(
+        self, event_dict: dict[str, SimEvent], to_dispatch: Plan, time_diff: int, omit_timediff: bool = True
+    ) -> tuple[int, int, int]:
+        """Carry out the actions; return how many jobs started for the first time, as AccaSim counts them."""
+        first, started, stopped, rejected = self.balance, 0, 0, 0
+        self.balance = 0
+        running = len(self.running)
+        for action in to_dispatch:
+            if isinstance(action, Start):
+                first += self._start(action)
+                started += 1
+            elif isinstance(action, Stop):
+                self._stop(action)
+                stopped += 1
+            elif isinstance(action, Wake):
+                self._wake(action)
+            elif isinstance(action, Reject):
+                rejected += 1
+            else:
+                raise ActionError(f"{self._where()}: expected Start, Stop, Wake or Reject, got {action!r}")
+        counts = (self.current_time, to_dispatch.queued, running, started, stopped, rejected)
+        self.recorder.decision(counts, to_dispatch.report, to_dispatch.ns)
+        self._guard_idle(started or rejected)
+        return first, 0, 0
+
+    # Actions.
+
+    def _start(self, action: Start) -> int:
+        event = self._find(action.job, "start", waiting=True)
+        now = self.current_time
+        waiting = event.waiting
+        assert waiting is not None
+        shape, nodes, demand = self._shape(event, action)
+        placement = self._placement(event, action, nodes)
+        if not self.resource_manager.allocate(placement, demand):
+            raise ActionError(f"{self._where()}: job {event.id}: no room for {nodes} x {demand} at {placement}")
+        self._leave_queue(event, now)
+        running = Running(waiting.job, now, placement, demand, event.order)
+        event.running = running
+        self.running[event.id] = running
+        self._set_work(event, shape)
+        limit = self._limit(event, action)
+        predicted = waiting.predicted if shape < 0 else self._predict(self._as_shape(event.job, shape), now)
+        left = event.remaining
+        event.due = COMPLETED
+        if limit is not None:
+            running.kill_at = now + limit
+            predicted = min(predicted, limit)
+            if left > limit:
+                left, event.due = limit, LIMIT
+        running.predicted_end = now + predicted
+        self._end_at(now + left, event, running)
+        if self._correct is not None and predicted < left:
+            self._correct_at(now + predicted, event, running)
+        if event.start_time is None:
+            event.start_time = now
+            self.recorder.start[event.order] = now
+            return 1
+        return 0
+
+    def _stop(self, action: Stop) -> None:
+        event = self._find(action.job, "stop", waiting=False)
+        running = event.running
+        assert running is not None
+        if running.stopping:
+            raise ActionError(f"{self._where()}: job {event.id}: it is already being checkpointed")
+        if action.how == "kill":
+            if action.delay:
+                raise ActionError(f"{self._where()}: job {event.id}: a kill takes no delay, got {action.delay}")
+            self._end(event, KILLED)
+        elif action.how == "checkpoint":
+            if action.delay < 0:
+                raise ActionError(f"{self._where()}: job {event.id}: delay must be >= 0, got {action.delay}")
+            event.stopped_at = self.current_time
+            running.stopping = True
+            running.predicted_end = self.current_time + action.delay
+            event.due = CHECKPOINTED
+            if action.delay:
+                self._end_at(running.predicted_end, event, running)
+            else:
+                self._end(event, CHECKPOINTED)
+        else:
+            raise ActionError(f"{self._where()}: job {event.id}: how must be kill or checkpoint, got {action.how!r}")
+
+    def _wake(self, action: Wake) -> None:
+        if action.at <= self.current_time:
+            raise ActionError(f"{self._where()}: a timer must lie in the future, got {action.at}")
+        if action.at not in self.wakes:
+            self.wakes.add(int(action.at))
+            heapq.heappush(self.time_points, int(action.at))
+
+    # The life of a job.
+
+    def _enqueue(self, event: SimEvent, since: int, predicted: int) -> None:
+        waiting = Waiting(
+            JobView(event.job, self.machine), predicted, since, len(event.attempts), event.order, event.demand
+        )
+        event.waiting = waiting
+        event.entered = self.current_time
+        queue = self.queued
+        if queue and (queue[-1].since, queue[-1].order) > (since, event.order):
+            bisect.insort(queue, waiting, key=lambda entry: (entry.since, entry.order))
+        else:
+            queue.append(waiting)
+
+    def _leave_queue(self, event: SimEvent, now: int) -> None:
+        self.queued.remove(event.waiting)  # type: ignore[arg-type]
+        self.recorder.queued[event.order] += now - event.entered
+        event.waiting = None
+
+    def _end(self, event: SimEvent, outcome: int) -> None:
+        """Take a job off the machine and see what becomes of it."""
+        now = self.current_time
+        running = event.running
+        assert running is not None
+        self.resource_manager.release(running.placement, running.demand)
+        del self.running[event.id]
+        event.running = None
+        useful = self._saved(event, running, outcome)
+        units = running.nodes * running.demand[self.machine.primary]
+        event.attempts.append(Attempt(running.start, now, outcome, useful, event.shape, units, running.placement))
+        event.remaining -= useful
+        if outcome == COMPLETED:
+            self._finish(event, "completed", now)
+            del self.events[event.id]
+        elif outcome != LIMIT:
+            self._enqueue(event, event.queued_time, self._predict_rest(event, 0))
+        else:
+            self._reach_limit(event, now - running.start)
+
+    def _reach_limit(self, event: SimEvent, ran: int) -> None:
+        """End, enlarge or requeue a job that was killed at a limit: its request, or a shorter one of the dispatcher."""
+        now, job = self.current_time, event.job
+        walltime = job.walltime if event.shape < 0 else job.shapes[event.shape].walltime
+        if ran >= walltime and self.overrun.mode == "kill":
+            self._finish(event, "killed", now, f"reached its requested time of {walltime} s")
+            del self.events[event.id]
+            return
+        if ran >= walltime and self.overrun.mode == "resubmit":
+            larger = self.overrun.enlarge(walltime)
+            if larger is None:
+                self._finish(event, "rejected", now, f"killed at the largest request of {walltime} s")
+                del self.events[event.id]
+                return
+            event.job = self._enlarged(job)
+        self._enqueue(event, now, self._predict_rest(event, ran))
+
+    def _enlarged(self, job: Job) -> Job:
+        """Return the job with every request enlarged, as far as the cap lets."""
+        enlarge = self.overrun.enlarge
+        shapes = tuple(replace(shape, walltime=enlarge(shape.walltime) or shape.walltime) for shape in job.shapes)
+        return replace(job, walltime=enlarge(job.walltime) or job.walltime, shapes=shapes)
+
+    def _finish(self, event: SimEvent, status: str, end: int, reason: str = "") -> None:
+        self.recorder.job(event.order, status, end, reason)
+        self.recorder.attempts(event.order, event.attempts, lost=status != "completed")
+        self.recorder.tries[event.order] = len(event.attempts)
+        job = event.job
+        if status == "completed":
+            self.recorder.run[event.order] = sum(attempt.useful for attempt in event.attempts)
+        elif event.attempts:
+            self.recorder.run[event.order] = event.attempts[-1].end - event.attempts[-1].start
+        if status != "rejected":
+            observed = int(self.recorder.run[event.order])
+            begin = perf_counter_ns()
+            self.predictor.observe(job if observed == job.runtime else replace(job, runtime=observed))
+            self.recorder.prediction_ns += perf_counter_ns() - begin
+        self.finished += 1
+        if self.progress is not None and not self.finished % 256:
+            self.progress(self.finished)
+
+    # Work, predictions, times.
+
+    def _saved(self, event: SimEvent, running: Running, outcome: int) -> int:
+        """Return the seconds of this attempt whose work is kept."""
+        elapsed = self.current_time - running.start
+        if outcome == COMPLETED:
+            return elapsed
+        if outcome == CHECKPOINTED:
+            return event.stopped_at - running.start
+        checkpoint = event.job.checkpoint
+        if checkpoint is None or checkpoint.interval is None:
+            return 0
+        before = event.runtime_of(event.shape) - event.remaining
+        kept = (before + elapsed) // checkpoint.interval * checkpoint.interval
+        return max(0, kept - before)
+
+    def _set_work(self, event: SimEvent, shape: int) -> None:
+        """Convert the remaining work to the run time of another shape, rounded up."""
+        if shape != event.shape:
+            whole, target = event.runtime_of(event.shape), event.runtime_of(shape)
+            event.remaining = target if event.remaining == whole else -(-event.remaining * target // max(whole, 1))
+            event.shape = shape
+
+    def _predict(self, job: Job, now: int) -> int:
+        begin = perf_counter_ns()
+        predicted = self.predictor.predict(job, now)
+        self.recorder.prediction_ns += perf_counter_ns() - begin
+        if not 0 <= predicted < math.inf:
+            name = type(self.predictor).__name__
+            raise SimulationError(f"{name} at t={now}: job {job.id}: a prediction must be >= 0 s, got {predicted}")
+        seconds = max(1, math.ceil(predicted))
+        return seconds if self.overrun.mode == "run" else min(seconds, job.walltime)
+
+    def _predict_rest(self, event: SimEvent, ran: int) -> int:
+        """Predict what is left of a job that comes back; after a kill at `ran` seconds it is known to need more."""
+        whole = self._predict(event.job, self.current_time)
+        done = event.runtime_of(event.shape) - event.remaining
+        rest = max(1, whole - done, ran + 1 if ran else 1)
+        return rest if self.overrun.mode == "run" else min(rest, event.job.walltime)
+
+    def _correct_prediction(self, event: SimEvent, running: Running) -> None:
+        now = self.current_time
+        before = sum(attempt.useful for attempt in event.attempts)
+        elapsed = before + now - running.start
+        begin = perf_counter_ns()
+        whole = self._correct(event.job, elapsed, event.misses)  # type: ignore[misc]
+        self.recorder.prediction_ns += perf_counter_ns() - begin
+        event.misses += 1
+        end = running.start + max(math.ceil(whole) - before, now - running.start + 1)
+        running.predicted_end = end if running.kill_at is None else min(end, max(running.kill_at, now + 1))
+        if not (running.kill_at is not None and running.predicted_end >= running.kill_at):
+            self._correct_at(running.predicted_end, event, running)
+
+    def _end_at(self, time: int, event: SimEvent, running: Running) -> None:
+        event.ends_at = time
+        self.real_ending.setdefault(time, []).append((event, running))
+        heapq.heappush(self.time_points, time)
+
+    def _correct_at(self, time: int, event: SimEvent, running: Running) -> None:
+        self.corrections.setdefault(time, []).append((event, running))
+        heapq.heappush(self.time_points, time)
+
+    # Checks.
+
+    def _find(self, named: Any, verb: str, waiting: bool) -> SimEvent:
+        id_ = named if isinstance(named, str) else named.id
+        event = self.events.get(id_)
+        if event is None or (event.waiting if waiting else event.running) is None:
+            wanted = "waiting" if waiting else "running"
+            raise ActionError(f"{self._where()}: cannot {verb} job {id_}: it is not {wanted}")
+        return event
+
+    def _shape(self, event: SimEvent, action: Start) -> tuple[int, int, tuple[int, ...]]:
+        """Return index, slots and demand of the shape that is started, -1 for the request itself."""
+        if action.shape is None:
+            return -1, event.job.nodes, event.demand
+        shapes = event.waiting.job.shapes  # type: ignore[union-attr]
+        if not 0 <= action.shape < len(shapes):
+            raise ActionError(f"{self._where()}: job {event.id}: shape must be below {len(shapes)}, got {action.shape}")
+        view = shapes[action.shape]
+        return action.shape, view.nodes, view.demand
+
+    def _placement(self, event: SimEvent, action: Start, nodes: int) -> Any:
+        placement = np.asarray(action.placement)
+        if placement.shape != (nodes,) or placement.dtype.kind not in "iu":
+            raise ActionError(
+                f"{self._where()}: job {event.id}: placement must be {nodes} node indices,"
+                f" got {placement.dtype} of shape {placement.shape}"
+            )
+        if self.machine.nodes == 1 and nodes == 1:
+            inside = placement[0] == 0
+        else:
+            inside = placement.min() >= 0 and placement.max() < self.machine.nodes
+        if not inside:
+            raise ActionError(
+                f"{self._where()}: job {event.id}: placement must lie in 0..{self.machine.nodes - 1}, got {placement}"
+            )
+        return placement
+
+    def _limit(self, event: SimEvent, action: Start) -> int | None:
+        """Return after how many seconds a job is killed."""
+        limit = action.limit
+        if limit is not None and limit < 1:
+            raise ActionError(f"{self._where()}: job {event.id}: limit must be >= 1 s, got {limit}")
+        if self.overrun.mode == "run":
+            return limit
+        walltime = event.job.walltime if event.shape < 0 else event.job.shapes[event.shape].walltime
+        return walltime if limit is None else min(limit, walltime)
+
+    def _guard_idle(self, progress: int) -> None:
+        if progress or self.running or self.loaded:
+            self._idle = 0
+            return
+        self._idle += 1
+        if self._idle > _IDLE_WAKES:
+            raise SimulationError(f"{self._where()}: it set {_IDLE_WAKES} timers in a row without starting anything")
+
+    def _where(self) -> str:
+        return f"{self._name} at t={self.current_time}"
+
+    @staticmethod
+    def _as_shape(job: Job, shape: int) -> Job:
+        chosen = job.shapes[shape]
+        per_node = job.per_node if chosen.per_node is None else chosen.per_node
+        return replace(
+            job,
+            nodes=chosen.nodes,
+            per_node=per_node,
+            runtime=chosen.runtime,
+            walltime=chosen.walltime,
+            shapes=(),
+        )

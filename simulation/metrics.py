@@ -1,0 +1,129 @@
+"""The metrics of a result, by their names and definitions in the field (Feitelson, JSSPP 2001)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+if TYPE_CHECKING:
+    from .result import Result
+
+Floats = NDArray[np.float64]
+
+#: Run times below which bounded slowdown counts a job as that long, seconds.
+BOUND = 10
+#: Run-time classes: name, least and largest run time, seconds, half-open but for 5 h itself, which is medium.
+CLASSES = (("short", 0, 3600), ("medium", 3600, 18001), ("long", 18001, np.inf))
+_RESAMPLES = 999
+
+
+def job_metrics(jobs: pd.DataFrame) -> pd.DataFrame:
+    """Return ``wait, turnaround, slowdown, bounded_slowdown, run`` of every job that ran to an end.
+
+    With run the useful run time r and turnaround T = end - submit (for a job of one attempt, wait + r): slowdown is T/r
+    (of a job of 0 s: T/1 s, at least 1), bounded slowdown max(1, T / max(r, 10 s)).
+    """
+    ran = jobs[jobs["status"] != "rejected"]
+    ran = ran[ran["end"] >= 0]
+    run = ran["run"].to_numpy(dtype=float)
+    turnaround = (ran["end"] - ran["submit"]).to_numpy(dtype=float)
+    return pd.DataFrame(
+        {
+            "wait": ran["wait"].to_numpy(dtype=float),
+            "turnaround": turnaround,
+            "slowdown": np.maximum(1.0, turnaround / np.maximum(run, 1.0)),
+            "bounded_slowdown": np.maximum(1.0, turnaround / np.maximum(run, BOUND)),
+            "run": run,
+        },
+        index=ran.index,
+    )
+
+
+def summarize(result: Result, confidence: float | None = None) -> dict[str, float]:
+    """Return the flat dictionary of :meth:`Result.summary`."""
+    metrics = job_metrics(result.jobs)
+    status = result.jobs["status"]
+    summary: dict[str, float] = {"jobs": len(metrics)}
+    for name in ("completed", "killed", "rejected"):
+        summary[name] = int((status == name).sum())
+    for suffix, chosen in _classes(metrics):
+        for name in ("wait", "turnaround", "slowdown", "bounded_slowdown"):
+            values = metrics[name].to_numpy()[chosen]
+            for statistic, value in _statistics(values, confidence).items():
+                summary[f"{name}_{statistic}{suffix}"] = value
+        summary[f"jobs{suffix}"] = int(chosen.sum())
+    return {**summary, **_machine_use(result), **_times(result)}
+
+
+def _classes(metrics: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
+    run = metrics["run"].to_numpy()
+    everything = np.ones(len(run), dtype=bool)
+    return [("", everything)] + [(f"_{name}", (run >= low) & (run < high)) for name, low, high in CLASSES]
+
+
+def _statistics(values: Floats, confidence: float | None) -> dict[str, float]:
+    if not len(values):
+        values = np.array([np.nan])
+    found = {
+        "mean": float(values.mean()),
+        "median": float(np.median(values)),
+        "p95": float(np.percentile(values, 95)),
+        "max": float(values.max()),
+    }
+    if confidence is not None:
+        found["mean_low"], found["mean_high"] = mean_interval(values, confidence)
+    return found
+
+
+def mean_interval(values: Floats, confidence: float = 0.95) -> tuple[float, float]:
+    """Return a percentile bootstrap interval of the mean, always the same for the same values."""
+    if len(values) < 2 or np.isnan(values).any():
+        return float("nan"), float("nan")
+    found = stats.bootstrap(
+        (values,),
+        np.mean,
+        n_resamples=_RESAMPLES,
+        batch=max(1, 10_000_000 // len(values)),
+        confidence_level=confidence,
+        method="percentile",
+        rng=np.random.default_rng(0),
+    )
+    return float(found.confidence_interval.low), float(found.confidence_interval.high)
+
+
+def _machine_use(result: Result) -> dict[str, float]:
+    attempts = result.attempts
+    machine = result.manifest["machine"]
+    capacity = machine["total"][machine["resources"].index(machine["primary"])]
+    ended = result.jobs["end"].max() if len(result.jobs) else 0
+    span = int(ended - result.jobs["submit"].min()) if len(attempts) else 0
+    units = attempts["units"].to_numpy()
+    used = int(((attempts["end"] - attempts["start"]).to_numpy() * units).sum())
+    useful = int((attempts["useful"].to_numpy() * units).sum())
+    available = float(capacity * span)
+    return {
+        "utilization": useful / available if available else float("nan"),
+        "occupancy": used / available if available else float("nan"),
+        "lost": used - useful,
+        "makespan": span,
+    }
+
+
+def _times(result: Result) -> dict[str, float]:
+    timings = result.timings
+    seconds = timings["seconds"].to_numpy()
+    what = timings["what"].to_numpy()
+    decisions = seconds[what == "decision"] * 1e3
+    nothing = not len(decisions)
+    return {
+        "decisions": len(decisions),
+        "decision_ms_mean": 0.0 if nothing else float(decisions.mean()),
+        "decision_ms_p95": 0.0 if nothing else float(np.percentile(decisions, 95)),
+        "decision_ms_max": 0.0 if nothing else float(decisions.max()),
+        "prediction_s": float(seconds[what == "prediction"].sum()),
+        "simulation_s": float(seconds[what == "simulation"].sum()),
+    }

@@ -1,0 +1,74 @@
+"""What happens to a job that reaches its requested time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ..base import InputError, convert_options, options_of, parse_spec
+
+OverrunMode = Literal["run", "kill", "resubmit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Overrun:
+    """What happens to a job that reaches its requested time.
+
+    Attributes
+    ----------
+    mode
+        ``"run"``: it runs on to its end. ``"kill"``: it ends there, its work lost. ``"resubmit"``: it is killed, and
+        returns to the end of the queue with a larger request.
+    factor
+        By how much a resubmission enlarges the request, above 1.
+    cap
+        The largest request, seconds; a job killed at it is rejected. ``None``: no cap.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range.
+    """
+
+    mode: OverrunMode = "run"
+    factor: float = 1.5
+    cap: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.mode not in get_args(OverrunMode):
+            raise ValueError(f"overrun: expected one of {', '.join(get_args(OverrunMode))}, got {self.mode!r}")
+        if not 1 < self.factor < float("inf"):
+            raise ValueError(f"overrun: factor must be a finite number > 1, got {self.factor}")
+        if self.cap is not None and self.cap < 1:
+            raise ValueError(f"overrun: cap must be >= 1 second, got {self.cap}")
+
+    @classmethod
+    def parse(cls, spec: str | Overrun) -> Overrun:
+        """Build it from text such as ``kill`` or ``resubmit:factor=1.3,cap=86400``.
+
+        Raises
+        ------
+        InputError
+            If the text names no such policy or option.
+        """
+        if isinstance(spec, Overrun):
+            return spec
+        mode, given = parse_spec(spec)
+        known = [option for option in options_of(cls) if option.name != "mode"]
+        try:
+            return cls(mode, **convert_options(f"overrun {mode}", known, given))  # type: ignore[arg-type]
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+    def enlarge(self, walltime: int) -> int | None:
+        """Return the request after `walltime` was not enough; ``None`` if that was the cap."""
+        larger = max(walltime + 1, int(walltime * self.factor))
+        if self.cap is None or larger <= self.cap:
+            return larger
+        return self.cap if walltime < self.cap else None
+
+    def __str__(self) -> str:
+        """Render in the form :meth:`parse` reads."""
+        if self.mode != "resubmit":
+            return self.mode
+        return f"resubmit:factor={self.factor}" + (f",cap={self.cap}" if self.cap is not None else "")

@@ -1,0 +1,177 @@
+"""What a simulation leaves behind."""
+
+from __future__ import annotations
+
+import json
+import platform
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import version
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..base import InputError
+from ..workloads import Workload
+from .metrics import summarize
+from .options import Overrun
+from .recorder import Recorder
+
+_FORMAT = 1
+_TABLES = ("jobs", "attempts", "decisions", "timings")
+_PACKAGES = ("hpcdispatch", "accasim", "numpy", "pandas", "scipy", "ortools", "pyarrow")
+
+
+@dataclass(frozen=True)
+class Result:
+    """The records of one simulation.
+
+    Times are integer seconds on the trace's clock; intervals are half-open.
+
+    Attributes
+    ----------
+    jobs
+        One row a job, in the order of the trace. ``id, submit, runtime, walltime, nodes, user, group, name, queue,
+        kind`` as in the workload; ``start`` of the first attempt and ``end`` of the last, -1 for a job that never
+        started; ``wait`` seconds in the queue, over all attempts; ``run`` seconds of useful work (for a killed job, of
+        its last attempt); ``predicted`` run time at submission; ``attempts`` how often it started; ``units`` asked for
+        of the machine's primary resource (cores, where it has them); ``lost`` unit-seconds of work that did not count;
+        ``status`` (completed, killed, rejected); ``reason`` of a killed or rejected one; ``placement`` node index of
+        each slot in the last attempt.
+    attempts
+        One row a stay on the machine: ``id, start, end``; ``outcome`` (completed, limit, killed, checkpointed);
+        ``useful`` seconds whose work counted; ``shape`` (-1: the request itself); ``nodes`` slots; ``units`` held of
+        the primary resource; ``placement``.
+    decisions
+        One row a call of the dispatcher: ``time``, ``queued`` and ``running`` before it, ``started, stopped,
+        rejected`` by it, and what the dispatcher reports itself.
+    timings
+        Measured times, never the same twice: ``what`` (decision, prediction, simulation), ``index`` of the decision,
+        ``seconds``. Kept apart from all the rest.
+    manifest
+        Versions, options, seed and workload hash.
+    """
+
+    jobs: pd.DataFrame
+    attempts: pd.DataFrame
+    decisions: pd.DataFrame
+    timings: pd.DataFrame
+    manifest: dict[str, Any]
+
+    @classmethod
+    def from_recorder(cls, workload: Workload, recorder: Recorder, manifest: dict[str, Any], seconds: float) -> Result:
+        """Build the tables from what was recorded; `seconds` is the measured time of the simulation."""
+        decision = np.frombuffer(recorder.decision_ns, dtype=np.int64) / 1e9
+        timings = pd.DataFrame(
+            {
+                "what": pd.Categorical(
+                    ["decision"] * len(decision) + ["prediction", "simulation"],
+                    categories=["decision", "prediction", "simulation"],
+                ),
+                "index": np.r_[np.arange(len(decision)), 0, 0],
+                "seconds": np.r_[decision, recorder.prediction_ns / 1e9, seconds],
+            }
+        )
+        return cls(recorder.jobs_frame(), recorder.attempts_frame(), recorder.decisions_frame(), timings, manifest)
+
+    @cached_property
+    def _basic_summary(self) -> dict[str, float]:
+        return summarize(self)
+
+    def summary(self, confidence: float | None = None) -> dict[str, float]:
+        """Return the metrics as a flat dictionary.
+
+        Parameters
+        ----------
+        confidence
+            Add a bootstrap interval of this level, such as 0.95, for every mean, as ``..._low`` and ``..._high``.
+
+        Returns
+        -------
+        dict
+            ``jobs`` that ran, ``completed, killed, rejected`` counts; ``wait``, ``turnaround``, ``slowdown``,
+            ``bounded_slowdown``, each with ``_mean, _median, _p95, _max``, overall and with the suffixes ``_short``
+            (run time < 1 h), ``_medium`` (1-5 h), ``_long`` (> 5 h); ``utilization`` (useful work over capacity, from
+            first submission to last end) and ``occupancy`` (all work); ``lost`` unit-seconds; ``makespan`` s;
+            ``decisions``, ``decision_ms_mean, _p95, _max``, ``prediction_s``, ``simulation_s``. NaN where there is
+            nothing to take a mean of.
+        """
+        if confidence is None:
+            return dict(self._basic_summary)
+        return summarize(self, confidence)
+
+    def save(self, directory: str | PathLike[str]) -> Path:
+        """Write the tables as Parquet and the manifest as JSON; return the directory.
+
+        Everything but ``timings.parquet`` is byte for byte the same from run to run.
+        """
+        folder = Path(directory)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in _TABLES:
+            getattr(self, name).to_parquet(folder / f"{name}.parquet", index=False)
+        text = json.dumps(self.manifest, indent=2, sort_keys=True) + "\n"
+        (folder / "manifest.json").write_text(text, encoding="utf-8")
+        return folder
+
+    @classmethod
+    def load(cls, directory: str | PathLike[str]) -> Result:
+        """Read what :meth:`save` wrote.
+
+        Raises
+        ------
+        FileNotFoundError
+            If the directory or one of its files is missing.
+        InputError
+            If a file is not what it should be.
+        """
+        folder = Path(directory)
+        for name in ("manifest.json", *(f"{name}.parquet" for name in _TABLES)):
+            if not (folder / name).is_file():
+                raise FileNotFoundError(f"{folder / name}: no such file; expected a directory written by Result.save")
+        try:
+            manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise InputError(f"{folder / 'manifest.json'}: expected JSON, got {error}") from None
+        if manifest.get("format") != _FORMAT:
+            raise InputError(f"{folder}: expected results of format {_FORMAT}, got {manifest.get('format')}")
+        tables = {}
+        for name in _TABLES:
+            try:
+                tables[name] = pd.read_parquet(folder / f"{name}.parquet")
+            except (OSError, ValueError) as error:
+                reason = str(error).partition("\n")[0]
+                raise InputError(f"{folder / name}.parquet: expected a Parquet table, got {reason}") from None
+        return cls(**tables, manifest=manifest)
+
+
+def manifest(workload: Workload, named: dict[str, Any], overrun: Overrun, seed: int) -> dict[str, Any]:
+    """Return what determines the records: versions, options, seed, and the workload's hash."""
+    machine = workload.machine
+    return {
+        "format": _FORMAT,
+        "dispatcher": _name(named["dispatcher"]),
+        "predictor": _name(named["predictor"]),
+        "overrun": str(overrun),
+        "seed": seed,
+        "workload": {
+            "source": workload.provenance.source,
+            "sha256": workload.digest(),
+            "jobs": len(workload.jobs),
+            "notes": list(workload.provenance.notes),
+        },
+        "machine": {
+            "name": machine.name,
+            "resources": list(machine.resources),
+            "total": machine.capacity.sum(axis=0).tolist(),
+            "nodes": machine.nodes,
+            "primary": machine.resources[machine.primary],
+        },
+        "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
+    }
+
+
+def _name(part: Any) -> str:
+    return part if isinstance(part, str) else getattr(part, "name", None) or type(part).__qualname__

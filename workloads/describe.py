@@ -1,0 +1,211 @@
+"""What a person wants to know of a workload."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .workload import Workload
+
+SHORT, LONG = 3600, 5 * 3600
+TOP = 5
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A run-time class: its name, its share of the jobs and its share of the work."""
+
+    name: str
+    jobs: float
+    work: float
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A name (a user, a queue) or value, with its share of the jobs and of the work."""
+
+    name: str
+    jobs: float
+    work: float
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """A workload in numbers. Shares are fractions in [0, 1]; where nothing can be said they are nan.
+
+    Attributes
+    ----------
+    source, machine
+        Where it came from and what it runs on.
+    jobs
+        How many.
+    span
+        Seconds from first to last submission.
+    jobs_per_hour
+        Arrival rate over the span.
+    load
+        Offered load: processor-seconds of all jobs over processors times span.
+    processors
+        Of the machine, counted in its primary resource.
+    serial, power_of_two
+        Shares of jobs with one processor, and with a power of two (1 included).
+    size_mean, size_median, size_max
+        Processors of a job.
+    classes
+        Short (< 1 h), medium (1-5 h) and long (> 5 h) run times.
+    requested_median
+        Seconds.
+    requested_top
+        The most used requested times and their share of the jobs.
+    accuracy
+        Mean of run over requested time.
+    loose, overrun
+        Shares of jobs that use less than a tenth of their request, and more than all of it.
+    users
+        How many different ones.
+    top_users, queues
+        Those with the most work, and all queues.
+    notes
+        What the reader had to say.
+    """
+
+    source: str
+    machine: str
+    jobs: int
+    span: int
+    jobs_per_hour: float
+    load: float
+    processors: int
+    serial: float
+    power_of_two: float
+    size_mean: float
+    size_median: float
+    size_max: int
+    classes: tuple[Class, ...]
+    requested_median: float
+    requested_top: tuple[tuple[int, float], ...]
+    accuracy: float
+    loose: float
+    overrun: float
+    users: int
+    top_users: tuple[Share, ...]
+    queues: tuple[Share, ...]
+    notes: tuple[str, ...]
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return label and value as text, in reading order."""
+        top = ", ".join(f"{_time(value)} ({share:.0%})" for value, share in self.requested_top)
+        return [
+            ("source", self.source or "made in memory"),
+            ("machine", self.machine),
+            ("jobs", f"{self.jobs:,}"),
+            ("span", _time(self.span)),
+            ("arrivals", f"{self.jobs_per_hour:,.1f} jobs per hour"),
+            ("offered load", f"{self.load:.2f}"),
+            (
+                "processors per job",
+                f"mean {self.size_mean:,.1f}, median {self.size_median:,.0f}, max {self.size_max:,}",
+            ),
+            ("serial jobs", f"{self.serial:.0%}"),
+            ("powers of two", f"{self.power_of_two:.0%} (serial included)"),
+            *((f"{one.name} run times", f"{one.jobs:.0%} of jobs, {one.work:.0%} of work") for one in self.classes),
+            ("requested time", f"median {_time(self.requested_median)}; most used: {top}"),
+            ("run / requested", f"mean {self.accuracy:.2f}"),
+            ("under a tenth of it", f"{self.loose:.0%} of jobs"),
+            ("over it (overruns)", f"{self.overrun:.1%} of jobs"),
+            ("users", f"{self.users:,}"),
+            ("most active users", _shares(self.top_users)),
+            ("queues", _shares(self.queues)),
+            *(("note", note) for note in self.notes),
+        ]
+
+
+def describe(workload: Workload) -> Description:
+    """Return what there is to say of a workload.
+
+    A workload without jobs has zeros where it counts and nan where it would divide by zero.
+    """
+    jobs, machine = workload.jobs, workload.machine
+    resource = machine.resources[machine.primary]
+    size = np.array([job.nodes * job.per_node.get(resource, 0) for job in jobs], dtype=np.float64)
+    runtime = np.array([job.runtime for job in jobs], dtype=np.float64)
+    requested = np.array([job.walltime for job in jobs], dtype=np.float64)
+    processors = int(machine.capacity[:, machine.primary].sum())
+    span = jobs[-1].submit - jobs[0].submit if jobs else 0
+    work, ratio = size * runtime, runtime / requested
+    ones, whole = np.log2(np.maximum(size, 1)), size >= 1
+    return Description(
+        source=workload.provenance.source,
+        machine=machine.describe(),
+        jobs=len(jobs),
+        span=span,
+        jobs_per_hour=_ratio(3600.0 * len(jobs), span),
+        load=_ratio(float(work.sum()), processors * span),
+        processors=processors,
+        serial=_mean(size == 1),
+        power_of_two=_mean(whole & (ones == np.rint(ones))),
+        size_mean=_mean(size),
+        size_median=float(np.median(size)) if jobs else np.nan,
+        size_max=int(size.max(initial=0)),
+        classes=_classes(runtime, work),
+        requested_median=float(np.median(requested)) if jobs else np.nan,
+        requested_top=_most_used(requested),
+        accuracy=_mean(ratio),
+        loose=_mean(ratio < 0.1),
+        overrun=_mean(ratio > 1),
+        users=len({job.user for job in jobs} - {""}),
+        top_users=_by_work([job.user for job in jobs], work)[:TOP],
+        queues=_by_work([job.queue for job in jobs], work),
+        notes=workload.provenance.notes,
+    )
+
+
+def _classes(runtime: FloatArray, work: FloatArray) -> tuple[Class, ...]:
+    short, long = runtime < SHORT, runtime > LONG
+    total = float(work.sum())
+    masks = (("short (< 1 h)", short), ("medium (1-5 h)", ~short & ~long), ("long (> 5 h)", long))
+    return tuple(Class(name, _mean(mask), _ratio(float(work[mask].sum()), total)) for name, mask in masks)
+
+
+def _most_used(requested: FloatArray) -> tuple[tuple[int, float], ...]:
+    values, counts = np.unique(requested, return_counts=True)
+    order = np.lexsort((values, -counts))[:TOP]
+    return tuple((int(values[one]), float(counts[one]) / len(requested)) for one in order.tolist())
+
+
+def _by_work(names: list[str], work: FloatArray) -> tuple[Share, ...]:
+    """Return the shares of each name, most work first, then by name; nameless jobs do not show."""
+    known, codes = np.unique(np.array(names, dtype=np.str_), return_inverse=True)
+    jobs, sums = np.bincount(codes, minlength=len(known)), np.bincount(codes, work, minlength=len(known))
+    total = float(work.sum())
+    return tuple(
+        Share(str(known[one]), float(jobs[one]) / len(names), _ratio(float(sums[one]), total))
+        for one in np.lexsort((known, -sums)).tolist()
+        if known[one]
+    )
+
+
+def _mean(values: NDArray[np.float64] | NDArray[np.bool_]) -> float:
+    return float(values.mean()) if len(values) else np.nan
+
+
+def _ratio(above: float, below: float) -> float:
+    return above / below if below else np.nan
+
+
+def _shares(shares: tuple[Share, ...]) -> str:
+    shown = ", ".join(f"{one.name} ({one.jobs:.0%} of jobs, {one.work:.0%} of work)" for one in shares)
+    return shown or "not recorded"
+
+
+def _time(seconds: float) -> str:
+    if not seconds >= 0:
+        return "unknown"
+    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
+        if seconds >= (2 * length if unit == "days" else length):
+            return f"{seconds / length:,.1f}".removesuffix(".0") + f" {unit}"
+    return f"{seconds:.0f} s"

@@ -1,0 +1,103 @@
+"""Published traces by name: from a folder of one's own, the cache, or the Parallel Workloads Archive."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..base import InputError
+
+ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload"
+TIMEOUT = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A published trace: its file name, its folder in the archive (empty if unknown), how its SHA-256 begins."""
+
+    file: str
+    folder: str
+    sha256: str
+
+
+TRACES = {
+    "kth-sp2": Published("KTH-SP2-1996-2.swf.gz", "l_kth_sp2", "07f87eefc377964b"),
+    "ctc-sp2": Published("CTC-SP2-1996-3.1-cln.swf.gz", "l_ctc_sp2", "9fa28ac16c4386fb"),
+    "sdsc-sp2": Published("SDSC-SP2-1998-4.2-cln.swf.gz", "l_sdsc_sp2", "e03fe48be50c4ab0"),
+    "hpc2n": Published("HPC2N-2002-2.2-cln.swf.gz", "l_hpc2n", "3c534857d6065cfd"),
+    "lublin-256": Published("lublin-256.swf.gz", "", "ba3ee5b59b5bd8df"),
+}
+
+
+def fetch(name: str) -> Path:
+    """Return the path of a published trace, downloaded if it is not at hand.
+
+    It is looked for in the folder that the environment variable ``HPCDISPATCH_DATA`` names, then in the
+    cache (``$XDG_CACHE_HOME/hpcdispatch`` or ``~/.cache/hpcdispatch``), and else comes from the Parallel
+    Workloads Archive into the cache. The traces are free for research with acknowledgement; their headers
+    say of whom.
+
+    Parameters
+    ----------
+    name
+        One of ``kth-sp2``, ``ctc-sp2``, ``sdsc-sp2``, ``hpc2n``, ``lublin-256``.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, or a file whose SHA-256 is not the published one.
+    OSError
+        If it cannot be downloaded or stored.
+    """
+    if name.lower() not in TRACES:
+        raise InputError(f"unknown trace {name!r}; known: {', '.join(TRACES)}")
+    trace = TRACES[name.lower()]
+    own, cache = os.environ.get("HPCDISPATCH_DATA"), _cache()
+    for folder in (Path(own), cache) if own else (cache,):
+        path = folder / trace.file
+        if path.is_file():
+            _verify(path.read_bytes(), trace, str(path))
+            return path
+    if not trace.folder:
+        raise InputError(
+            f"{trace.file}: expected in the folder HPCDISPATCH_DATA names or in {cache}, got neither; "
+            "it has no address to download it from"
+        )
+    return _download(trace, cache)
+
+
+def _cache() -> Path:
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path.home() / ".cache") / "hpcdispatch"
+
+
+def _verify(data: bytes, trace: Published, where: str) -> None:
+    received = hashlib.sha256(data).hexdigest()
+    if not received.startswith(trace.sha256):
+        raise InputError(f"{where}: expected SHA-256 {trace.sha256}..., got {received[:16]}...")
+
+
+def _download(trace: Published, cache: Path) -> Path:
+    url = f"{ARCHIVE}/{trace.folder}/{trace.file}"
+    try:
+        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
+            data: bytes = answer.read()
+    except (urllib.error.URLError, TimeoutError) as error:
+        reason = getattr(error, "reason", error)
+        raise OSError(f"{url}: cannot be downloaded ({reason}); put {trace.file} into {cache}") from None
+    _verify(data, trace, url)
+    cache.mkdir(parents=True, exist_ok=True)
+    path = cache / trace.file
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        partial.write_bytes(data)
+        partial.replace(path)
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+    return path

@@ -1,0 +1,43 @@
+"""Small random shifts of the submission times, to tell a difference from an accident."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ..base import InputError
+from .workload import Workload
+
+
+def jitter(workload: Workload, seconds: int, rng: np.random.Generator) -> Workload:
+    """Return the workload with every submission shifted by a few seconds.
+
+    The shifts are whole numbers, uniform in [0, `seconds`]. The jobs are sorted anew by submission; ties
+    keep their order.
+
+    Parameters
+    ----------
+    workload
+        What to shift; it stays as it is.
+    seconds
+        The largest shift, >= 0.
+    rng
+        Where the shifts are drawn from, one a job in trace order.
+
+    Raises
+    ------
+    InputError
+        If `seconds` is negative.
+    """
+    if seconds < 0:
+        raise InputError(f"jitter: seconds must be >= 0, got {seconds}")
+    shifts = rng.integers(0, seconds, size=len(workload), endpoint=True)
+    submit = np.array([job.submit for job in workload.jobs], dtype=np.int64) + shifts
+    order = np.argsort(submit, kind="stable")
+    times = submit.tolist()
+    jobs = tuple(replace(workload.jobs[row], submit=times[row]) for row in order.tolist())
+    records = None if workload.records is None else workload.records.iloc[order].reset_index(drop=True)
+    note = f"submissions shifted by 0 to {seconds} s"
+    provenance = replace(workload.provenance, notes=(*workload.provenance.notes, note))
+    return replace(workload, jobs=jobs, records=records, provenance=provenance)
