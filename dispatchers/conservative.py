@@ -11,7 +11,8 @@ import numpy as np
 from ..models import NodeProfile, PlacementRule, PoolProfile, Profile
 from ..workloads import Machine
 from .options import check_choice
-from .protocol import Action, Placement, Running, Start, State, Waiting, Wake
+from .protocol import Action, Placement, Start, State, Waiting, Wake
+from .space import PoolSpace, Space, space_of
 
 #: How reservations move up when a job ends early.
 Compress = Literal["until-stable", "once", "never"]
@@ -40,11 +41,15 @@ class _Booking:
 class Conservative:
     """Conservative backfilling: every job gets a reservation when it arrives, so that it delays nobody before it.
 
-    The reservation is the first slot of the availability profile in which the job fits (Feitelson and Weil, IPPS 1998).
-    When a job ends early the reservations are moved up, as in Cirne and Berman (JSSPP 2000, section 2): the queue is
-    traversed in order of submission, the first job that fits earlier is moved, and so again from the head until nothing
-    moves. When a job outruns its prediction, the reservations are made anew, in the order in which they stood, none
-    earlier than it was.
+    The reservation is the first slot of the availability profile in which the job fits (Feitelson and Weil, IPPS
+    1998). When a job ends early the reservations are moved up, as in Cirne and Berman (JSSPP 2000, section 2): the
+    queue is traversed in order of submission, the first job that fits earlier is moved, and so again from the head
+    until nothing moves.
+
+    What happens when a job outruns its prediction is not in those papers. Here, if the predictor corrects itself, the
+    reservations are made anew in the order in which they stood, none earlier than it was. If it does not, the job may
+    end at any second and the promises stand: a job whose time has come starts as soon as what it was promised is free,
+    tried in order of submission; if its whole reservation passes before that, it gets a new one.
 
     Parameters
     ----------
@@ -72,16 +77,16 @@ class Conservative:
             self._machine = state.machine
             self._profile = self._empty(state)
         self._profile.advance(state.now)
-        conflict = self._follow_running(state)
+        corrected = self._follow_running(state)
         self._drop_gone(state)
-        if conflict or any(booking.start < state.now for booking in self._reserved.values()):
+        if corrected:
             self._rebuild(state)
-        if self.compress == "until-stable":
+        if self._freed and self.compress == "until-stable":
             self._compress_until_stable(state)
-        elif self.compress == "once" and self._freed:
+        elif self._freed and self.compress == "once":
             self._compress_once(state)
         self._freed.clear()
-        self._reserve_arrivals(state)
+        self._reserve_new(state)
         return self._start_due(state)
 
     # The profile.
@@ -100,86 +105,84 @@ class Conservative:
         return NodeProfile(capacity, capacity, state.now, self.placement)
 
     def _follow_running(self, state: State) -> bool:
-        """Bring running jobs up to date; return whether one of them now stands where a reservation is."""
+        """Bring running jobs up to date; return whether one is now known to end later than was planned."""
         now, held = state.now, self._running
-        conflict = False
+        corrected = False
         alive = set()
         for run in state.running:
             alive.add(run.id)
-            end = run.expected_end(now)
             booking = held.get(run.id)
             if booking is None:
-                conflict = not self._hold(run, now, end) or conflict
-            elif end > booking.end:
-                conflict = not self._profile.take(max(booking.end, now), end, run.placement, run.demand) or conflict
-                booking.end = end
-            elif end < booking.end:
-                self._free(end, booking.end, booking)
-                booking.end = end
+                booking = held[run.id] = _Booking(None, run.start, now, run.placement, run.demand)
+            if run.predicted_end > booking.end:
+                self._profile.take(max(booking.end, now), run.predicted_end, run.placement, run.demand)
+                corrected = True
+            else:
+                self._free(max(now, run.predicted_end), booking.end, booking)
+            booking.end = run.predicted_end
         for id_ in [id_ for id_ in held if id_ not in alive]:
             booking = held.pop(id_)
             self._free(now, booking.end, booking)
-        return conflict
-
-    def _hold(self, run: Running, now: int, end: int) -> bool:
-        self._running[run.id] = _Booking(None, run.start, end, run.placement, run.demand)
-        return self._profile.take(now, end, run.placement, run.demand)
+        return corrected
 
     def _drop_gone(self, state: State) -> None:
-        """Forget reservations of jobs that left the queue, or came back to it, without this dispatcher's doing."""
-        if self._reserved:
-            waiting = {entry.id: entry for entry in state.queue}
-            for id_ in [id_ for id_, booking in self._reserved.items() if waiting.get(id_) is not booking.waiting]:
-                booking = self._reserved.pop(id_)
-                self._free(max(state.now, booking.start), booking.end, booking)
+        """Drop the reservations that have passed, and those of jobs that left the queue or came back to it."""
+        now = state.now
+        waiting = {entry.id: entry for entry in state.queue} if self._reserved else {}
+        for id_, booking in list(self._reserved.items()):
+            if booking.end <= now or waiting.get(id_) is not booking.waiting:
+                del self._reserved[id_]
+                self._free(max(now, booking.start), booking.end, booking)
+
+    def _rebuild(self, state: State) -> None:
+        """Make the reservations anew, in the order in which they stood, none earlier than it was."""
+        now = state.now
+        self._profile = self._empty(state)
+        for booking in self._running.values():
+            self._profile.take(now, booking.end, booking.placement, booking.demand)
+        for booking in sorted(self._reserved.values(), key=lambda booking: booking.start):
+            waiting = booking.waiting
+            assert waiting is not None
+            found = self._profile.earliest(
+                waiting.nodes, waiting.demand, waiting.predicted, max(now, booking.start)
+            )
+            assert found is not None
+            booking.start, booking.placement = found
+            booking.end = booking.start + waiting.predicted
+            self._profile.take(booking.start, booking.end, booking.placement, booking.demand)
+            self._freed.append((now, booking.end))
 
     def _free(self, start: int, end: int, booking: _Booking) -> None:
         if end > start:
             self._profile.give(start, end, booking.placement, booking.demand)
             self._freed.append((start, end))
 
-    def _rebuild(self, state: State) -> None:
-        """Make every reservation anew, in the order in which they stood."""
-        now = state.now
-        self._profile = self._empty(state)
-        for booking in self._running.values():
-            self._profile.take(now, booking.end, booking.placement, booking.demand)
-        standing = sorted(self._reserved.items(), key=lambda item: item[1].start)
-        self._reserved = {}
-        for _, booking in standing:
-            assert booking.waiting is not None
-            self._reserve(booking.waiting, max(now, booking.start))
-        order = {entry.id: place for place, entry in enumerate(state.queue)}
-        self._reserved = dict(sorted(self._reserved.items(), key=lambda item: order[item[0]]))
-        self._freed = [(now, max((booking.end for booking in self._reserved.values()), default=now) + 1)]
-
     # Reservations.
 
-    def _reserve(self, waiting: Waiting, after: int) -> None:
-        found = self._profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, after)
-        if found is None:
+    def _reserve_new(self, state: State) -> None:
+        """Reserve for the jobs without a reservation, in order of submission."""
+        if len(self._reserved) == len(state.queue):
             return
-        start, placement = found
-        end = start + waiting.predicted
-        self._profile.take(start, end, placement, waiting.demand)
-        self._reserved[waiting.id] = _Booking(waiting, start, end, placement, waiting.demand)
-
-    def _reserve_arrivals(self, state: State) -> None:
-        if len(self._reserved) < len(state.queue):
-            for waiting in state.queue:
-                if waiting.id not in self._reserved:
-                    self._reserve(waiting, state.now)
+        for waiting in state.queue:
+            if waiting.id in self._reserved:
+                continue
+            found = self._profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, state.now)
+            if found is not None:
+                start, placement = found
+                end = start + waiting.predicted
+                self._profile.take(start, end, placement, waiting.demand)
+                self._reserved[waiting.id] = _Booking(waiting, start, end, placement, waiting.demand)
 
     def _compress_until_stable(self, state: State) -> None:
         """Move the first reservation that fits earlier, again from the head, until nothing moves.
 
-        Nothing could move before the intervals in `_freed` were freed, so that a job can only move to a start at which
-        it would use one of them that has not been tried for it yet.
+        Nothing could move before the intervals in `_freed` were freed, so that a job can only move to a start at
+        which it would use one of them that has not been tried for it yet.
         """
         freed = self._freed
         for booking in self._reserved.values():
             booking.tried = 0
-        moved = bool(freed)
+        moved = True
         while moved:
             moved = False
             for booking in self._reserved.values():
@@ -213,16 +216,41 @@ class Conservative:
         return found is not None
 
     def _start_due(self, state: State) -> list[Action]:
+        """Start the jobs whose time has come, if what they were promised is free."""
         now = state.now
+        due = [booking for booking in self._reserved.values() if booking.start <= now]
         actions: list[Action] = []
-        for id_, booking in [item for item in self._reserved.items() if item[1].start <= now]:
-            actions.append(Start(id_, booking.placement))
-            del self._reserved[id_]
-            booking.waiting = None
-            self._running[id_] = booking
-        if self.compress != "until-stable" and self._reserved:
-            at = min(booking.start for booking in self._reserved.values())
-            overrun = any(run.predicted_end <= now for run in state.running)
-            if not (overrun and at == now + 1):
-                actions.append(Wake(at))
+        if due:
+            space = space_of(state, self.placement)
+            for booking in due:
+                waiting = booking.waiting
+                assert waiting is not None
+                if self._take_place(now, booking, waiting, space):
+                    actions.append(Start(waiting, booking.placement))
+                    del self._reserved[waiting.id]
+                    booking.waiting = None
+                    self._running[waiting.id] = booking
+        late = len(actions) < len(due)
+        if self._reserved and (late or self.compress != "until-stable"):
+            later = [booking.start for booking in self._reserved.values() if booking.start > now]
+            if later:
+                actions.append(Wake(min(later)))
         return actions
+
+    def _take_place(self, now: int, booking: _Booking, waiting: Waiting, space: Space) -> bool:
+        """Take the reserved nodes, or others that the profile leaves free; update the profile for a late start."""
+        if not space.put(booking.placement, waiting.demand):
+            if isinstance(space, PoolSpace):
+                return False
+            self._profile.give(max(now, booking.start), booking.end, booking.placement, waiting.demand)
+            found = self._profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, now, now + 1)
+            fits = found is not None and space.put(found[1], waiting.demand)
+            if found is not None and fits:
+                booking.placement = found[1]
+            self._profile.take(max(now, booking.start), booking.end, booking.placement, waiting.demand)
+            if not fits:
+                return False
+        if booking.start < now:
+            self._profile.take(booking.end, now + waiting.predicted, booking.placement, waiting.demand)
+            booking.start, booking.end = now, now + waiting.predicted
+        return True

@@ -25,8 +25,8 @@ class Space(Protocol):
         """Take room for `nodes` slots of `demand`; return their nodes, or ``None`` if they do not fit."""
         ...
 
-    def put(self, placement: Placement, demand: tuple[int, ...]) -> None:
-        """Take the amounts of slots of `demand` at `placement`."""
+    def put(self, placement: Placement, demand: tuple[int, ...]) -> bool:
+        """Take room for slots of `demand` at `placement`, if they fit there; return whether they did."""
         ...
 
     def give(self, placement: Placement, demand: tuple[int, ...]) -> None:
@@ -59,10 +59,9 @@ class PoolSpace:
             free[index] -= amount * nodes
         return _NODE_ZERO if nodes == 1 else np.zeros(nodes, dtype=np.int64)
 
-    def put(self, placement: Placement, demand: tuple[int, ...]) -> None:
-        """Take the amounts of slots of `demand` at `placement`."""
-        for index, amount in enumerate(demand):
-            self.free[index] -= amount * len(placement)
+    def put(self, placement: Placement, demand: tuple[int, ...]) -> bool:
+        """Take room for slots of `demand` at `placement`, if they fit there; return whether they did."""
+        return self.place(len(placement), demand) is not None
 
     def give(self, placement: Placement, demand: tuple[int, ...]) -> None:
         """Return the amounts of slots of `demand` at `placement`."""
@@ -105,12 +104,16 @@ class NodeSpace:
         if fitting < nodes:
             return None
         placement = choose(self.free, self.machine.capacity, counts, nodes, self.rule)
-        self.put(placement, demand)
+        self._shift(placement, demand, -1)
         return placement
 
-    def put(self, placement: Placement, demand: tuple[int, ...]) -> None:
-        """Take the amounts of slots of `demand` at `placement`."""
+    def put(self, placement: Placement, demand: tuple[int, ...]) -> bool:
+        """Take room for slots of `demand` at `placement`, if they fit there; return whether they did."""
         self._shift(placement, demand, -1)
+        if self.free[placement].min() < 0:
+            self._shift(placement, demand, 1)
+            return False
+        return True
 
     def give(self, placement: Placement, demand: tuple[int, ...]) -> None:
         """Return the amounts of slots of `demand` at `placement`."""

@@ -33,8 +33,8 @@ class Profile(Protocol):
         """
         ...
 
-    def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> bool:
-        """Take slots in [start, end); return whether nothing fell below zero. They are taken in any case."""
+    def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
+        """Take slots in [start, end), even if they are not free: what is free falls below zero then."""
         ...
 
     def give(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
@@ -82,29 +82,26 @@ class PoolProfile:
             else:
                 return start, _NODE_ZERO if nodes == 1 else np.zeros(nodes, dtype=np.int64)
 
-    def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> bool:
-        """Take slots in [start, end); return whether nothing fell below zero."""
-        return self._add(start, end, -len(placement) * demand[0])
+    def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
+        """Take slots in [start, end), even if they are not free: what is free falls below zero then."""
+        self._add(start, end, -len(placement) * demand[0])
 
     def give(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
         """Return slots in [start, end)."""
         self._add(start, end, len(placement) * demand[0])
 
-    def _add(self, start: int, end: int, amount: int) -> bool:
+    def _add(self, start: int, end: int, amount: int) -> None:
         if end <= start:
-            return True
+            return
         times, free = self.times, self.free
         first = self._split(start)
         stop = self._split(end)
-        good = True
         for index in range(first, stop):
             free[index] += amount
-            good = good and free[index] >= 0
         if free[stop] == free[stop - 1]:
             del times[stop], free[stop]
         if first and free[first] == free[first - 1]:
             del times[first], free[first]
-        return good
 
     def _split(self, time: int) -> int:
         index = bisect_left(self.times, time)
@@ -160,40 +157,37 @@ class NodeProfile:
     def _fit(self, index: int, nodes: int, demand: tuple[int, ...], end: int) -> tuple[IntArray | None, int]:
         """Return nodes that are free from step `index` to `end`, or the step at which to try next."""
         times, free = self.times, self.free
-        least = free[index]
+        least = np.maximum(free[index], 0)
         counts = count_slots(least, demand)
         if int(counts.sum()) < nodes:
             return None, index + 1
         step = index + 1
         while step < len(times) and times[step] < end:
-            least = np.minimum(least, free[step])
+            least = np.minimum(least, np.maximum(free[step], 0))
             counts = count_slots(least, demand)
             if int(counts.sum()) < nodes:
-                alone = int(count_slots(free[step], demand).sum()) < nodes
+                alone = int(count_slots(np.maximum(free[step], 0), demand).sum()) < nodes
                 return None, step + 1 if alone else index + 1
             step += 1
         return choose(least, self.capacity, counts, nodes, self.rule), index
 
-    def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> bool:
-        """Take slots in [start, end); return whether nothing fell below zero."""
-        return self._add(start, end, placement, demand, -1)
+    def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
+        """Take slots in [start, end), even if they are not free: what is free falls below zero then."""
+        self._add(start, end, placement, demand, -1)
 
     def give(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
         """Return slots in [start, end)."""
         self._add(start, end, placement, demand, 1)
 
-    def _add(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...], sign: int) -> bool:
+    def _add(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...], sign: int) -> None:
         if end <= start:
-            return True
+            return
         first, stop = self._split(start), self._split(end)
-        good = True
         for matrix in self.free[first:stop]:
             shift(matrix, placement, demand, sign)
-            good = good and bool(matrix[placement].min() >= 0)
         for index in (stop, first):
             if index and np.array_equal(self.free[index], self.free[index - 1]):
                 del self.times[index], self.free[index]
-        return good
 
     def _split(self, time: int) -> int:
         index = bisect_left(self.times, time)

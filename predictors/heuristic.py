@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator
+from typing import Literal, get_args
 
 from hpcdispatch.workloads import Job
 
 from .checks import at_least
 
 _LETTERS = re.compile(r"[^\W\d_]*")
+
+Correction = Literal["walltime", "none"]
 
 WALLTIME_RULE = 7
 """The number of the last rule, which always applies: the requested time."""
@@ -74,8 +77,8 @@ class Heuristic:
     name", so that traces without executables, such as KTH, are still predicted by queue, requested time and
     resources. Jobs whose user is unknown count as one user's.
 
-    There is no correction: a job that outruns its prediction is left to the simulation, which takes it to end
-    within a second, as the CP paper does (section 4, underestimates).
+    A job that outruns its prediction gets the requested time, the last of the rules; one that has outrun that as well
+    may end at any second.
 
     A prediction takes at most six look-ups; memory grows with the number of different profiles, not of jobs.
 
@@ -84,6 +87,9 @@ class Heuristic:
     prefix
         Take this many leading characters as the name prefix, at least 1; ``None`` takes what stands before
         the first digit or separator, see `name_prefix`.
+    correction
+        ``"walltime"`` as above; ``"none"`` takes a job that outruns its prediction to end at any second, as the CP
+        paper does from version 2 on (section 4, underestimates).
 
     Raises
     ------
@@ -91,14 +97,21 @@ class Heuristic:
         If an option is out of its range.
     """
 
-    def __init__(self, *, prefix: int | None = None) -> None:
+    def __init__(self, *, prefix: int | None = None, correction: Correction = "walltime") -> None:
         self.prefix = None if prefix is None else at_least("prefix", prefix, 1)
+        if correction not in get_args(Correction):
+            raise ValueError(f"correction must be walltime or none, got {correction!r}")
+        self.correction = correction
         self._latest: dict[tuple[Hashable, ...], int] = {}
 
     def predict(self, job: Job, now: int) -> float:
         """Return the run time of the best match or the requested time, whichever is less, seconds."""
         _, seconds = self.match(job)
         return float(min(seconds, job.walltime))
+
+    def correct(self, job: Job, elapsed: int, misses: int) -> float:
+        """Return the requested time, or `elapsed` if nothing better is known."""
+        return float(max(elapsed, job.walltime if self.correction == "walltime" else 0))
 
     def match(self, job: Job) -> tuple[int, int]:
         """Return the number of the rule that decides on `job`, 1 to 7, and its seconds, not yet capped."""

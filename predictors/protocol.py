@@ -64,7 +64,8 @@ class Correcting(Protocol):
         Returns
         -------
         float
-            Seconds since the start of the job, greater than `elapsed`.
+            Seconds since the start of the job. A value not above `elapsed` says that nothing better is known: the
+            job is then expected to end at any second, and not asked for again.
         """
         ...
 

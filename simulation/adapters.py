@@ -8,12 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from ..dispatchers import Dispatcher, JobView, Reject, Running, Start, State, Waiting, create_dispatcher
+from ..base import InputError
+from ..dispatchers import Dispatcher, JobView, Reject, Running, Start, State, Waiting, Wake, create_dispatcher
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine
 from ._accasim import AdditionalData, JobVerification, SchedulerBase
 from .errors import ActionError
+
+PlanEntry = tuple[int | None, str, list[str]]
 
 
 class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
@@ -30,6 +33,7 @@ class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
         self._index: dict[str, int] = {}
         self._order: dict[str, int] = {}
         self._entries: dict[str, Waiting] = {}
+        self._wakes: set[int] = set()
 
     @property
     def name(self) -> str:
@@ -43,35 +47,62 @@ class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
     def set_resource_manager(self, resource_manager: Any) -> None:
         """Take over the machine; AccaSim calls this when a simulator is made."""
         super().set_resource_manager(resource_manager)
+        self._system_capacity = self._nodes_capacity = None  # AccaSim keeps those of the machine before.
         self._machine = None
 
     def scheduling_method(
         self, cur_time: int, es: Sequence[Any], es_dict: Mapping[str, Any]
-    ) -> tuple[list[tuple[int | None, str, list[str]]], list[str]]:
+    ) -> tuple[list[PlanEntry], list[str]]:
         """Ask the dispatcher; return AccaSim's plan, one entry a queued job, and the rejected ids."""
         if self._machine is None:
             self._set_machine()
         assert self._machine is not None
         free = self._free()
-        state = State(cur_time, self._queue(cur_time, es), self._running(es_dict), free, self._machine)
+        state = State(cur_time, self._queue(es), self._running(es_dict), free, self._machine)
+        room = free.copy()
         started: dict[str, list[str]] = {}
         rejected: list[str] = []
         for action in self._dispatcher.dispatch(state):
             if isinstance(action, Start):
-                started[_id(action.job)] = [self._names[node] for node in action.placement]
+                waiting = self._take(cur_time, "start", action.job)
+                started[waiting.id] = self._placement(cur_time, waiting, action, room)
             elif isinstance(action, Reject):
-                rejected.append(_id(action.job))
+                rejected.append(self._take(cur_time, "reject", action.job).id)
+            elif isinstance(action, Wake):
+                self._wakes.add(int(action.at))
             else:
-                raise ActionError(f"{self._id} at t={cur_time}: AccaSim's simulator cannot {action!r}")
-        plan: list[tuple[int | None, str, list[str]]] = []
-        for event in es:
-            if event.id in started:
-                plan.append((cur_time, event.id, started[event.id]))
-            elif event.id not in rejected:
-                plan.append((None, event.id, []))
-        for gone in (*started, *rejected):
-            self._entries.pop(gone, None)
+                raise ActionError(f"{self._id} at t={cur_time}: AccaSim's simulator cannot carry out {action!r}")
+        plan: list[PlanEntry] = [(cur_time, id_, nodes) for id_, nodes in started.items()]
+        plan += self._postponed(cur_time, [event.id for event in es if event.id in self._entries])
         return plan, rejected
+
+    def _postponed(self, now: int, ids: Sequence[str]) -> list[PlanEntry]:
+        """Leave jobs in the queue; the time at which the first is to be looked at again is the next timer."""
+        self._wakes = {at for at in self._wakes if at > now}
+        timer = min(self._wakes, default=None)
+        return [(None if place else timer, id_, []) for place, id_ in enumerate(ids)]
+
+    def _take(self, now: int, verb: str, named: Any) -> Waiting:
+        """Take a job out of the queue."""
+        id_ = named if isinstance(named, str) else named.id
+        waiting = self._entries.pop(id_, None)
+        if waiting is None:
+            raise ActionError(f"{self._id} at t={now}: cannot {verb} job {id_}: it is not waiting")
+        return waiting
+
+    def _placement(self, now: int, waiting: Waiting, action: Start, room: Any) -> list[str]:
+        """Return the names of the nodes of a job that starts, and take its amounts from `room`."""
+        where = f"{self._id} at t={now}: job {waiting.id}"
+        if action.limit is not None or action.shape is not None:
+            raise ActionError(f"{where}: AccaSim's simulator can neither kill a job nor change its shape")
+        nodes, demand = waiting.nodes, waiting.demand
+        placement = np.asarray(action.placement)
+        if placement.shape != (nodes,) or placement.min() < 0 or placement.max() >= len(self._names):
+            raise ActionError(f"{where}: placement must be {nodes} nodes in 0..{len(self._names) - 1}, got {placement}")
+        room -= np.bincount(placement, minlength=len(room))[:, None] * np.array(demand)
+        if room.min() < 0:
+            raise ActionError(f"{where}: no room for {nodes} x {demand} at {placement}")
+        return [self._names[node] for node in placement]
 
     def _set_machine(self) -> None:
         nodes = self.resource_manager.system_capacity("nodes")
@@ -80,7 +111,7 @@ class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
         self._machine = Machine(resources, capacity)
         self._names = list(nodes)
         self._index = {name: index for index, name in enumerate(self._names)}
-        self._order, self._entries = {}, {}
+        self._order, self._entries, self._wakes = {}, {}, set()
         if hasattr(self._dispatcher, "reset"):
             self._dispatcher.reset(self._machine, np.random.default_rng(0))
 
@@ -93,7 +124,7 @@ class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
         free.flags.writeable = False
         return free
 
-    def _queue(self, now: int, es: Sequence[Any]) -> list[Waiting]:
+    def _queue(self, es: Sequence[Any]) -> list[Waiting]:
         queue = []
         for event in es:
             entry = self._entries.get(event.id)
@@ -128,17 +159,24 @@ class AccaSimPredictor(AdditionalData):  # type: ignore[misc]
     """A predictor as AccaSim's additional data; see :func:`accasim_predictor`."""
 
     def __init__(self, predictor: Predictor) -> None:
-        self.event_mapper = None
+        self.event_mapper: Any = None
         self._predictor = predictor
+        self._correct = getattr(predictor, "correct", None)
         self._seen: set[str] = set()
+        self._running: dict[str, int] = {}
 
     def set_event_manager(self, event_manager: Any) -> None:
-        """Take the event manager; AccaSim passes ``None`` the first time."""
-        if event_manager is not None and self.event_mapper is None:
-            super().set_event_manager(event_manager)
+        """Take the event manager of a new simulation; AccaSim passes ``None`` before it has one."""
+        if event_manager is None or event_manager is self.event_mapper:
+            return
+        self.event_mapper = event_manager
+        self._seen.clear()
+        self._running.clear()
+        if hasattr(self._predictor, "reset"):
+            self._predictor.reset()
 
     def exec_before_dispatching(self, job_dict: Mapping[str, Any], queued_jobs: Sequence[str]) -> None:
-        """Predict the jobs that are new in the queue."""
+        """Predict the jobs that are new in the queue, and correct the predictions that have been outrun."""
         for id_ in queued_jobs:
             if id_ not in self._seen:
                 self._seen.add(id_)
@@ -146,15 +184,39 @@ class AccaSimPredictor(AdditionalData):  # type: ignore[misc]
                 event.requested_duration = event.expected_duration
                 predicted = self._predictor.predict(job_of(event), event.queued_time)
                 event.expected_duration = max(1, int(np.ceil(predicted)))
+        if self._correct is not None:
+            for id_, misses in self._running.items():
+                self._running[id_] = self._corrected(job_dict[id_], misses)
+
+    def exec_after_dispatching(
+        self, job_dict: Mapping[str, Any], to_dispatch_jobs: Sequence[PlanEntry], rejected_jobs: Sequence[str]
+    ) -> None:
+        """Watch the jobs that start, if the predictor corrects itself."""
+        self._seen.difference_update(rejected_jobs)
+        if self._correct is not None:
+            now = self.event_mapper.current_time
+            for time, id_, nodes in to_dispatch_jobs:
+                if nodes and time == now:
+                    self._running[id_] = 0
+                    self.add_timepoint(now + job_dict[id_].expected_duration)
 
     def exec_after_completion(self, removed_jobs: Sequence[Any]) -> None:
         """Show the predictor the jobs that have ended."""
         for event in removed_jobs:
             self._seen.discard(event.id)
+            self._running.pop(event.id, None)
             self._predictor.observe(job_of(event))
 
-    def exec_after_dispatching(self, job_dict: Any, to_dispatch_jobs: Any, rejected_jobs: Any) -> None:
-        """Leave the plan as it is."""
+    def _corrected(self, event: Any, misses: int) -> int:
+        """Correct the prediction of a running job as often as it was outrun; return how often it was in all."""
+        now = self.event_mapper.current_time
+        while event.start_time + event.expected_duration <= now:
+            elapsed = event.expected_duration
+            whole = self._correct(job_of(event), elapsed, misses)  # type: ignore[misc]
+            event.expected_duration = max(int(np.ceil(whole)), elapsed + 1)
+            self.add_timepoint(event.start_time + event.expected_duration)
+            misses += 1
+        return misses
 
     def exec_before_submission(self, *args: Any, **kwargs: Any) -> None:
         """Do nothing."""
@@ -172,8 +234,8 @@ class AccaSimPredictor(AdditionalData):  # type: ignore[misc]
 def accasim_scheduler(dispatcher: str | Dispatcher) -> AccaSimScheduler:
     """Wrap a dispatcher for AccaSim's own ``Simulator``.
 
-    It takes each job's ``expected_duration`` for its predicted run time. AccaSim's simulator has no way to stop a job or
-    to set a timer, so that a dispatcher that asks for one raises :class:`ActionError`.
+    It takes each job's ``expected_duration`` for its predicted run time. AccaSim's simulator has no way to stop a job
+    or to change its shape: a dispatcher that asks for that, or for something impossible, raises :class:`ActionError`.
 
     Parameters
     ----------
@@ -187,8 +249,8 @@ def accasim_scheduler(dispatcher: str | Dispatcher) -> AccaSimScheduler:
 def accasim_predictor(predictor: str | Predictor) -> AccaSimPredictor:
     """Wrap a predictor for the ``additional_data`` of AccaSim's own ``Simulator``.
 
-    A job's ``expected_duration`` becomes the prediction when it enters the queue, so that every AccaSim scheduler works
-    with it; what was requested is kept as ``requested_duration``.
+    A job's ``expected_duration`` becomes the prediction when it enters the queue, and the corrected one when it outruns
+    it, so that every AccaSim scheduler works with it; what was requested is kept as ``requested_duration``.
 
     Parameters
     ----------
@@ -199,13 +261,23 @@ def accasim_predictor(predictor: str | Predictor) -> AccaSimPredictor:
 
 
 def job_of(event: Any) -> Job:
-    """Return AccaSim's event as a job."""
-    walltime = getattr(event, "requested_duration", None) or getattr(event, "expected_duration", None)
+    """Return AccaSim's event as a job.
+
+    Raises
+    ------
+    InputError
+        If its requested time is missing, which AccaSim's reader lets pass.
+    """
+    walltime = getattr(event, "requested_duration", None)
+    if walltime is None:
+        walltime = getattr(event, "expected_duration", event.duration)
+    if walltime < 1:
+        raise InputError(f"job {event.id}: requested time must be >= 1 s, got {walltime}")
     return Job(
         id=event.id,
         submit=event.queued_time,
         runtime=max(0, event.duration),
-        walltime=max(1, int(walltime if walltime is not None else event.duration)),
+        walltime=int(walltime),
         nodes=event.requested_nodes,
         per_node=event.requested_resources,
         user=_text(event, "user_id"),
@@ -217,8 +289,4 @@ def job_of(event: Any) -> Job:
 
 def _text(event: Any, name: str) -> str:
     value = getattr(event, name, None)
-    return "" if value is None or value == -1 else str(value)
-
-
-def _id(named: Any) -> str:
-    return named if isinstance(named, str) else str(named.id)
+    return "" if value in (None, -1, "-1") else str(value)

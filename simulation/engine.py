@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from time import perf_counter
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from .options import Overrun
 from .recorder import Recorder
 from .result import Result, manifest
 
+#: Whether the events of one instant are dispatched together or one after the other.
+SameInstant = Literal["batch", "sequence"]
 _BLOCK = 1024
 
 
@@ -86,6 +88,7 @@ def simulate(
     *,
     overrun: str | Overrun = "run",
     seed: int = 0,
+    same_instant: SameInstant = "batch",
     progress: Callable[[int], None] | None = None,
 ) -> Result:
     """Simulate a workload under a dispatcher.
@@ -107,6 +110,9 @@ def simulate(
         options such as ``"resubmit:factor=1.3,cap=86400"``; or an :class:`Overrun`.
     seed
         For the random draws of a dispatcher that makes any.
+    same_instant
+        ``"batch"``: one dispatch after all completions and arrivals of an instant. ``"sequence"``: one after each of
+        them, as in the simulators behind many published figures.
     progress
         Called with the number of jobs that have left the system, now and then.
 
@@ -123,6 +129,8 @@ def simulate(
         If the dispatcher asks for something impossible or leaves jobs waiting for ever.
     """
     named = {"dispatcher": dispatcher, "predictor": predictor}
+    if same_instant not in get_args(SameInstant):
+        raise InputError(f"same_instant: expected {' or '.join(get_args(SameInstant))}, got {same_instant!r}")
     policy = Overrun.parse(overrun)
     dispatching = create_dispatcher(dispatcher)
     predicting = create_predictor(predictor)
@@ -132,11 +140,20 @@ def simulate(
         predicting.reset()
     recorder = Recorder(workload)
     begin = perf_counter()
-    mapper = DispatchEvents(workload.machine, dispatching, predicting, policy, recorder, progress)
+    mapper = DispatchEvents(
+        workload.machine,
+        dispatching,
+        predicting,
+        policy,
+        recorder,
+        sequential=same_instant == "sequence",
+        progress=progress,
+    )
     engine = Engine(MemoryReader(_runnable(workload, recorder)), mapper)
     engine.start_hpc_simulation()
     seconds = perf_counter() - begin
-    return Result.from_recorder(workload, recorder, manifest(workload, named, policy, seed), seconds)
+    options = {"overrun": str(policy), "seed": seed, "same_instant": same_instant}
+    return Result.from_recorder(workload, recorder, manifest(workload, named, options), seconds)
 
 
 def _runnable(workload: Workload, recorder: Recorder) -> Iterator[SimEvent]:

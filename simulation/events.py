@@ -112,6 +112,8 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         predictor: Predictor,
         overrun: Overrun,
         recorder: Recorder,
+        *,
+        sequential: bool = False,
         progress: Callable[[int], None] | None = None,
     ) -> None:
         # AccaSim's constructor opens writers by its process-wide constants; nothing of that is wanted here.
@@ -120,6 +122,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         self.predictor = predictor
         self.overrun = overrun
         self.recorder = recorder
+        self.sequential = sequential
         self.progress = progress
         self.resource_manager = NodeMatrix(machine)
         self.current_time = 0
@@ -178,15 +181,17 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
     def release_ended_events(self, event_dict: dict[str, SimEvent]) -> None:
         """End what ends now, let arrive what arrives, correct predictions, and serve timers while no job waits."""
         now = self.current_time
-        for event, running in self.real_ending.pop(now, ()):
-            if event.running is running and event.ends_at == now:
-                self._end(event, event.due)
-        if self.arrivals and self.arrivals[0] == now:
-            self.arrivals.popleft()
-            for event in self.loaded.pop(now):
-                predicted = self._predict(event.job, now)
-                self.recorder.predicted[event.order] = predicted
-                self._enqueue(event, now, predicted)
+        if self.sequential:
+            if self._one_event(now):
+                return
+        else:
+            for event, running in self.real_ending.pop(now, ()):
+                if event.running is running and event.ends_at == now:
+                    self._end(event, event.due)
+            if self.arrivals and self.arrivals[0] == now:
+                self.arrivals.popleft()
+                for event in self.loaded.pop(now):
+                    self._arrive(event, now)
         for event, running in self.corrections.pop(now, ()):
             if event.running is running and not running.stopping:
                 self._correct_prediction(event, running)
@@ -307,6 +312,28 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
             heapq.heappush(self.time_points, int(action.at))
 
     # The life of a job.
+
+    def _one_event(self, now: int) -> bool:
+        """Let one job end, or else one arrive, and come back to this instant; return whether there was one."""
+        ending = [one for one in self.real_ending.pop(now, ()) if one[0].running is one[1] and one[0].ends_at == now]
+        if ending:
+            self.real_ending[now] = ending[1:]
+            self._end(ending[0][0], ending[0][0].due)
+        elif self.arrivals and self.arrivals[0] == now:
+            arriving = self.loaded[now]
+            self._arrive(arriving.pop(0), now)
+            if not arriving:
+                self.arrivals.popleft()
+                del self.loaded[now]
+        else:
+            return False
+        heapq.heappush(self.time_points, now)
+        return True
+
+    def _arrive(self, event: SimEvent, now: int) -> None:
+        predicted = self._predict(event.job, now)
+        self.recorder.predicted[event.order] = predicted
+        self._enqueue(event, now, predicted)
 
     def _enqueue(self, event: SimEvent, since: int, predicted: int) -> None:
         waiting = Waiting(
@@ -434,6 +461,8 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         whole = self._correct(event.job, elapsed, event.misses)  # type: ignore[misc]
         self.recorder.prediction_ns += perf_counter_ns() - begin
         event.misses += 1
+        if whole <= elapsed:
+            return
         end = running.start + max(math.ceil(whole) - before, now - running.start + 1)
         running.predicted_end = end if running.kill_at is None else min(end, max(running.kill_at, now + 1))
         if not (running.kill_at is not None and running.predicted_end >= running.kill_at):

@@ -17,7 +17,6 @@ import pandas as pd
 from ..base import InputError
 from ..workloads import Workload
 from .metrics import summarize
-from .options import Overrun
 from .recorder import Recorder
 
 _FORMAT = 1
@@ -147,15 +146,14 @@ class Result:
         return cls(**tables, manifest=manifest)
 
 
-def manifest(workload: Workload, named: dict[str, Any], overrun: Overrun, seed: int) -> dict[str, Any]:
+def manifest(workload: Workload, named: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """Return what determines the records: versions, options, seed, and the workload's hash."""
     machine = workload.machine
     return {
         "format": _FORMAT,
         "dispatcher": _name(named["dispatcher"]),
         "predictor": _name(named["predictor"]),
-        "overrun": str(overrun),
-        "seed": seed,
+        **options,
         "workload": {
             "source": workload.provenance.source,
             "sha256": workload.digest(),

@@ -13,7 +13,6 @@ from pathlib import Path
 from ..base import InputError
 
 ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload"
-TIMEOUT = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +63,8 @@ def fetch(name: str) -> Path:
             _verify(path.read_bytes(), trace, str(path))
             return path
     if not trace.folder:
-        raise InputError(
-            f"{trace.file}: expected in the folder HPCDISPATCH_DATA names or in {cache}, got neither; "
-            "it has no address to download it from"
-        )
+        where = f"the folder HPCDISPATCH_DATA names or in {cache}"
+        raise InputError(f"{trace.file}: expected in {where}, got neither; it has no address to download it from")
     return _download(trace, cache)
 
 
@@ -85,7 +82,7 @@ def _verify(data: bytes, trace: Published, where: str) -> None:
 def _download(trace: Published, cache: Path) -> Path:
     url = f"{ARCHIVE}/{trace.folder}/{trace.file}"
     try:
-        with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
+        with urllib.request.urlopen(url, timeout=60) as answer:
             data: bytes = answer.read()
     except (urllib.error.URLError, TimeoutError) as error:
         reason = getattr(error, "reason", error)

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 from scipy.spatial import cKDTree
+from scipy.special import gammainc
 
 from ..base import InputError
 from .job import Job, ResourceMap
@@ -142,11 +142,11 @@ def _cycle() -> FloatArray:
     The Gamma is laid over the buckets 11 to 58; buckets count from 1, so the day begins at 5 in the morning.
     """
     bucket = np.arange(DAY_BEGINS, DAY_BEGINS + BUCKETS)
-    law = stats.gamma(CYCLE[0], scale=CYCLE[1])
-    mass = law.cdf(bucket + 0.5) - law.cdf(bucket - 0.5)
+    shape, scale = CYCLE
+    mass = gammainc(shape, (bucket + 0.5) / scale) - gammainc(shape, (bucket - 0.5) / scale)
     weights = np.empty(BUCKETS)
     weights[(bucket - 1) % BUCKETS] = mass
-    return weights / weights.mean()
+    return np.asarray(weights / weights.mean(), dtype=np.float64)
 
 
 def _arrivals(points: FloatArray, span: float | None) -> IntArray:
@@ -170,7 +170,7 @@ def _arrivals(points: FloatArray, span: float | None) -> IntArray:
     if span is not None and len(points) > 1:
         last = worth(float(clock(points[0])) + span)
         points = points[0] + (points - points[0]) * ((last - points[0]) / (points[-1] - points[0]))
-    return np.rint(clock(points)).astype(np.int64)
+    return np.asarray(np.rint(clock(points)), dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ def _people(rng: np.random.Generator, size: IntArray, runtime: IntArray, users: 
     centre = place[rng.integers(0, len(size), len(user))]
     near = min(NEIGHBOURS, len(user))
     distance, candidate = cKDTree(centre).query(place, k=near)
-    distance, candidate = distance.reshape(-1, near), candidate.reshape(-1, near)
+    distance, candidate = np.reshape(distance, (-1, near)), np.reshape(candidate, (-1, near))
     cumulative = np.cumsum(weight[candidate] * np.exp(-0.5 * distance**2) + 1e-12, axis=1)
     pick = (cumulative < rng.random(len(size))[:, None] * cumulative[:, -1:]).sum(axis=1)
     application = candidate[np.arange(len(size)), np.minimum(pick, near - 1)]

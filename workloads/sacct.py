@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -70,9 +70,18 @@ def parse_sacct(data: bytes, options: ReadOptions, log: Log) -> Workload:
     frame = read.frame.iloc[order].reset_index(drop=True)
     lines = [read.lines[row] for row in order.tolist()]
     table, start = _table(frame, submit[order], ids[order], lines)
+    if options.machine is None:
+        table = replace(table, nodes=np.zeros_like(table.nodes))  # a pool is one node
     log.notes.append(f"times count from the first submission, {frame['Submit'].iloc[0]}")
     machine = options.machine or _pool(table, start, log)
-    return assemble(table, machine, (), options, log)
+    header = (
+        "; Version: 2.2",
+        f"; Computer: {machine.name or log.path.name}",
+        f"; UnixStartTime: {int(submit[order[0]])}",
+        f"; MaxNodes: {machine.nodes}",
+        f"; MaxProcs: {int(machine.capacity[:, machine.primary].sum())}",
+    )
+    return assemble(table, machine, header, options, log)
 
 
 def _split(text: str, log: Log, malformed: list[Malformed]) -> _Records:
@@ -102,13 +111,13 @@ def _split(text: str, log: Log, malformed: list[Malformed]) -> _Records:
         else:
             good.append(number)
     if steps:
-        log.notes.append(f"{steps:,} job steps skipped")
+        log.notes.append(f"{steps:,} job step{'s'[: steps > 1]} skipped")
         log.counts["job steps skipped"] = steps
     if not good and not malformed:
         raise InputError(f"{log.path}: expected records of jobs, got none")
     body = "\n".join(lines[number - 1] for number in good)
     frame = pd.read_csv(
-        io.StringIO("|".join(f"{name}" for name in names) + "\n" + body + "\n"),
+        io.StringIO("|".join(names) + "\n" + body + "\n"),
         sep="|",
         dtype=str,
         keep_default_na=False,

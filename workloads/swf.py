@@ -80,7 +80,10 @@ JOB, SUBMIT, RUN, ALLOCATED, REQUESTED, TIME, MEMORY, USER, GROUP, EXECUTABLE, Q
 )
 
 _LARGEST = 2.0**53
+_PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# pandas reads decimals exactly by default since 3.1; before, it has to be asked to
+_EXACT: dict[str, Any] = {} if _PANDAS >= (3, 1) else {"float_precision": "round_trip"}
 _HEADER = re.compile(rb"^[ \t]*;[^\r\n]*", re.MULTILINE)
 
 
@@ -166,7 +169,7 @@ def _parse(data: bytes) -> FloatArray | None:
             comment=";",
             dtype=np.float64,
             quoting=csv.QUOTE_NONE,
-            float_precision="round_trip",
+            **_EXACT,
             low_memory=False,
             encoding="latin-1",
         )
@@ -174,7 +177,7 @@ def _parse(data: bytes) -> FloatArray | None:
         return None
     if not isinstance(frame.index, pd.RangeIndex):
         return None
-    values = frame.to_numpy()
+    values: FloatArray = frame.to_numpy(dtype=np.float64)
     if not np.isnan(values[:, -1]).all() or not np.isfinite(values[:, :-1]).all():
         return None
     return values[:, :-1]

@@ -150,7 +150,7 @@ def _header(workload: Workload, notes: Iterable[str]) -> list[str]:
             f"; MaxJobs: {len(workload)}",
             f"; MaxRecords: {len(workload)}",
             "; Preemption: No",
-            f"; UnixStartTime: {workload.provenance.options.get('unix_start_time', 0)}",
+            "; UnixStartTime: 0",
             f"; MaxNodes: {workload.machine.nodes}",
             f"; MaxProcs: {processors}",
             f"; MaxRuntime: {max((job.runtime for job in workload.jobs), default=0)}",

@@ -187,3 +187,15 @@ def test_tables_give_what_the_rules_say(history, new):
 def test_memory_grows_with_profiles_not_jobs():
     predictor = taught(*(like(runtime) for runtime in range(1000)))
     assert len(predictor._latest) == 6
+
+
+def test_an_outrun_prediction_becomes_the_walltime_and_then_no_more() -> None:
+    job = Job("1", 0, 900, 600)
+    assert Heuristic().correct(job, 30, 0) == 600
+    assert Heuristic().correct(job, 600, 1) == 600
+    assert Heuristic(correction="none").correct(job, 30, 0) == 30
+
+
+def test_an_unknown_correction_is_named() -> None:
+    with pytest.raises(ValueError, match="correction must be walltime or none, got 'more'"):
+        Heuristic(correction="more")  # type: ignore[arg-type]

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import pytest
+
+from hpcdispatch.base import InputError
+from hpcdispatch.workloads import Machine, TraceWarning, read, write
+
+HEAD = "JobID|Submit|Start|End|Timelimit|NNodes|NCPUS|User|Group|Account|JobName|Partition|ReqMem|AllocTRES|State"
+DAY = "2024-01-01T"
+LINES = [
+    f"10|{DAY}00:00:10|{DAY}00:01:00|{DAY}01:01:00|02:00:00|2|8|ann|g|acc|sim|batch|4Gc|cpu=8,gres/gpu=4,gres/gpu:a=4|COMPLETED",
+    f"10.batch|{DAY}00:00:10|{DAY}00:01:00|{DAY}01:01:00||2|8||||batch|||cpu=8|COMPLETED",
+    f"11_1|{DAY}00:00:00|{DAY}00:02:00|{DAY}00:03:00|1-00:00:00|1|4|bob|g|acc|x y|batch|4G|cpu=4|FAILED",
+    f"12|{DAY}00:00:20|Unknown|Unknown|1-00:00:00|1|4|bob|g|acc|x|long|4000Mn||CANCELLED by 12",
+    f"13|{DAY}00:00:30|{DAY}00:01:00|Unknown|1-00:00:00|1|4|bob|g|acc|x|long|4000Mn||RUNNING",
+]
+
+
+@pytest.fixture
+def sacct(tmp_path):
+    def make(*lines, head=HEAD, name="a.sacct"):
+        path = tmp_path / name
+        path.write_text("\n".join([head, *lines]) + "\n")
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize("name", ["a.sacct", "a.txt", "a.csv"])
+def test_jobs_sorted_steps_skipped(sacct, name):
+    workload = read(sacct(*LINES, name=name))
+    assert [(job.id, job.submit, job.runtime, job.walltime) for job in workload.jobs] == [
+        ("11_1", 0, 60, 86400),
+        ("10", 10, 3600, 7200),
+    ]
+    assert workload.jobs[1].user == "ann"
+    assert workload.jobs[0].name == "x y"
+    assert [(job.nodes, dict(job.per_node)) for job in workload.jobs] == [(1, {"core": 4}), (1, {"core": 8})]
+    assert workload.machine == Machine.pool(12)
+    assert workload.provenance.counts == {"job steps skipped": 1, "not started": 1, "not finished": 1}
+    assert workload.records["wait"].tolist() == [120, 50]
+    assert workload.records["status"].tolist() == [0, 1]
+    assert workload.records["requested_memory"].tolist() == [1024**2, 4 * 1024**2]
+    assert workload.records["gpus"].tolist() == [0, 4]
+
+
+def test_on_a_machine_nodes_memory_and_gpus_count(sacct):
+    workload = read(sacct(*LINES), Machine.homogeneous(3, core=16, mem=64 * 1024**2, gpu=4))
+    assert workload.jobs[1].nodes == 2
+    assert dict(workload.jobs[1].per_node) == {"core": 4, "mem": 16 * 1024**2, "gpu": 2}
+
+
+def test_written_as_swf(sacct, tmp_path):
+    write(read(sacct(*LINES)), tmp_path / "b.swf")
+    again = read(tmp_path / "b.swf")
+    assert [(job.submit, job.runtime, job.walltime) for job in again.jobs] == [(0, 60, 86400), (10, 3600, 7200)]
+    assert "; UnixStartTime: 1704067200" in again.provenance.header
+
+
+def test_an_unlimited_time_is_a_missing_one(sacct):
+    line = LINES[2].replace("1-00:00:00", "UNLIMITED")
+    with pytest.warns(TraceWarning, match="1 of 2 jobs"):
+        assert read(sacct(LINES[0], line)).jobs[0].walltime == 7200
+    with pytest.raises(InputError, match="give default_walltime"):
+        read(sacct(line))
+
+
+def test_raw_columns(sacct):
+    head = "JobIDRaw|Submit|Start|ElapsedRaw|TimelimitRaw|AllocCPUS"
+    job = read(sacct(f"5|{DAY}00:00:00|{DAY}00:00:00|90|2|3", head=head)).jobs[0]
+    assert (job.id, job.runtime, job.walltime, job.per_node["core"]) == ("5", 90, 120, 3)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("14|x|y", r"a\.sacct:3: expected 15 fields, got 3$"),
+        (LINES[0].replace(f"{DAY}00:00:10", "soon"), r":3: field 'Submit': expected a time .* got 'soon'$"),
+        (LINES[0].replace("|2|8|", "|2|many|"), r":3: field 'NCPUS': expected a number, got 'many'$"),
+        (LINES[0].replace(f"{DAY}01:01:00", "later"), r":3: field 'End': expected a time .* got 'later'$"),
+        (LINES[2], r":3: field 'JobID': expected one not used before, got '11_1'$"),
+    ],
+)
+def test_malformed(sacct, line, message):
+    path = sacct(LINES[2], line)
+    with pytest.raises(InputError, match=message):
+        read(path)
+    assert [job.id for job in read(path, lenient=True).jobs] == ["11_1"]
+
+
+def test_strict_refuses_what_never_started(sacct):
+    with pytest.raises(InputError, match=r"a\.sacct:5: expected a job that started and ended, got one not started"):
+        read(sacct(*LINES), strict=True)
+
+
+def test_other_headers(sacct):
+    with pytest.raises(InputError, match=r"expected a column End or ElapsedRaw or Elapsed, got: JobID, Submit, Start$"):
+        read(sacct("1|2|3", head="JobID|Submit|Start"))
+    with pytest.raises(InputError, match="expected the header line of sacct -P"):
+        read(sacct("1,2", head="a,b"))
+    with pytest.raises(InputError, match="expected records of jobs, got none"):
+        read(sacct(LINES[1]))
