@@ -37,6 +37,13 @@ class _Booking:
     demand: tuple[int, ...]
     tried: int = 0
 
+    def exceeds(self, amounts: tuple[int, ...]) -> bool:
+        """Return whether the slots ask for more of some resource than `amounts`."""
+        slots = len(self.placement)
+        if len(amounts) == 1:
+            return slots * self.demand[0] > amounts[0]
+        return any(slots * amount > most for amount, most in zip(self.demand, amounts, strict=True))
+
 
 class Conservative:
     """Conservative backfilling: every job gets a reservation when it arrives, so that it delays nobody before it.
@@ -179,22 +186,33 @@ class Conservative:
         Nothing could move before the intervals in `_freed` were freed, so that a job can only move to a start at
         which it would use one of them that has not been tried for it yet.
         """
-        freed = self._freed
+        now, freed = state.now, self._freed
         for booking in self._reserved.values():
             booking.tried = 0
         moved = True
         while moved:
             moved = False
+            fresh: dict[int, tuple[int, int, tuple[int, ...]]] = {}
             for booking in self._reserved.values():
-                if booking.tried < len(freed) and booking.start > state.now:
-                    duration = booking.end - booking.start
-                    fresh = freed[booking.tried :]
-                    booking.tried = len(freed)
-                    after = max(state.now, min(start for start, _ in fresh) - duration + 1)
-                    before = min(booking.start, max(end for _, end in fresh))
-                    if after < before and self._move(booking, after, before):
-                        moved = True
-                        break
+                if booking.tried == len(freed) or booking.start <= now:
+                    continue
+                if booking.tried not in fresh:
+                    fresh[booking.tried] = self._fresh(booking.tried, now)
+                low, high, peak = fresh[booking.tried]
+                booking.tried = len(freed)
+                if booking.exceeds(peak):
+                    continue
+                after = max(now, low - (booking.end - booking.start) + 1)
+                before = min(booking.start, high)
+                if after < before and self._move(booking, after, before):
+                    moved = True
+                    break
+
+    def _fresh(self, tried: int, now: int) -> tuple[int, int, tuple[int, ...]]:
+        """Return start and end of the intervals freed since, together, and the most that is free in them."""
+        low = max(now, min(start for start, _ in self._freed[tried:]))
+        high = max(end for _, end in self._freed[tried:])
+        return low, high, self._profile.peak(low, high)
 
     def _compress_once(self, state: State) -> None:
         for booking in self._reserved.values():
@@ -203,17 +221,16 @@ class Conservative:
 
     def _move(self, booking: _Booking, after: int, before: int) -> bool:
         """Move a reservation to a start in [after, before), if it fits there."""
-        waiting = booking.waiting
-        assert waiting is not None
-        self._profile.give(booking.start, booking.end, booking.placement, booking.demand)
-        duration = booking.end - booking.start
-        found = self._profile.earliest(waiting.nodes, waiting.demand, duration, after, before)
-        if found is not None:
-            self._freed.append((booking.start, booking.end))
-            booking.start, booking.placement = found
-            booking.end = booking.start + duration
+        held = booking.start, booking.end, booking.placement
+        found = self._profile.earlier(held, booking.demand, after, before)
+        if found is None:
+            return False
+        self._profile.give(*held, booking.demand)
+        self._freed.append(held[:2])
+        booking.start, booking.placement = found
+        booking.end = booking.start + held[1] - held[0]
         self._profile.take(booking.start, booking.end, booking.placement, booking.demand)
-        return found is not None
+        return True
 
     def _start_due(self, state: State) -> list[Action]:
         """Start the jobs whose time has come, if what they were promised is free."""

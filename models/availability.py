@@ -13,6 +13,10 @@ _NODE_ZERO = np.zeros(1, dtype=np.int64)
 _NODE_ZERO.flags.writeable = False
 
 
+def _slots(nodes: int) -> IntArray:
+    return _NODE_ZERO if nodes == 1 else np.zeros(nodes, dtype=np.int64)
+
+
 class Profile(Protocol):
     """Free amounts over time, from now to the end of time; intervals are half-open.
 
@@ -31,6 +35,19 @@ class Profile(Protocol):
 
         ``None`` if that start would not lie before `before`, or if the slots do not fit at any time.
         """
+        ...
+
+    def earlier(
+        self, held: tuple[int, int, IntArray], demand: tuple[int, ...], after: int, before: int
+    ) -> tuple[int, IntArray] | None:
+        """Return the first start in [after, before) at which slots that are `held` would fit, and their nodes.
+
+        `held` is their start, end and placement; `before` must not lie after that start.
+        """
+        ...
+
+    def peak(self, start: int, end: int) -> tuple[int, ...]:
+        """Return, for each resource, the most that is free at once on all nodes together in [start, end)."""
         ...
 
     def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
@@ -62,7 +79,30 @@ class PoolProfile:
         self, nodes: int, demand: tuple[int, ...], duration: int, after: int, before: int | None = None
     ) -> tuple[int, IntArray] | None:
         """Return the first start >= `after` at which slots fit for `duration` seconds, and their nodes."""
-        times, free, amount = self.times, self.free, nodes * demand[0]
+        start = self._earliest(nodes * demand[0], duration, after, before)
+        return None if start is None else (start, _slots(nodes))
+
+    def earlier(
+        self, held: tuple[int, int, IntArray], demand: tuple[int, ...], after: int, before: int
+    ) -> tuple[int, IntArray] | None:
+        """Return the first start in [after, before) at which slots that are `held` would fit, and their nodes.
+
+        From the start of what is held on, what they need is theirs already.
+        """
+        start, end, placement = held
+        found = self._earliest(len(placement) * demand[0], end - start, after, before, start)
+        return None if found is None else (found, placement)
+
+    def peak(self, start: int, end: int) -> tuple[int, ...]:
+        """Return, for each resource, the most that is free at once on all nodes together in [start, end)."""
+        first = max(0, bisect_right(self.times, start) - 1)
+        return (max(self.free[first : max(first + 1, bisect_left(self.times, end))]),)
+
+    def _earliest(
+        self, amount: int, duration: int, after: int, before: int | None, held: int | None = None
+    ) -> int | None:
+        """Return the first start in [after, before) with `amount` free for `duration`; from `held` on it is ours."""
+        times, free = self.times, self.free
         last = len(times) - 1
         index = bisect_right(times, after) - 1
         start = after
@@ -77,10 +117,10 @@ class PoolProfile:
             end = start + duration
             while index < last and times[index + 1] < end:
                 index += 1
-                if free[index] < amount:
+                if free[index] < amount and (held is None or times[index] < held or free[index] < 0):
                     break
             else:
-                return start, _NODE_ZERO if nodes == 1 else np.zeros(nodes, dtype=np.int64)
+                return start
 
     def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
         """Take slots in [start, end), even if they are not free: what is free falls below zero then."""
@@ -153,6 +193,23 @@ class NodeProfile:
             if found is not None:
                 return start, found
         return None
+
+    def earlier(
+        self, held: tuple[int, int, IntArray], demand: tuple[int, ...], after: int, before: int
+    ) -> tuple[int, IntArray] | None:
+        """Return the first start in [after, before) at which slots that are `held` would fit, and their nodes."""
+        start, end, placement = held
+        self._add(start, end, placement, demand, 1)
+        found = self.earliest(len(placement), demand, end - start, after, before)
+        self._add(start, end, placement, demand, -1)
+        return found
+
+    def peak(self, start: int, end: int) -> tuple[int, ...]:
+        """Return, for each resource, the most that is free at once on all nodes together in [start, end)."""
+        first = max(0, bisect_right(self.times, start) - 1)
+        stop = max(first + 1, bisect_left(self.times, end))
+        totals = [np.maximum(matrix, 0).sum(axis=0) for matrix in self.free[first:stop]]
+        return tuple(np.max(totals, axis=0).tolist())
 
     def _fit(self, index: int, nodes: int, demand: tuple[int, ...], end: int) -> tuple[IntArray | None, int]:
         """Return nodes that are free from step `index` to `end`, or the step at which to try next."""
