@@ -82,8 +82,9 @@ class Registry:
             raise InputError(f"unknown {self.kind} {name!r}{hint}; known: {known}")
         try:
             return typing.cast(Callable[..., Any], entries[name].load())
-        except (ImportError, AttributeError) as error:
-            raise InputError(f"{self.kind} {name!r}: cannot load {entries[name].value}: {error}") from error
+        except Exception as error:  # a third party's module may raise anything when it is imported
+            value = f"{self.kind} {name!r}: cannot load {entries[name].value}: {type(error).__name__}: {error}"
+            raise InputError(value) from error
 
     def options(self, name: str) -> list[Option]:
         """Return the options of the part registered as `name`, in the order it declares them."""
@@ -144,7 +145,7 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
 
 def options_of(factory: Callable[..., Any]) -> list[Option]:
     """Return the options a class or function takes, read off its signature and annotations."""
-    target = factory.__init__ if inspect.isclass(factory) else factory  # type: ignore[misc]
+    target = factory.__init__ if inspect.isclass(factory) else factory
     hints = typing.get_type_hints(target)
     return [
         Option(parameter.name, hints.get(parameter.name, str), parameter.default)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from ..base import InputError, Registry
+from ..models import shift
 from .conservative import Conservative
 from .easy import EASY, EASYSJBF
 from .listing import FCFS, LJF, LXF, SJF, ListScheduler
@@ -70,5 +71,6 @@ __all__ = [
     "Wake",
     "create_dispatcher",
     "registry",
+    "shift",
     "space_of",
 ]

@@ -71,6 +71,8 @@ class Conservative:
         check_choice("compress", compress, Compress)
         self.placement = placement
         self.compress = compress
+        self._machine: Machine | None = None
+        self._profile: Profile = PoolProfile(0)
         self._forget()
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
@@ -88,6 +90,8 @@ class Conservative:
         self._drop_gone(state)
         if corrected:
             self._rebuild(state)
+            self._looks_ahead = True
+        self._drop_passed(state)
         if self._freed and self.compress == "until-stable":
             self._compress_until_stable(state)
         elif self._freed and self.compress == "once":
@@ -99,11 +103,13 @@ class Conservative:
     # The profile.
 
     def _forget(self) -> None:
-        self._machine: Machine | None = None
-        self._profile: Profile = PoolProfile(0)
+        self._machine = None
         self._running: dict[str, _Booking] = {}
         self._reserved: dict[str, _Booking] = {}
         self._freed: list[tuple[int, int]] = []
+        # A reservation begins when a job is predicted to end. Nothing happens then if the reservation was not moved up
+        # when that job ended early; something new is known if its prediction is corrected. Only then a timer is set.
+        self._looks_ahead = self.compress != "until-stable"
 
     def _empty(self, state: State) -> Profile:
         capacity = state.machine.capacity
@@ -133,13 +139,18 @@ class Conservative:
         return corrected
 
     def _drop_gone(self, state: State) -> None:
-        """Drop the reservations that have passed, and those of jobs that left the queue or came back to it."""
+        """Drop the reservations of jobs that left the queue or came back to it."""
         now = state.now
         waiting = {entry.id: entry for entry in state.queue} if self._reserved else {}
         for id_, booking in list(self._reserved.items()):
-            if booking.end <= now or waiting.get(id_) is not booking.waiting:
+            if waiting.get(id_) is not booking.waiting:
                 del self._reserved[id_]
                 self._free(max(now, booking.start), booking.end, booking)
+
+    def _drop_passed(self, state: State) -> None:
+        """Drop the reservations that have passed without the job having started."""
+        for id_ in [id_ for id_, booking in self._reserved.items() if booking.end <= state.now]:
+            del self._reserved[id_]
 
     def _rebuild(self, state: State) -> None:
         """Make the reservations anew, in the order in which they stood, none earlier than it was."""
@@ -150,9 +161,7 @@ class Conservative:
         for booking in sorted(self._reserved.values(), key=lambda booking: booking.start):
             waiting = booking.waiting
             assert waiting is not None
-            found = self._profile.earliest(
-                waiting.nodes, waiting.demand, waiting.predicted, max(now, booking.start)
-            )
+            found = self._profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, max(now, booking.start))
             assert found is not None
             booking.start, booking.placement = found
             booking.end = booking.start + waiting.predicted
@@ -247,8 +256,7 @@ class Conservative:
                     del self._reserved[waiting.id]
                     booking.waiting = None
                     self._running[waiting.id] = booking
-        late = len(actions) < len(due)
-        if self._reserved and (late or self.compress != "until-stable"):
+        if len(actions) < len(due) or self._looks_ahead:
             later = [booking.start for booking in self._reserved.values() if booking.start > now]
             if later:
                 actions.append(Wake(min(later)))

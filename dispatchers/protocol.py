@@ -280,9 +280,9 @@ Action = Start | Stop | Wake | Reject
 class Dispatcher(Protocol):
     """Decides which waiting job starts when and where, and which running one gives way.
 
-    Two more methods are used where a dispatcher has them: ``reset(machine)`` is called before a simulation, so that one
-    object serves for several, and ``report()`` after each decision returns a mapping of what is to be kept of it in
-    ``Result.decisions``.
+    Two more methods are used where a dispatcher has them: ``reset(machine, rng)`` is called before a simulation, so
+    that one object serves for several (`rng` is a ``numpy.random.Generator`` of the simulation's seed), and
+    ``report()`` after each decision returns a mapping of what is to be kept of it in ``Result.decisions``.
     """
 
     def dispatch(self, state: State) -> Sequence[Action]:

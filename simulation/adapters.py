@@ -185,8 +185,8 @@ class AccaSimPredictor(AdditionalData):  # type: ignore[misc]
                 predicted = self._predictor.predict(job_of(event), event.queued_time)
                 event.expected_duration = max(1, int(np.ceil(predicted)))
         if self._correct is not None:
-            for id_, misses in self._running.items():
-                self._running[id_] = self._corrected(job_dict[id_], misses)
+            for id_ in list(self._running):
+                self._correct_prediction(job_dict[id_])
 
     def exec_after_dispatching(
         self, job_dict: Mapping[str, Any], to_dispatch_jobs: Sequence[PlanEntry], rejected_jobs: Sequence[str]
@@ -195,10 +195,7 @@ class AccaSimPredictor(AdditionalData):  # type: ignore[misc]
         self._seen.difference_update(rejected_jobs)
         if self._correct is not None:
             now = self.event_mapper.current_time
-            for time, id_, nodes in to_dispatch_jobs:
-                if nodes and time == now:
-                    self._running[id_] = 0
-                    self.add_timepoint(now + job_dict[id_].expected_duration)
+            self._running.update((id_, 0) for time, id_, nodes in to_dispatch_jobs if nodes and time == now)
 
     def exec_after_completion(self, removed_jobs: Sequence[Any]) -> None:
         """Show the predictor the jobs that have ended."""
@@ -207,16 +204,16 @@ class AccaSimPredictor(AdditionalData):  # type: ignore[misc]
             self._running.pop(event.id, None)
             self._predictor.observe(job_of(event))
 
-    def _corrected(self, event: Any, misses: int) -> int:
-        """Correct the prediction of a running job as often as it was outrun; return how often it was in all."""
-        now = self.event_mapper.current_time
-        while event.start_time + event.expected_duration <= now:
-            elapsed = event.expected_duration
-            whole = self._correct(job_of(event), elapsed, misses)  # type: ignore[misc]
-            event.expected_duration = max(int(np.ceil(whole)), elapsed + 1)
-            self.add_timepoint(event.start_time + event.expected_duration)
-            misses += 1
-        return misses
+    def _correct_prediction(self, event: Any) -> None:
+        """Correct the prediction of a running job as often as it was outrun, until the predictor has no answer."""
+        elapsed = event.expected_duration
+        while event.start_time + elapsed <= self.event_mapper.current_time:
+            whole = self._correct(job_of(event), elapsed, self._running[event.id])  # type: ignore[misc]
+            if whole <= elapsed:
+                del self._running[event.id]
+                return
+            elapsed = event.expected_duration = max(int(np.ceil(whole)), elapsed + 1)
+            self._running[event.id] += 1
 
     def exec_before_submission(self, *args: Any, **kwargs: Any) -> None:
         """Do nothing."""

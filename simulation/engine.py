@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any, Literal, get_args
@@ -17,10 +17,11 @@ from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine, Workload
 from ._accasim import Reader, Simulator
-from .events import DispatchEvents, SimEvent
+from .events import DispatchEvents
 from .options import Overrun
 from .recorder import Recorder
 from .result import Result, manifest
+from .sim_event import SimEvent
 
 #: Whether the events of one instant are dispatched together or one after the other.
 SameInstant = Literal["batch", "sequence"]
@@ -33,13 +34,19 @@ class MemoryReader(Reader):  # type: ignore[misc]
     def __init__(self, events: Iterator[SimEvent]) -> None:
         # AccaSim's constructor wants a job factory; the events are made here.
         self._events = events
+        self._next: SimEvent | None = None
 
     def next(
         self, current_time: int, time_points: int = 2, stime_name: str = "queued_time"
     ) -> tuple[list[int], dict[int, list[SimEvent]]]:
-        """Return the next submission times and the jobs of each."""
+        """Return the next submission times and the jobs of each, all of them."""
         times: dict[int, list[SimEvent]] = {}
-        for event in islice(self._events, _BLOCK):
+        first = [] if self._next is None else [self._next]
+        self._next = None
+        for count, event in enumerate(chain(first, self._events)):
+            if count >= _BLOCK and event.queued_time not in times:
+                self._next = event
+                break
             times.setdefault(event.queued_time, []).append(event)
         return list(times), times
 
@@ -112,7 +119,8 @@ def simulate(
         For the random draws of a dispatcher that makes any.
     same_instant
         ``"batch"``: one dispatch after all completions and arrivals of an instant. ``"sequence"``: one after each of
-        them, as in the simulators behind many published figures.
+        them, as in the simulators behind many published figures; jobs that end just when they were predicted to end
+        count as one completion.
     progress
         Called with the number of jobs that have left the system, now and then.
 
@@ -170,14 +178,15 @@ def _runnable(workload: Workload, recorder: Recorder) -> Iterator[SimEvent]:
 def _demand(machine: Machine, job: Job, known: dict[Any, tuple[tuple[int, ...], int]]) -> tuple[int, ...] | str:
     """Return the amounts a slot of a job asks for, or why it can never run."""
     found = known.get(job.per_node)
-    if found is None:
-        try:
-            found = machine.demand(job.per_node), machine.slots(job.per_node)
-        except InputError as error:
-            return str(error)
-        known[job.per_node] = found
+    try:
+        if found is None:
+            found = known[job.per_node] = machine.demand(job.per_node), machine.slots(job.per_node)
+        for shape in job.shapes:
+            machine.demand(shape.per_node or job.per_node)
+    except InputError as error:
+        return str(error)
     demand, room = found
-    if job.nodes > room and not job.shapes:
+    if job.nodes > room:
         asked = ", ".join(f"{name} {amount}" for name, amount in job.per_node.items())
         return f"asks for {job.nodes} slots of {asked}; the machine has room for {room}"
     return demand

@@ -6,99 +6,27 @@ import bisect
 import heapq
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from time import perf_counter_ns
-from typing import Any, Generic, SupportsIndex, TypeVar, overload
+from time import perf_counter, perf_counter_ns
 
-import numpy as np
-
-from ..dispatchers import Action, Dispatcher, JobView, Reject, Running, Start, State, Stop, Waiting, Wake
+from ..dispatchers import Dispatcher, JobView, Reject, Running, Start, State, Stop, Waiting, Wake
 from ..predictors import Predictor
 from ..workloads import Job, Machine
-from ._accasim import Event, EventManager
+from ._accasim import EventManager
+from .checks import ActionChecks
 from .errors import ActionError, SimulationError
 from .options import Overrun
 from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, Attempt, Recorder
 from .resources import NodeMatrix
+from .sim_event import Plan, ReadOnly, SimEvent
 
-T = TypeVar("T")
 _IDLE_WAKES = 10_000
+#: Seconds between two reports of progress.
+_REPORT_EVERY = 0.1
 
 
-class ReadOnly(Sequence[T], Generic[T]):
-    """A sequence that shows a list, or the values of a dictionary, without a copy and without a way to change it."""
-
-    __slots__ = ("_items",)
-
-    def __init__(self, items: list[T] | dict[Any, T]) -> None:
-        self._items = items
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __iter__(self) -> Iterator[T]:
-        items = self._items
-        return iter(items.values()) if isinstance(items, dict) else iter(items)
-
-    @overload
-    def __getitem__(self, index: SupportsIndex) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[T]: ...
-    def __getitem__(self, index: SupportsIndex | slice) -> T | Sequence[T]:
-        items = self._items
-        return list(items.values())[index] if isinstance(items, dict) else items[index]
-
-    def __repr__(self) -> str:
-        return repr(list(self))
-
-
-class SimEvent(Event):  # type: ignore[misc]
-    """A job in the simulator: AccaSim's event, with what is left of its work and its attempts so far."""
-
-    def __init__(self, job: Job, order: int, demand: tuple[int, ...]) -> None:
-        # AccaSim's constructor reads its process-wide constants; the attributes it sets are these.
-        self.id = job.id
-        self.queued_time = job.submit
-        self.duration = job.runtime
-        self.start_time: int | None = None
-        self.end_time: int | None = None
-        self._requested_nodes = job.nodes
-        self._requested_resources = job.per_node
-        self.job = job
-        self.order = order
-        self.demand = demand
-        self.remaining = job.runtime
-        self.shape = -1
-        self.waiting: Waiting | None = None
-        self.running: Running | None = None
-        self.due = COMPLETED
-        self.ends_at = -1
-        self.entered = job.submit
-        self.misses = 0
-        self.stopped_at = 0
-        self.attempts: list[Attempt] = []
-
-    def runtime_of(self, shape: int) -> int:
-        """Return the run time of the whole job on a shape, -1 for the request itself."""
-        return self.job.runtime if shape < 0 else self.job.shapes[shape].runtime
-
-
-class Plan(list[Action]):
-    """The actions of one decision, of the length that AccaSim's main loop checks: the jobs that were queued."""
-
-    def __init__(self, actions: Sequence[Action], length: int, report: Any, ns: int, queued: int) -> None:
-        super().__init__(actions)
-        self.length = length
-        self.report = report
-        self.ns = ns
-        self.queued = queued
-
-    def __len__(self) -> int:
-        return self.length
-
-
-class DispatchEvents(EventManager):  # type: ignore[misc]
+class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
     """The event manager behind AccaSim's main loop.
 
     At every instant: completions, then arrivals, then one dispatch. The queue is kept between instants in order of
@@ -138,6 +66,8 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         self.finished = 0
         self.balance = 0
         self._idle = 0
+        self._news = False
+        self._reported = perf_counter()
         self._queue_view = ReadOnly(self.queued)
         self._running_view = ReadOnly(self.running)
         self._report = getattr(dispatcher, "report", None)
@@ -166,6 +96,8 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
             now = arrivals[0]
         elif points:
             now = points[0]
+        elif self.queued and self._news:
+            return self.queued
         elif self.queued:
             raise SimulationError(
                 f"{self._name} at t={self.current_time}: {len(self.queued)} jobs wait, nothing runs and nothing is to"
@@ -196,19 +128,23 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
             if event.running is running and not running.stopping:
                 self._correct_prediction(event, running)
         if now in self.wakes and not self.queued:
-            self.wakes.discard(now)
             plan, _ = self.call_dispatcher(event_dict, self.queued)
             self.balance += self.dispatch_events(event_dict, plan, 0)[0]
 
     def call_dispatcher(self, event_dict: dict[str, SimEvent], events: list[Waiting]) -> tuple[Plan, list[str]]:
-        """Ask the dispatcher, and take out what it rejects."""
+        """Ask the dispatcher, and take out what it rejects; not if only a prediction was corrected."""
         now = self.current_time
+        if not self._news and now not in self.wakes:
+            return Plan((), len(events), None, -1, len(events)), []
+        self._news = False
         self.wakes.discard(now)
         state = State(now, self._queue_view, self._running_view, self.resource_manager.shown, self.machine)
         begin = perf_counter_ns()
         actions = self.dispatcher.dispatch(state)
         ns = perf_counter_ns() - begin
         report = self._report() if self._report is not None else None
+        if not isinstance(actions, Sequence):
+            raise ActionError(f"{self._where()}: expected a sequence of actions, got {actions!r}")
         queued = len(events)
         rejected = []
         for action in actions:
@@ -224,6 +160,8 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         self, event_dict: dict[str, SimEvent], to_dispatch: Plan, time_diff: int, omit_timediff: bool = True
     ) -> tuple[int, int, int]:
         """Carry out the actions; return how many jobs started for the first time, as AccaSim counts them."""
+        if to_dispatch.ns < 0:
+            return 0, 0, 0
         first, started, stopped, rejected = self.balance, 0, 0, 0
         self.balance = 0
         running = len(self.running)
@@ -262,7 +200,10 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         self.running[event.id] = running
         self._set_work(event, shape)
         limit = self._limit(event, action)
-        predicted = waiting.predicted if shape < 0 else self._predict(self._as_shape(event.job, shape), now)
+        predicted = waiting.predicted
+        if shape >= 0:
+            done = event.runtime_of(shape) - event.remaining
+            predicted = max(1, self._predict(self._as_shape(event.job, shape), now) - done)
         left = event.remaining
         event.due = COMPLETED
         if limit is not None:
@@ -291,13 +232,14 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
                 raise ActionError(f"{self._where()}: job {event.id}: a kill takes no delay, got {action.delay}")
             self._end(event, KILLED)
         elif action.how == "checkpoint":
-            if action.delay < 0:
-                raise ActionError(f"{self._where()}: job {event.id}: delay must be >= 0, got {action.delay}")
+            delay = self._seconds(action.delay, f"job {event.id}: delay")
+            if delay < 0:
+                raise ActionError(f"{self._where()}: job {event.id}: delay must be >= 0, got {delay}")
             event.stopped_at = self.current_time
             running.stopping = True
-            running.predicted_end = self.current_time + action.delay
+            running.predicted_end = self.current_time + delay
             event.due = CHECKPOINTED
-            if action.delay:
+            if delay:
                 self._end_at(running.predicted_end, event, running)
             else:
                 self._end(event, CHECKPOINTED)
@@ -305,20 +247,27 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
             raise ActionError(f"{self._where()}: job {event.id}: how must be kill or checkpoint, got {action.how!r}")
 
     def _wake(self, action: Wake) -> None:
-        if action.at <= self.current_time:
-            raise ActionError(f"{self._where()}: a timer must lie in the future, got {action.at}")
-        if action.at not in self.wakes:
-            self.wakes.add(int(action.at))
-            heapq.heappush(self.time_points, int(action.at))
+        at = self._seconds(action.at, "a timer")
+        if at <= self.current_time:
+            raise ActionError(f"{self._where()}: a timer must lie in the future, got {at}")
+        if at not in self.wakes:
+            self.wakes.add(at)
+            heapq.heappush(self.time_points, at)
 
     # The life of a job.
 
     def _one_event(self, now: int) -> bool:
-        """Let one job end, or else one arrive, and come back to this instant; return whether there was one."""
+        """Let one job end, or else one arrive, and come back to this instant; return whether there was one.
+
+        Jobs that end just when they were predicted to end before any other: their nodes were known to be free now.
+        """
         ending = [one for one in self.real_ending.pop(now, ()) if one[0].running is one[1] and one[0].ends_at == now]
         if ending:
-            self.real_ending[now] = ending[1:]
-            self._end(ending[0][0], ending[0][0].due)
+            on_time = [one for one in ending if one[1].predicted_end == now]
+            early = [one for one in ending if one[1].predicted_end != now]
+            for event, _ in on_time + early[:1]:
+                self._end(event, event.due)
+            self.real_ending[now] = early[1:]
         elif self.arrivals and self.arrivals[0] == now:
             arriving = self.loaded[now]
             self._arrive(arriving.pop(0), now)
@@ -341,6 +290,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         )
         event.waiting = waiting
         event.entered = self.current_time
+        self._news = True
         queue = self.queued
         if queue and (queue[-1].since, queue[-1].order) > (since, event.order):
             bisect.insort(queue, waiting, key=lambda entry: (entry.since, entry.order))
@@ -357,6 +307,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         now = self.current_time
         running = event.running
         assert running is not None
+        self._news = True
         self.resource_manager.release(running.placement, running.demand)
         del self.running[event.id]
         event.running = None
@@ -410,7 +361,8 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
             self.predictor.observe(job if observed == job.runtime else replace(job, runtime=observed))
             self.recorder.prediction_ns += perf_counter_ns() - begin
         self.finished += 1
-        if self.progress is not None and not self.finished % 256:
+        if self.progress is not None and perf_counter() - self._reported >= _REPORT_EVERY:
+            self._reported = perf_counter()
             self.progress(self.finished)
 
     # Work, predictions, times.
@@ -431,10 +383,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
 
     def _set_work(self, event: SimEvent, shape: int) -> None:
         """Convert the remaining work to the run time of another shape, rounded up."""
-        if shape != event.shape:
-            whole, target = event.runtime_of(event.shape), event.runtime_of(shape)
-            event.remaining = target if event.remaining == whole else -(-event.remaining * target // max(whole, 1))
-            event.shape = shape
+        event.remaining, event.shape = event.remaining_on(shape), shape
 
     def _predict(self, job: Job, now: int) -> int:
         begin = perf_counter_ns()
@@ -449,16 +398,17 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
     def _predict_rest(self, event: SimEvent, ran: int) -> int:
         """Predict what is left of a job that comes back; after a kill at `ran` seconds it is known to need more."""
         whole = self._predict(event.job, self.current_time)
-        done = event.runtime_of(event.shape) - event.remaining
+        done = event.job.runtime - event.remaining_on(-1)
         rest = max(1, whole - done, ran + 1 if ran else 1)
         return rest if self.overrun.mode == "run" else min(rest, event.job.walltime)
 
     def _correct_prediction(self, event: SimEvent, running: Running) -> None:
         now = self.current_time
-        before = sum(attempt.useful for attempt in event.attempts)
+        before = event.runtime_of(event.shape) - event.remaining
         elapsed = before + now - running.start
+        job = event.job if event.shape < 0 else self._as_shape(event.job, event.shape)
         begin = perf_counter_ns()
-        whole = self._correct(event.job, elapsed, event.misses)  # type: ignore[misc]
+        whole = self._correct(job, elapsed, event.misses)  # type: ignore[misc]
         self.recorder.prediction_ns += perf_counter_ns() - begin
         event.misses += 1
         if whole <= elapsed:
@@ -477,52 +427,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         self.corrections.setdefault(time, []).append((event, running))
         heapq.heappush(self.time_points, time)
 
-    # Checks.
-
-    def _find(self, named: Any, verb: str, waiting: bool) -> SimEvent:
-        id_ = named if isinstance(named, str) else named.id
-        event = self.events.get(id_)
-        if event is None or (event.waiting if waiting else event.running) is None:
-            wanted = "waiting" if waiting else "running"
-            raise ActionError(f"{self._where()}: cannot {verb} job {id_}: it is not {wanted}")
-        return event
-
-    def _shape(self, event: SimEvent, action: Start) -> tuple[int, int, tuple[int, ...]]:
-        """Return index, slots and demand of the shape that is started, -1 for the request itself."""
-        if action.shape is None:
-            return -1, event.job.nodes, event.demand
-        shapes = event.waiting.job.shapes  # type: ignore[union-attr]
-        if not 0 <= action.shape < len(shapes):
-            raise ActionError(f"{self._where()}: job {event.id}: shape must be below {len(shapes)}, got {action.shape}")
-        view = shapes[action.shape]
-        return action.shape, view.nodes, view.demand
-
-    def _placement(self, event: SimEvent, action: Start, nodes: int) -> Any:
-        placement = np.asarray(action.placement)
-        if placement.shape != (nodes,) or placement.dtype.kind not in "iu":
-            raise ActionError(
-                f"{self._where()}: job {event.id}: placement must be {nodes} node indices,"
-                f" got {placement.dtype} of shape {placement.shape}"
-            )
-        if self.machine.nodes == 1 and nodes == 1:
-            inside = placement[0] == 0
-        else:
-            inside = placement.min() >= 0 and placement.max() < self.machine.nodes
-        if not inside:
-            raise ActionError(
-                f"{self._where()}: job {event.id}: placement must lie in 0..{self.machine.nodes - 1}, got {placement}"
-            )
-        return placement
-
-    def _limit(self, event: SimEvent, action: Start) -> int | None:
-        """Return after how many seconds a job is killed."""
-        limit = action.limit
-        if limit is not None and limit < 1:
-            raise ActionError(f"{self._where()}: job {event.id}: limit must be >= 1 s, got {limit}")
-        if self.overrun.mode == "run":
-            return limit
-        walltime = event.job.walltime if event.shape < 0 else event.job.shapes[event.shape].walltime
-        return walltime if limit is None else min(limit, walltime)
+    # Guards.
 
     def _guard_idle(self, progress: int) -> None:
         if progress or self.running or self.loaded:
@@ -531,9 +436,6 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         self._idle += 1
         if self._idle > _IDLE_WAKES:
             raise SimulationError(f"{self._where()}: it set {_IDLE_WAKES} timers in a row without starting anything")
-
-    def _where(self) -> str:
-        return f"{self._name} at t={self.current_time}"
 
     @staticmethod
     def _as_shape(job: Job, shape: int) -> Job:

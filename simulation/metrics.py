@@ -99,8 +99,8 @@ def _machine_use(result: Result) -> dict[str, float]:
     attempts = result.attempts
     machine = result.manifest["machine"]
     capacity = machine["total"][machine["resources"].index(machine["primary"])]
-    ended = result.jobs["end"].max() if len(result.jobs) else 0
-    span = int(ended - result.jobs["submit"].min()) if len(attempts) else 0
+    ran = result.jobs[result.jobs["attempts"] > 0]
+    span = int(attempts["end"].max() - ran["submit"].min()) if len(attempts) else 0
     units = attempts["units"].to_numpy()
     used = int(((attempts["end"] - attempts["start"]).to_numpy() * units).sum())
     useful = int((attempts["useful"].to_numpy() * units).sum())

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from ..dispatchers import Placement
 from ..workloads import Job, Workload
@@ -47,7 +48,7 @@ class Recorder:
         self.status = np.full(count, -1, dtype=np.int8)
         self.reason: dict[int, str] = {}
         self.numbers = {name: array("q") for name in ("order", "start", "end", "outcome", "useful", "shape", "units")}
-        self.placements: list[Placement] = []
+        self.placements: list[NDArray[np.int32]] = []
         self.decisions = {name: array("q") for name in ("time", "queued", "running", "started", "stopped", "rejected")}
         self.reports: list[Mapping[str, Any] | None] = []
         self.decision_ns = array("q")
@@ -71,7 +72,7 @@ class Recorder:
             numbers["useful"].append(0 if lost else attempt.useful)
             numbers["shape"].append(attempt.shape)
             numbers["units"].append(attempt.units)
-            self.placements.append(attempt.placement)
+            self.placements.append(_compact(attempt.placement))
 
     def decision(self, counts: tuple[int, int, int, int, int, int], report: Mapping[str, Any] | None, ns: int) -> None:
         """Book a decision: time, queued, running, started, stopped, rejected; its report and its measured time."""
@@ -100,7 +101,7 @@ class Recorder:
         frame["attempts"] = self.tries
         frame["units"] = [job.nodes * job.per_node.get(self._primary, 0) for job in jobs]
         frame["lost"] = lost
-        frame["status"] = pd.Categorical.from_codes(self.status, categories=list(STATUSES))
+        frame["status"] = _coded(self.status, STATUSES)
         frame["reason"] = [self.reason.get(index, "") for index in range(len(jobs))]
         nothing = np.empty(0, dtype=np.int32)
         frame["placement"] = pd.Series([self.placements[row] if row >= 0 else nothing for row in last], dtype=object)
@@ -113,7 +114,7 @@ class Recorder:
         frame = pd.DataFrame({"id": ids[number["order"]]})
         for name in ("start", "end"):
             frame[name] = number[name]
-        frame["outcome"] = pd.Categorical.from_codes(number["outcome"], categories=list(OUTCOMES))
+        frame["outcome"] = _coded(number["outcome"], OUTCOMES)
         frame["useful"] = number["useful"]
         frame["shape"] = number["shape"]
         frame["units"] = number["units"]
@@ -130,6 +131,19 @@ class Recorder:
             extra = pd.DataFrame.from_records(rows)
             frame = pd.concat([frame, extra], axis=1)
         return frame
+
+
+def _coded(codes: NDArray[Any], names: tuple[str, ...]) -> Any:
+    return pd.Categorical.from_codes(codes.astype(np.int64), dtype=pd.CategoricalDtype(list(names)))
+
+
+_NODE_ZERO = np.zeros(1, dtype=np.int32)
+_NODE_ZERO.flags.writeable = False
+
+
+def _compact(placement: Placement) -> NDArray[np.int32]:
+    """Return a placement in half the memory; that of every job of one slot on node 0 is one and the same."""
+    return _NODE_ZERO if len(placement) == 1 and placement[0] == 0 else placement.astype(np.int32)
 
 
 def _fields(jobs: tuple[Job, ...]) -> dict[str, Any]:

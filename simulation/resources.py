@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..dispatchers import IntArray, Placement
-from ..models import shift
+from ..dispatchers import IntArray, Placement, shift
 from ..workloads import Machine
 from ._accasim import ResourceManager
 

@@ -134,6 +134,9 @@ class Result:
             manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
         except ValueError as error:
             raise InputError(f"{folder / 'manifest.json'}: expected JSON, got {error}") from None
+        if not isinstance(manifest, dict):
+            kind = type(manifest).__name__
+            raise InputError(f"{folder / 'manifest.json'}: expected a JSON object, got {kind}")
         if manifest.get("format") != _FORMAT:
             raise InputError(f"{folder}: expected results of format {_FORMAT}, got {manifest.get('format')}")
         tables = {}

@@ -6,6 +6,8 @@ It reads the workload and the tables of the result alone and shares no code with
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -16,6 +18,8 @@ from .errors import InvariantError
 from .result import Result
 
 _SHOWN = 5
+#: Share of a job's work that was done, and one second of each of its stays as such a share.
+Work = tuple[Fraction, Fraction]
 
 
 def check(workload: Workload, result: Result) -> None:
@@ -38,7 +42,10 @@ def check(workload: Workload, result: Result) -> None:
 
 def violations(workload: Workload, result: Result) -> Iterator[str]:
     """Yield a line for every invariant that is broken."""
-    yield from _tables(workload, result)
+    broken = list(_tables(workload, result))
+    if broken:
+        yield from broken
+        return
     yield from _jobs(workload, result)
     yield from _attempts(workload, result)
     yield from _capacity(workload, result)
@@ -59,7 +66,7 @@ def _jobs(workload: Workload, result: Result) -> Iterator[str]:
     starts = stays["start"].min().to_dict()
     counts = stays.size().to_dict()
     outcomes = stays["outcome"].apply(list).to_dict() if len(result.attempts) else {}
-    for job, row in zip(workload.jobs, result.jobs.itertuples(index=False), strict=False):
+    for job, row in zip(workload.jobs, _rows(result.jobs), strict=True):
         status, where = row.status, f"job {job.id}"
         if status not in ("completed", "killed", "rejected"):
             yield f"{where}: must end exactly once or be rejected, got status {status!r}"
@@ -81,13 +88,11 @@ def _attempts(workload: Workload, result: Result) -> Iterator[str]:
     jobs = {job.id: job for job in workload.jobs}
     status = dict(zip(result.jobs["id"], result.jobs["status"], strict=True))
     last: dict[str, int] = {}
-    fraction: dict[str, float] = {}
+    work: dict[str, Work] = {}
     primary = workload.machine.resources[workload.machine.primary]
     lost: dict[str, int] = {}
-    for row in result.attempts.itertuples(index=False):
-        job = jobs.get(row.id)
-        if job is None:
-            continue
+    for row in _rows(result.attempts):
+        job = jobs[row.id]
         nodes, per_node, runtime = _shape(job, row.shape)
         if row.start < max(job.submit, last.get(row.id, 0)):
             yield f"job {row.id}: starts at {row.start}, before its submission or the end of its last stay"
@@ -101,26 +106,31 @@ def _attempts(workload: Workload, result: Result) -> Iterator[str]:
         if row.units != nodes * per_node.get(primary, 0):
             yield f"job {row.id}: holds {row.units} units, expected {nodes * per_node.get(primary, 0)}"
         lost[row.id] = lost.get(row.id, 0) + (row.end - row.start - row.useful) * row.units
-        fraction[row.id] = fraction.get(row.id, 0.0) + (row.useful / runtime if runtime else 1.0)
-    yield from _conservation(result, jobs, status, fraction, lost)
+        done, slack = work.get(row.id, (Fraction(0), Fraction(0)))
+        work[row.id] = (
+            (done + Fraction(row.useful, runtime), slack + Fraction(1, runtime)) if runtime else (done, slack)
+        )
+    yield from _conservation(result, jobs, status, work, lost)
 
 
 def _conservation(
-    result: Result,
-    jobs: dict[str, Job],
-    status: dict[str, str],
-    fraction: dict[str, float],
-    lost: dict[str, int],
+    result: Result, jobs: dict[str, Job], status: dict[str, str], work: dict[str, Work], lost: dict[str, int]
 ) -> Iterator[str]:
+    """Check the work that was done, as exact shares of the job; a change of shape may round up by a second."""
     on_record = dict(zip(result.jobs["id"], result.jobs["lost"], strict=True))
-    for id_, done in fraction.items():
-        if status[id_] == "completed" and not 1 - 1e-9 <= done <= 1 + len(jobs[id_].shapes) * 0.5:
-            yield f"job {id_}: completed with {done:.6f} of its work done"
-        if status[id_] != "completed" and done > 0 and jobs[id_].runtime:
+    for id_, (done, slack) in work.items():
+        job = jobs[id_]
+        if status[id_] == "completed" and job.runtime and not 1 <= done <= 1 + (slack if job.shapes else 0):
+            yield f"job {id_}: completed with {float(done):.6f} of its work done"
+        if status[id_] != "completed" and done > 0:
             yield f"job {id_}: {status[id_]}, but work is booked as done"
     for id_, amount in on_record.items():
         if amount != lost.get(id_, 0):
             yield f"job {id_}: used - done = {lost.get(id_, 0)} unit-seconds, but {amount} are booked as lost"
+
+
+def _rows(frame: pd.DataFrame) -> Iterator[Any]:
+    return iter(cast(Any, frame).itertuples(index=False))
 
 
 def _shape(job: Job, shape: int) -> tuple[int, dict[str, int], int]:

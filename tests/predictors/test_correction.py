@@ -68,9 +68,7 @@ def test_negative_misses_are_refused():
     misses=st.integers(0, 30),
     increments=st.sampled_from([TSAFRIR_INCREMENTS, SC15_INCREMENTS]),
 )
-def test_a_correction_lies_ahead_and_within_the_walltime_while_that_does(
-    walltime, elapsed, misses, increments
-):
+def test_a_correction_lies_ahead_and_within_the_walltime_while_that_does(walltime, elapsed, misses, increments):
     corrected = tsafrir_correction(job(walltime), elapsed, misses, increments)
     assert corrected > elapsed
     assert corrected <= walltime or elapsed >= walltime

@@ -63,9 +63,7 @@ def test_rules_1_to_4_want_the_same_queue_walltime_and_user(change):
     assert taught(*jobs).match(NEW)[0] == (7 if "user" in change else 5)
 
 
-@pytest.mark.parametrize(
-    "change", [{"nodes": 1}, {"per_node": {"core": 5}}, {"per_node": {"core": 4, "gpu": 1}}]
-)
+@pytest.mark.parametrize("change", [{"nodes": 1}, {"per_node": {"core": 5}}, {"per_node": {"core": 4, "gpu": 1}}])
 def test_every_resource_is_part_of_the_profile(change):
     assert taught(like(9, **change)).match(NEW) == (3, 9)
 
@@ -125,9 +123,7 @@ def test_name_prefix(name, prefix):
     assert name_prefix(name) == prefix
 
 
-@pytest.mark.parametrize(
-    ("name", "prefix"), [("a1b2", "a1b"), ("ab", "ab"), ("12ab", "12a"), ("123", ""), ("", "")]
-)
+@pytest.mark.parametrize(("name", "prefix"), [("a1b2", "a1b"), ("ab", "ab"), ("12ab", "12a"), ("123", ""), ("", "")])
 def test_name_prefix_of_fixed_length(name, prefix):
     assert name_prefix(name, 3) == prefix
 
@@ -150,9 +146,7 @@ def test_bad_options_are_named(prefix, message):
 def by_definition(history: list[Job], new: Job) -> tuple[int, int]:
     """Apply the rules as they are written, one after the other, to the whole history, latest first."""
     request, resources = ("queue", "walltime"), ("nodes", "per_node")
-    rules = [
-        (fields, prefixed) for fields in ((*request, *resources), request, ()) for prefixed in (False, True)
-    ]
+    rules = [(fields, prefixed) for fields in ((*request, *resources), request, ()) for prefixed in (False, True)]
     for number, (fields, prefixed) in enumerate(rules, start=1):
         for old in reversed(history):
             names = [name_prefix(job.name) if prefixed else job.name for job in (old, new)]

@@ -1,0 +1,39 @@
+# make demo    compare the dispatchers on the built-in workload
+# make test    run the tests
+# Each makes .venv first, if need be, and installs the project into it.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PACKAGES := base bench cli dispatchers models predictors simulation testing workloads
+
+.PHONY: demo test check lint types bench clean
+
+.venv/installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hpcdispatch needs Python >= 3.11, got " + sys.version.split()[0] + "; say make PYTHON=python3.12, or what yours is called")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+demo: .venv/installed
+	$(BIN)/hpcdispatch compare
+
+test: .venv/installed
+	$(BIN)/python -m pytest
+
+lint: .venv/installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+# The root of the repository is the package, so that the type checker needs a folder in which it has that name.
+types: .venv/installed
+	mkdir -p .typecheck && ln -sfn "$(CURDIR)" .typecheck/hpcdispatch
+	cd .typecheck && MYPYPATH=. ../$(BIN)/mypy --config-file ../pyproject.toml $(PACKAGES:%=-p hpcdispatch.%)
+
+check: lint types test
+
+bench: .venv/installed
+	$(BIN)/python -m hpcdispatch.bench.engine
+
+clean:
+	rm -rf .venv .typecheck build *.egg-info

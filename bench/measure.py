@@ -1,0 +1,71 @@
+"""Clocks, memory and child processes of the benchmarks."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter, process_time
+from typing import Any, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Seconds(NamedTuple):
+    """Time something took: on the wall, and on the processors, ended child processes included."""
+
+    wall: float
+    cpu: float
+
+
+def measured(run: Callable[[], T]) -> tuple[T, Seconds]:
+    """Call `run` and return what it returns and the time it took."""
+    wall, cpu = perf_counter(), process_time() + _children()
+    outcome = run()
+    return outcome, Seconds(perf_counter() - wall, process_time() + _children() - cpu)
+
+
+def peak_memory() -> float:
+    """Return the largest resident memory of this process so far, megabytes of 10^6 bytes.
+
+    On Linux a new process inherits the ``ru_maxrss`` of the one that started it, so the kernel's own high-water mark
+    of the address space is asked first.
+    """
+    status = Path("/proc/self/status")
+    if status.is_file():
+        for line in status.read_text(encoding="ascii", errors="replace").splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024 / 1e6
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def run_module(module: str, *arguments: str) -> dict[str, Any]:
+    """Run a module of this package in a process of its own and return the JSON object it leaves.
+
+    The module gets the path of the file to write as its first argument, then `arguments`.
+
+    Raises
+    ------
+    RuntimeError
+        If it fails; the message ends with the last line of what it said.
+    """
+    with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
+        answer = Path(folder) / "answer.json"
+        command = [sys.executable, "-m", f"{__package__}.{module}", str(answer), *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "TZ": "UTC"}, check=False)
+        if done.returncode or not answer.is_file():
+            said = (done.stderr or done.stdout).strip().splitlines() or ["no message"]
+            raise RuntimeError(f"{module} {' '.join(arguments)}: exit code {done.returncode}: {said[-1]}")
+        answered: dict[str, Any] = json.loads(answer.read_text(encoding="utf-8"))
+        return answered
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime

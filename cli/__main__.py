@@ -1,0 +1,5 @@
+"""``python -m hpcdispatch.cli``."""
+
+from .app import main
+
+main()

@@ -1,0 +1,144 @@
+"""The program: its commands, imported when they are needed, and how it ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import version
+from typing import Any, NoReturn
+
+import click
+
+from ..base import InputError
+from .errors import InterruptedRunError, RunFailedError, os_error_line, say
+from .texts import examples
+
+COMMANDS = {
+    "run": ("run", "Simulate one dispatcher on a workload and print its metrics."),
+    "compare": ("compare", "Compare dispatchers and predictors on a workload."),
+    "workload": ("workload", "Describe, convert and generate workloads."),
+    "list": ("listing", "List dispatchers, predictors and workloads with their options."),
+}
+
+
+@dataclass(slots=True)
+class Settings:
+    """What holds for the whole call."""
+
+    debug: bool = False
+
+
+def _set_debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    if value:
+        ctx.ensure_object(Settings).debug = True
+
+
+debug_option = click.option(
+    "--debug",
+    is_flag=True,
+    expose_value=False,
+    callback=_set_debug,
+    help="Show the traceback of an error as well.",
+)
+
+
+class Application(click.Group):
+    """The top-level group: commands by name of their module, every ending a clean one."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in the order of :data:`COMMANDS`."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f".{COMMANDS[cmd_name][0]}", __package__).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> NoReturn:
+        """Run, and end with exit code 0, 1 (the run failed or was interrupted) or 2 (usage or input)."""
+        settings = Settings()
+        extra = {"obj": settings, **extra}
+        try:
+            code = super().main(
+                args=args, prog_name="hpcdispatch", complete_var=complete_var, standalone_mode=False, **extra
+            )
+            if sys.stdout is not None:  # closed by the caller
+                sys.stdout.flush()
+        except Exception as error:  # noqa: BLE001 - the end of the program: everything becomes one line and an exit code
+            code = _end(error, settings.debug)
+        except KeyboardInterrupt:
+            code = _end(click.Abort(), settings.debug)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _end(error: Exception, debug: bool) -> int:
+    """Say what went wrong; return the exit code."""
+    if isinstance(error, BrokenPipeError):
+        _let_go_of_stdout()
+        return 1
+    if debug and not isinstance(error, click.ClickException | click.Abort | InterruptedRunError):
+        click.echo(getattr(error, "trace", "") or "".join(traceback.format_exception(error)), err=True)
+    if isinstance(error, click.Abort | InterruptedRunError):
+        say("interrupted", error) if str(error) else click.echo("hpcdispatch: interrupted", err=True)
+        return 1
+    if isinstance(error, click.UsageError):
+        if isinstance(error, getattr(click.exceptions, "NoArgsIsHelpError", ())):  # since click 8.2
+            click.echo(error.format_message(), err=True)
+            return 2
+        command = error.ctx.command_path if error.ctx else "hpcdispatch"
+        say("error", f"{error.format_message().rstrip('.')} (see {command} --help)")
+        return 2
+    if isinstance(error, click.ClickException):
+        say("error", error.format_message())
+        return 2
+    if isinstance(error, InputError | OSError):
+        say("error", os_error_line(error) if isinstance(error, OSError) else error)
+        return 2
+    text = str(error) if isinstance(error, RunFailedError) else f"{type(error).__name__}: {error}"
+    say("error", text if debug else f"{text} (--debug shows the traceback)")
+    return 1
+
+
+def _let_go_of_stdout() -> None:
+    """Nobody reads any more: what is still in the buffer goes nowhere, so that the exit does not complain."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+
+
+@click.group(
+    cls=Application,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=examples(
+        "hpcdispatch compare",
+        "hpcdispatch run trace.swf.gz --dispatcher easy --predictor last2",
+        "hpcdispatch list",
+    )
+    + "\n\nExit codes: 0; 1 a run failed or was interrupted; 2 usage or input.",
+)
+@click.version_option(version("hpcdispatch"), prog_name="hpcdispatch")
+@debug_option
+def cli() -> None:
+    """Job dispatching on HPC machines, simulated: which waiting job starts when and where."""
+
+
+def main() -> NoReturn:
+    """Run the command line."""
+    cli.main()

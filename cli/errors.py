@@ -1,0 +1,36 @@
+"""How a command ends early, and the one-line messages on stderr."""
+
+from __future__ import annotations
+
+import click
+
+
+class RunFailedError(Exception):
+    """A run ended in an exception: exit code 1.
+
+    Attributes
+    ----------
+    trace
+        The traceback as text where there is no exception to show one of.
+    """
+
+    def __init__(self, message: str, trace: str = "") -> None:
+        super().__init__(message)
+        self.trace = trace
+
+
+class InterruptedRunError(Exception):
+    """Ctrl-C, after what was finished has been shown; the message says how far it came. Exit code 1."""
+
+
+def say(kind: str, text: object) -> None:
+    """Print one line, ``hpcdispatch: KIND: TEXT``, on stderr; line breaks in the text become ``; ``."""
+    lines = [" ".join(line.split()) for line in str(text).splitlines()]
+    click.echo(f"hpcdispatch: {kind}: " + "; ".join(line for line in lines if line), err=True)
+
+
+def os_error_line(error: OSError) -> str:
+    """Return an error of the operating system as one line, the file first."""
+    if error.strerror and error.filename is not None:
+        return f"{error.filename}: {error.strerror}"
+    return error.strerror or str(error)

@@ -1,0 +1,131 @@
+"""Numbers, JSON and tables on stdout.
+
+Times are seconds with thousands separators throughout; a unit stands in its column or row header.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+NOTHING = "-"
+_STATISTICS = ("mean", "median", "p95", "max")
+_CLASSES = (("", "all jobs"), ("_short", "short, < 1 h"), ("_medium", "medium, 1-5 h"), ("_long", "long, > 5 h"))
+
+
+def console() -> Console:
+    """Return the console on stdout, with no guessing of colours and markup in what users named."""
+    return Console(highlight=False, markup=False, emoji=False)
+
+
+def seconds(value: float) -> str:
+    """Return seconds, whole from 100 on."""
+    if math.isnan(value):
+        return NOTHING
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}"
+
+
+def ratio(value: float) -> str:
+    """Return a number of no unit, or milliseconds, with four digits or so."""
+    if math.isnan(value):
+        return NOTHING
+    for least, digits in ((1000, 0), (100, 1), (1, 2)):
+        if abs(value) >= least:
+            return f"{value:,.{digits}f}"
+    return f"{value:.3f}"
+
+
+def percent(value: float) -> str:
+    """Return a fraction in percent, without the sign."""
+    return NOTHING if math.isnan(value) else f"{100 * value:.1f}"
+
+
+def clean(value: Any) -> Any:
+    """Return a value as JSON knows it: plain numbers, and ``None`` for those that are not finite."""
+    if isinstance(value, Mapping):
+        return {str(key): clean(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [clean(one) for one in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def print_json(value: Any) -> None:
+    """Print JSON on stdout."""
+    click.echo(json.dumps(clean(value), indent=2, allow_nan=False))
+
+
+def print_summary(summary: Mapping[str, float], source: str, manifest: Mapping[str, Any]) -> None:
+    """Print the metrics of one result."""
+    out = console()
+    out.print(Text(f"{manifest['dispatcher']} with {manifest['predictor']} predictions on {source}", style="bold"))
+    out.print(_ending(summary, manifest))
+    out.print()
+    out.print(_statistics(summary))
+    out.print()
+    out.print(_totals(summary))
+
+
+def pairs(rows: Sequence[tuple[str, str]]) -> Table:
+    """Return a table of labels and values."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True, style="bold")
+    table.add_column(overflow="fold")
+    for label, value in rows:
+        table.add_row(Text(label), Text(value))
+    return table
+
+
+def count(number: float, noun: str) -> str:
+    """Return ``1 job`` or ``2,000 jobs``."""
+    return f"{number:,.0f} {noun}" + ("" if number == 1 else "s")
+
+
+def _ending(summary: Mapping[str, float], manifest: Mapping[str, Any]) -> str:
+    states = ", ".join(f"{summary[name]:,.0f} {name}" for name in ("completed", "killed", "rejected"))
+    total = summary["jobs"] + summary["rejected"]
+    return f"{count(total, 'job')}: {states}; overrun {manifest['overrun']}, seed {manifest['seed']}"
+
+
+def _statistics(summary: Mapping[str, float]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    table.add_column("", no_wrap=True)
+    for name in _STATISTICS:
+        table.add_column(name, justify="right", no_wrap=True)
+    for suffix, title in _CLASSES:
+        table.add_row(Text(f"{title} ({summary['jobs' + suffix]:,.0f})", style="bold"))
+        for name, label, show in (
+            ("wait", "wait (s)", seconds),
+            ("turnaround", "turnaround (s)", seconds),
+            ("slowdown", "slowdown", ratio),
+            ("bounded_slowdown", "bounded slowdown", ratio),
+        ):
+            cells = (show(summary[f"{name}_{statistic}{suffix}"]) for statistic in _STATISTICS)
+            table.add_row(Text(f"  {label}"), *map(Text, cells))
+    return table
+
+
+def _totals(summary: Mapping[str, float]) -> Table:
+    decision = " / ".join(ratio(summary[f"decision_ms_{name}"]) for name in ("mean", "p95", "max"))
+    rows = [
+        ("utilization (%)", percent(summary["utilization"])),
+        ("makespan (s)", seconds(summary["makespan"])),
+        ("decisions", f"{summary['decisions']:,.0f}"),
+        ("ms a decision, mean / p95 / max", decision),
+        ("predictions (s)", ratio(summary["prediction_s"])),
+        ("simulation (s)", ratio(summary["simulation_s"])),
+    ]
+    if summary["lost"]:
+        rows.insert(1, ("work lost (core-seconds)", f"{summary['lost']:,.0f}"))
+    return pairs(rows)

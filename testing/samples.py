@@ -1,0 +1,182 @@
+"""Small workloads, the same at every call, with what tends to go wrong in them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..workloads import Checkpoint, Job, Machine, Provenance, Shape, Workload
+
+IntArray = NDArray[np.int64]
+
+_MINUTE = 60
+#: Share of the jobs that arrive together with the one before.
+_TOGETHER = 0.3
+#: Share of the jobs that end at once.
+_NOTHING = 0.05
+
+
+def tiny() -> Workload:
+    """Return five jobs on four cores, small enough to follow by hand.
+
+    ====  ======  =======  ========  =====
+    id    submit  runtime  walltime  cores
+    ====  ======  =======  ========  =====
+    a          0      100       100      2
+    b          0       50       120      1
+    c         10       60        60      4
+    d         20       30        40      1
+    e         30      200       200      1
+    ====  ======  =======  ========  =====
+
+    Under first come, first served they start at 0, 0, 100, 160 and 160; EASY starts d at 20 in front of c.
+    """
+    rows = (("a", 0, 100, 100, 2), ("b", 0, 50, 120, 1), ("c", 10, 60, 60, 4), ("d", 20, 30, 40, 1))
+    jobs = [Job(id_, submit, run, wall, nodes, user=id_) for id_, submit, run, wall, nodes in rows]
+    jobs.append(Job("e", 30, 200, 200, user="a"))
+    return Workload(tuple(jobs), Machine.pool(4), Provenance("tiny()"))
+
+
+def pool(jobs: int = 80, *, seed: int = 0, cores: int = 32) -> Workload:
+    """Return jobs on one pool of cores, as most traces give them, with more to do than the pool has room for.
+
+    Some arrive at the same second, some run for 0 s, and all end within the time they requested.
+
+    Parameters
+    ----------
+    jobs
+        How many.
+    seed
+        Of the random numbers.
+    cores
+        Of the pool, at least 2.
+    """
+    rng = np.random.default_rng(seed)
+    submits, runtimes, walltimes = _times(rng, jobs, load=cores / 4)
+    sizes = np.minimum(2 ** rng.integers(0, cores.bit_length(), jobs), cores)
+    made = [
+        _job(index, submits, runtimes, walltimes, rng, nodes=1, per_node={"core": int(sizes[index])})
+        for index in range(jobs)
+    ]
+    return Workload(tuple(made), Machine.pool(cores), Provenance(f"pool(jobs={jobs}, seed={seed}, cores={cores})"))
+
+
+def cluster(jobs: int = 80, *, seed: int = 0, nodes: int = 6) -> Workload:
+    """Return jobs on nodes of two kinds with cores, memory and GPUs; half the nodes have GPUs, and fewer cores.
+
+    Parameters
+    ----------
+    jobs
+        How many.
+    seed
+        Of the random numbers.
+    nodes
+        Of the machine, at least 2.
+    """
+    rng = np.random.default_rng(seed)
+    plain = np.tile([16, 64, 0], (nodes - nodes // 2, 1))
+    machine = Machine(("core", "mem", "gpu"), np.vstack([plain, np.tile([8, 32, 2], (nodes // 2, 1))]))
+    submits, runtimes, walltimes = _times(rng, jobs, load=nodes / 2)
+    made = []
+    for index in range(jobs):
+        amounts = {"core": int(rng.integers(1, 9)), "mem": int(rng.integers(0, 33))}
+        if rng.random() < 0.3:
+            amounts["gpu"] = int(rng.integers(1, 3))
+        slots = int(rng.integers(1, max(2, machine.slots(amounts))))
+        made.append(_job(index, submits, runtimes, walltimes, rng, nodes=slots, per_node=amounts))
+    return Workload(tuple(made), machine, Provenance(f"cluster(jobs={jobs}, seed={seed}, nodes={nodes})"))
+
+
+def overrunning(jobs: int = 60, *, seed: int = 0, cores: int = 16) -> Workload:
+    """Return jobs of which a third run past the time they requested, up to three times as long.
+
+    Parameters
+    ----------
+    jobs
+        How many.
+    seed
+        Of the random numbers.
+    cores
+        Of the pool, at least 2.
+    """
+    rng = np.random.default_rng(seed)
+    submits, runtimes, walltimes = _times(rng, jobs, load=cores / 4)
+    late = rng.random(jobs) < 1 / 3
+    runtimes = np.where(late, (walltimes * rng.uniform(1, 3, jobs)).astype(int), runtimes)
+    made = [
+        _job(index, submits, runtimes, walltimes, rng, nodes=int(rng.integers(1, cores // 2 + 1)))
+        for index in range(jobs)
+    ]
+    source = Provenance(f"overrunning(jobs={jobs}, seed={seed}, cores={cores})")
+    return Workload(tuple(made), Machine.pool(cores), source)
+
+
+def moldable(jobs: int = 40, *, seed: int = 0, nodes: int = 16) -> Workload:
+    """Return jobs on one-core nodes with alternatives of half and twice the nodes, checkpoints, and on-demand jobs.
+
+    Parameters
+    ----------
+    jobs
+        How many.
+    seed
+        Of the random numbers.
+    nodes
+        Of the machine, at least 4.
+    """
+    rng = np.random.default_rng(seed)
+    submits, runtimes, walltimes = _times(rng, jobs, load=nodes / 4)
+    made = []
+    for index in range(jobs):
+        slots = int(2 ** rng.integers(1, nodes.bit_length() - 1))
+        run, wall = int(runtimes[index]), int(walltimes[index])
+        shapes: tuple[Shape, ...] = (Shape(slots // 2, round(run * 1.8), round(wall * 1.8)),)
+        if slots * 2 <= nodes:
+            shapes += (Shape(slots * 2, round(run * 0.6), max(1, round(wall * 0.6))),)
+        job = _job(index, submits, runtimes, walltimes, rng, nodes=slots)
+        saves = Checkpoint(interval=int(rng.integers(1, 30)) * _MINUTE) if rng.random() < 0.5 else None
+        extra = {"shapes": shapes, "checkpoint": saves, "kind": "on-demand" if rng.random() < 0.1 else "batch"}
+        made.append(Job(**{name: getattr(job, name) for name in _FIELDS} | extra))
+    source = Provenance(f"moldable(jobs={jobs}, seed={seed}, nodes={nodes})")
+    return Workload(tuple(made), Machine.homogeneous(nodes, core=1), source)
+
+
+def samples() -> list[Workload]:
+    """Return one workload of each kind, what the checks run without others."""
+    return [tiny(), pool(), cluster(), overrunning(), moldable()]
+
+
+_FIELDS = ("id", "submit", "runtime", "walltime", "nodes", "per_node", "user", "group", "name", "queue")
+
+
+def _times(rng: np.random.Generator, jobs: int, load: float) -> tuple[IntArray, IntArray, IntArray]:
+    """Return submission, run and requested times, seconds; `load` jobs of the mean run time arrive in that time."""
+    runtimes = np.exp(rng.uniform(np.log(5), np.log(5 * 3600), jobs)).astype(int)
+    gaps = rng.exponential(runtimes.mean() / load, jobs).astype(int)
+    gaps[rng.random(jobs) < _TOGETHER] = 0
+    walltimes = -(-runtimes // (5 * _MINUTE)) * 5 * _MINUTE * rng.integers(1, 5, jobs)
+    runtimes[rng.random(jobs) < _NOTHING] = 0
+    return np.cumsum(gaps), runtimes, walltimes
+
+
+def _job(
+    index: int,
+    submits: IntArray,
+    runtimes: IntArray,
+    walltimes: IntArray,
+    rng: np.random.Generator,
+    *,
+    nodes: int,
+    per_node: dict[str, int] | None = None,
+) -> Job:
+    kind = int(rng.integers(4))
+    return Job(
+        id=str(index + 1),
+        submit=submits[index],
+        runtime=runtimes[index],
+        walltime=walltimes[index],
+        nodes=nodes,
+        per_node={"core": 1} if per_node is None else per_node,
+        user=f"user{rng.integers(4)}",
+        name=("", "sort", f"align_{index}", "307")[kind],
+        queue=("", "long")[kind % 2],
+    )

@@ -1,0 +1,126 @@
+"""Strategies for hypothesis: small machines, jobs that fit on them, and workloads of both.
+
+Needs hypothesis, which comes with the extra ``hpcdispatch[dev]``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..workloads import Checkpoint, Job, Machine, Provenance, Shape, Workload
+
+try:
+    from hypothesis import strategies as st
+except ImportError as error:
+    raise ImportError("hpcdispatch.testing.strategies needs hypothesis: pip install hpcdispatch[dev]") from error
+
+__all__ = ["jobs", "machines", "workloads"]
+
+_RESOURCES = ("core", "mem", "gpu")
+
+
+@st.composite
+def machines(draw: st.DrawFn, max_nodes: int = 4, max_amount: int = 8, max_resources: int = 3) -> Machine:
+    """Draw a machine of up to `max_nodes` nodes, each with at least one core and up to `max_resources` resources."""
+    nodes = draw(st.integers(1, max_nodes))
+    count = draw(st.integers(1, max_resources))
+    cores = st.integers(1, max_amount)
+    others = st.lists(st.integers(0, max_amount), min_size=count - 1, max_size=count - 1)
+    rows = [[draw(cores), *draw(others)] for _ in range(nodes)]
+    return Machine(_RESOURCES[:count], np.array(rows, dtype=np.int64))
+
+
+@st.composite
+def jobs(
+    draw: st.DrawFn,
+    machine: Machine,
+    *,
+    id: str = "1",
+    submit: int = 0,
+    max_time: int = 60,
+    moldable: bool = False,
+) -> Job:
+    """Draw a job that the empty machine has room for.
+
+    It may run for 0 s, and past the time it requests.
+
+    Parameters
+    ----------
+    draw
+        Given by hypothesis.
+    machine
+        What it is to fit on.
+    id, submit
+        Of the job.
+    max_time
+        Longest run time and requested time, seconds.
+    moldable
+        Let it have other shapes and application checkpoints.
+    """
+    per_node, nodes = draw(_requests(machine))
+    extra: dict[str, Any] = {}
+    if moldable:
+        extra["shapes"] = tuple(draw(st.lists(_shapes(machine, max_time), max_size=2)))
+        extra["checkpoint"] = draw(st.none() | st.builds(Checkpoint, interval=st.integers(1, max_time)))
+    return Job(
+        id=id,
+        submit=submit,
+        runtime=draw(st.integers(0, max_time)),
+        walltime=draw(st.integers(1, max_time)),
+        nodes=nodes,
+        per_node=per_node,
+        user=draw(st.sampled_from(["", "ann", "bob"])),
+        name=draw(st.sampled_from(["", "sort", "align_1"])),
+        **extra,
+    )
+
+
+@st.composite
+def workloads(
+    draw: st.DrawFn,
+    machine: st.SearchStrategy[Machine] | None = None,
+    *,
+    max_jobs: int = 12,
+    max_time: int = 60,
+    moldable: bool = False,
+) -> Workload:
+    """Draw a workload of up to `max_jobs` jobs, many of them at the same instants.
+
+    Parameters
+    ----------
+    draw
+        Given by hypothesis.
+    machine
+        A strategy for the machine, by default :func:`machines`.
+    max_jobs
+        How many jobs at most.
+    max_time
+        Longest run time and requested time, and longest gap between two submissions, seconds.
+    moldable
+        Let jobs have other shapes and application checkpoints.
+    """
+    chosen = draw(machines() if machine is None else machine)
+    gaps = draw(st.lists(st.just(0) | st.integers(0, max_time), max_size=max_jobs))
+    made = [
+        draw(jobs(chosen, id=str(index + 1), submit=submit, max_time=max_time, moldable=moldable))
+        for index, submit in enumerate(np.cumsum(gaps, dtype=int).tolist())
+    ]
+    return Workload(tuple(made), chosen, Provenance("hypothesis"))
+
+
+@st.composite
+def _requests(draw: st.DrawFn, machine: Machine) -> tuple[dict[str, int], int]:
+    """Draw what a slot asks for, as some node has it, and how many of them fit."""
+    node = machine.capacity[draw(st.integers(0, machine.nodes - 1))].tolist()
+    amounts = {name: draw(st.integers(0, most)) for name, most in zip(machine.resources, node, strict=True)}
+    if not any(amounts.values()):
+        amounts[machine.resources[0]] = 1
+    return amounts, draw(st.integers(1, machine.slots(amounts)))
+
+
+@st.composite
+def _shapes(draw: st.DrawFn, machine: Machine, max_time: int) -> Shape:
+    per_node, nodes = draw(_requests(machine))
+    return Shape(nodes, draw(st.integers(0, max_time)), draw(st.integers(1, max_time)), per_node)

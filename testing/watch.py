@@ -1,0 +1,166 @@
+"""Stand-ins that pass everything on to a dispatcher or a predictor, and watch what it does."""
+
+from __future__ import annotations
+
+import io
+import math
+import random
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from dataclasses import fields
+from typing import Any, NoReturn
+from unittest.mock import patch
+
+import numpy as np
+
+from ..dispatchers import Action, Dispatcher, JobView, Reject, Start, State, Stop, Wake
+from ..predictors import Predictor
+from ..workloads import Job, Machine
+
+
+class WatchedDispatcher:
+    """A dispatcher that is shown to leave alone what it is given.
+
+    Parameters
+    ----------
+    inner
+        The dispatcher.
+    where
+        What messages begin with.
+    """
+
+    def __init__(self, inner: Dispatcher, where: str) -> None:
+        self._inner = inner
+        self._where = where
+        if hasattr(inner, "report"):
+            self.report = inner.report
+
+    def reset(self, machine: Machine, rng: np.random.Generator) -> None:
+        """Pass it on to a dispatcher that has it."""
+        if hasattr(self._inner, "reset"):
+            self._inner.reset(machine, rng)
+
+    def dispatch(self, state: State) -> Sequence[Action]:
+        """Ask the dispatcher; raise if it changes the state or answers what is no action."""
+        before = _image(state)
+        actions = self._inner.dispatch(state)
+        if _image(state) != before:
+            raise AssertionError(f"{self._where}: the state was changed at t={state.now}; copy what is to be modified")
+        for action in actions:
+            if not isinstance(action, Start | Stop | Wake | Reject):
+                raise AssertionError(f"{self._where}: expected actions at t={state.now}, got {action!r}")
+        return actions
+
+
+def _image(state: State) -> tuple[Any, ...]:
+    """Return everything in a state that could be changed, as values."""
+    return (
+        state.free.tobytes(),
+        state.free.flags.writeable,
+        [(id(w), id(w.job), w.predicted, w.since, w.attempt, w.order, w.nodes, w.demand) for w in state.queue],
+        [(id(r), r.start, r.predicted_end, r.kill_at, r.placement.tobytes(), r.stopping) for r in state.running],
+        state.machine.capacity.tobytes(),
+    )
+
+
+class WatchedPredictor:
+    """A predictor that is shown jobs without their run times until they have ended.
+
+    Parameters
+    ----------
+    inner
+        The predictor.
+    where
+        What messages begin with.
+    oracle
+        Show it the run times.
+    """
+
+    def __init__(self, inner: Predictor, where: str, oracle: bool = False) -> None:
+        self._inner = inner
+        self._where = where
+        self._oracle = oracle
+        if hasattr(inner, "correct"):
+            self.correct = self._correct
+
+    def reset(self) -> None:
+        """Pass it on to a predictor that has it."""
+        if hasattr(self._inner, "reset"):
+            self._inner.reset()
+
+    def predict(self, job: Job, now: int) -> float:
+        """Ask the predictor; raise if it answers no time."""
+        predicted = self._inner.predict(self._shown(job), now)
+        if not (_number(predicted) and math.isfinite(predicted) and predicted >= 0):
+            raise AssertionError(f"{self._where}: job {job.id}: a prediction must be >= 0 s, got {predicted!r}")
+        return predicted
+
+    def observe(self, job: Job) -> None:
+        """Pass it on."""
+        self._inner.observe(job)
+
+    def _correct(self, job: Job, elapsed: int, misses: int) -> float:
+        whole: float = self._inner.correct(self._shown(job), elapsed, misses)  # type: ignore[attr-defined]
+        if not (_number(whole) and math.isfinite(whole)):
+            raise AssertionError(f"{self._where}: job {job.id}: a correction must be a finite time, got {whole!r}")
+        return whole
+
+    def _shown(self, job: Job) -> Job:
+        return job if self._oracle else HiddenJob.of(job)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+
+
+class HiddenJob(Job):
+    """A job that has not ended: reading its run time is an error."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, job: Job) -> HiddenJob:
+        """Return `job` without its run time."""
+        hidden = object.__new__(cls)
+        for field in fields(job):
+            if field.name != "runtime":
+                object.__setattr__(hidden, field.name, getattr(job, field.name))
+        return hidden
+
+    @property
+    def runtime(self) -> NoReturn:
+        """Not known yet."""
+        raise AssertionError(f"job {self.id}: the run time of a job was read before it ended")
+
+
+@contextmanager
+def quiet(where: str) -> Iterator[None]:
+    """Raise if the block prints, starts a thread, or touches the process-wide random generators."""
+    states = random.getstate(), _legacy_state()
+    threads = threading.active_count()
+    out = io.StringIO()
+    with redirect_stdout(out), redirect_stderr(out):
+        yield
+    if out.getvalue():
+        raise AssertionError(f"{where}: printed {out.getvalue()[:80]!r}; a library call prints nothing")
+    if threading.active_count() > threads:
+        raise AssertionError(f"{where}: left a thread running")
+    if (random.getstate(), _legacy_state()) != states:
+        raise AssertionError(f"{where}: drew from the process-wide random state; use the generator given to reset")
+
+
+def _legacy_state() -> Mapping[str, Any]:
+    state = np.random.get_state(legacy=False)  # noqa: NPY002
+    return {**state, "state": {name: np.asarray(value).tolist() for name, value in state["state"].items()}}
+
+
+@contextmanager
+def hidden_runtimes(where: str) -> Iterator[None]:
+    """Raise where a dispatcher reads a run time, even if it is ready for the ``AttributeError`` it would get."""
+
+    def refuse(view: JobView) -> NoReturn:
+        raise AssertionError(f"{where}: job {view.id}: the run time was read; dispatchers see predictions only")
+
+    with patch.object(JobView, "runtime", property(refuse)):
+        yield

@@ -1,0 +1,119 @@
+"""A runner for the commands, and a third party's package with parts that misbehave."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from hpcdispatch.cli import cli
+from hpcdispatch.workloads import generate, write
+
+PLUGIN = '''
+import os
+import time
+
+
+class Boom:
+    """Raises at its first decision."""
+
+    def dispatch(self, state):
+        raise KeyError("boom")
+
+
+class Cheat:
+    """Starts a job where it has no room."""
+
+    def dispatch(self, state):
+        return [object()]
+
+
+class Stuck:
+    """Never decides; says that it began, and in which process, in the file `mark`."""
+
+    def __init__(self, mark: str, name: str = ""):
+        self.mark = mark
+
+    def dispatch(self, state):
+        with open(self.mark, "w") as file:
+            file.write(str(os.getpid()))
+        while True:
+            time.sleep(0.01)
+
+
+class Slow:
+    """First come, first served, a little late."""
+
+    def dispatch(self, state):
+        from hpcdispatch.dispatchers import FCFS
+
+        time.sleep(0.001)
+        return FCFS().dispatch(state)
+'''
+ENTRY_POINTS = """[hpcdispatch.dispatchers]
+boom = misbehaved:Boom
+cheat = misbehaved:Cheat
+stuck = misbehaved:Stuck
+slow = misbehaved:Slow
+gone = misbehaved:NotThere
+absent = nosuchmodule:Thing
+broken = brokenmodule:Thing
+"""
+
+
+@pytest.fixture
+def plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Install the package, for this process and its children."""
+    site = tmp_path / "site"
+    info = site / "misbehaved-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "misbehaved.py").write_text(PLUGIN)
+    (site / "brokenmodule.py").write_text("raise RuntimeError('not today')\n")
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: misbehaved\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    monkeypatch.delitem(sys.modules, "misbehaved", raising=False)
+    return site
+
+
+@pytest.fixture
+def invoke(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
+    """Run a command in this process, 100 columns wide."""
+    monkeypatch.setenv("COLUMNS", "100")
+
+    def run(*args: object, columns: int = 100) -> Result:
+        monkeypatch.setenv("COLUMNS", str(columns))
+        return CliRunner().invoke(cli, [str(arg) for arg in args])
+
+    return run
+
+
+@pytest.fixture
+def start() -> Callable[..., subprocess.Popen[str]]:
+    """Start the program in a process of its own, in a session of its own."""
+
+    def run(*args: object, **options: object) -> subprocess.Popen[str]:
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+        command = [sys.executable, "-m", "hpcdispatch.cli", *map(str, args)]
+        environment = {**os.environ, "COLUMNS": "100"}
+        return subprocess.Popen(command, text=True, start_new_session=True, env=environment, **pipes)  # type: ignore[call-overload,no-any-return]
+
+    return run
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Return a trace of 60 jobs, the last of them without a processor count."""
+    path = tmp_path / "small.swf"
+    write(generate("lublin:jobs=60,processors=32,load=0.9"), path)
+    lines = path.read_text().splitlines()
+    fields = lines[-1].split()
+    fields[4] = fields[7] = "-1"
+    path.write_text("\n".join([*lines[:-1], " ".join(fields)]) + "\n")
+    return path

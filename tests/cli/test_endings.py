@@ -1,0 +1,158 @@
+"""How the program ends: exit codes, one line of error, Ctrl-C, a broken pipe, progress."""
+
+import os
+import pty
+import signal
+import subprocess
+import time
+
+import pytest
+
+from hpcdispatch.simulation import InvariantError
+
+LONG = "lublin:jobs=300,processors=32,load=0.9"
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("run", "nofile.swf"), "nofile.swf: no such file, and no workload of this name (generators: lublin"),
+        (("run", "lublin:jobz=3"), "unknown option 'jobz'"),
+        (("run", "lublin", "--dispatcher", "esy"), "did you mean easy?"),
+        (("run", "lublin", "--dispatcher", "easy:placement=any"), "expected one of first-fit, best-fit, got 'any'"),
+        (("run", "lublin", "--predictor", "nope"), "unknown predictor 'nope'"),
+        (("run", "lublin", "--overrun", "explode"), "expected one of run, kill, resubmit, got 'explode'"),
+        (("run", "lublin", "--machine", "m.json"), "--machine: it says how to read a trace"),
+        (("run", "--default-walltime", "0"), "expected whole seconds >= 1 or 'runtime', got '0'"),
+        (("run", "--seed", "-1"), "--seed"),
+        (("run", "--nope"), "No such option"),
+        (("compare", "--dispatchers", "easy,esy"), "unknown dispatcher 'esy'"),
+        (("compare", "--seeds", "0"), "--seeds"),
+        (("nope",), "No such command 'nope'"),
+    ],
+)
+def test_bad_usage_and_input_are_one_line(invoke, args, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found = invoke(*args)
+    assert found.exit_code == 2
+    assert found.stdout == ""
+    assert found.stderr.startswith("hpcdispatch: error: ")
+    assert found.stderr.count("\n") == 1
+    assert message in found.stderr
+
+
+def test_unusable_out(invoke, tmp_path):
+    (tmp_path / "file").touch()
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        found = invoke("run", LONG, "--out", out)
+        assert found.exit_code == 2
+        assert found.stderr.startswith(f"hpcdispatch: error: {out}: ")
+
+
+@pytest.mark.parametrize(("name", "error"), [("boom", "KeyError: 'boom'"), ("cheat", "ActionError: ")])
+def test_a_failed_run_names_exception_and_dispatcher(invoke, plugin, name, error):
+    found = invoke("run", LONG, "--dispatcher", name)
+    assert found.exit_code == 1
+    assert found.stderr.startswith(f"hpcdispatch: error: dispatcher {name}, predictor walltime: {error}")
+    assert found.stderr.count("\n") == 1
+    for args in (("--debug", "run", LONG, "--dispatcher", name), ("run", LONG, "--dispatcher", name, "--debug")):
+        assert "Traceback (most recent call last)" in invoke(*args).stderr
+
+
+def test_a_part_that_does_not_import(invoke, plugin):
+    assert invoke("run", LONG, "--dispatcher", "absent").exit_code == 2
+    found = invoke("run", LONG, "--dispatcher", "broken")
+    assert found.exit_code == 1
+    assert found.stderr.startswith("hpcdispatch: error: RuntimeError: not today")
+
+
+def test_a_broken_invariant(invoke, monkeypatch):
+    def broken(workload, result):
+        raise InvariantError("job 1: started twice\njob 2: never ended")
+
+    monkeypatch.setattr("hpcdispatch.cli.run.check", broken)
+    found = invoke("run", LONG, "--check")
+    assert found.exit_code == 1
+    assert "InvariantError: job 1: started twice; job 2: never ended" in found.stderr
+    assert found.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "args", [("--help",), ("run", "--help"), ("compare", "-h"), ("list", "--help"), ("--version",)]
+)
+def test_help_and_version(invoke, args):
+    found = invoke(*args)
+    assert found.exit_code == 0
+    assert "hpcdispatch" in found.stdout
+    assert "version" in found.stdout or "Example:" in found.stdout
+
+
+def test_no_arguments_show_the_help(invoke):
+    found = invoke()
+    assert found.exit_code == 2
+    assert "Commands:" in found.stderr
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_interrupted_comparison_shows_what_is_finished(start, plugin, tmp_path, workers):
+    # With two workers the second stuck run begins only when fcfs is finished, with one the first does.
+    first, second = tmp_path / "first", tmp_path / "second"
+    specs = f"fcfs,stuck:mark={first},stuck:mark={second},name=second"
+    process = start("compare", LONG, "--dispatchers", specs, "--workers", workers)
+    marks = [first, second][:workers]
+    _wait_for(process, lambda: all(mark.exists() and mark.read_text() for mark in marks))
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert err.strip() == "hpcdispatch: interrupted: 1 of 3 runs finished"
+    assert "1 dispatcher with walltime predictions" in out
+    assert [line for line in out.splitlines() if line.startswith("fcfs ")]
+    for mark in marks:
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(mark.read_text()), 0)
+
+
+def test_interrupted_run(start, plugin, tmp_path):
+    process = start("run", LONG, "--dispatcher", f"stuck:mark={tmp_path / 'mark'}")
+    _wait_for(process, (tmp_path / "mark").exists)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (1, "", "hpcdispatch: interrupted: after 0 of 300 jobs\n")
+
+
+def test_broken_pipe_is_silent(start):
+    read, write = os.pipe()
+    os.close(read)
+    process = start("list", stdout=write)
+    os.close(write)
+    assert process.communicate(timeout=30)[1] == ""
+    assert process.returncode == 1
+
+
+def test_progress_on_a_terminal_only(start, invoke, plugin):
+    args = ("run", "lublin:jobs=800,processors=32,load=0.9", "--dispatcher", "slow")
+    ours, theirs = pty.openpty()
+    process = start(*args, stderr=theirs)
+    os.close(theirs)
+    shown = b""
+    while True:
+        try:
+            shown += (chunk := os.read(ours, 4096))
+        except OSError:  # the other side is closed
+            break
+        if not chunk:
+            break
+    os.close(ours)
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert b"/800" in shown
+    assert b"jobs/s" in shown
+    assert invoke(*args).stderr == ""
+
+
+def _wait_for(process: subprocess.Popen[str], condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

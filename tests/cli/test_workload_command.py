@@ -1,0 +1,49 @@
+"""``hpcdispatch workload``."""
+
+import json
+
+import pytest
+
+from hpcdispatch.workloads import generate, read
+
+
+def test_describe(invoke, trace):
+    found = invoke("workload", "describe", trace)
+    assert found.exit_code == 0
+    assert "1 of 60 records left out" in found.stdout
+    rows = dict(line.split(maxsplit=1) for line in found.stdout.splitlines() if line.startswith(("jobs", "machine")))
+    assert rows["jobs"].strip() == "59"
+
+
+def test_describe_json(invoke):
+    shown = json.loads(invoke("workload", "describe", "lublin:jobs=40,load=0.5", "--seed", 2, "--json").stdout)
+    assert shown["jobs"] == 40
+    assert shown["load"] == pytest.approx(0.5, rel=0.01)
+
+
+def test_generate_is_reproducible_and_convert_reads_it(invoke, tmp_path):
+    one, two, plain = (tmp_path / name for name in ("one.swf.gz", "two.swf.gz", "plain.swf"))
+    for path in (one, two):
+        found = invoke("workload", "generate", "lublin:jobs=50,load=0.8", path, "--seed", 4)
+        assert found.exit_code == 0
+        assert f"50 jobs written to {path}" in found.stderr
+    assert one.read_bytes() == two.read_bytes()
+    assert invoke("workload", "convert", one, plain, "--head", 20).exit_code == 0
+    expected = generate("lublin:jobs=50,load=0.8", seed=4).jobs[:20]
+    assert [job.runtime for job in read(plain).jobs] == [job.runtime for job in expected]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("generate", "lublin", "out.txt"), "out.txt: expected a file name ending in .swf or .swf.gz"),
+        (("generate", "nope", "out.swf"), "unknown workload 'nope'"),
+        (("generate", "lublin", "nodir/out.swf"), "nodir/out.swf: no such directory"),
+        (("convert", "nope.swf", "out.swf"), "nope.swf: no such file"),
+    ],
+)
+def test_bad_input(invoke, args, message):
+    found = invoke("workload", *args)
+    assert found.exit_code == 2
+    assert message in found.stderr
+    assert found.stderr.count("\n") == 1

@@ -1,0 +1,64 @@
+"""FCFS with first-fit is AccaSim's own FirstInFirstOut with FirstFit, job by job, on nodes of one core."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hpcdispatch.bench.inputs import KTH, find_trace, on_one_core_nodes, theta_like, trace_or_generated
+from hpcdispatch.bench.stock import Schedule, run_stock
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads import Job, Machine, Workload, generate
+
+
+def ours(workload: Workload) -> Schedule:
+    jobs = simulate(workload, "fcfs").jobs
+    columns = zip(jobs["id"], jobs["start"], jobs["end"], jobs["placement"], strict=True)
+    return {id_: (start, end, tuple(np.sort(placement).tolist())) for id_, start, end, placement in columns}
+
+
+def assert_equal(workload: Workload) -> None:
+    stock = run_stock(workload, "fifo").schedule
+    mine = ours(workload)
+    different = {job.id: (stock[job.id], mine[job.id]) for job in workload.jobs if stock[job.id] != mine[job.id]}
+    assert not different, f"{len(different)} of {len(workload)} jobs differ from AccaSim: {list(different.items())[:3]}"
+
+
+def test_fcfs_equals_stock_fifo_on_a_generated_workload():
+    workload = on_one_core_nodes(generate("lublin", jobs=400, processors=48, load=0.9, seed=3))
+    # Submissions on full minutes, the first at time 0: ties, and the instant AccaSim takes for "not set".
+    first = workload.jobs[0].submit
+    assert_equal(workload.with_jobs(replace(job, submit=(job.submit - first) // 60 * 60) for job in workload.jobs))
+
+
+def test_fcfs_equals_stock_fifo_on_whole_nodes():
+    workload = theta_like(jobs=30, load=2.0, seed=1)
+    small = Machine.homogeneous(1100, core=64)
+    assert_equal(replace(workload, machine=small))
+
+
+def test_fcfs_equals_stock_fifo_on_the_first_jobs_of_kth():
+    trace = find_trace(KTH)
+    if trace is None:
+        pytest.skip("needs KTH-SP2-1996-2.swf.gz; set HPCDISPATCH_DATA")
+    assert_equal(trace_or_generated(trace, 3000))
+
+
+@pytest.mark.parametrize(
+    ("job", "message"),
+    [
+        (Job("1", 0, 0, 10), "job 1: AccaSim needs .* run time > 0 s, got 0 s"),
+        (Job("one", 0, 5, 10), "job one: AccaSim needs a number as id"),
+        (Job("1", 0, 5, 10, 1, {"core": 1, "mem": 2}), "job 1: .* cores and nothing else"),
+    ],
+)
+def test_what_accasim_cannot_simulate_is_refused(job, message):
+    with pytest.raises(ValueError, match=message):
+        run_stock(Workload((job,), Machine.homogeneous(4, core=1)), "fifo")
+
+
+def test_an_unknown_scheduler_is_refused():
+    with pytest.raises(ValueError, match="scheduler must be one of fifo, easy, got 'sjf'"):
+        run_stock(Workload((), Machine.homogeneous(4, core=1)), "sjf")

@@ -1,0 +1,87 @@
+"""The same from run to run, and nothing else touched."""
+
+import logging
+import os
+import random
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from hpcdispatch.dispatchers import FCFS, registry
+from hpcdispatch.simulation import simulate
+from hpcdispatch.testing import assert_same_records, cluster, overrunning
+
+SAVE = """
+import sys
+from hpcdispatch.simulation import simulate
+from hpcdispatch.testing import cluster, overrunning
+for name in ("easy", "easy-sjbf:placement=best-fit", "conservative", "lxf"):
+    for workload in (cluster(), overrunning()):
+        result = simulate(workload, name, "last2" if name == "easy" else "heuristic", overrun="resubmit", seed=3)
+        result.save(f"{sys.argv[1]}/{name.partition(':')[0]}{len(workload)}")
+"""
+
+
+def test_the_same_bytes_in_two_processes_of_different_hash_seeds(tmp_path):
+    written = []
+    for seed in ("1", "2"):
+        folder = tmp_path / seed
+        subprocess.run([sys.executable, "-c", SAVE, folder], check=True, env={**os.environ, "PYTHONHASHSEED": seed})
+        files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "timings.parquet")
+        written.append({str(path.relative_to(folder)): path.read_bytes() for path in files})
+    assert len(written[0]) == 4 * 2 * 4
+    assert written[0] == written[1]
+
+
+def test_two_simulations_at_once():
+    # One runs from within the decisions of the other.
+    inner_results = []
+
+    class Nested(FCFS):
+        def dispatch(self, state):
+            if state.now % 3 == 0 and len(inner_results) < 5:
+                inner_results.append(simulate(overrunning(), "easy", "last2", overrun="resubmit"))
+            return super().dispatch(state)
+
+    outer = simulate(cluster(), Nested(), "heuristic")
+    assert_same_records(outer, simulate(cluster(), "fcfs", "heuristic"))
+    alone = simulate(overrunning(), "easy", "last2", overrun="resubmit")
+    assert len(inner_results) == 5
+    for inner in inner_results:
+        assert_same_records(inner, alone)
+
+
+@pytest.mark.parametrize("name", registry.names())
+def test_one_object_serves_again(name):
+    dispatcher = registry.create(name)
+    first = simulate(cluster(), dispatcher)
+    simulate(overrunning(), dispatcher)
+    assert_same_records(first, simulate(cluster(), dispatcher))
+
+
+def test_nothing_is_touched(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    loggers = ["", "accasim", "hpcdispatch", "hpcdispatch.simulation"]
+
+    def state():
+        handlers = [(list(logging.getLogger(name).handlers), logging.getLogger(name).level) for name in loggers]
+        drawn = np.random.get_state()[1].tolist()  # noqa: NPY002
+        return random.getstate(), drawn, handlers, hasattr(logging.Logger, "trace"), sorted(os.environ)
+
+    before = state()
+    for name in registry.names():
+        simulate(cluster(30), name, "last2", overrun="resubmit")
+    assert state() == before
+    assert list(tmp_path.iterdir()) == []
+    assert capfd.readouterr() == ("", "")
+
+
+def test_importing_is_quiet(tmp_path):
+    program = "import logging, hpcdispatch.simulation; assert not logging.getLogger().handlers"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []

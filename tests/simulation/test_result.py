@@ -1,0 +1,150 @@
+"""Records, metrics, and files."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from hpcdispatch.base import InputError
+from hpcdispatch.simulation import Result, job_metrics, mean_interval, simulate
+from hpcdispatch.testing import assert_same_records, cluster, overrunning, tiny
+
+THREE = [(0, 100, 100, 2), (10, 50, 60, 4), (20, 5, 5, 1)]
+
+
+class TestSummary:
+    def test_has_what_is_promised(self):
+        promised = (
+            "jobs wait_mean wait_p95 wait_max slowdown_mean bounded_slowdown_mean turnaround_mean utilization makespan"
+            " decisions decision_ms_mean decision_ms_p95 decision_ms_max prediction_s simulation_s"
+        )
+        summary = simulate(tiny(), "easy").summary()
+        assert set(promised.split()) <= set(summary)
+        for metric in ("wait", "turnaround", "slowdown", "bounded_slowdown"):
+            for statistic in ("mean", "median", "p95", "max"):
+                for suffix in ("", "_short", "_medium", "_long"):
+                    assert f"{metric}_{statistic}{suffix}" in summary
+        assert all(isinstance(value, int | float) for value in summary.values())
+
+    def test_of_three_jobs(self, run):
+        # 1 [0, 100), 2 [100, 150), 3 [150, 155).
+        summary = run(THREE).summary()
+        expected = {
+            "jobs": 3,
+            "completed": 3,
+            "wait_mean": 220 / 3,
+            "wait_median": 90,
+            "wait_p95": 126,
+            "wait_max": 130,
+            "turnaround_mean": 125,
+            "turnaround_max": 140,
+            "slowdown_mean": (1 + 2.8 + 27) / 3,
+            "slowdown_max": 27,
+            "bounded_slowdown_mean": (1 + 2.8 + 13.5) / 3,
+            "bounded_slowdown_max": 13.5,
+            "utilization": 405 / 620,
+            "occupancy": 405 / 620,
+            "lost": 0,
+            "makespan": 155,
+            "decisions": 5,
+        }
+        for name, value in expected.items():
+            assert summary[name] == pytest.approx(value), name
+        assert 0 < summary["decision_ms_mean"] <= summary["decision_ms_max"]
+        assert 0 <= summary["prediction_s"] < summary["simulation_s"]
+
+    def test_classes_by_run_time(self, run):
+        # Each waits for those before it.
+        runs = (3599, 3600, 18000, 18001)
+        summary = run([(0, length, length, 4) for length in runs]).summary()
+        assert [summary[f"jobs_{name}"] for name in ("short", "medium", "long")] == [1, 2, 1]
+        assert summary["wait_mean_short"] == 0
+        assert summary["wait_mean_medium"] == (3599 + 3599 + 3600) / 2
+        assert summary["wait_max_long"] == 3599 + 3600 + 18000
+        assert np.isnan(run([(0, 9, 9, 1)]).summary()["wait_mean_long"])
+
+    def test_a_job_of_zero_seconds(self, run):
+        metrics = job_metrics(run([(0, 30, 30, 4), (0, 0, 5, 4)]).jobs)
+        assert metrics["slowdown"].tolist() == [1, 30]
+        assert metrics["bounded_slowdown"].tolist() == [1, 3]
+
+    def test_a_job_that_came_back(self, run):
+        # 40 s lost, then 60 s lost, then 70 s of work: turnaround 170.
+        metrics = job_metrics(run([(0, 70, 40, 4)], overrun="resubmit").jobs)
+        assert metrics[["wait", "turnaround", "run"]].iloc[0].tolist() == [0, 170, 70]
+        assert metrics["slowdown"].iloc[0] == pytest.approx(170 / 70)
+
+    def test_intervals_bracket_the_means(self):
+        result = simulate(overrunning(), "easy")
+        summary = result.summary(confidence=0.9)
+        assert set(result.summary()) < set(summary)
+        for metric in ("wait", "turnaround", "slowdown", "bounded_slowdown"):
+            for suffix in ("", "_short"):
+                low, high = summary[f"{metric}_mean_low{suffix}"], summary[f"{metric}_mean_high{suffix}"]
+                assert low < summary[f"{metric}_mean{suffix}"] < high
+        assert result.summary(0.9) == pytest.approx(summary, nan_ok=True)
+
+
+def test_mean_interval():
+    values = np.random.default_rng(1).exponential(size=200)
+    widths = [high - low for low, high in (mean_interval(values, level) for level in (0.5, 0.9, 0.99))]
+    assert all(narrow < wide for narrow, wide in pairwise(widths))
+    assert mean_interval(values) == mean_interval(values)
+    assert all(np.isnan(mean_interval(np.array([3.0]))))
+
+
+class TestFiles:
+    @pytest.fixture
+    def saved(self, tmp_path):
+        return simulate(overrunning(), "easy", "last2", overrun="resubmit:cap=9000").save(tmp_path / "new" / "folder")
+
+    def test_round_trip(self, tmp_path):
+        result = simulate(cluster(), "easy-sjbf", "heuristic", overrun="kill", seed=7)
+        loaded = Result.load(result.save(tmp_path))
+        assert_same_records(result, loaded)
+        assert loaded.summary() == pytest.approx(result.summary(), nan_ok=True)
+        assert loaded.manifest == result.manifest
+        for table in ("jobs", "attempts", "decisions", "timings"):
+            assert getattr(loaded, table).dtypes.astype(str).tolist() == (
+                getattr(result, table).dtypes.astype(str).tolist()
+            )
+
+    def test_what_is_written(self, saved):
+        assert sorted(path.name for path in saved.iterdir()) == [
+            "attempts.parquet", "decisions.parquet", "jobs.parquet", "manifest.json", "timings.parquet",
+        ]  # fmt: skip
+        manifest = json.loads((saved / "manifest.json").read_text())
+        assert (manifest["dispatcher"], manifest["predictor"], manifest["seed"]) == ("easy", "last2", 0)
+        assert manifest["overrun"] == "resubmit:factor=1.5,cap=9000"
+        assert manifest["workload"]["sha256"] == overrunning().digest()
+        assert {"hpcdispatch", "accasim", "numpy", "python"} <= set(manifest["versions"])
+
+    def test_without_any_job(self, run, tmp_path):
+        for rows in ([], [(0, 9, 9, 5)]):
+            result = run(rows)
+            assert_same_records(result, Result.load(result.save(tmp_path)))
+
+    def test_a_missing_file(self, saved, tmp_path):
+        with pytest.raises(FileNotFoundError, match=r"nowhere.manifest.json: no such file; expected a directory"):
+            Result.load(tmp_path / "nowhere")
+        (saved / "attempts.parquet").unlink()
+        with pytest.raises(FileNotFoundError, match=r"attempts.parquet: no such file"):
+            Result.load(saved)
+
+    @pytest.mark.parametrize(
+        ("name", "text", "message"),
+        [
+            ("manifest.json", "{", r"manifest.json: expected JSON, got Expecting property name"),
+            ("manifest.json", '{"format": 99}', r"expected results of format 1, got 99"),
+            ("manifest.json", "[]", r"manifest.json: expected a JSON object, got list"),
+            ("manifest.json", "\udcff", r"manifest.json: expected JSON"),
+            ("jobs.parquet", "nonsense", r"jobs.parquet: expected a Parquet table, got .*"),
+            ("jobs.parquet", "", r"jobs.parquet: expected a Parquet table, got .*"),
+        ],
+    )
+    def test_a_broken_file(self, saved, name, text, message):
+        (saved / name).write_bytes(text.encode(errors="surrogateescape"))
+        with pytest.raises(InputError, match=message) as raised:
+            Result.load(saved)
+        assert "\n" not in str(raised.value)

@@ -1,0 +1,35 @@
+"""Every example in the documentation runs and prints what it says."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_print_what_they_say(page):
+    result = doctest.testfile(str(page), module_relative=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.failed == 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
+        assert (page.parent / target).exists(), target
+
+
+def test_the_readme_shows_the_plugin_as_it_is():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```(?:python|toml)\n(.*?)```", readme, flags=re.DOTALL)
+    plugin = ROOT / "examples" / "plugin"
+    for file in (plugin / "myhpc.py", plugin / "pyproject.toml"):
+        assert file.read_text(encoding="utf-8") in blocks, f"README.md does not show {file.name} as it is"
+
+
+def test_the_plugin_stays_short():
+    lines = (ROOT / "examples" / "plugin" / "myhpc.py").read_text(encoding="utf-8").splitlines()
+    assert len(lines) < 60
