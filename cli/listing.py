@@ -9,7 +9,7 @@ from typing import Any
 import click
 from rich.text import Text
 
-from ..base import Option, Registry
+from ..base import InputError, Option, Registry
 from ..dispatchers import registry as dispatchers
 from ..predictors import registry as predictors
 from ..workloads import GENERATORS
@@ -53,8 +53,8 @@ def _entry(registry: Registry, name: str) -> dict[str, Any]:
     try:
         options = [_option(option) for option in registry.options(name)]
         return {"name": name, "summary": registry.summary(name), "options": options, "error": None}
-    except Exception as error:  # noqa: BLE001 - a third party's part may fail in any way; the others are still listed
-        return {"name": name, "summary": "", "options": [], "error": f"{type(error).__name__}: {error}"}
+    except InputError as error:
+        return {"name": name, "summary": "", "options": [], "error": str(error)}
 
 
 def _option(option: Option) -> dict[str, Any]:

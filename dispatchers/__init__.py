@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from ..base import InputError, Registry
-from ..models import shift
+from ..models import NODE_ZERO, shift
 from .conservative import Conservative
 from .easy import EASY, EASYSJBF
 from .listing import FCFS, LJF, LXF, SJF, ListScheduler
@@ -50,6 +50,7 @@ __all__ = [
     "FCFS",
     "LJF",
     "LXF",
+    "NODE_ZERO",
     "SJF",
     "Action",
     "Conservative",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -11,10 +12,12 @@ import numpy as np
 
 from ..models import PlacementRule, count_slots, shift
 from .options import PlacementOption
-from .protocol import Action, IntArray, Placement, Start, State, Waiting
+from .protocol import Action, IntArray, Running, Start, State, Waiting
 from .space import NodeSpace, PoolSpace, space_of
 
 _by_prediction = attrgetter("predicted")
+_by_end = attrgetter("predicted_end")
+_demand = attrgetter("demand")
 
 
 @dataclass(frozen=True)
@@ -41,27 +44,25 @@ class EASY(PlacementOption):
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start from the head of the queue, then backfill behind the first job that does not fit."""
         space = space_of(state, self.placement)
-        actions: list[Action] = []
-        ends: list[tuple[int, Placement, tuple[int, ...]]] = []
+        started: list[Start] = []
         head = None
         for waiting in state.queue:
             placement = space.place(waiting.nodes, waiting.demand)
             if placement is None:
                 head = waiting
                 break
-            actions.append(Start(waiting, placement))
-            ends.append((state.now + waiting.predicted, placement, waiting.demand))
-        if head is None or len(state.queue) == len(actions) + 1:
-            return actions
-        rest = list(islice(state.queue, len(actions) + 1, None))
-        if isinstance(space, PoolSpace):
-            if len(space.free) == 1:
-                _backfill_counts(state, space, head, self.candidates(rest), ends, actions)
-                return actions
-            space = NodeSpace(np.array([space.free]), state.machine, self.placement)
-        assert isinstance(space, NodeSpace)
-        _backfill_nodes(state, space, head, self.candidates(rest), ends, actions)
-        return actions
+            started.append(Start(waiting, placement))
+        if head is None or len(state.queue) == len(started) + 1:
+            return started
+        free = _countable(state, space, head)
+        if free == 0:
+            return started
+        candidates = self.candidates(list(islice(state.queue, len(started) + 1, None)))
+        ending = _ending(state, started)
+        if free is not None:
+            return started + _backfill_counting(state.now, space, free, head, candidates, ending)
+        nodes = space if isinstance(space, NodeSpace) else NodeSpace(np.array([space.free]), state.machine)
+        return started + _backfill_placing(state.now, nodes, head, candidates, ending)
 
 
 @dataclass(frozen=True)
@@ -73,88 +74,109 @@ class EASYSJBF(EASY):
         return sorted(waiting, key=_by_prediction)
 
 
-def _backfill_counts(
-    state: State,
-    space: PoolSpace,
+def _countable(state: State, space: PoolSpace | NodeSpace, head: Waiting) -> int | None:
+    """Return what is free as one number, if numbers tell all there is to know.
+
+    On one node with one resource, that is its free amount; where every job asks for the same amounts a slot, the number
+    of slots that fit, for a slot that is freed makes room for exactly one. ``None`` otherwise.
+    """
+    if isinstance(space, PoolSpace):
+        return space.free[0] if len(space.free) == 1 else None
+    same = head.demand.__eq__
+    if all(map(same, map(_demand, state.queue))) and all(map(same, map(_demand, state.running))):
+        return space.room(head.demand, sys.maxsize)
+    return None
+
+
+def _ending(state: State, started: list[Start]) -> Sequence[Running]:
+    """Return what runs, with what was just started, in order of the predicted ends."""
+    if not started:
+        return state.running
+    running = list(state.running)
+    for action in started:
+        waiting = action.job
+        new = Running(waiting.job, state.now, np.asarray(action.placement), waiting.demand, waiting.order)
+        new.predicted_end = state.now + waiting.predicted
+        running.append(new)
+    running.sort(key=_by_end)
+    return running
+
+
+def _backfill_counting(
+    now: int,
+    space: PoolSpace | NodeSpace,
+    free: int,
     head: Waiting,
     candidates: Iterable[Waiting],
-    started: list[tuple[int, Placement, tuple[int, ...]]],
-    actions: list[Action],
-) -> None:
-    """Backfill on one node of one resource, where everything is a number."""
-    now = state.now
-    free = space.free[0]
-    fitting = [w for w in candidates if w.nodes * w.demand[0] <= free]
+    ending: Sequence[Running],
+) -> list[Start]:
+    """Backfill where everything is a number: amounts on a pool, slots on nodes."""
+    pool = isinstance(space, PoolSpace)
+    if pool:
+        fitting = [(w, amount) for w in candidates if (amount := w.nodes * w.demand[0]) <= free]
+    else:
+        fitting = [(w, w.nodes) for w in candidates if w.nodes <= free]
     if not fitting:
-        return
-    ends = [(run.expected_end(now), run.nodes * run.demand[0]) for run in state.running]
-    ends += [(end, len(placement) * demand[0]) for end, placement, demand in started]
-    ends.sort()
-    shadow, spare = now, free - head.nodes * head.demand[0]
-    for end, amount in ends:
+        return []
+    shadow, spare = now, free - head.nodes * (head.demand[0] if pool else 1)
+    for run in ending:
+        end = run.predicted_end
+        if end <= now:
+            end = now + 1
         if spare >= 0 and end > shadow:
             break
         shadow = end
-        spare += amount
-    for waiting in fitting:
-        amount = waiting.nodes * waiting.demand[0]
-        if amount > space.free[0]:
+        spare += run.nodes * (run.demand[0] if pool else 1)
+    started = []
+    for waiting, amount in fitting:
+        if amount > free:
             continue
         if now + waiting.predicted > shadow:
             if amount > spare:
                 continue
             spare -= amount
         placement = space.place(waiting.nodes, waiting.demand)
-        if placement is not None:
-            actions.append(Start(waiting, placement))
-        if space.free[0] <= 0:
+        assert placement is not None
+        started.append(Start(waiting, placement))
+        free -= amount
+        if not free:
             break
+    return started
 
 
-def _backfill_nodes(
-    state: State,
-    space: NodeSpace,
-    head: Waiting,
-    candidates: Iterable[Waiting],
-    started: list[tuple[int, Placement, tuple[int, ...]]],
-    actions: list[Action],
-) -> None:
+def _backfill_placing(
+    now: int, space: NodeSpace, head: Waiting, candidates: Iterable[Waiting], ending: Sequence[Running]
+) -> list[Start]:
     """Backfill on nodes: a job that outlasts the shadow time must leave room for the head then."""
     fitting = [w for w in candidates if space.room(w.demand, w.nodes) >= w.nodes]
     if not fitting:
-        return
-    shadow, later = _shadow(state, space.free, head, started)
+        return []
+    shadow, later = _shadow(now, space.free, head, ending)
+    started = []
     for waiting in fitting:
         if space.room(waiting.demand, waiting.nodes) < waiting.nodes:
             continue
         placement = space.place(waiting.nodes, waiting.demand)
         assert placement is not None
-        if state.now + waiting.predicted > shadow:
+        if now + waiting.predicted > shadow:
             shift(later, placement, waiting.demand, -1)
             if int(count_slots(later, head.demand).sum()) < head.nodes:
                 shift(later, placement, waiting.demand, 1)
                 space.give(placement, waiting.demand)
                 continue
-        actions.append(Start(waiting, placement))
+        started.append(Start(waiting, placement))
+    return started
 
 
-def _shadow(
-    state: State,
-    free: IntArray,
-    head: Waiting,
-    started: list[tuple[int, Placement, tuple[int, ...]]],
-) -> tuple[int, IntArray]:
+def _shadow(now: int, free: IntArray, head: Waiting, ending: Sequence[Running]) -> tuple[int, IntArray]:
     """Return the shadow time of `head` and what is free then."""
-    now = state.now
-    ends = [(run.expected_end(now), run.placement, run.demand) for run in state.running] + started
-    ends.sort(key=lambda entry: entry[0])
     later = free.copy()
     shadow = now
-    short = True
-    for end, placement, demand in ends:
+    for run in ending:
+        end = run.expected_end(now)
         if end > shadow:
-            if not short or int(count_slots(later, head.demand).sum()) >= head.nodes:
-                return shadow, later
+            if int(count_slots(later, head.demand).sum()) >= head.nodes:
+                break
             shadow = end
-        shift(later, placement, demand, 1)
+        shift(later, run.placement, run.demand, 1)
     return shadow, later

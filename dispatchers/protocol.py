@@ -194,7 +194,7 @@ class State:
     queue
         Waiting jobs in order of submission; ties in the order of the trace.
     running
-        Running jobs in order of their start.
+        Running jobs in order of their predicted end; ties in the order of their start.
     free
         Free amounts, integer array of shape (nodes, resources).
     machine

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-
-from ..models import PlacementRule, choose, count_slots, shift
+from ..models import PlacementRule, choose, count_slots, pool_placement, shift
 from ..workloads import Machine
 from .protocol import IntArray, Placement, State
-
-_NODE_ZERO = np.zeros(1, dtype=np.int64)
-_NODE_ZERO.flags.writeable = False
 
 
 class Space(Protocol):
@@ -57,7 +52,7 @@ class PoolSpace:
                 return None
         for index, amount in enumerate(demand):
             free[index] -= amount * nodes
-        return _NODE_ZERO if nodes == 1 else np.zeros(nodes, dtype=np.int64)
+        return pool_placement(nodes)
 
     def put(self, placement: Placement, demand: tuple[int, ...]) -> bool:
         """Take room for slots of `demand` at `placement`, if they fit there; return whether they did."""

@@ -1,6 +1,16 @@
 """The mathematics of dispatching: no clock, no input or output."""
 
 from .availability import NodeProfile, PoolProfile, Profile
-from .placement import PlacementRule, choose, count_slots, shift
+from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
 
-__all__ = ["NodeProfile", "PlacementRule", "PoolProfile", "Profile", "choose", "count_slots", "shift"]
+__all__ = [
+    "NODE_ZERO",
+    "NodeProfile",
+    "PlacementRule",
+    "PoolProfile",
+    "Profile",
+    "choose",
+    "count_slots",
+    "pool_placement",
+    "shift",
+]

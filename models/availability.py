@@ -7,14 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from .placement import IntArray, PlacementRule, choose, count_slots, shift
-
-_NODE_ZERO = np.zeros(1, dtype=np.int64)
-_NODE_ZERO.flags.writeable = False
-
-
-def _slots(nodes: int) -> IntArray:
-    return _NODE_ZERO if nodes == 1 else np.zeros(nodes, dtype=np.int64)
+from .placement import IntArray, PlacementRule, choose, count_slots, pool_placement, shift
 
 
 class Profile(Protocol):
@@ -80,7 +73,7 @@ class PoolProfile:
     ) -> tuple[int, IntArray] | None:
         """Return the first start >= `after` at which slots fit for `duration` seconds, and their nodes."""
         start = self._earliest(nodes * demand[0], duration, after, before)
-        return None if start is None else (start, _slots(nodes))
+        return None if start is None else (start, pool_placement(nodes))
 
     def earlier(
         self, held: tuple[int, int, IntArray], demand: tuple[int, ...], after: int, before: int

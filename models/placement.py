@@ -10,6 +10,15 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 PlacementRule = Literal["first-fit", "best-fit"]
 
+#: The placement of one slot on the first node, read-only and always this one object.
+NODE_ZERO: IntArray = np.zeros(1, dtype=np.int64)
+NODE_ZERO.flags.writeable = False
+
+
+def pool_placement(nodes: int) -> IntArray:
+    """Return the placement of so many slots on the first node."""
+    return NODE_ZERO if nodes == 1 else np.zeros(nodes, dtype=np.int64)
+
 
 def count_slots(free: IntArray, demand: tuple[int, ...]) -> IntArray:
     """Return how many slots of `demand` fit on each node of `free`, an array of shape (nodes,)."""
@@ -49,10 +58,6 @@ def choose(
 
 def shift(free: IntArray, placement: IntArray, demand: tuple[int, ...], sign: int) -> None:
     """Add `sign` times the amounts of slots of `demand` at `placement` to `free`, in place."""
-    if len(placement) == 1:
-        free[placement[0]] += np.multiply(demand, sign)
-    elif len(placement) > 1 and (placement[1:] > placement[:-1]).all():
-        free[placement] += np.multiply(demand, sign)
-    else:
-        slots = np.bincount(placement, minlength=len(free))
-        free += slots[:, None] * np.multiply(demand, sign)
+    for index, amount in enumerate(demand):
+        if amount:
+            np.add.at(free[:, index], placement, amount * sign)

@@ -152,6 +152,7 @@ class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
             )
             run.predicted_end = event.start_time + max(1, int(event.expected_duration))
             found.append(run)
+        found.sort(key=lambda run: run.predicted_end)
         return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dispatchers import Start
+from ..dispatchers import NODE_ZERO, Placement, Start
 from ..workloads import Machine
 from .errors import ActionError
 from .options import Overrun
@@ -46,7 +46,9 @@ class ActionChecks:
         view = shapes[action.shape]
         return action.shape, view.nodes, view.demand
 
-    def _placement(self, event: SimEvent, action: Start, nodes: int) -> Any:
+    def _placement(self, event: SimEvent, action: Start, nodes: int) -> Placement:
+        if action.placement is NODE_ZERO and nodes == 1:
+            return NODE_ZERO
         placement = np.asarray(action.placement)
         if placement.shape != (nodes,) or placement.dtype.kind not in "iu":
             raise ActionError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bisect
 import heapq
 import math
+import operator
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -22,6 +23,7 @@ from .resources import NodeMatrix
 from .sim_event import Plan, ReadOnly, SimEvent
 
 _IDLE_WAKES = 10_000
+_by_prediction = operator.attrgetter("predicted_end")
 #: Seconds between two reports of progress.
 _REPORT_EVERY = 0.1
 
@@ -59,13 +61,14 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
         self.loaded: dict[int, list[SimEvent]] = {}
         self.events: dict[str, SimEvent] = {}
         self.queued: list[Waiting] = []
-        self.running: dict[str, Running] = {}
+        self.running: list[Running] = []
         self.real_ending: dict[int, list[tuple[SimEvent, Running]]] = {}
         self.corrections: dict[int, list[tuple[SimEvent, Running]]] = {}
         self.wakes: set[int] = set()
         self.finished = 0
         self.balance = 0
         self._idle = 0
+        self._primary = machine.primary
         self._news = False
         self._reported = perf_counter()
         self._queue_view = ReadOnly(self.queued)
@@ -143,7 +146,7 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
         actions = self.dispatcher.dispatch(state)
         ns = perf_counter_ns() - begin
         report = self._report() if self._report is not None else None
-        if not isinstance(actions, Sequence):
+        if type(actions) is not list and not isinstance(actions, Sequence):
             raise ActionError(f"{self._where()}: expected a sequence of actions, got {actions!r}")
         queued = len(events)
         rejected = []
@@ -197,7 +200,6 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
         self._leave_queue(event, now)
         running = Running(waiting.job, now, placement, demand, event.order)
         event.running = running
-        self.running[event.id] = running
         self._set_work(event, shape)
         limit = self._limit(event, action)
         predicted = waiting.predicted
@@ -212,6 +214,7 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
             if left > limit:
                 left, event.due = limit, LIMIT
         running.predicted_end = now + predicted
+        bisect.insort(self.running, running, key=_by_prediction)
         self._end_at(now + left, event, running)
         if self._correct is not None and predicted < left:
             self._correct_at(now + predicted, event, running)
@@ -237,7 +240,7 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
                 raise ActionError(f"{self._where()}: job {event.id}: delay must be >= 0, got {delay}")
             event.stopped_at = self.current_time
             running.stopping = True
-            running.predicted_end = self.current_time + delay
+            self._expect(running, self.current_time + delay)
             event.due = CHECKPOINTED
             if delay:
                 self._end_at(running.predicted_end, event, running)
@@ -309,10 +312,10 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
         assert running is not None
         self._news = True
         self.resource_manager.release(running.placement, running.demand)
-        del self.running[event.id]
+        self._take_out(running)
         event.running = None
         useful = self._saved(event, running, outcome)
-        units = running.nodes * running.demand[self.machine.primary]
+        units = running.nodes * running.demand[self._primary]
         event.attempts.append(Attempt(running.start, now, outcome, useful, event.shape, units, running.placement))
         event.remaining -= useful
         if outcome == COMPLETED:
@@ -347,19 +350,20 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
         return replace(job, walltime=enlarge(job.walltime) or job.walltime, shapes=shapes)
 
     def _finish(self, event: SimEvent, status: str, end: int, reason: str = "") -> None:
-        self.recorder.job(event.order, status, end, reason)
-        self.recorder.attempts(event.order, event.attempts, lost=status != "completed")
-        self.recorder.tries[event.order] = len(event.attempts)
-        job = event.job
-        if status == "completed":
-            self.recorder.run[event.order] = sum(attempt.useful for attempt in event.attempts)
-        elif event.attempts:
-            self.recorder.run[event.order] = event.attempts[-1].end - event.attempts[-1].start
+        recorder, order, attempts, job = self.recorder, event.order, event.attempts, event.job
+        recorder.job(order, status, end, reason)
+        recorder.attempts(order, attempts, lost=status != "completed")
+        recorder.tries[order] = len(attempts)
+        ran = 0
+        if len(attempts) == 1 or (attempts and status != "completed"):
+            ran = attempts[-1].end - attempts[-1].start
+        elif attempts:
+            ran = sum(attempt.useful for attempt in attempts)
+        recorder.run[order] = ran
         if status != "rejected":
-            observed = int(self.recorder.run[event.order])
             begin = perf_counter_ns()
-            self.predictor.observe(job if observed == job.runtime else replace(job, runtime=observed))
-            self.recorder.prediction_ns += perf_counter_ns() - begin
+            self.predictor.observe(job if ran == job.runtime else replace(job, runtime=ran))
+            recorder.prediction_ns += perf_counter_ns() - begin
         self.finished += 1
         if self.progress is not None and perf_counter() - self._reported >= _REPORT_EVERY:
             self._reported = perf_counter()
@@ -414,9 +418,21 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
         if whole <= elapsed:
             return
         end = running.start + max(math.ceil(whole) - before, now - running.start + 1)
-        running.predicted_end = end if running.kill_at is None else min(end, max(running.kill_at, now + 1))
+        self._expect(running, end if running.kill_at is None else min(end, max(running.kill_at, now + 1)))
         if not (running.kill_at is not None and running.predicted_end >= running.kill_at):
             self._correct_at(running.predicted_end, event, running)
+
+    def _expect(self, running: Running, end: int) -> None:
+        """Give a running job another predicted end, and its place in the order of these."""
+        self._take_out(running)
+        running.predicted_end = end
+        bisect.insort(self.running, running, key=_by_prediction)
+
+    def _take_out(self, running: Running) -> None:
+        index = bisect.bisect_left(self.running, running.predicted_end, key=_by_prediction)
+        while self.running[index] is not running:
+            index += 1
+        del self.running[index]
 
     def _end_at(self, time: int, event: SimEvent, running: Running) -> None:
         event.ends_at = time

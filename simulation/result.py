@@ -74,7 +74,8 @@ class Result:
                 "seconds": np.r_[decision, recorder.prediction_ns / 1e9, seconds],
             }
         )
-        return cls(recorder.jobs_frame(), recorder.attempts_frame(), recorder.decisions_frame(), timings, manifest)
+        attempts = recorder.attempts_frame()
+        return cls(recorder.jobs_frame(attempts), attempts, recorder.decisions_frame(), timings, manifest)
 
     @cached_property
     def _basic_summary(self) -> dict[str, float]:

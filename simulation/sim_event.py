@@ -14,27 +14,25 @@ T = TypeVar("T")
 
 
 class ReadOnly(Sequence[T], Generic[T]):
-    """A sequence that shows a list, or the values of a dictionary, without a copy and without a way to change it."""
+    """A sequence that shows a list, without a copy and without a way to change it."""
 
     __slots__ = ("_items",)
 
-    def __init__(self, items: list[T] | dict[Any, T]) -> None:
+    def __init__(self, items: list[T]) -> None:
         self._items = items
 
     def __len__(self) -> int:
         return len(self._items)
 
     def __iter__(self) -> Iterator[T]:
-        items = self._items
-        return iter(items.values()) if isinstance(items, dict) else iter(items)
+        return iter(self._items)
 
     @overload
     def __getitem__(self, index: SupportsIndex) -> T: ...
     @overload
     def __getitem__(self, index: slice) -> Sequence[T]: ...
     def __getitem__(self, index: SupportsIndex | slice) -> T | Sequence[T]:
-        items = self._items
-        return list(items.values())[index] if isinstance(items, dict) else items[index]
+        return self._items[index]
 
     def __repr__(self) -> str:
         return repr(list(self))

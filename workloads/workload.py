@@ -65,6 +65,7 @@ class Workload:
     machine: Machine
     provenance: Provenance = field(default_factory=Provenance)
     records: pd.DataFrame | None = field(default=None, compare=False, repr=False)
+    _digest: str = field(default="", init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "jobs", tuple(self.jobs))
@@ -99,12 +100,15 @@ class Workload:
 
     def digest(self) -> str:
         """Return the SHA-256 of machine and jobs, the same on any machine and in any process."""
+        if self._digest:
+            return self._digest
         sha = hashlib.sha256()
         sha.update(repr((self.machine.resources, self.machine.capacity.shape)).encode())
         sha.update(self.machine.capacity.astype("<i8").tobytes())
         for job in self.jobs:
             sha.update(_canonical(job).encode())
-        return sha.hexdigest()
+        object.__setattr__(self, "_digest", sha.hexdigest())
+        return self._digest
 
 
 def _canonical(job: Job) -> str:

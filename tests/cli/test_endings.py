@@ -62,8 +62,8 @@ def test_a_failed_run_names_exception_and_dispatcher(invoke, plugin, name, error
 def test_a_part_that_does_not_import(invoke, plugin):
     assert invoke("run", LONG, "--dispatcher", "absent").exit_code == 2
     found = invoke("run", LONG, "--dispatcher", "broken")
-    assert found.exit_code == 1
-    assert found.stderr.startswith("hpcdispatch: error: RuntimeError: not today")
+    assert found.exit_code == 2
+    assert found.stderr.startswith("hpcdispatch: error: dispatcher 'broken': cannot load brokenmodule:Thing: RuntimeError")
 
 
 def test_a_broken_invariant(invoke, monkeypatch):

@@ -31,7 +31,7 @@ def test_parts_that_do_not_load_are_listed_with_their_error(invoke, plugin):
     entries = {entry["name"]: entry for entry in json.loads(found.stdout)["dispatchers"]}
     assert "nosuchmodule" in entries["absent"]["error"]
     assert "NotThere" in entries["gone"]["error"]
-    assert entries["broken"]["error"] == "RuntimeError: not today"
+    assert entries["broken"]["error"].endswith("RuntimeError: not today")
     assert entries["boom"]["error"] is None
     assert entries["stuck"]["options"][0]["required"]
-    assert "cannot be used: RuntimeError: not today" in invoke("list").stdout
+    assert "not today" in invoke("list").stdout

@@ -280,10 +280,11 @@ def test_an_error_leaves_nothing_behind(run, nothing):
     assert run([(0, 9, 9, 1)]).jobs["end"].tolist() == [9]
 
 
-def test_progress_is_told(run):
+def test_progress_is_told(run, monkeypatch):
+    monkeypatch.setattr("hpcdispatch.simulation.events._REPORT_EVERY", 0.0)
     told = []
-    run([(0, 1, 1, 1)] * 600, progress=told.append)
-    assert told == [256, 512]
+    run([(0, 1, 1, 1)] * 6, progress=told.append)
+    assert told == [1, 2, 3, 4, 5, 6]
 
 
 class TestActionErrors:
@@ -308,9 +309,9 @@ class TestActionErrors:
             ([Wake(4)], "a timer must lie in the future, got 4"),
             (["start 2"], "expected Start, Stop, Wake or Reject, got 'start 2'"),
             # Times are whole seconds, and a job is named by an entry or an id.
-            ([Wake(5.5)], "a timer must be a whole second, got 5.5"),
+            ([Wake(5.5)], "a timer must be a whole number of seconds, got 5.5"),
             ([Start("2", [0], limit=2.5)], "job 2: limit must be a whole number of seconds, got 2.5"),
-            ([Start(2, [0])], "expected a job or its id, got 2"),
+            ([Start(2, [0])], "cannot start: expected a job or its id, got 2"),
         ],
     )
     def test_say_when_which_job_and_what(self, run, scripted, actions, message):

@@ -76,7 +76,7 @@ class TestStop:
 
     def test_a_job_of_zero_seconds(self, run, scripted, stays):
         result = run([(0, 0, 10, 4), (5, 1, 1, 1)], scripted({0: [Start("1", ALL), Stop("1"), Wake(3)]}))
-        assert stays(result) == [(0, 0, "killed", 0), (3, 3, "completed", 0)]
+        assert stays(result) == [(0, 0, "killed", 0), (0, 0, "completed", 0)]
 
     def test_it_is_predicted_what_is_left(self, run, scripted):
         shown = []
@@ -201,9 +201,11 @@ class TestShapes:
         result = run([MOLDABLE, (30, 5, 5, 4), (31, 5, 5, 4)], scripted(plan), "oracle")
         assert shown == [("1", result.jobs["end"].iloc[0])]
 
-    def test_a_job_that_fits_on_a_shape_alone(self, run, scripted):
+    def test_the_request_itself_must_fit(self, run, scripted):
         wide = Job("1", 0, 100, 110, 8, shapes=(Shape(4, 60, 70),))
-        assert run([wide], scripted({0: [Start("1", ALL, shape=0)]})).jobs["end"].tolist() == [60]
+        assert run([wide], scripted({})).jobs["reason"].tolist() == [
+            "asks for 8 slots of core 1; the machine has room for 4"
+        ]
 
     def test_a_shape_has_its_own_resources(self, run, scripted):
         machine = Machine.homogeneous(2, core=4, gpu=1)
