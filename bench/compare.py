@@ -20,7 +20,7 @@ from ..base import InputError
 from ..dispatchers import Dispatcher, create_dispatcher
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
-from ..simulation import Overrun, mean_interval
+from ..simulation import Overrun, SameInstant, mean_interval
 from ..workloads import Workload
 from .pool import run_here, run_pooled
 from .runs import Board, Failure, Generated, Jittered, Plan, Progress, Samples, Task
@@ -84,6 +84,7 @@ def compare(
     seeds: int = 1,
     jitter: int | None = None,
     overrun: str | Overrun = "run",
+    same_instant: SameInstant = "batch",
     check_invariants: bool = False,
     out: str | PathLike[str] | None = None,
     workers: int = 1,
@@ -102,7 +103,7 @@ def compare(
         How many samples, at least 1. The seed also goes to the dispatcher.
     jitter
         Largest shift of a submission, seconds. ``None``: 60, but a workload compared on one seed stays as it is.
-    overrun
+    overrun, same_instant
         As in :func:`~hpcdispatch.simulation.simulate`.
     check_invariants
         Check each schedule; a violation makes the run a failure.
@@ -125,7 +126,9 @@ def compare(
     ComparisonInterrupted
         On Ctrl-C, with what was finished; the workers are stopped.
     """
-    plan = _plan(workload, seeds, jitter, Overrun.parse(overrun), check_invariants, out)
+    samples, jitter = _samples(workload, seeds, jitter)
+    folder = None if out is None else Path(out)
+    plan = Plan(samples, Overrun.parse(overrun), same_instant, jitter, check_invariants, folder)
     _validate(dispatchers, predictors, workers)
     pairs = product(range(seeds), _labelled(dispatchers, "dispatcher"), _labelled(predictors, "predictor"))
     tasks = [Task(index, seed, *one, *other) for index, (seed, one, other) in enumerate(pairs)]
@@ -141,25 +144,18 @@ def compare(
     return _outcome(board)
 
 
-def _plan(
-    workload: Workload | Samples,
-    seeds: int,
-    jitter: int | None,
-    overrun: Overrun,
-    check_invariants: bool,
-    out: str | PathLike[str] | None,
-) -> Plan:
+def _samples(workload: Workload | Samples, seeds: int, jitter: int | None) -> tuple[Samples, int | None]:
+    """Return what makes the sample of a seed, and the jitter it makes it with."""
     if seeds < 1:
         raise InputError(f"compare: seeds must be >= 1, got {seeds}")
     if jitter is not None and jitter < 0:
         raise InputError(f"compare: jitter must be >= 0 seconds, got {jitter}")
-    folder = None if out is None else Path(out)
     if isinstance(workload, Workload):
         jitter = DEFAULT_JITTER if jitter is None and seeds > 1 else jitter
-        return Plan(Jittered(workload, jitter), overrun, jitter, check_invariants, folder)
+        return Jittered(workload, jitter), jitter
     if jitter is not None:
         raise InputError("compare: jitter is for a workload; a function draws another one for each seed")
-    return Plan(workload, overrun, None, check_invariants, folder)
+    return workload, None
 
 
 def _validate(dispatchers: Sequence[Any], predictors: Sequence[Any], workers: int) -> None:

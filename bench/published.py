@@ -7,6 +7,7 @@ with a threshold of 10 s. The second has jobs that run on to their real end.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,8 +19,11 @@ from rich.table import Table
 
 from ..simulation import simulate
 from ..workloads import Workload, fetch, read
+from ..workloads.fetching import TRACES
+from .inputs import find_trace
 
 _NO_REQUEST = 10**9
+COLUMNS = ("trace", "dispatcher", "predictor", "jobs", "metric", "published", "batch", "sequence")
 
 #: (trace, dispatcher, predictor) to published average bounded slowdown.
 STUDY = {
@@ -118,34 +122,48 @@ def running_on() -> Iterator[Row]:
         )
 
 
-def table(title: str, rows: list[Row]) -> Table:
-    """Return the rows as a table, with the deviation of ours from what was published."""
-    made = Table(title=title, title_justify="left")
-    for name in ("trace", "dispatcher", "predictor", "jobs", "metric"):
-        made.add_column(name)
-    for name in ("published", "batch", "", "sequence", ""):
-        made.add_column(name, justify="right")
-    for row in rows:
-        cells = [row.trace, row.dispatcher, row.predictor, f"{row.jobs:,}", row.metric, f"{row.published:,.2f}"]
-        for value in (row.batch, row.sequence):
-            known = value == value  # noqa: PLR0124  NaN differs from itself
-            cells += [f"{value:,.2f}", f"{value / row.published - 1:+.1%}"] if known else ["", ""]
-        made.add_row(*cells)
+def cells(row: Row) -> list[str]:
+    """Return a row as text, with the deviation of ours from what was published."""
+    made = [row.trace, row.dispatcher, row.predictor, f"{row.jobs:,}", row.metric, f"{row.published:,.2f}"]
+    for value in (row.batch, row.sequence):
+        made.append("" if math.isnan(value) else f"{value:,.2f} ({value / row.published - 1:+.1%})")
     return made
 
 
+def table(title: str, rows: list[Row]) -> Table:
+    """Return the rows as a table for the terminal."""
+    made = Table(title=title, title_justify="left")
+    for index, name in enumerate(COLUMNS):
+        made.add_column(name, justify="right" if index > 4 else "left")
+    for row in rows:
+        made.add_row(*cells(row))
+    return made
+
+
+def markdown(rows: list[Row]) -> str:
+    """Return the rows as a table in Markdown."""
+    lines = [list(COLUMNS), ["---"] * 5 + ["---:"] * 3, *map(cells, rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
 def _path(name: str) -> Path:
-    return Path(fetch(name))
+    return find_trace(TRACES[name].file) or fetch(name)
 
 
 @click.command(help=__doc__)
 @click.option("--trace", "traces", multiple=True, default=("kth-sp2", "ctc-sp2", "sdsc-sp2"), show_default=True)
-def main(traces: tuple[str, ...]) -> None:
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+def main(traces: tuple[str, ...], as_markdown: bool) -> None:
     """Print both tables."""
-    console = Console(width=140)
-    console.print(table("Killed at the request (Gaussier et al., SC 2015)", list(study(traces))))
+    console = Console(width=150)
+    found = {"Killed at the request (Gaussier et al., SC 2015)": list(study(traces))}
     if "kth-sp2" in traces:
-        console.print(table("Running on to the real end", list(running_on())))
+        found["Running on to the real end"] = list(running_on())
+    for title, rows in found.items():
+        if as_markdown:
+            print(f"{title}\n\n{markdown(rows)}")
+        else:
+            console.print(table(title, rows))
 
 
 if __name__ == "__main__":

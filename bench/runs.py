@@ -14,7 +14,7 @@ import numpy as np
 
 from ..dispatchers import Dispatcher
 from ..predictors import Predictor
-from ..simulation import Overrun, check, simulate
+from ..simulation import Overrun, SameInstant, check, simulate
 from ..workloads import Workload, generate
 from ..workloads import jitter as shift
 
@@ -90,6 +90,7 @@ class Plan:
 
     samples: Samples
     overrun: Overrun
+    same_instant: SameInstant
     jitter: int | None
     check: bool
     out: Path | None
@@ -130,6 +131,7 @@ def run(task: Task, plan: Plan, samples: Samples, report: Callable[[int], None])
             copy.deepcopy(task.dispatcher),
             copy.deepcopy(task.predictor),
             overrun=plan.overrun,
+            same_instant=plan.same_instant,
             seed=task.seed,
             progress=report,
         )

@@ -8,7 +8,7 @@ import click
 
 from ..bench.compare import Comparison, ComparisonInterrupted, Generated, Progress, compare
 from ..bench.runs import Samples
-from ..simulation import Overrun
+from ..simulation import Overrun, SameInstant
 from ..workloads import Workload
 from .app import debug_option
 from .errors import InterruptedRunError, RunFailedError, say
@@ -20,6 +20,7 @@ from .options import (
     make_folder,
     overrun_option,
     reading_options,
+    same_instant_option,
     split_specs,
     validate,
 )
@@ -67,6 +68,7 @@ BUILT_IN_SEEDS = 5
     help="Largest shift of a submission in a sample of a trace.  [default: 60; none for one seed]",
 )
 @overrun_option
+@same_instant_option
 @reading_options
 @click.option(
     "--out", type=click.Path(path_type=Path), metavar="DIR", help="Save each result in a folder of its own in there."
@@ -87,6 +89,7 @@ def command(
     seeds: int | None,
     jitter: int | None,
     overrun: str,
+    same_instant: SameInstant,
     reading: ReadingOptions,
     out: Path | None,
     checked: bool,
@@ -128,6 +131,7 @@ def command(
                 seeds=seeds or (BUILT_IN_SEEDS if trace is None else 1),
                 jitter=jitter,
                 overrun=policy,
+                same_instant=same_instant,
                 check_invariants=checked,
                 out=out,
                 workers=workers or cores(),

@@ -8,13 +8,14 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from ..base import InputError
 from ..dispatchers import create_dispatcher
 from ..predictors import create as create_predictor
+from ..simulation import SameInstant
 from ..workloads.trouble import DefaultWalltime
 
 #: Commas that are followed by the next item of a list, and not by another ``key=value`` of the same.
@@ -85,6 +86,14 @@ overrun_option = click.option(
     metavar="run|kill|resubmit[:factor=F,cap=S]",
     help="A job at its requested time runs on; is killed; or is killed and resubmitted with its request times F "
     "(default 1.5), up to S seconds (default: no cap).",
+)
+
+same_instant_option = click.option(
+    "--same-instant",
+    type=click.Choice(get_args(SameInstant)),
+    default="batch",
+    show_default=True,
+    help="Dispatch once after all events of a second, or after each of them, as many published simulators do.",
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, and nothing else.")

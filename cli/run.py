@@ -7,11 +7,19 @@ from pathlib import Path
 
 import click
 
-from ..simulation import Overrun, Result, check, simulate
+from ..simulation import Overrun, Result, SameInstant, check, simulate
 from ..workloads import Workload
 from .app import debug_option
 from .errors import InterruptedRunError, RunFailedError, say
-from .options import ReadingOptions, json_option, make_folder, overrun_option, reading_options, validate
+from .options import (
+    ReadingOptions,
+    json_option,
+    make_folder,
+    overrun_option,
+    reading_options,
+    same_instant_option,
+    validate,
+)
 from .progress import JobBar, spinner
 from .render import print_json, print_summary
 from .source import load, resolve
@@ -25,6 +33,7 @@ class Setup:
     dispatcher: str
     predictor: str
     overrun: Overrun
+    same_instant: SameInstant
     seed: int
 
 
@@ -45,6 +54,7 @@ class Setup:
     help="What it believes of run times.",
 )
 @overrun_option
+@same_instant_option
 @reading_options
 @click.option(
     "--seed",
@@ -67,6 +77,7 @@ def command(
     dispatcher: str,
     predictor: str,
     overrun: str,
+    same_instant: SameInstant,
     reading: ReadingOptions,
     seed: int,
     out: Path | None,
@@ -80,7 +91,7 @@ def command(
 
     Times are in seconds. With --json: the flat summary as one object; what is not defined is null.
     """
-    setup = Setup(dispatcher, predictor, Overrun.parse(overrun), seed)
+    setup = Setup(dispatcher, predictor, Overrun.parse(overrun), same_instant, seed)
     validate([dispatcher], [predictor])
     source = resolve(trace)
     workload = load(source, reading, seed)
@@ -108,6 +119,7 @@ def _simulate(workload: Workload, setup: Setup) -> Result:
                 setup.dispatcher,
                 setup.predictor,
                 overrun=setup.overrun,
+                same_instant=setup.same_instant,
                 seed=setup.seed,
                 progress=bar.update,
             )

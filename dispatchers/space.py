@@ -128,8 +128,8 @@ class NodeSpace:
         return found
 
 
-def space_of(state: State, rule: PlacementRule = "first-fit") -> Space:
+def space_of(state: State, rule: PlacementRule = "first-fit") -> PoolSpace | NodeSpace:
     """Return the free room of `state`, to be filled by `rule`."""
-    if state.machine.nodes == 1:
+    if len(state.free) == 1:
         return PoolSpace(state.free)
     return NodeSpace(state.free, state.machine, rule)

@@ -42,9 +42,7 @@ running times", SC 2015, has it so.
 """
 
 
-def tsafrir_correction(
-    job: Job, elapsed: int, misses: int, increments: Sequence[int] = TSAFRIR_INCREMENTS
-) -> float:
+def tsafrir_correction(job: Job, elapsed: int, misses: int, increments: Sequence[int] = TSAFRIR_INCREMENTS) -> float:
     """Return the corrected prediction of the whole run time of a running job.
 
     It is ``elapsed + increments[misses]``, the last increment repeating, and at most the requested time as

@@ -1,7 +1,7 @@
 """The engine on AccaSim, its results, metrics and the check of the invariants."""
 
 from .adapters import accasim_predictor, accasim_scheduler
-from .engine import simulate
+from .engine import SameInstant, simulate
 from .errors import ActionError, InvariantError, SimulationError
 from .metrics import job_metrics, mean_interval
 from .options import Overrun
@@ -13,6 +13,7 @@ __all__ = [
     "InvariantError",
     "Overrun",
     "Result",
+    "SameInstant",
     "SimulationError",
     "accasim_predictor",
     "accasim_scheduler",

@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+BESIDE_THE_REPOSITORY = Path(__file__).parents[2] / "shared" / "data"
+if BESIDE_THE_REPOSITORY.is_dir():
+    os.environ.setdefault("HPCDISPATCH_DATA", str(BESIDE_THE_REPOSITORY))
+
 
 @pytest.fixture(scope="session")
 def trace() -> Callable[[str], Path]:
-    """Give paths of traces in the folder that HPCDISPATCH_DATA names; a test without its trace is skipped."""
+    """Give paths of traces in ../shared/data or where HPCDISPATCH_DATA says; a test without its trace is skipped."""
     folder = os.environ.get("HPCDISPATCH_DATA", "")
 
     def path(name: str) -> Path:

@@ -63,7 +63,7 @@ def test_a_part_that_does_not_import(invoke, plugin):
     assert invoke("run", LONG, "--dispatcher", "absent").exit_code == 2
     found = invoke("run", LONG, "--dispatcher", "broken")
     assert found.exit_code == 2
-    assert found.stderr.startswith("hpcdispatch: error: dispatcher 'broken': cannot load brokenmodule:Thing: RuntimeError")
+    assert found.stderr.startswith("hpcdispatch: error: dispatcher 'broken': cannot load brokenmodule:Thing: Runtime")
 
 
 def test_a_broken_invariant(invoke, monkeypatch):

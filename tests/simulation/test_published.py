@@ -28,6 +28,7 @@ def test_kth_easy_as_in_the_sc15_study(kth):
     [
         ("easy", 0.005, {"wait_mean": 6844.4, "bounded_slowdown_mean": 91.29, "wait_max": 262_194}),
         ("easy-sjbf", 0.02, {"wait_mean": 6012.8, "bounded_slowdown_mean": 72.52}),
+        ("conservative", 0.005, {"wait_mean": 7506.4, "bounded_slowdown_mean": 92.46}),
         ("fcfs", 0.005, {"wait_mean": 389_669.9, "bounded_slowdown_mean": 7507.1}),
     ],
 )
