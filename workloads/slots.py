@@ -39,10 +39,11 @@ class Slotter:
     """
 
     def __init__(self, machine: Machine) -> None:
+        called = f" {machine.name} " if machine.name else " "
         for name in machine.equivalence:
             if name not in machine.resources:
                 raise InputError(
-                    f"machine has no resource {name!r}, which the processors of a trace ask for; "
+                    f"machine{called}has no resource {name!r}, which the processors of a trace ask for; "
                     f"it has: {', '.join(machine.resources)}"
                 )
         self._equivalence: Mapping[str, int] = machine.equivalence
