@@ -183,7 +183,10 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
                 raise ActionError(f"{self._where()}: expected Start, Stop, Wake or Reject, got {action!r}")
         counts = (self.current_time, to_dispatch.queued, running, started, stopped, rejected)
         self.recorder.decision(counts, to_dispatch.report, to_dispatch.ns)
-        self._guard_idle(started or rejected)
+        if started or rejected or self.running or self.loaded:
+            self._idle = 0
+        else:
+            self._guard_idle()
         return first, 0, 0
 
     # Actions.
@@ -445,10 +448,7 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
 
     # Guards.
 
-    def _guard_idle(self, progress: int) -> None:
-        if progress or self.running or self.loaded:
-            self._idle = 0
-            return
+    def _guard_idle(self) -> None:
         self._idle += 1
         if self._idle > _IDLE_WAKES:
             raise SimulationError(f"{self._where()}: it set {_IDLE_WAKES} timers in a row without starting anything")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..dispatchers import NODE_ZERO, Placement
-from ..workloads import Job, Workload
+from ..workloads import Workload
 
 #: How a job left the system.
 STATUSES = ("completed", "killed", "rejected")
@@ -91,7 +90,7 @@ class Recorder:
         last[order] = np.arange(len(order))
         lost = np.zeros(len(jobs), dtype=np.int64)
         np.add.at(lost, order, (attempts["end"] - attempts["start"] - attempts["useful"]) * attempts["units"])
-        frame = pd.DataFrame(_fields(jobs))
+        frame = self.workload.frame()
         columns = {"start": self.start, "end": self.end, "wait": self.queued, "run": self.run}
         for name, column in {**columns, "predicted": self.predicted, "attempts": self.tries}.items():
             frame[name] = np.array(column, dtype=np.int64)
@@ -145,19 +144,3 @@ _ON_NODE_ZERO = NODE_ZERO.astype(np.int32)
 def _compact(placement: Placement) -> NDArray[np.int32]:
     """Return a placement in half the memory; that of every job of one slot on node 0 is one and the same."""
     return _ON_NODE_ZERO if placement is NODE_ZERO else placement.astype(np.int32)
-
-
-def _fields(jobs: tuple[Job, ...]) -> dict[str, Any]:
-    """Return the columns that stand in the workload already."""
-    numbers = ("submit", "runtime", "walltime", "nodes")
-    texts = ("user", "group", "name", "queue", "kind")
-    names = ("id", *numbers, *texts)
-    columns = dict(
-        zip(names, zip(*map(attrgetter(*names), jobs), strict=True) if jobs else [()] * len(names), strict=True)
-    )
-    fields: dict[str, Any] = {"id": list(columns["id"])}
-    for name in numbers:
-        fields[name] = np.array(columns[name], dtype=np.int64)
-    for name in texts:
-        fields[name] = pd.Categorical(columns[name])
-    return fields

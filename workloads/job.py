@@ -14,7 +14,8 @@ KINDS = ("batch", "on-demand")
 class ResourceMap(dict[str, int]):
     """An immutable, hashable mapping from resource name to amount, such as ``{"core": 16, "gpu": 2}``."""
 
-    __slots__ = ()
+    __slots__ = ("_hash",)
+    _hash: int
 
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         raise TypeError("the resources of a job cannot be changed; make a new job with dataclasses.replace")
@@ -22,8 +23,12 @@ class ResourceMap(dict[str, int]):
     __setitem__ = __delitem__ = clear = pop = popitem = setdefault = update = __ior__ = _refuse
 
     def __hash__(self) -> int:  # type: ignore[override]
-        """Hash by content."""
-        return hash(frozenset(self.items()))
+        """Hash by content, worked out once."""
+        try:
+            return self._hash
+        except AttributeError:
+            self._hash = hash(frozenset(self.items()))
+            return self._hash
 
     def __reduce__(self) -> tuple[type[ResourceMap], tuple[dict[str, int]]]:
         """Pickle as a plain dictionary, since the items cannot be set one by one."""

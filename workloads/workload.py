@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ..base import InputError
@@ -66,6 +68,7 @@ class Workload:
     provenance: Provenance = field(default_factory=Provenance)
     records: pd.DataFrame | None = field(default=None, compare=False, repr=False)
     _digest: str = field(default="", init=False, compare=False, repr=False)
+    _frame: pd.DataFrame | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "jobs", tuple(self.jobs))
@@ -98,6 +101,16 @@ class Workload:
         """Return the same workload with other jobs, sorted by submission; ties keep their order."""
         return replace(self, jobs=tuple(sorted(jobs, key=lambda job: job.submit)), records=None)
 
+    def frame(self) -> pd.DataFrame:
+        """Return a row a job: ``id, submit, runtime, walltime, nodes`` and ``user, group, name, queue, kind``.
+
+        Times in seconds; texts that repeat are categories. The caller may change it.
+        """
+        if self._frame is None:
+            object.__setattr__(self, "_frame", _frame(self.jobs))
+        assert self._frame is not None
+        return self._frame.copy()
+
     def digest(self) -> str:
         """Return the SHA-256 of machine and jobs, the same on any machine and in any process."""
         if self._digest:
@@ -109,6 +122,20 @@ class Workload:
             sha.update(_canonical(job).encode())
         object.__setattr__(self, "_digest", sha.hexdigest())
         return self._digest
+
+
+def _frame(jobs: tuple[Job, ...]) -> pd.DataFrame:
+    numbers = ("submit", "runtime", "walltime", "nodes")
+    texts = ("user", "group", "name", "queue", "kind")
+    names = ("id", *numbers, *texts)
+    rows = map(attrgetter(*names), jobs)
+    columns = dict(zip(names, zip(*rows, strict=True) if jobs else [()] * len(names), strict=True))
+    fields: dict[str, Any] = {"id": list(columns["id"])}
+    for name in numbers:
+        fields[name] = np.array(columns[name], dtype=np.int64)
+    for name in texts:
+        fields[name] = pd.Categorical(columns[name])
+    return pd.DataFrame(fields)
 
 
 def _canonical(job: Job) -> str:
