@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from .placement import IntArray, PlacementRule, choose, count_slots, pool_placement, shift
+
+T = TypeVar("T")
 
 
 class Profile(Protocol):
@@ -52,12 +54,12 @@ class Profile(Protocol):
         ...
 
 
-class PoolProfile:
-    """The profile of one node with one resource: a list of numbers."""
+class _Steps(Generic[T]):
+    """What is free from each of the `times` to the next, and from the last one on."""
 
     __slots__ = ("free", "times")
 
-    def __init__(self, free: int, now: int = 0) -> None:
+    def __init__(self, free: T, now: int) -> None:
         self.times = [now]
         self.free = [free]
 
@@ -67,6 +69,20 @@ class PoolProfile:
         if index > 0:
             del self.times[:index], self.free[:index]
         self.times[0] = now
+
+    def _between(self, start: int, end: int) -> slice:
+        """Return the steps that lie, in whole or in part, in [start, end)."""
+        first = max(0, bisect_right(self.times, start) - 1)
+        return slice(first, max(first + 1, bisect_left(self.times, end)))
+
+
+class PoolProfile(_Steps[int]):
+    """The profile of one node with one resource: a list of numbers."""
+
+    __slots__ = ()
+
+    def __init__(self, free: int, now: int = 0) -> None:
+        super().__init__(free, now)
 
     def earliest(
         self, nodes: int, demand: tuple[int, ...], duration: int, after: int, before: int | None = None
@@ -88,8 +104,7 @@ class PoolProfile:
 
     def peak(self, start: int, end: int) -> tuple[int, ...]:
         """Return, for each resource, the most that is free at once on all nodes together in [start, end)."""
-        first = max(0, bisect_right(self.times, start) - 1)
-        return (max(self.free[first : max(first + 1, bisect_left(self.times, end))]),)
+        return (max(self.free[self._between(start, end)]),)
 
     def _earliest(
         self, amount: int, duration: int, after: int, before: int | None, held: int | None = None
@@ -144,7 +159,7 @@ class PoolProfile:
         return index
 
 
-class NodeProfile:
+class NodeProfile(_Steps[IntArray]):
     """The profile of many nodes or resources: a matrix of free amounts a step.
 
     Parameters
@@ -158,20 +173,12 @@ class NodeProfile:
         How nodes are chosen among those that are free all the time.
     """
 
-    __slots__ = ("capacity", "free", "rule", "times")
+    __slots__ = ("capacity", "rule")
 
     def __init__(self, free: IntArray, capacity: IntArray, now: int = 0, rule: PlacementRule = "first-fit") -> None:
-        self.times = [now]
-        self.free = [free.copy()]
+        super().__init__(free.copy(), now)
         self.capacity = capacity
         self.rule = rule
-
-    def advance(self, now: int) -> None:
-        """Forget what lies before `now`."""
-        index = bisect_right(self.times, now) - 1
-        if index > 0:
-            del self.times[:index], self.free[:index]
-        self.times[0] = now
 
     def earliest(
         self, nodes: int, demand: tuple[int, ...], duration: int, after: int, before: int | None = None
@@ -199,9 +206,7 @@ class NodeProfile:
 
     def peak(self, start: int, end: int) -> tuple[int, ...]:
         """Return, for each resource, the most that is free at once on all nodes together in [start, end)."""
-        first = max(0, bisect_right(self.times, start) - 1)
-        stop = max(first + 1, bisect_left(self.times, end))
-        totals = [np.maximum(matrix, 0).sum(axis=0) for matrix in self.free[first:stop]]
+        totals = [np.maximum(matrix, 0).sum(axis=0) for matrix in self.free[self._between(start, end)]]
         return tuple(np.max(totals, axis=0).tolist())
 
     def _fit(self, index: int, nodes: int, demand: tuple[int, ...], end: int) -> tuple[IntArray | None, int]:
