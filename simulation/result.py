@@ -34,10 +34,11 @@ class Result:
     ----------
     jobs
         One row a job, in the order of the trace. ``id, submit, runtime, walltime, nodes, user, group, name, queue,
-        kind`` as in the workload; ``start`` of the first attempt and ``end`` of the last, -1 for a job that never
-        started; ``wait`` seconds in the queue, over all attempts; ``run`` seconds of useful work (for a killed job, of
-        its last attempt); ``predicted`` run time at submission; ``attempts`` how often it started; ``units`` asked for
-        of the machine's primary resource (cores, where it has them); ``lost`` unit-seconds of work that did not count;
+        kind`` as in the workload; ``start`` of the first attempt, -1 for a job that never started; ``end`` of the last,
+        or when it was rejected; ``wait`` seconds in the queue, over all attempts; ``run`` seconds of useful work (for a
+        killed job, of its last attempt); ``predicted`` run time at submission; ``attempts`` how often it started;
+        ``units`` asked for of the machine's primary resource (cores, where it has them); ``lost`` unit-seconds of work
+        that did not count;
         ``status`` (completed, killed, rejected); ``reason`` of a killed or rejected one; ``placement`` node index of
         each slot in the last attempt.
     attempts
