@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import signal
 from collections import deque
 from collections.abc import Iterator
@@ -10,7 +11,6 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
-from multiprocessing.reduction import ForkingPickler
 from time import monotonic
 
 from .runs import Board, Latest, Plan, Task, failure, run
@@ -37,7 +37,7 @@ class _Worker:
         theirs.close()
         self.task: Task | None = None
 
-    def tell(self, pickled: memoryview) -> None:
+    def tell(self, pickled: bytes) -> None:
         """Send something; that the process died, the next listening finds out."""
         with suppress(BrokenPipeError):
             self.connection.send_bytes(pickled)
@@ -46,7 +46,7 @@ class _Worker:
         """Send the next task, if there is one."""
         self.task = waiting.popleft() if waiting else None
         if self.task is not None:
-            self.tell(ForkingPickler.dumps(self.task))
+            self.tell(pickle.dumps(self.task))
 
     def stop(self) -> None:
         """End the process, whatever it does."""
@@ -72,7 +72,7 @@ def _interrupts_held() -> Iterator[None]:
 def run_pooled(tasks: list[Task], plan: Plan, board: Board, workers: int) -> None:
     """Work off the tasks in so many processes; one that dies fails its run and is replaced."""
     waiting = deque(tasks)
-    pickled = ForkingPickler.dumps(plan)
+    pickled = pickle.dumps(plan)
     pool: list[_Worker] = []
     try:
         for _ in range(workers):

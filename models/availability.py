@@ -199,8 +199,14 @@ class NodeProfile(_Steps[IntArray]):
     ) -> tuple[int, IntArray] | None:
         """Return the first start in [after, before) at which slots that are `held` would fit, and their nodes."""
         start, end, placement = held
+        # Before its own start, what is held takes nothing: where the slots do not fit as it is, they cannot begin.
+        index = bisect_right(self.times, after) - 1
+        while int(count_slots(np.maximum(self.free[index], 0), demand).sum()) < len(placement):
+            index += 1
+            if index == len(self.times) or self.times[index] >= before:
+                return None
         self._add(start, end, placement, demand, 1)
-        found = self.earliest(len(placement), demand, end - start, after, before)
+        found = self.earliest(len(placement), demand, end - start, max(after, self.times[index]), before)
         self._add(start, end, placement, demand, -1)
         return found
 

@@ -38,9 +38,8 @@ class Result:
         or when it was rejected; ``wait`` seconds in the queue, over all attempts; ``run`` seconds of useful work (for a
         killed job, of its last attempt); ``predicted`` run time at submission; ``attempts`` how often it started;
         ``units`` asked for of the machine's primary resource (cores, where it has them); ``lost`` unit-seconds of work
-        that did not count;
-        ``status`` (completed, killed, rejected); ``reason`` of a killed or rejected one; ``placement`` node index of
-        each slot in the last attempt.
+        that did not count; ``status`` (completed, killed, rejected); ``reason`` of a killed or rejected one;
+        ``placement`` node index of each slot in the last attempt.
     attempts
         One row a stay on the machine: ``id, start, end``; ``outcome`` (completed, limit, killed, checkpointed);
         ``useful`` seconds whose work counted; ``shape`` (-1: the request itself); ``nodes`` slots; ``units`` held of
