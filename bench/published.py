@@ -30,6 +30,7 @@ STUDY = {
     ("kth-sp2", "easy", "walltime"): 92.58,
     ("kth-sp2", "easy-sjbf", "walltime"): 69.41,
     ("kth-sp2", "easy-sjbf", "last2:correction=sc15"): 63.50,
+    ("kth-sp2", "easy-sjbf", "last2"): 63.50,
     ("kth-sp2", "easy", "oracle"): 71.72,
     ("kth-sp2", "easy-sjbf", "oracle"): 49.85,
     ("ctc-sp2", "easy", "walltime"): 49.57,
