@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hpcdispatch.bench.inputs import KTH, find_trace, on_one_core_nodes, theta_like, trace_or_generated
+from hpcdispatch.bench.inputs import KTH, on_one_core_nodes, theta_like, trace_or_generated
 from hpcdispatch.bench.stock import Schedule, run_stock
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import Job, Machine, Workload, generate
@@ -39,11 +39,8 @@ def test_fcfs_equals_stock_fifo_on_whole_nodes():
     assert_equal(replace(workload, machine=small))
 
 
-def test_fcfs_equals_stock_fifo_on_the_first_jobs_of_kth():
-    trace = find_trace(KTH)
-    if trace is None:
-        pytest.skip("needs KTH-SP2-1996-2.swf.gz; set HPCDISPATCH_DATA")
-    assert_equal(trace_or_generated(trace, 3000))
+def test_fcfs_equals_stock_fifo_on_the_first_jobs_of_kth(trace):
+    assert_equal(trace_or_generated(trace(KTH), 3000))
 
 
 @pytest.mark.parametrize(
