@@ -87,8 +87,19 @@ class Registry:
             raise InputError(value) from error
 
     def options(self, name: str) -> list[Option]:
-        """Return the options of the part registered as `name`, in the order it declares them."""
-        return options_of(self.factory(name))
+        """Return the options of the part registered as `name`, in the order it declares them.
+
+        Raises
+        ------
+        InputError
+            As :meth:`factory`, or if its signature cannot be read.
+        """
+        factory = self.factory(name)
+        try:
+            return options_of(factory)
+        except Exception as error:  # annotations are evaluated, and a third party's may be anything
+            reason = f"{type(error).__name__}: {error}"
+            raise InputError(f"{self.kind} {name!r}: cannot read its options: {reason}") from error
 
     def summary(self, name: str) -> str:
         """Return the first line of the docstring of the part registered as `name`."""
@@ -111,7 +122,7 @@ class Registry:
         """
         name, given = parse_spec(spec)
         factory = self.factory(name)
-        arguments = convert_options(f"{self.kind} {name}", options_of(factory), {**given, **fixed})
+        arguments = convert_options(f"{self.kind} {name}", self.options(name), {**given, **fixed})
         try:
             return factory(**arguments)
         except InputError:

@@ -1,0 +1,86 @@
+"""Named parts: their specs, their options, and what is wrong with them in one line."""
+
+from importlib.metadata import EntryPoint
+from typing import Literal
+
+import pytest
+
+from hpcdispatch.base import InputError, Registry, convert_options, options_of, parse_spec
+
+
+class Part:
+    """A part.
+
+    With more to it.
+    """
+
+    def __init__(self, count: int = 1, share: float | None = None, rule: Literal["a", "b"] = "a", on: bool = False):
+        if count < 0:
+            raise ValueError(f"count must be >= 0, got {count}")
+        self.given = (count, share, rule, on)
+
+
+class Unreadable:
+    def __init__(self, size: "NotAnywhere" = 1):  # noqa: F821
+        pass
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    registry = Registry("part", "somewhere")
+    names = {"part": "Part", "unreadable": "Unreadable", "gone": "Nothing"}
+    entries = {name: EntryPoint(name, f"{__name__}:{value}", "somewhere") for name, value in names.items()}
+    monkeypatch.setattr(EntryPoint, "load", lambda entry: globals()[entry.value.partition(":")[2]])
+    monkeypatch.setattr(registry, "_entries", lambda: entries)
+    return registry
+
+
+def test_a_spec_is_a_name_and_options():
+    assert parse_spec("easy") == ("easy", {})
+    assert parse_spec("x:a=1, b = two") == ("x", {"a": "1", "b": "two"})
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("x:a", "expected NAME:key=value,key=value, got 'a' as an option"),
+        ("x:=1", "got '=1' as an option"),
+        ("x:a=1,a=2", "option 'a' is given twice"),
+    ],
+)
+def test_a_broken_spec(spec, message):
+    with pytest.raises(InputError, match=message):
+        parse_spec(spec)
+
+
+def test_values_get_the_types_of_the_signature(parts):
+    assert parts.create("part:count=3,share=0.5,rule=b,on=yes").given == (3, 0.5, "b", True)
+    assert parts.create("part:share=none", count=4).given == (4, None, "a", False)
+    assert parts.summary("part") == "A part."
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("part:count=x", "part part: option 'count': expected a whole number, got 'x'"),
+        ("part:share=x", "part part: option 'share': expected a number, got 'x'"),
+        ("part:rule=c", "part part: option 'rule': expected one of a, b, got 'c'"),
+        ("part:on=maybe", "part part: option 'on': expected true or false, got 'maybe'"),
+        ("part:size=1", "part part: unknown option 'size'; known: count, share, rule, on"),
+        ("part:count=-1", "part part: count must be >= 0, got -1"),
+        ("parts", r"unknown part 'parts' \(did you mean part\?\); known: gone, part, unreadable"),
+        ("gone", "part 'gone': cannot load .*: KeyError: 'Nothing'"),
+        ("unreadable", "part 'unreadable': cannot read its options: NameError: .*NotAnywhere"),
+    ],
+)
+def test_what_is_wrong_is_named(parts, spec, message):
+    with pytest.raises(InputError, match=message):
+        parts.create(spec)
+
+
+def test_a_required_option_must_be_given():
+    def part(size: int):
+        return size
+
+    with pytest.raises(InputError, match=r"thing: option 'size' must be given \(a whole number\)"):
+        convert_options("thing", options_of(part), {})
