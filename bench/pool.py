@@ -11,11 +11,8 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
-from time import monotonic
 
 from .runs import Board, Latest, Plan, Task, failure, run
-
-_REPORT_EVERY = 0.1
 
 
 def run_here(tasks: list[Task], plan: Plan, board: Board) -> None:
@@ -117,19 +114,11 @@ def _listen(worker: _Worker, board: Board, waiting: deque[Task]) -> bool:
 def _serve(connection: Connection) -> None:
     """Read the plan, then work off tasks until the connection closes; what a worker process runs."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    last = 0.0
-
-    def report(jobs: int) -> None:
-        nonlocal last
-        if monotonic() - last >= _REPORT_EVERY:
-            last = monotonic()
-            connection.send(jobs)
-
     try:
         plan = connection.recv()
         samples = Latest(plan.samples)
         while True:
             task = connection.recv()
-            connection.send(run(task, plan, samples, report))
+            connection.send(run(task, plan, samples, connection.send))
     except (EOFError, OSError):
         return  # the parent is gone

@@ -138,7 +138,7 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
         """Ask the dispatcher, and take out what it rejects; not if only a prediction was corrected."""
         now = self.current_time
         if not self._news and now not in self.wakes:
-            return Plan((), len(events), None, -1, len(events)), []
+            return Plan((), len(events), None, None, len(events)), []
         self._news = False
         self.wakes.discard(now)
         state = State(now, self._queue_view, self._running_view, self.resource_manager.shown, self.machine)
@@ -163,7 +163,7 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
         self, event_dict: dict[str, SimEvent], to_dispatch: Plan, time_diff: int, omit_timediff: bool = True
     ) -> tuple[int, int, int]:
         """Carry out the actions; return how many jobs started for the first time, as AccaSim counts them."""
-        if to_dispatch.ns < 0:
+        if to_dispatch.ns is None:
             return 0, 0, 0
         first, started, stopped, rejected = self.balance, 0, 0, 0
         self.balance = 0

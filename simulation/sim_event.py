@@ -77,9 +77,12 @@ class SimEvent(Event):  # type: ignore[misc]
 
 
 class Plan(list[Action]):
-    """The actions of one decision, of the length that AccaSim's main loop checks: the jobs that were queued."""
+    """The actions of one decision, of the length that AccaSim's main loop checks: the jobs that were queued.
 
-    def __init__(self, actions: Sequence[Action], length: int, report: Any, ns: int, queued: int) -> None:
+    `ns` is how long the dispatcher took, ``None`` if it was not asked.
+    """
+
+    def __init__(self, actions: Sequence[Action], length: int, report: Any, ns: int | None, queued: int) -> None:
         super().__init__(actions)
         self.length = length
         self.report = report

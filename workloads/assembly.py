@@ -22,7 +22,6 @@ IntArray = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 FILLED = "requested time filled in"
-UNUSABLE = ("run time <= 0", "no processor count", "larger than the machine", "not started", "not finished")
 
 
 @dataclass(frozen=True, slots=True)
