@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ..workloads import Checkpoint, Job, Machine, Provenance, Shape, Workload
+from ..workloads.job import Kind
 
 IntArray = NDArray[np.int64]
 
@@ -134,8 +137,8 @@ def moldable(jobs: int = 40, *, seed: int = 0, nodes: int = 16) -> Workload:
             shapes += (Shape(slots * 2, round(run * 0.6), max(1, round(wall * 0.6))),)
         job = _job(index, submits, runtimes, walltimes, rng, nodes=slots)
         saves = Checkpoint(interval=int(rng.integers(1, 30)) * _MINUTE) if rng.random() < 0.5 else None
-        extra = {"shapes": shapes, "checkpoint": saves, "kind": "on-demand" if rng.random() < 0.1 else "batch"}
-        made.append(Job(**{name: getattr(job, name) for name in _FIELDS} | extra))
+        kind: Kind = "on-demand" if rng.random() < 0.1 else "batch"
+        made.append(replace(job, shapes=shapes, checkpoint=saves, kind=kind))
     source = Provenance(f"moldable(jobs={jobs}, seed={seed}, nodes={nodes})")
     return Workload(tuple(made), Machine.homogeneous(nodes, core=1), source)
 
@@ -143,9 +146,6 @@ def moldable(jobs: int = 40, *, seed: int = 0, nodes: int = 16) -> Workload:
 def samples() -> list[Workload]:
     """Return one workload of each kind, what the checks run without others."""
     return [tiny(), pool(), cluster(), overrunning(), moldable()]
-
-
-_FIELDS = ("id", "submit", "runtime", "walltime", "nodes", "per_node", "user", "group", "name", "queue")
 
 
 def _times(rng: np.random.Generator, jobs: int, load: float) -> tuple[IntArray, IntArray, IntArray]:
