@@ -1,0 +1,178 @@
+"""The scheduling problem of one instant: which waiting job starts when, beside what already holds the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .placement import IntArray
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Jobs to be given start times on a machine of which parts are held; all times in whole seconds from now.
+
+    A job holds ``slots`` times ``demand`` for ``duration`` seconds from its start. Several slots may lie on one node,
+    and they stay where they are. The cost of a schedule is the sum of ``weight * max(0, start - due)`` (Galleguillos et
+    al., CP 2019, sections 2.2 and 4, where the constants are left out).
+
+    On a machine of one node this is the pooled problem of HCP; on many, the problem of PCP with its allocation.
+
+    Attributes
+    ----------
+    duration
+        Seconds, shape (jobs,); less than one second counts as one.
+    slots
+        Node slots, shape (jobs,), at least 1.
+    demand
+        Amounts a slot asks for, shape (jobs, resources).
+    weight
+        Cost of a second's delay past `due`, shape (jobs,), not negative.
+    due
+        Seconds from now until which a start costs nothing, shape (jobs,); zero if not given.
+    capacity
+        Shape (nodes, resources).
+    held_from, held_to
+        When something else holds amounts, shape (held,), half-open: running jobs from 0 to their expected end.
+    held_node, held_amount
+        Where, shape (held,), and how much, shape (held, resources).
+
+    Raises
+    ------
+    ValueError
+        If shapes disagree, or something is negative that must not be.
+    """
+
+    duration: IntArray
+    slots: IntArray
+    demand: IntArray
+    weight: IntArray
+    capacity: IntArray
+    due: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    held_from: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    held_to: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    held_node: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    held_amount: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        jobs, resources = len(self.duration), np.asarray(self.capacity).shape[1]
+        if not np.size(self.due):
+            object.__setattr__(self, "due", np.zeros(jobs, dtype=np.int64))
+        if not np.size(self.held_amount):
+            object.__setattr__(self, "held_amount", np.zeros((0, resources), dtype=np.int64))
+        shapes = {"duration": (jobs,), "slots": (jobs,), "demand": (jobs, resources), "weight": (jobs,), "due": (jobs,)}
+        held = len(self.held_from)
+        shapes |= {"held_to": (held,), "held_node": (held,), "held_amount": (held, resources)}
+        for name, shape in shapes.items():
+            array = np.ascontiguousarray(getattr(self, name), dtype=np.int64)
+            if array.shape != shape:
+                raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
+            if name != "due" and array.size and int(array.min()) < (1 if name == "slots" else 0):
+                raise ValueError(f"{name} must be >= {1 if name == 'slots' else 0}, got {int(array.min())}")
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "duration", np.maximum(self.duration, 1))
+        object.__setattr__(self, "capacity", np.ascontiguousarray(self.capacity, dtype=np.int64))
+        object.__setattr__(self, "held_from", np.ascontiguousarray(self.held_from, dtype=np.int64))
+
+    @property
+    def jobs(self) -> int:
+        """Number of jobs that want a start time."""
+        return len(self.duration)
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.capacity)
+
+    @cached_property
+    def need(self) -> IntArray:
+        """Amounts a whole job asks for, shape (jobs, resources)."""
+        return self.slots[:, None] * self.demand
+
+    @cached_property
+    def share(self) -> NDArray[np.float64]:
+        """Part of the machine that a job asks for, the mean over the resources, shape (jobs,)."""
+        share: NDArray[np.float64] = (self.need / np.maximum(self.capacity.sum(axis=0), 1)).mean(axis=1)
+        return share
+
+    @cached_property
+    def horizon(self) -> int:
+        """A time by which all jobs can be done one after the other."""
+        return int(self.held_to.max(initial=0)) + int(self.duration.sum())
+
+    @cached_property
+    def pooled(self) -> Problem:
+        """The relaxation in which all nodes are one: the problem of HCP."""
+        if self.nodes == 1:
+            return self
+        return Problem(
+            self.duration, self.slots, self.demand, self.weight, self.capacity.sum(axis=0, keepdims=True), self.due,
+            self.held_from, self.held_to, np.zeros_like(self.held_node), self.held_amount,
+        )  # fmt: skip
+
+    @cached_property
+    def profile(self) -> tuple[IntArray, IntArray]:
+        """What is free beside what is held.
+
+        The times at which it changes, shape (steps,), the first of them 0, and the free amounts from each on, shape
+        (steps, nodes, resources). Below zero where more is held than there is.
+        """
+        times = np.unique(np.concatenate((np.zeros(1, dtype=np.int64), self.held_from, self.held_to)))
+        change = np.zeros((len(times), *self.capacity.shape), dtype=np.int64)
+        change[0] = self.capacity
+        np.subtract.at(change, (np.searchsorted(times, self.held_from), self.held_node), self.held_amount)
+        np.add.at(change, (np.searchsorted(times, self.held_to), self.held_node), self.held_amount)
+        return times, np.cumsum(change, axis=0)
+
+    @property
+    def overfull(self) -> bool:
+        """Whether more is held at some time than there is."""
+        return bool(self.profile[1].min() < 0)
+
+    @cached_property
+    def alike(self) -> list[IntArray]:
+        """Jobs that differ in nothing but their number, weight and due date aside, as groups of two or more."""
+        keys = np.column_stack((self.duration, self.slots, self.demand))
+        _, group = np.unique(keys, axis=0, return_inverse=True)
+        order = np.argsort(group, kind="stable")
+        cuts = np.flatnonzero(np.diff(group[order])) + 1
+        return [part for part in np.split(order, cuts) if len(part) > 1]
+
+    def cost(self, starts: IntArray) -> int:
+        """Return the cost of starting the jobs at `starts`, shape (jobs,)."""
+        return int((self.weight * np.maximum(starts - self.due, 0)).sum())
+
+    def overloads(self, starts: IntArray, counts: IntArray | None = None) -> Sequence[str]:
+        """Return what is wrong with a schedule, in words; empty if nothing is.
+
+        Parameters
+        ----------
+        starts
+            Shape (jobs,).
+        counts
+            Slots of each job on each node, shape (jobs, nodes). On one node they are not needed.
+        """
+        if counts is None:
+            if self.nodes > 1:
+                raise ValueError(f"counts are needed on {self.nodes} nodes")
+            counts = self.slots[:, None]
+        wrong = [f"job {job} starts at {starts[job]}" for job in np.flatnonzero(starts < 0)]
+        wrong += [
+            f"job {job} has {counts[job].sum()} slots of {self.slots[job]}"
+            for job in np.flatnonzero((counts.sum(axis=1) != self.slots) | (counts < 0).any(axis=1))
+        ]
+        for time in np.unique(np.concatenate((np.maximum(starts, 0), self.held_from))).tolist():
+            used = np.zeros_like(self.capacity)
+            held = (self.held_from <= time) & (time < self.held_to)
+            np.add.at(used, self.held_node[held], self.held_amount[held])
+            runs = (starts <= time) & (time < starts + self.duration)
+            used += np.einsum("jn,jr->nr", counts[runs], self.demand[runs])
+            wrong += [
+                f"node {node} holds {used[node].tolist()} of {self.capacity[node].tolist()} at {time}"
+                for node in np.flatnonzero((used > self.capacity).any(axis=1))
+            ]
+        return wrong
