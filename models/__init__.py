@@ -1,16 +1,35 @@
 """The mathematics of dispatching: no clock, no input or output."""
 
+from .answer import Answer, Limit, Status
 from .availability import NodeProfile, PoolProfile, Profile
+from .benders import solve_placed
+from .direct import solve_direct
 from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
+from .problem import Problem
+from .scheduling import SchedulingModel, solve_pooled
+from .sequencing import Schedule, best_of, improve, list_orders, list_schedule
 
 __all__ = [
     "NODE_ZERO",
+    "Answer",
+    "Limit",
     "NodeProfile",
     "PlacementRule",
     "PoolProfile",
+    "Problem",
     "Profile",
+    "Schedule",
+    "SchedulingModel",
+    "Status",
+    "best_of",
     "choose",
     "count_slots",
+    "improve",
+    "list_orders",
+    "list_schedule",
     "pool_placement",
     "shift",
+    "solve_direct",
+    "solve_placed",
+    "solve_pooled",
 ]
