@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,8 @@ COMPLETED, LIMIT, KILLED, CHECKPOINTED = range(4)
 
 
 _STATUS = {name: code for code, name in enumerate(STATUSES)}
+#: Python's numbers, as arrays know them.
+_CODES = {int: "q", float: "d"}
 
 
 class Attempt(NamedTuple):
@@ -36,6 +39,41 @@ class Attempt(NamedTuple):
     shape: int
     units: int
     placement: Placement
+
+
+class Reports:
+    """What a dispatcher reports of its decisions, a column a key; what a report leaves out is NaN."""
+
+    def __init__(self) -> None:
+        # Machine numbers as long as a column has nothing else, and no gaps.
+        self._columns: dict[Any, array[Any] | list[Any]] = {}
+
+    def add(self, row: int, report: Mapping[Any, Any]) -> None:
+        """Book the report of decision number `row`."""
+        columns = self._columns
+        for key, value in report.items():
+            code = _CODES.get(type(value))
+            if key not in columns:
+                columns[key] = array(code) if code else []
+            column = self._filled(key, row)
+            if isinstance(column, array) and column.typecode != code:
+                column = columns[key] = list(column)
+            try:
+                column.append(value)
+            except OverflowError:
+                columns[key] = [*column, value]
+
+    def frame(self, rows: int) -> pd.DataFrame:
+        """Return the columns in the order in which their keys first came up, of so many decisions."""
+        return pd.DataFrame({key: _typed(self._filled(key, rows)) for key in self._columns}, index=range(rows))
+
+    def _filled(self, key: Any, rows: int) -> array[Any] | list[Any]:
+        column = self._columns[key]
+        if len(column) < rows:
+            if isinstance(column, array):
+                column = self._columns[key] = list(column)
+            column.extend(repeat(np.nan, rows - len(column)))
+        return column
 
 
 class Recorder:
@@ -57,7 +95,7 @@ class Recorder:
         self.stays = array("q")
         self.placements: list[NDArray[np.int32]] = []
         self.decisions = array("q")
-        self.reports: list[Mapping[str, Any] | None] = []
+        self.reports = Reports()
         self.decision_ns = array("q")
         self.prediction_ns = 0
 
@@ -79,8 +117,7 @@ class Recorder:
         self.decisions.extend(counts)
         self.decision_ns.append(ns)
         if report is not None:
-            self.reports += [None] * (len(self.decision_ns) - 1 - len(self.reports))
-            self.reports.append(dict(report))
+            self.reports.add(len(self.decision_ns) - 1, report)
 
     def jobs_frame(self, attempts: pd.DataFrame) -> pd.DataFrame:
         """Return one row a job, in the order of the trace."""
@@ -120,12 +157,14 @@ class Recorder:
     def decisions_frame(self) -> pd.DataFrame:
         """Return one row a decision, with the columns of the dispatcher's reports after the engine's own."""
         frame = pd.DataFrame(_columns(self.decisions, DECISION))
-        if self.reports:
-            rows = [report or {} for report in self.reports]
-            rows += [{}] * (len(frame) - len(rows))
-            extra = pd.DataFrame.from_records(rows)
-            frame = pd.concat([frame, extra], axis=1)
-        return frame
+        return pd.concat([frame, self.reports.frame(len(frame))], axis=1)
+
+
+def _typed(column: array[Any] | list[Any]) -> Any:
+    """Return a column with the type that pandas finds for records."""
+    if isinstance(column, array):
+        return np.array(column)
+    return pd.DataFrame.from_records([(value,) for value in column], columns=["value"])["value"].array
 
 
 def _coded(codes: NDArray[np.int64], names: tuple[str, ...]) -> Any:
