@@ -10,6 +10,7 @@ from .machine import Machine
 from .reading import read
 from .swf_writer import write
 from .trouble import TraceWarning
+from .waits import expected_waits
 from .workload import Provenance, Workload
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "TraceWarning",
     "Workload",
     "describe",
+    "expected_waits",
     "fetch",
     "generate",
     "jitter",
