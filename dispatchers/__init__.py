@@ -7,6 +7,7 @@ from typing import cast
 from ..base import InputError, Registry
 from ..models import NODE_ZERO, shift
 from .conservative import Conservative
+from .cp import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming
 from .easy import EASY, EASYSJBF
 from .listing import FCFS, LJF, LXF, SJF, ListScheduler
 from .protocol import (
@@ -48,12 +49,21 @@ __all__ = [
     "EASY",
     "EASYSJBF",
     "FCFS",
+    "HCP",
+    "HCP1",
+    "HCP2",
+    "HCP3",
     "LJF",
     "LXF",
     "NODE_ZERO",
+    "PCP",
+    "PCP1",
+    "PCP2",
+    "PCP3",
     "SJF",
     "Action",
     "Conservative",
+    "ConstraintProgramming",
     "Dispatcher",
     "IntArray",
     "JobView",

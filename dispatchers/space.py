@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 from ..models import PlacementRule, choose, count_slots, pool_placement, shift
@@ -11,6 +12,11 @@ from .protocol import IntArray, Placement, State
 
 class Space(Protocol):
     """Free amounts that jobs are put into one after the other."""
+
+    @property
+    def totals(self) -> Sequence[int]:
+        """Return the free amounts of each resource, all nodes together."""
+        ...
 
     def room(self, demand: tuple[int, ...], most: int) -> int:
         """Return how many slots of `demand` fit, counted up to `most`."""
@@ -36,6 +42,11 @@ class PoolSpace:
 
     def __init__(self, free: IntArray) -> None:
         self.free: list[int] = free[0].tolist()
+
+    @property
+    def totals(self) -> list[int]:
+        """Return the free amounts of each resource."""
+        return self.free
 
     def room(self, demand: tuple[int, ...], most: int) -> int:
         """Return how many slots of `demand` fit, counted up to `most`."""

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from hpcdispatch.dispatchers import registry
+
 BESIDE_THE_REPOSITORY = Path(__file__).parents[2] / "shared" / "data"
 if BESIDE_THE_REPOSITORY.is_dir():
     os.environ.setdefault("HPCDISPATCH_DATA", str(BESIDE_THE_REPOSITORY))
@@ -23,3 +25,15 @@ def trace() -> Callable[[str], Path]:
         return found
 
     return path
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that takes `registered` with every registered dispatcher, solvers under a small limit."""
+    if "registered" in metafunc.fixturenames:
+        metafunc.parametrize("registered", [quick(name) for name in registry.names()])
+
+
+def quick(name: str) -> str:
+    """Return the spec of a dispatcher that spends little time on a decision."""
+    limited = "d_max" in {option.name for option in registry.options(name)}
+    return f"{name}:d=0.0005,d_max=0.001" if limited else name

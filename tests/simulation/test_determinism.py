@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pytest
 
 from hpcdispatch.dispatchers import FCFS, registry
 from hpcdispatch.simulation import simulate
@@ -53,15 +52,14 @@ def test_two_simulations_at_once():
         assert_same_records(inner, alone)
 
 
-@pytest.mark.parametrize("name", registry.names())
-def test_one_object_serves_again(name):
-    dispatcher = registry.create(name)
+def test_one_object_serves_again(registered):
+    dispatcher = registry.create(registered)
     first = simulate(cluster(), dispatcher)
     simulate(overrunning(), dispatcher)
     assert_same_records(first, simulate(cluster(), dispatcher))
 
 
-def test_nothing_is_touched(tmp_path, monkeypatch, capfd):
+def test_nothing_is_touched(registered, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
     loggers = ["", "accasim", "hpcdispatch", "hpcdispatch.simulation"]
 
@@ -71,8 +69,7 @@ def test_nothing_is_touched(tmp_path, monkeypatch, capfd):
         return random.getstate(), drawn, handlers, hasattr(logging.Logger, "trace"), sorted(os.environ)
 
     before = state()
-    for name in registry.names():
-        simulate(cluster(30), name, "last2", overrun="resubmit")
+    simulate(cluster(30), registered, "last2", overrun="resubmit")
     assert state() == before
     assert list(tmp_path.iterdir()) == []
     assert capfd.readouterr() == ("", "")

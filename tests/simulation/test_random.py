@@ -4,7 +4,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.dispatchers import registry
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import check_dispatcher, pool, tiny
 from hpcdispatch.testing.strategies import workloads
@@ -13,19 +12,17 @@ QUICK = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCh
 
 
 @pytest.mark.parametrize("overrun", ["run", "kill", "resubmit"])
-@pytest.mark.parametrize("name", registry.names())
 @given(workload=workloads(), predictor=st.sampled_from(["walltime", "oracle", "heuristic", "last2"]))
 @QUICK
-def test_every_schedule_is_valid(name, overrun, workload, predictor):
-    result = simulate(workload, name, predictor, overrun=overrun)
+def test_every_schedule_is_valid(registered, overrun, workload, predictor):
+    result = simulate(workload, registered, predictor, overrun=overrun)
     check(workload, result)
     if overrun == "run":
         assert (result.jobs["status"] == "completed").all()
         assert (result.jobs["attempts"] == 1).all()
 
 
-@pytest.mark.parametrize("name", registry.names())
-def test_keeps_the_rules(name):
+def test_keeps_the_rules(registered):
     # Among them: it never reads a run time, changes no state, and answers the same when asked again.
-    check_dispatcher(name, [tiny(), pool(40)], predictors=("walltime", "last2"))
-    check_dispatcher(name, overruns=("resubmit",), predictors=("heuristic",))
+    check_dispatcher(registered, [tiny(), pool(40)], predictors=("walltime", "last2"))
+    check_dispatcher(registered, overruns=("resubmit",), predictors=("heuristic",))
