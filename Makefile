@@ -34,6 +34,7 @@ check: lint types test
 
 bench: .venv/installed
 	$(BIN)/python -m hpcdispatch.bench.engine
+	$(BIN)/python -m hpcdispatch.bench.cp
 
 clean:
 	rm -rf .venv .typecheck build *.egg-info
