@@ -17,7 +17,7 @@ from .sheet import Sheet
 RECORDS = 7981
 BASELINE = (
     "Authors' code: that of HCP3 (Galleguillos et al., CP 2019) on the same records, requested times as predictions, "
-    "stock OR-Tools, 1 s limit. Figures of one earlier run of it on a core of the development machine; not rerun here."
+    "stock OR-Tools, 1 s limit. Figures of one run of it on a core of the kind used here; not rerun by this command."
 )
 TIMED = "CPU time of the dispatch calls, placement included, after a warm-up on the first jobs."
 #: Candidates of a decision, least and most.

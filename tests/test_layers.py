@@ -23,7 +23,7 @@ OURS = {
     "cli": EVERYTHING,
 }
 #: Library to the one package that may import it.
-ONLY = {"ortools": "models", "accasim": "simulation"}
+ONLY = {"ortools": "models", "numba": "models", "accasim": "simulation"}
 
 
 def modules():
