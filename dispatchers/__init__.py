@@ -10,6 +10,7 @@ from .conservative import Conservative
 from .cp import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming
 from .easy import EASY, EASYSJBF
 from .listing import FCFS, LJF, LXF, SJF, ListScheduler
+from .lookahead import Lookahead
 from .protocol import (
     Action,
     Dispatcher,
@@ -68,6 +69,7 @@ __all__ = [
     "IntArray",
     "JobView",
     "ListScheduler",
+    "Lookahead",
     "NodeSpace",
     "Placement",
     "PoolSpace",

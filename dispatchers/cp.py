@@ -28,7 +28,7 @@ from .goals import ExcessWait, Goal, Objective, Slowdown, WeightedWait
 from .instance import problem_of
 from .options import check_choice
 from .protocol import Action, Placement, Start, State, Waiting
-from .space import PoolSpace, Space, space_of
+from .space import PoolSpace, Space, place_all, space_of
 from .waits import ExpectedWaits
 
 #: Where the allocation is decided: in the model (PCP), or after it by a rule (HCP).
@@ -244,16 +244,12 @@ class ConstraintProgramming:
                 return None
         if self.formulation == "hcp" or isinstance(space, PoolSpace):
             return [(entry, None) for entry in candidates]
-        placed: list[tuple[Waiting, Placement | None]] = []
-        for entry in candidates:
-            placement = space.place(entry.nodes, entry.demand)
-            if placement is None:
-                break
-            placed.append((entry, placement))
-        for entry, placement in placed:
-            assert placement is not None
+        placed = place_all(space, candidates)
+        if placed is None:
+            return None
+        for entry, placement in zip(candidates, placed, strict=True):
             space.give(placement, entry.demand)
-        return placed if len(placed) == len(candidates) else None
+        return list(zip(candidates, placed, strict=True))
 
     def _unchanged(self, state: State) -> bool:
         """Return whether nothing could be started the last time and nothing is new since."""

@@ -151,7 +151,7 @@ def _backfill_placing(
     fitting = [w for w in candidates if space.room(w.demand, w.nodes) >= w.nodes]
     if not fitting:
         return []
-    shadow, later = _shadow(now, space.free, head, ending)
+    shadow, later = shadow_of(now, space.free, head, ending)
     started = []
     for waiting in fitting:
         if space.room(waiting.demand, waiting.nodes) < waiting.nodes:
@@ -168,7 +168,7 @@ def _backfill_placing(
     return started
 
 
-def _shadow(now: int, free: IntArray, head: Waiting, ending: Sequence[Running]) -> tuple[int, IntArray]:
+def shadow_of(now: int, free: IntArray, head: Waiting, ending: Sequence[Running]) -> tuple[int, IntArray]:
     """Return the shadow time of `head` and what is free then."""
     later = free.copy()
     shadow = now

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ..models import PlacementRule, choose, count_slots, pool_placement, shift
 from ..workloads import Machine
-from .protocol import IntArray, Placement, State
+from .protocol import IntArray, Placement, State, Waiting
 
 
 class Space(Protocol):
@@ -137,6 +137,19 @@ class NodeSpace:
             counts = count_slots(self.free, demand)
             found = self._counts[demand] = (counts, int(counts.sum()))
         return found
+
+
+def place_all(space: Space, waiting: Sequence[Waiting]) -> list[Placement] | None:
+    """Take room for all of `waiting`, in order; return their nodes, or ``None`` and take nothing if one finds none."""
+    placed: list[Placement] = []
+    for entry in waiting:
+        placement = space.place(entry.nodes, entry.demand)
+        if placement is None:
+            for before, where in zip(waiting, placed, strict=False):
+                space.give(where, before.demand)
+            return None
+        placed.append(placement)
+    return placed
 
 
 def space_of(state: State, rule: PlacementRule = "first-fit") -> PoolSpace | NodeSpace:
