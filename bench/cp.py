@@ -1,9 +1,9 @@
 """The constraint-programming dispatchers: time and quality of their decisions.
 
-``python -m hpcdispatch.bench.cp`` has two parts. ``trace``: a trace under HCP3, by default the records of KTH-SP2 for
+``python -m hpcdispatch.bench.cp`` has three parts. ``trace``: a trace under HCP3, by default the records of KTH-SP2 for
 which there are figures of the authors' own code (Galleguillos et al., CP 2019). ``nodes``: a heterogeneous machine of
 64 nodes whose queue fills in one instant, under PCP3 and HCP3; what is measured is the decision of that instant, what
-is checked is the whole schedule.
+is checked is the whole schedule. ``stream``: the same machine with jobs that arrive one by one, under these and others.
 """
 
 from __future__ import annotations
@@ -26,10 +26,14 @@ from .cp_trace import RECORDS, TIMED, Baseline, run, sheets
 from .eurora import Taken, take
 from .inputs import find_trace
 from .sheet import Sheet, show
+from .stream import on_stream
 
-PARTS = ("trace", "nodes")
+PARTS = ("trace", "nodes", "stream")
 #: What each part runs, if nothing else is asked for.
 DISPATCHERS = {"trace": ("hcp3",), "nodes": ("pcp3", "hcp3")}
+STREAM = ("easy", "easy-sjbf", "conservative", "lxf", "hcp3", "pcp3", "lookahead")
+#: Jobs of a stream, and what part of the machine they ask for.
+STREAMED, LOADS = 1500, (0.7, 0.9)
 QUEUED, SMALL_QUEUED = (10, 25, 50, 100), (10, 15)
 #: A seed that no measured workload has, for the warm-up.
 _WARM_UP = 1_000_003
@@ -142,7 +146,7 @@ def _say(what: str) -> None:
 @click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="Only this one.")
 @click.option(
     "--dispatcher", "dispatchers", multiple=True, metavar="NAME",
-    help="Name with options, instead of hcp3 on the trace and pcp3, hcp3 on the nodes.",
+    help="Name with options, instead of those of each part.",
 )  # fmt: skip
 @click.option(
     "--trace", type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -170,6 +174,10 @@ def main(
             show(list(on_the_trace(setting)), as_markdown)
         if "nodes" in (parts or PARTS):
             show([on_nodes(setting)], as_markdown)
+        if "stream" in (parts or PARTS):
+            jobs_of = 60 if small else STREAMED
+            names = dispatchers or (("easy", "hcp3") if small else STREAM)
+            show([on_stream(names, jobs_of, setting.seeds, load) for load in LOADS], as_markdown)
     except (InputError, OSError) as error:
         raise click.ClickException(str(error)) from None
 

@@ -60,6 +60,31 @@ def eurora_like(queued: int, seed: int = 0, busy: float = 0.9) -> Workload:
     return Workload(tuple(jobs), made, Provenance(f"eurora_like(queued={queued}, seed={seed}, busy={busy})"))
 
 
+def eurora_stream(jobs: int, seed: int = 0, load: float = 0.9) -> Workload:
+    """Draw jobs like those of :func:`eurora_like` that arrive one by one, a Poisson process.
+
+    Parameters
+    ----------
+    jobs
+        How many.
+    seed
+        Of the random numbers.
+    load
+        Part of the cores or of the memory that they ask for on average while they run, whichever is more.
+    """
+    rng = np.random.default_rng(seed)
+    made = machine()
+    drawn = [(_request(rng), _duration(rng)) for _ in range(jobs)]
+    work = sum(slots * took * np.array(made.demand(amounts)) for (slots, amounts), (_, took) in drawn)
+    length = float((work / made.capacity.sum(axis=0))[:2].max()) / load
+    submits = np.sort(rng.integers(0, max(1, round(length)), size=jobs)).tolist()
+    rows = [
+        Job(f"job{number}", submit, took, asked, slots, amounts)
+        for number, (submit, ((slots, amounts), (asked, took))) in enumerate(zip(submits, drawn, strict=True))
+    ]
+    return Workload(tuple(rows), made, Provenance(f"eurora_stream(jobs={jobs}, seed={seed}, load={load})"))
+
+
 def _held(rng: np.random.Generator, busy: float, made: Machine) -> list[tuple[int, ResourceMap]]:
     """Draw requests until so much is held; those that find no place are left out."""
     free = made.capacity.copy()
