@@ -1,4 +1,4 @@
-# make demo    compare the dispatchers on the built-in workload
+# make demo    compare the dispatchers on the built-in workload, and make a page of it
 # make test    run the tests
 # Each makes .venv first, if need be, and installs the project into it.
 
@@ -16,10 +16,11 @@ PACKAGES := base bench cli dispatchers models predictors simulation testing work
 	@touch $@
 
 demo: .venv/installed
-	$(BIN)/hpcdispatch compare
+	$(BIN)/hpcdispatch compare --out demo-results
+	$(BIN)/hpcdispatch report demo-results
 
 test: .venv/installed
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 lint: .venv/installed
 	$(BIN)/ruff check .
@@ -37,4 +38,4 @@ bench: .venv/installed
 	$(BIN)/python -m hpcdispatch.bench.cp
 
 clean:
-	rm -rf .venv .typecheck build *.egg-info
+	rm -rf .venv .typecheck build demo-results *.egg-info

@@ -20,6 +20,8 @@ from .texts import examples
 COMMANDS = {
     "run": ("run", "Simulate one dispatcher on a workload and print its metrics."),
     "compare": ("compare", "Compare dispatchers and predictors on a workload."),
+    "campaign": ("campaign", "Run every combination that a file lists; finished ones are kept."),
+    "report": ("report", "Write a page about saved results: tables, figures and their data."),
     "workload": ("workload", "Describe, convert and generate workloads."),
     "list": ("listing", "List dispatchers, predictors and workloads with their options."),
 }
