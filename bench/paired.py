@@ -1,0 +1,128 @@
+"""Paired comparison: the same samples under two dispatchers, their difference and its interval over the seeds."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import stats
+
+from ..base import InputError
+from ..simulation import mean_interval
+
+Floats = NDArray[np.float64]
+
+#: Pairs that differ from which on a test can find anything at 5%: 2 * 0.5**6 = 0.03.
+LEAST_FOR_TEST = 6
+#: Up to here the distribution of Wilcoxon's statistic is counted out.
+_MOST_EXACT = 50
+_RESAMPLES = 9999
+COLUMNS = (
+    "n", "baseline_mean", "mean", "difference", "difference_low", "difference_high",
+    "ratio", "ratio_low", "ratio_high", "lower", "higher", "p_sign", "p_wilcoxon",
+)  # fmt: skip
+
+
+def paired(runs: pd.DataFrame, baseline: str, metric: str, level: float = 0.95) -> pd.DataFrame:
+    """Return how far each contender is from the baseline on the samples that both have.
+
+    Parameters
+    ----------
+    runs
+        One row a run: ``workload``, ``seed``, ``sample``, ``contender`` and the metric.
+    baseline
+        The contender to compare with.
+    metric
+        A column of `runs`.
+    level
+        Of the intervals.
+
+    Returns
+    -------
+    DataFrame
+        One row a workload and contender: ``n`` pairs; both means; the mean ``difference`` (contender minus baseline)
+        and the ``ratio`` of the means, each with a percentile bootstrap interval over the pairs, ``..._low`` and
+        ``..._high`` (NaN for one pair); how many pairs are ``lower`` and ``higher`` than the baseline; ``p_sign`` and
+        ``p_wilcoxon`` of the two-sided tests, NaN below :data:`LEAST_FOR_TEST` pairs that differ.
+
+    Raises
+    ------
+    InputError
+        If there is no such contender.
+    """
+    known = list(dict.fromkeys(runs["contender"]))
+    if baseline not in known:
+        raise InputError(f"baseline: expected one of {', '.join(known)}; got {baseline!r}")
+    keys = ["workload", "seed", "sample"]
+    reference = runs.loc[runs["contender"] == baseline, [*keys, metric]]
+    rows: list[dict[str, Any]] = []
+    others = runs.loc[runs["contender"] != baseline, [*keys, "contender", metric]]
+    both = others.merge(reference, on=keys, suffixes=("", "_baseline"))
+    for (workload, contender), group in both.groupby(["workload", "contender"], sort=False):
+        found = compared(group[metric].to_numpy(float), group[f"{metric}_baseline"].to_numpy(float), level)
+        rows.append({"workload": workload, "contender": contender, "metric": metric, **found})
+    return pd.DataFrame(rows, columns=["workload", "contender", "metric", *COLUMNS])
+
+
+def compared(values: Floats, baseline: Floats, level: float = 0.95) -> dict[str, float]:
+    """Return what :func:`paired` says of one series of pairs; those with a NaN are left out."""
+    whole = ~np.isnan(values) & ~np.isnan(baseline)
+    values, baseline = values[whole], baseline[whole]
+    differences = values - baseline
+    if not len(values):
+        return {**dict.fromkeys(COLUMNS, float("nan")), "n": 0, "lower": 0, "higher": 0}
+    low, high = mean_interval(differences, level)
+    ratio, ratio_low, ratio_high = _ratio(values, baseline, level)
+    return {
+        "n": len(values),
+        "baseline_mean": float(baseline.mean()),
+        "mean": float(values.mean()),
+        "difference": float(differences.mean()),
+        "difference_low": low,
+        "difference_high": high,
+        "ratio": ratio,
+        "ratio_low": ratio_low,
+        "ratio_high": ratio_high,
+        "lower": int((differences < 0).sum()),
+        "higher": int((differences > 0).sum()),
+        "p_sign": sign_test(differences),
+        "p_wilcoxon": wilcoxon_test(differences),
+    }
+
+
+def _ratio(values: Floats, baseline: Floats, level: float) -> tuple[float, float, float]:
+    """Return the ratio of the means, and its interval from pairs drawn together."""
+    if baseline.mean() == 0:
+        return float("nan"), float("nan"), float("nan")
+    ratio = float(values.mean() / baseline.mean())
+    if len(values) < 2:
+        return ratio, float("nan"), float("nan")
+    drawn = np.random.default_rng(0).integers(0, len(values), size=(_RESAMPLES, len(values)))
+    below = baseline[drawn].mean(axis=1)
+    if (below == 0).any():
+        return ratio, float("nan"), float("nan")
+    low, high = np.quantile(values[drawn].mean(axis=1) / below, [(1 - level) / 2, (1 + level) / 2])
+    return ratio, float(low), float(high)
+
+
+def sign_test(differences: Floats) -> float:
+    """Return the p-value of the exact two-sided sign test; pairs without a difference do not count."""
+    count = int((differences != 0).sum())
+    if count < LEAST_FOR_TEST:
+        return float("nan")
+    return float(stats.binomtest(int((differences > 0).sum()), count).pvalue)
+
+
+def wilcoxon_test(differences: Floats) -> float:
+    """Return the p-value of Wilcoxon's two-sided signed-rank test; pairs without a difference do not count.
+
+    It is exact up to 50 pairs whose differences are all of another size, else by the normal approximation.
+    """
+    differences = differences[differences != 0]
+    if len(differences) < LEAST_FOR_TEST:
+        return float("nan")
+    exact = len(differences) <= _MOST_EXACT and len(np.unique(np.abs(differences))) == len(differences)
+    method: Literal["exact", "approx"] = "exact" if exact else "approx"
+    return float(stats.wilcoxon(differences, method=method).pvalue)

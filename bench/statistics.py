@@ -1,0 +1,234 @@
+"""What is measured of one simulation: distributions, classes of jobs, fairness, and how good the predictions were.
+
+All of it works on whole columns. The definitions of wait, turnaround, slowdown and bounded slowdown are those of
+:func:`hpcdispatch.simulation.job_metrics`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..base import InputError
+from ..simulation.metrics import CLASSES
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+METRICS = ("wait", "turnaround", "slowdown", "bounded_slowdown")
+STATISTICS = ("mean", "median", "p90", "p95", "p99", "max")
+#: Run-time classes as they are called in tables.
+CLASS_NAMES = {"short": "< 1 h", "medium": "1-5 h", "long": "> 5 h"}
+#: Waits that count as starvation, hours.
+STARVATION_H = (24, 72)
+#: A prediction is near where real over predicted run time is in here.
+NEAR = (0.75, 1.25)
+#: Jobs of at most 2**-NARROWEST of the machine are one class.
+NARROWEST = 10
+#: Names that workloads give users they do not know.
+_NOBODY = ("", "-1")
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A number of jobs, by submission, that is left out at one end of a workload.
+
+    Attributes
+    ----------
+    amount
+        How much.
+    share
+        Whether that is a share of the jobs, in [0, 1), or seconds from the first or to the last submission.
+    """
+
+    amount: float = 0.0
+    share: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Cut:
+        """Read ``5%`` or seconds such as ``86400``.
+
+        Raises
+        ------
+        InputError
+            If it is neither.
+        """
+        share = text.strip().endswith("%")
+        try:
+            amount = float(text.strip().removesuffix("%"))
+        except ValueError:
+            amount = -1.0
+        if not 0 <= amount < (100 if share else np.inf):
+            raise InputError(f"expected seconds >= 0 or a share of the jobs such as 5%, got {text!r}")
+        return cls(amount / 100 if share else amount, share)
+
+    def __str__(self) -> str:
+        """Render as text for people."""
+        return f"{100 * self.amount:g}% of the jobs" if self.share else f"{self.amount:,g} s"
+
+
+def kept(submit: NDArray[np.int64], warm_up: Cut, cool_down: Cut) -> Mask:
+    """Return which jobs are left between warm-up and cool-down.
+
+    A share leaves out that part of the jobs by submission, rounded down; seconds leave out the jobs submitted less than
+    so many seconds after the first or before the last submission.
+
+    Raises
+    ------
+    InputError
+        If no job is left.
+    """
+    count = len(submit)
+    chosen = np.ones(count, dtype=bool)
+    if not count:
+        return chosen
+    order = np.argsort(submit, kind="stable")
+    if warm_up.share:
+        chosen[order[: int(warm_up.amount * count)]] = False
+    elif warm_up.amount:
+        chosen &= submit - submit.min() >= warm_up.amount
+    if cool_down.share:
+        chosen[order[count - int(cool_down.amount * count) :]] = False
+    elif cool_down.amount:
+        chosen &= submit.max() - submit >= cool_down.amount
+    if not chosen.any():
+        raise InputError(f"warm-up of {warm_up}, cool-down of {cool_down}: expected jobs in between, got none")
+    return chosen
+
+
+def describe(values: Floats) -> dict[str, float]:
+    """Return ``n`` and the :data:`STATISTICS`; NaN where there is nothing to take them of."""
+    if not len(values):
+        return {"n": 0, **dict.fromkeys(STATISTICS, float("nan"))}
+    quantiles = np.percentile(values, [50, 90, 95, 99, 100])
+    return {
+        "n": len(values),
+        "mean": float(values.mean()),
+        **dict(zip(STATISTICS[1:], quantiles.tolist(), strict=True)),
+    }
+
+
+def run_time_class(run: Floats) -> NDArray[np.str_]:
+    """Return the name of the run-time class of each job."""
+    names = np.array([CLASS_NAMES[name] for name, _, _ in CLASSES])
+    return names[np.searchsorted([high for _, _, high in CLASSES[:-1]], run, side="right")]
+
+
+def width_class(units: NDArray[np.int64], capacity: int) -> NDArray[np.int64]:
+    """Return k for jobs that ask for more than 2**-(k+1) and at most 2**-k of the primary resource.
+
+    It is at most :data:`NARROWEST`, which also takes all that is narrower, and the jobs that ask for none of it.
+    """
+    share = capacity / np.maximum(units, 1)
+    exponent = np.frexp(share)[1].astype(np.int64) - 1
+    return np.where(units > 0, np.clip(exponent, 0, NARROWEST), NARROWEST)
+
+
+def width_name(exponent: int) -> str:
+    """Return what a width class is called."""
+    if exponent == NARROWEST:
+        return f"up to 1/{2**NARROWEST}"
+    return f"1/{2 ** (exponent + 1)} to {'1' if exponent == 0 else f'1/{2**exponent}'}"
+
+
+def grouped(metrics: pd.DataFrame, classes: NDArray[Any], order: list[Any]) -> pd.DataFrame:
+    """Return one row a class and metric: ``class, metric, n`` and the :data:`STATISTICS`.
+
+    Classes come in `order`; those without jobs are left out.
+    """
+    rows = []
+    for one in order:
+        chosen = classes == one
+        if chosen.any():
+            rows += [{"class": one, "metric": name, **describe(metrics[name].to_numpy()[chosen])} for name in METRICS]
+    return pd.DataFrame(rows, columns=["class", "metric", "n", *STATISTICS])
+
+
+def jain(values: Floats) -> float:
+    """Return Jain's index, (sum x)^2 / (n sum x^2): 1 where all have the same, 1/n where one has all."""
+    squares = float((values**2).sum())
+    return float(values.sum()) ** 2 / (len(values) * squares) if squares else float("nan")
+
+
+def fairness(jobs: pd.DataFrame, metrics: pd.DataFrame, baseline: pd.Series | None = None) -> dict[str, float]:
+    """Return how unevenly jobs and users wait.
+
+    Parameters
+    ----------
+    jobs, metrics
+        The jobs and what :func:`~hpcdispatch.simulation.job_metrics` says of them.
+    baseline
+        Waits under another dispatcher, by job id.
+
+    Returns
+    -------
+    dict
+        ``wait_max`` s; ``over_24h``, ``over_72h`` how many jobs waited longer; ``users`` how many are known, ``jain``
+        index of their mean bounded slowdowns (NaN below two users); ``longer`` how many jobs waited longer than under
+        the baseline, and ``longer_share`` of those that ran under both (NaN without one).
+    """
+    wait = metrics["wait"].to_numpy()
+    found: dict[str, float] = {"wait_max": float(wait.max()) if len(wait) else float("nan")}
+    for hours in STARVATION_H:
+        found[f"over_{hours}h"] = int((wait > 3600 * hours).sum())
+    found["users"], found["jain"] = _over_users(jobs.loc[metrics.index, "user"], metrics["bounded_slowdown"])
+    found["longer"] = found["longer_share"] = float("nan")
+    if baseline is not None and len(metrics):
+        before = aligned(baseline, jobs.loc[metrics.index, "id"])
+        both = ~np.isnan(before)
+        found["longer"] = int((wait[both] > before[both]).sum())
+        found["longer_share"] = found["longer"] / both.sum() if both.any() else float("nan")
+    return found
+
+
+def aligned(values: pd.Series, ids: pd.Series) -> Floats:
+    """Return the values of the jobs `ids`, NaN of those that have none."""
+    if len(values) == len(ids) and np.array_equal(values.index.to_numpy(), ids.to_numpy()):
+        return values.to_numpy(dtype=float)
+    return values.reindex(pd.Index(ids)).to_numpy(dtype=float)
+
+
+def _over_users(users: pd.Series, slowdown: pd.Series) -> tuple[int, float]:
+    known = ~users.isin(_NOBODY).to_numpy() & users.notna().to_numpy()
+    codes, names = pd.factorize(users.to_numpy()[known])
+    if len(names) < 2:
+        return len(names), float("nan")
+    means = np.bincount(codes, weights=slowdown.to_numpy()[known]) / np.bincount(codes)
+    return len(names), jain(means)
+
+
+def prediction(jobs: pd.DataFrame) -> dict[str, float]:
+    """Return how good the predicted run times of the jobs that ran are.
+
+    Returns
+    -------
+    dict
+        ``predicted_jobs``; ``mae`` mean absolute error, s; ``under`` and ``over``, shares with a prediction below and
+        above the real run time; ``near``, share with real over predicted run time in :data:`NEAR`.
+    """
+    real, predicted = real_and_predicted(jobs)
+    if not len(real):
+        return {"predicted_jobs": 0, **dict.fromkeys(("mae", "under", "over", "near"), float("nan"))}
+    ratio = real_over_predicted(real, predicted)
+    return {
+        "predicted_jobs": len(real),
+        "mae": float(np.abs(real - predicted).mean()),
+        "under": float((predicted < real).mean()),
+        "over": float((predicted > real).mean()),
+        "near": float(((ratio >= NEAR[0]) & (ratio <= NEAR[1])).mean()),
+    }
+
+
+def real_and_predicted(jobs: pd.DataFrame) -> tuple[Floats, Floats]:
+    """Return the real and the predicted run time of the jobs that ran, seconds."""
+    ran = jobs[(jobs["status"] != "rejected") & (jobs["end"] >= 0)]
+    return ran["runtime"].to_numpy(dtype=float), ran["predicted"].to_numpy(dtype=float)
+
+
+def real_over_predicted(real: Floats, predicted: Floats) -> Floats:
+    """Return the ratio; times below 1 s count as 1 s."""
+    return np.maximum(real, 1.0) / np.maximum(predicted, 1.0)
