@@ -29,7 +29,7 @@ from .render import print_json
 from .source import Source, load, resolve
 from .texts import examples
 
-DISPATCHERS = "fcfs,sjf,lxf,easy,easy-sjbf,conservative"
+DISPATCHERS = "fcfs,lxf,easy,easy-sjbf,conservative,hcp3,lookahead"
 BUILT_IN_SEEDS = 5
 
 
