@@ -146,6 +146,7 @@ def run_campaign(
         raise InputError(f"campaign: workers must be >= 1, got {workers}")
     begin = perf_counter()
     outcome = Outcome(len(plan.cells))
+    desk: Desk | None = None
     try:
         store.open()
         desk = Desk(plan, store, outcome, _missing(plan, store, outcome, retry=retry, verify=verify), progress)
@@ -156,6 +157,8 @@ def run_campaign(
         else:
             run_pooled(desk, min(workers, len(desk.waiting)))
     except KeyboardInterrupt:
+        if desk is not None:
+            desk.settle()
         raise CampaignInterrupted(outcome) from None
     finally:
         outcome.seconds = perf_counter() - begin
@@ -252,6 +255,13 @@ class Desk:
         self.underway.pop(cell.key, None)
         self._jobs += cell.jobs
         self._tell()
+
+    def settle(self) -> None:
+        """Count the cells that an interrupt left in the store before they were counted."""
+        known = {cell.key for cell in self.outcome.done}
+        self.outcome.done.extend(
+            cell for key, (cell, _) in self.underway.items() if key not in known and self.store.has(key)
+        )
 
     def _tell(self) -> None:
         if self._progress is not None:

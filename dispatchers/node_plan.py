@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..models import PlacementRule, Problem, Schedule, best_of, improve, list_orders, list_schedule
+from ..models import (
+    PlacementRule,
+    Problem,
+    Schedule,
+    best_of,
+    comparable,
+    improve,
+    list_orders,
+    list_schedule,
+    rearranged,
+)
 from ..models.lookahead import MOST_FITTING, Queue, Settings, weights
 from .instance import problem_of
 from .protocol import IntArray, Placement, State, Waiting
@@ -76,7 +86,8 @@ def plan_on_nodes(state: State, queue: Queue, settings: Settings, rule: Placemen
     listed, which = best_of(problem, orders, rule)
     best = None
     if listed is not None:
-        best, _ = improve(problem, orders[which], settings.iterations, np.random.default_rng(0), rule)
+        found, _ = improve(problem, orders[which], settings.iterations, np.random.default_rng(0), rule)
+        best = rearranged(problem, found, list(comparable(problem)))
         now = np.flatnonzero(best.starts == 0).tolist()
         start += [(int(places[index]), np.repeat(np.arange(problem.nodes), best.counts[index])) for index in now]
     return NodePlan(

@@ -3,10 +3,10 @@
 from .answer import Answer, Limit, Status
 from .availability import NodeProfile, PoolProfile, Profile
 from .benders import solve_placed
-from .direct import solve_direct
+from .direct import rearranged, solve_direct
 from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
 from .problem import Problem
-from .scheduling import SchedulingModel, solve_pooled
+from .scheduling import SchedulingModel, comparable, solve_pooled
 from .sequencing import Schedule, best_of, improve, list_orders, list_schedule
 
 __all__ = [
@@ -23,11 +23,13 @@ __all__ = [
     "Status",
     "best_of",
     "choose",
+    "comparable",
     "count_slots",
     "improve",
     "list_orders",
     "list_schedule",
     "pool_placement",
+    "rearranged",
     "shift",
     "solve_direct",
     "solve_placed",

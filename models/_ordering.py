@@ -18,7 +18,7 @@ _SEED = 88172645463325252
 
 
 class Candidates(NamedTuple):
-    """The planned jobs: place in the queue, duration, need, share, weight, and promised start, -1 for none."""
+    """The planned jobs, by weight: place in the queue, duration, need, share, weight, promised start or -1."""
 
     job: IntArray
     duration: IntArray
@@ -61,7 +61,21 @@ def best_order(data: Candidates, steps: Steps, count: int, iterations: int) -> t
             best_starts[:] = starts
         else:
             order[:] = best
+    _in_turn(data, best_starts)
     return best_starts, cost, cost < listed
+
+
+@compiled
+def _in_turn(data: Candidates, starts: IntArray) -> None:
+    """Of jobs that differ in nothing, let the first start first, where the other keeps its promise."""
+    for one in range(len(starts)):
+        for other in range(one + 1, len(starts)):
+            later = starts[one] > starts[other] >= 0 and data.weight[one] == data.weight[other]
+            if not later or data.duration[one] != data.duration[other]:
+                continue
+            kept = data.promised[other] < 0 or starts[one] <= data.promised[other]
+            if kept and (data.need[one] == data.need[other]).all():
+                starts[one], starts[other] = starts[other], starts[one]
 
 
 @compiled

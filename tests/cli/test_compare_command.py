@@ -111,5 +111,5 @@ def test_a_failing_dispatcher_does_not_take_the_others_along(invoke, plugin):
 def test_default_without_a_trace(invoke):
     found = invoke("compare", "--head", 30, "--workers", 1)
     assert found.exit_code == 0
-    assert "6 dispatchers with walltime predictions" in found.stdout
+    assert "7 dispatchers with walltime predictions" in found.stdout
     assert "30 jobs, 5 samples, seeds 0 to 4" in found.stdout
