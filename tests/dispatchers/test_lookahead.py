@@ -34,10 +34,6 @@ def machine(request):
     return Machine.pool(4) if request.param == "pool" else Machine.homogeneous(4, core=1)
 
 
-def test_it_keeps_the_rules():
-    check_dispatcher(Lookahead)
-
-
 @pytest.mark.parametrize(
     "options",
     [

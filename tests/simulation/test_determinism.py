@@ -54,9 +54,9 @@ def test_two_simulations_at_once():
 
 def test_one_object_serves_again(registered):
     dispatcher = registry.create(registered)
-    first = simulate(cluster(), dispatcher)
-    simulate(overrunning(), dispatcher)
-    assert_same_records(first, simulate(cluster(), dispatcher))
+    first = simulate(cluster(40), dispatcher)
+    simulate(overrunning(30), dispatcher)
+    assert_same_records(first, simulate(cluster(40), dispatcher))
 
 
 def test_nothing_is_touched(registered, tmp_path, monkeypatch, capfd):
