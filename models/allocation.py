@@ -177,6 +177,7 @@ def check(packing: PackingProblem, limit: float) -> Allocation:
         return Allocation(None)
     model = PackingModel(packing)
     solver = cp_model.CpSolver()
+    solver.parameters.catch_sigint_signal = False
     solver.parameters.num_workers = 1
     solver.parameters.max_deterministic_time = limit
     solver.parameters.linearization_level = 2

@@ -155,6 +155,7 @@ class SchedulingModel:
         solver = cp_model.CpSolver()
         parameters = solver.parameters
         parameters.num_workers = 1
+        parameters.catch_sigint_signal = False  # Ctrl-C is for the program, not for the solver alone.
         if wall:
             parameters.max_time_in_seconds = limit
         else:

@@ -239,3 +239,8 @@ def test_the_overload_report_names_node_and_time():
     with pytest.raises(ValueError, match="counts are needed on 2 nodes"):
         problem.overloads(np.array([0, 5]))
     assert isinstance(list_schedule(problem, np.array([1, 0])), Schedule)
+
+
+def test_ctrl_c_is_not_swallowed_by_the_solver():
+    # CP-SAT would end its search and let the simulation go on.
+    assert SchedulingModel(crowd(3)).solver(1.0).parameters.catch_sigint_signal is False
