@@ -22,6 +22,7 @@ COMMANDS = {
     "compare": ("compare", "Compare dispatchers and predictors on a workload."),
     "campaign": ("campaign", "Run every combination that a file lists; finished ones are kept."),
     "report": ("report", "Write a page about saved results: tables, figures and their data."),
+    "reproduce": ("reproduce", "Make the tables and figures of the papers again."),
     "workload": ("workload", "Describe, convert and generate workloads."),
     "list": ("listing", "List dispatchers, predictors and workloads with their options."),
 }
