@@ -7,7 +7,8 @@ from typing import cast
 from ..base import InputError, Registry
 from ..models import NODE_ZERO, shift
 from .conservative import Conservative
-from .cp import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming
+from .cp import ConstraintProgramming
+from .cp_presets import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3
 from .easy import EASY, EASYSJBF
 from .listing import FCFS, LJF, LXF, SJF, ListScheduler
 from .lookahead import Lookahead
