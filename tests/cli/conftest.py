@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -94,6 +95,11 @@ def invoke(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     return run
 
 
+def _hear_interrupts() -> None:
+    """Undo what a shell does to the programs it starts in the background: they and their children ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def start() -> Callable[..., subprocess.Popen[str]]:
     """Start the program in a process of its own, in a session of its own."""
@@ -102,7 +108,9 @@ def start() -> Callable[..., subprocess.Popen[str]]:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
         command = [sys.executable, "-m", "hpcdispatch.cli", *map(str, args)]
         environment = {**os.environ, "COLUMNS": "100"}
-        return subprocess.Popen(command, text=True, start_new_session=True, env=environment, **pipes)  # type: ignore[call-overload,no-any-return]
+        return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+            command, text=True, start_new_session=True, env=environment, preexec_fn=_hear_interrupts, **pipes  # noqa: PLW1509
+        )
 
     return run
 
