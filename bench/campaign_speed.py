@@ -72,7 +72,7 @@ def main(jobs: int, as_markdown: bool) -> None:
     numbers = [f"{taken:,.1f}" for seconds in (one, two) for taken in seconds]
     columns = ("cells", "one process, s", "its CPU, s", "two, s", "their CPU, s", "ratio", "same stores")
     row = [str(len(plan.cells)), *numbers, f"{ratio:.2f}", "yes" if equal else "no"]
-    note = "CPU far below twice the time of two processes: other programs had the cores."
+    note = "Where the CPU time is far below twice the time of two processes, other programs had the cores."
     title = f"A campaign on two processes against one, ratio wanted <= {WANTED}"
     show([Sheet(title, columns, [row], note=note)], as_markdown)
     if ratio > WANTED or not equal:

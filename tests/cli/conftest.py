@@ -109,7 +109,12 @@ def start() -> Callable[..., subprocess.Popen[str]]:
         command = [sys.executable, "-m", "hpcdispatch.cli", *map(str, args)]
         environment = {**os.environ, "COLUMNS": "100"}
         return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
-            command, text=True, start_new_session=True, env=environment, preexec_fn=_hear_interrupts, **pipes  # noqa: PLW1509
+            command,
+            text=True,
+            start_new_session=True,
+            env=environment,
+            preexec_fn=_hear_interrupts,  # noqa: PLW1509
+            **pipes,
         )
 
     return run
