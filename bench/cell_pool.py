@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import pickle
 import signal
 from collections.abc import Callable
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ..workloads import Workload
 from .cells import Cell, CellError, Samples, simulate_cell
-from .pool import _interrupts_held
+from .pool import Spawned
 
 if TYPE_CHECKING:
     from .campaign import Desk
@@ -61,16 +60,11 @@ def run_pooled(desk: Desk, workers: int) -> None:
             worker.stop()
 
 
-class _Worker:
+class _Worker(Spawned):
     """A process that is told a workload now and then, and one cell at a time."""
 
     def __init__(self) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        with _interrupts_held():
-            self.process.start()
-        theirs.close()
+        super().__init__(_serve)
         self.cell: Cell | None = None
         self._digest = ""
 
@@ -84,12 +78,6 @@ class _Worker:
                 self.connection.send_bytes(pickled(cell.digest))
                 self._digest = cell.digest
             self.connection.send(cell)
-
-    def stop(self) -> None:
-        """End the process, whatever it does."""
-        self.process.terminate()
-        self.process.join()
-        self.connection.close()
 
 
 def _listen(worker: _Worker, desk: Desk, losses: dict[str, int]) -> bool:

@@ -19,12 +19,12 @@ import numpy as np
 
 from ..base import InputError
 from ..dispatchers import create_dispatcher
-from ..workloads import Workload, fetch, generate, read
+from ..workloads import Workload, generate, read
 from ..workloads.fetching import TRACES
 from ..workloads.trouble import TraceWarning
 from .cp_trace import RECORDS, TIMED, Baseline, run, sheets
 from .eurora import Taken, take
-from .inputs import find_trace
+from .inputs import published_trace
 from .sheet import Sheet, show
 from .stream import on_stream
 
@@ -74,7 +74,7 @@ def load(setting: Setting) -> tuple[str, Workload, bool]:
     if setting.small and setting.trace is None:
         jobs = setting.jobs or 400
         return "a generated trace", generate("lublin", jobs=jobs, processors=64, load=1.1, seed=1), False
-    path = setting.trace or find_trace(TRACES["kth-sp2"].file) or fetch("kth-sp2")
+    path = setting.trace or published_trace("kth-sp2")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TraceWarning)
         workload = read(path)

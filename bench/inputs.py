@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ..workloads import Job, Machine, Provenance, Workload, generate, read
+from ..workloads import Job, Machine, Provenance, Workload, fetch, generate, read
+from ..workloads.fetching import TRACES
 from ..workloads.job import ONE_CORE, ResourceMap
 
 KTH = "KTH-SP2-1996-2.swf.gz"
@@ -24,6 +25,11 @@ def find_trace(file: str) -> Path | None:
     here = Path.cwd()
     folders += [parent.parent / "shared" / "data" for parent in (here, *here.parents) if (parent / "bench").is_dir()]
     return next((folder / file for folder in folders if (folder / file).is_file()), None)
+
+
+def published_trace(name: str) -> Path:
+    """Return the path of a trace of the archive, by its name; it is fetched if it is in none of those folders."""
+    return find_trace(TRACES[name].file) or fetch(name)
 
 
 def trace_or_generated(trace: Path | None, jobs: int | None) -> Workload:

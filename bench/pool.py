@@ -6,7 +6,7 @@ import multiprocessing
 import pickle
 import signal
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from multiprocessing import resource_tracker
@@ -22,16 +22,35 @@ def run_here(tasks: list[Task], plan: Plan, board: Board) -> None:
         board.finish(task, run(task, plan, samples, partial(board.advance, task)))
 
 
-class _Worker:
-    """A process that is told the plan, then one task at a time."""
+class Spawned:
+    """A process and the connection to it.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    serve
+        What it runs, with its end of the connection.
+    """
+
+    def __init__(self, serve: Callable[[Connection], None]) -> None:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
-        self.process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        self.process = context.Process(target=serve, args=(theirs,), daemon=True)
         with _interrupts_held():
             self.process.start()
         theirs.close()
+
+    def stop(self) -> None:
+        """End the process, whatever it does."""
+        self.process.terminate()
+        self.process.join()
+        self.connection.close()
+
+
+class _Worker(Spawned):
+    """A process that is told the plan, then one task at a time."""
+
+    def __init__(self) -> None:
+        super().__init__(_serve)
         self.task: Task | None = None
 
     def tell(self, pickled: bytes) -> None:
@@ -44,12 +63,6 @@ class _Worker:
         self.task = waiting.popleft() if waiting else None
         if self.task is not None:
             self.tell(pickle.dumps(self.task))
-
-    def stop(self) -> None:
-        """End the process, whatever it does."""
-        self.process.terminate()
-        self.process.join()
-        self.connection.close()
 
 
 @contextmanager

@@ -11,16 +11,14 @@ import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.table import Table
 
 from ..simulation import simulate
-from ..workloads import Workload, fetch, read
-from ..workloads.fetching import TRACES
-from .inputs import find_trace
+from ..workloads import Workload, read
+from .inputs import published_trace
 
 _NO_REQUEST = 10**9
 COLUMNS = ("trace", "dispatcher", "predictor", "jobs", "metric", "published", "batch", "sequence")
@@ -87,7 +85,7 @@ def load(name: str) -> Workload:
     """Return a published trace without the jobs that have no requested time."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        workload = read(_path(name), default_walltime=_NO_REQUEST)
+        workload = read(published_trace(name), default_walltime=_NO_REQUEST)
     return workload.with_jobs(job for job in workload.jobs if job.walltime != _NO_REQUEST)
 
 
@@ -113,7 +111,7 @@ def study(traces: tuple[str, ...]) -> Iterator[Row]:
 
 def running_on() -> Iterator[Row]:
     """Yield the rows of KTH with jobs that run on to their real end."""
-    workload = read(_path("kth-sp2"))
+    workload = read(published_trace("kth-sp2"))
     for dispatcher, (wait, slowdown) in RUNNING_ON.items():
         ours = simulate(workload, dispatcher, overrun="run").summary()
         jobs, nan = int(ours["jobs"]), float("nan")
@@ -145,10 +143,6 @@ def markdown(rows: list[Row]) -> str:
     """Return the rows as a table in Markdown."""
     lines = [list(COLUMNS), ["---"] * 5 + ["---:"] * 3, *map(cells, rows)]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def _path(name: str) -> Path:
-    return find_trace(TRACES[name].file) or fetch(name)
 
 
 @click.command(help=__doc__)

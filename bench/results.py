@@ -21,10 +21,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from ..base import InputError
 from ..dispatchers import create_dispatcher, registry
 from ..simulation import mean_interval
-from ..workloads import Workload, fetch, read
+from ..workloads import Workload, read
 from ..workloads.fetching import TRACES
 from ..workloads.trouble import TraceWarning
-from .inputs import find_trace
+from .inputs import published_trace
 from .kept import Kept, Part, run_missing
 from .runs import Failure, Task
 from .runs import Progress as Reached
@@ -85,7 +85,7 @@ class Setting:
 def load(trace: str) -> tuple[str, Workload]:
     """Return the name and the jobs of a trace; a missing requested time is the largest of its queue."""
     if trace in TRACES:
-        name, path = trace, find_trace(TRACES[trace].file) or fetch(trace)
+        name, path = trace, published_trace(trace)
     else:
         path = Path(trace)
         name = path.name.partition(".")[0]

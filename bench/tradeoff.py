@@ -13,18 +13,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 import pandas as pd
 
-from ..dispatchers import Dispatcher
-from ..dispatchers.lookahead import Lookahead
-from ..workloads import fetch, read
+from ..workloads import read
 from ..workloads.fetching import TRACES
 from ..workloads.generators import workload_names
 from .compare import Comparison, Generated, Jittered, compare
-from .inputs import find_trace
+from .inputs import published_trace
 
 BASELINES = ("lxf", "easy", "easy-sjbf", "conservative")
 PATIENCE = (0.6, 0.9, 1.2, 1.8, float("inf"))
@@ -34,14 +31,6 @@ METRICS = (
     ("bounded_slowdown_mean", "mean bounded slowdown", 1.0),
     ("wait_max", "longest wait, h", 3600.0),
 )
-
-
-class Patient(Lookahead):
-    """The look-ahead dispatcher with a name that says how patient it is."""
-
-    def __init__(self, patience: float) -> None:
-        super().__init__(patience)
-        self.name = f"lookahead:patience={patience:g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +68,7 @@ def samples(trace: str, jitter: int | None) -> Jittered | Generated:
     name, *bounds = trace.rsplit(":", 2)
     if len(bounds) != 2 or not all(bound.isdecimal() for bound in bounds):
         name, bounds = trace, []
-    found = name if name not in TRACES else find_trace(TRACES[name].file) or fetch(name)
-    workload = read(Path(found))
+    workload = read(published_trace(name) if name in TRACES else name)
     return Jittered(workload.slice(*map(int, bounds)) if bounds else workload, jitter)
 
 
@@ -111,7 +99,7 @@ def curve(
     RuntimeError
         If a run fails.
     """
-    dispatchers: list[str | Dispatcher] = [*baselines, *map(Patient, patience)]
+    dispatchers = [*baselines, *(f"lookahead:patience={value:g}" for value in patience)]
     outcome = compare(samples(trace, jitter), dispatchers, seeds=seeds, workers=workers)
     _refuse_failures(outcome)
     return Curve(trace, outcome.table, tuple(baselines))

@@ -54,7 +54,7 @@ class HCP3(_Preset):
 
 
 class _PlacedPreset(_Preset):
-    """The same for PCP."""
+    """The same with the nodes in the model, by decomposition."""
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ from ..models.lookahead import Running as Held
 from ..workloads import Machine
 from .easy import shadow_of
 from .history import History
+from .instance import held
 from .node_plan import plan_on_nodes
 from .options import check_choice
 from .protocol import Action, IntArray, Placement, Start, State, Waiting
@@ -179,10 +180,8 @@ class Lookahead:
         settings: Settings,
     ) -> list[Action]:
         """Start who is to start now by a plan in sums of resources, where there is room for it on the nodes."""
-        now = state.now
-        ends = np.array([run.expected_end(now) - now for run in state.running], dtype=np.int64)
-        held = np.array([[run.nodes * unit for unit in run.demand] for run in state.running], dtype=np.int64)
-        found: Plan = plan(waiting, Held(ends, held.reshape(-1, len(free)), free), settings)
+        _, ends, _, amounts = held(state, pooled=True)
+        found: Plan = plan(waiting, Held(ends, amounts, free), settings)
         self._record |= {
             "candidates": found.candidates, "intervals": found.candidates + len(state.running),
             "requested": int(found.requested), "status": "feasible", "objective": float(found.objective),

@@ -239,11 +239,6 @@ class Search:
         return self.offer(Schedule(starts, self.problem.cost(starts), counts))
 
 
-def overheld(problem: Problem) -> bool:
-    """Return whether more is held somewhere than there is, so that no schedule holds."""
-    return bool((problem.profile[1] < 0).any())
-
-
 def solve_placed(
     problem: Problem,
     hint: Schedule | None,
@@ -269,7 +264,7 @@ def solve_placed(
         How the work is divided.
     """
     earliest = earliest_starts(problem)
-    if earliest is None or overheld(problem):
+    if earliest is None or problem.overfull:
         return Answer(Status.INFEASIBLE, None, None, 0.0, "none")
     if not problem.jobs:
         nothing = Schedule(earliest, 0, np.zeros((0, problem.nodes), dtype=np.int64))

@@ -74,7 +74,7 @@ class DirectModel(SchedulingModel):
         """Add the slots, an alternative for each job, and a cumulative for each node and resource."""
         self.add_slots()
         self.add_alternatives()
-        if (self.placed.profile[1] < 0).any():
+        if self.placed.overfull:
             self.model.add_bool_or(())  # More is held than there is, be it on a node that nobody wants.
         asked = self.problem.demand.any(axis=0) | every_resource
         for node in range(self.placed.nodes):

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import cache
 
 from ...simulation import Result
-from ...workloads import fetch, generate, read
+from ...workloads import generate, read
 from ...workloads.fetching import TRACES
-from ..inputs import find_trace
+from ..inputs import published_trace
 from .frame import Means, Scale
 from .runs import Samples, simulate_all
 
@@ -36,7 +36,7 @@ def samples(scale: Scale) -> Samples:
     last = _FIRST + _JOBS[scale]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        workload = read(find_trace(published) or fetch(_TRACE)).slice(_FIRST, last)
+        workload = read(published_trace(_TRACE)).slice(_FIRST, last)
     return Samples(f"jobs {_FIRST:,}-{last:,} of {published.partition('.')[0]}", workload, _SEEDS[scale])
 
 
