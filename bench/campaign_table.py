@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pandas as pd
 from ..simulation import Result
 from .campaign_plan import Plan
 from .store import Store
+from .whole import write_whole
 
 #: What tells the cells of a campaign apart.
 LABELS = ("workload", "dispatcher", "predictor", "overrun", "same_instant", "jitter", "seed", "warmup")
@@ -39,12 +39,7 @@ def campaign_table(plan: Plan, store: Store, *, measured: bool = False) -> pd.Da
 
 def write_table(plan: Plan, store: Store, path: Path) -> None:
     """Write the metrics as CSV, all of them or nothing."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        campaign_table(plan, store).to_csv(unfinished, index=False)
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+    write_whole(path, campaign_table(plan, store).to_csv(index=False))
 
 
 def without_warmup(result: Result, jobs: int) -> Result:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from ..simulation import Overrun
 from ..workloads import Workload
 from .pool import run_here, run_pooled
 from .runs import Board, Failure, Jittered, Plan, Progress, Task
+from .whole import write_whole
 
 PREDICTOR, OVERRUN = "walltime", "run"
 #: A summary with what it is a summary of.
@@ -105,9 +105,7 @@ class Kept:
         path = self._path(part, dispatcher, seed)
         finite = {name: value if math.isfinite(value) else None for name, value in summary.items()}
         text = json.dumps({**part.key(dispatcher, seed), "summary": finite}, indent=2) + "\n"
-        unfinished = path.with_name(path.name + ".part")
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
+        write_whole(path, text)
 
     def forget(self, part: Part, dispatcher: str, seed: int) -> None:
         """Remove the record of a run, if there is one."""

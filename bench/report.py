@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -20,6 +19,7 @@ from .figures_static import images
 from .report_tables import Table, count
 from .study import Study
 from .summaries import tables_of
+from .whole import write_whole
 
 TITLE = "Simulations compared"
 #: Tables and figures of a workload, in their order on the page.
@@ -75,10 +75,8 @@ def write_report(study: Study, out: Path, *, title: str = TITLE, say: Callable[[
         if say is not None:
             say(part.name)
         _write_files(part, folder)
-    unfinished = out.with_name(f".{out.name}.unfinished")
-    unfinished.parent.mkdir(parents=True, exist_ok=True)
-    unfinished.write_text(page(study, sections, title, folder.name), encoding="utf-8")
-    os.replace(unfinished, out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(out, page(study, sections, title, folder.name))
     return folder
 
 

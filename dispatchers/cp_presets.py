@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import ClassVar
 
 from .cp import ConstraintProgramming, Formulation, Horizon, LimitKind
-from .options import check_choice
 
 
 class _Preset(ConstraintProgramming):
@@ -67,9 +66,10 @@ class _PlacedPreset(_Preset):
         iterations: int = 0,
         horizon: Horizon = "now",
     ) -> None:
-        super().__init__(m, ewt, limit, d, d_max, k, iterations)
-        check_choice("horizon", horizon, Horizon)
-        self.horizon = horizon
+        ConstraintProgramming.__init__(
+            self, self._formulation, self._version, horizon=horizon, m=m, ewt=ewt, limit=limit, d=d, d_max=d_max, k=k,
+            iterations=iterations,
+        )  # fmt: skip
 
 
 class PCP(_Preset):

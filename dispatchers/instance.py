@@ -47,12 +47,6 @@ def problem_of(
     scale = WEIGHT / float(rates.max())
     demand = np.array([entry.demand for entry in waiting], dtype=np.int64)
     begin, end, node, amount = held(state, pooled=pooled, overdue=overdue)
-    if pinned:
-        starts = np.array([start for _, start in pinned], dtype=np.int64)
-        begin = np.concatenate((begin, starts))
-        end = np.concatenate((end, starts + [entry.predicted for entry, _ in pinned]))
-        node = np.concatenate((node, np.zeros(len(pinned), dtype=np.int64)))
-        amount = np.concatenate((amount, [[entry.nodes * unit for unit in entry.demand] for entry, _ in pinned]))
     capacity = state.machine.capacity
     problem = Problem(
         duration=np.array([entry.predicted for entry in waiting], dtype=np.int64),
@@ -66,6 +60,11 @@ def problem_of(
         held_node=node,
         held_amount=amount,
     )
+    if pinned:
+        starts = np.array([start for _, start in pinned], dtype=np.int64)
+        ends = starts + np.array([entry.predicted for entry, _ in pinned], dtype=np.int64)
+        amounts = np.array([[entry.nodes * unit for unit in entry.demand] for entry, _ in pinned], dtype=np.int64)
+        problem = problem.beside(starts, ends, np.zeros(len(pinned), dtype=np.int64), amounts)
     return problem, scale
 
 

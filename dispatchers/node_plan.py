@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -111,10 +111,4 @@ def _beside(problem: Problem, promise: Schedule, waiting: Waiting) -> Problem:
     nodes = np.flatnonzero(promise.counts[0])
     begin = np.full(len(nodes), promise.starts[0])
     amount: IntArray = promise.counts[0][nodes][:, None] * np.array(waiting.demand)
-    return replace(
-        problem,
-        held_from=np.concatenate((problem.held_from, begin)),
-        held_to=np.concatenate((problem.held_to, begin + waiting.predicted)),
-        held_node=np.concatenate((problem.held_node, nodes)),
-        held_amount=np.concatenate((problem.held_amount, amount)),
-    )
+    return problem.beside(begin, begin + waiting.predicted, nodes, amount)

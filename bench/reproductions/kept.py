@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base import InputError
+from ..whole import write_whole
 from .frame import SCALES, Claim, Entry, Outcome, Row
 from .tables import clean
 
@@ -53,7 +54,7 @@ def put(folder: Path, kept: Kept) -> list[Path]:
             path.unlink(missing_ok=True)
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(part, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_whole(path, json.dumps(part, indent=1, ensure_ascii=False) + "\n")
         written.append(path)
     return written
 
