@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import cast
-
-from ..base import InputError, Registry
 from ..models import NODE_ZERO, shift
 from .conservative import Conservative
 from .cp import ConstraintProgramming
@@ -27,25 +24,10 @@ from .protocol import (
     Waiting,
     Wake,
 )
+from .registered import create_dispatcher, registry
+from .rounds import Rounds
+from .sequences import ATOptimal, ClassicHPC, Neuroscience, ReservationSequences, TOptimal
 from .space import NodeSpace, PoolSpace, Space, space_of
-
-registry = Registry("dispatcher", "hpcdispatch.dispatchers")
-
-
-def create_dispatcher(spec: str | Dispatcher) -> Dispatcher:
-    """Build a registered dispatcher from ``NAME:key=value,...``; an object that dispatches passes as it is.
-
-    Raises
-    ------
-    InputError
-        For an unknown name or option, or an object without a ``dispatch`` method.
-    """
-    if isinstance(spec, str):
-        return cast(Dispatcher, registry.create(spec))
-    if not callable(getattr(spec, "dispatch", None)) or isinstance(spec, type):
-        raise InputError(f"dispatcher: expected a name or an object with dispatch(state), got {spec!r}")
-    return spec
-
 
 __all__ = [
     "EASY",
@@ -63,7 +45,9 @@ __all__ = [
     "PCP2",
     "PCP3",
     "SJF",
+    "ATOptimal",
     "Action",
+    "ClassicHPC",
     "Conservative",
     "ConstraintProgramming",
     "Dispatcher",
@@ -71,16 +55,20 @@ __all__ = [
     "JobView",
     "ListScheduler",
     "Lookahead",
+    "Neuroscience",
     "NodeSpace",
     "Placement",
     "PoolSpace",
     "Reject",
+    "ReservationSequences",
+    "Rounds",
     "Running",
     "ShapeView",
     "Space",
     "Start",
     "State",
     "Stop",
+    "TOptimal",
     "Waiting",
     "Wake",
     "create_dispatcher",

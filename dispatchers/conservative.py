@@ -19,7 +19,7 @@ Compress = Literal["until-stable", "once", "never"]
 
 
 @dataclass(slots=True)
-class _Booking:
+class Booking:
     """What a job holds in the profile.
 
     Attributes
@@ -28,6 +28,8 @@ class _Booking:
         Half-open interval, seconds.
     tried
         How many of the freed intervals were looked at for an earlier start.
+    away
+        Whether the job was started outside its reservation, to be killed before that begins: it may come back.
     """
 
     waiting: Waiting | None
@@ -36,6 +38,12 @@ class _Booking:
     placement: Placement
     demand: tuple[int, ...]
     tried: int = 0
+    away: bool = False
+
+    def is_for(self, waiting: Waiting) -> bool:
+        """Return whether a job that came back still asks for what is reserved."""
+        asked = waiting.nodes, waiting.demand, waiting.predicted
+        return (len(self.placement), self.demand, self.end - self.start) == asked
 
     def exceeds(self, amounts: tuple[int, ...]) -> bool:
         """Return whether the slots ask for more of some resource than `amounts`."""
@@ -57,6 +65,8 @@ class Conservative:
     reservations are made anew in the order in which they stood, none earlier than it was. If it does not, the job may
     end at any second and the promises stand: a job whose time has come starts as soon as what it was promised is free,
     tried in order of submission; if its whole reservation passes before that, it gets a new one.
+
+    A job that somebody else starts for a while that ends before its reservation begins keeps it (see :meth:`occupy`).
 
     Parameters
     ----------
@@ -104,8 +114,8 @@ class Conservative:
 
     def _forget(self) -> None:
         self._machine = None
-        self._running: dict[str, _Booking] = {}
-        self._reserved: dict[str, _Booking] = {}
+        self._running: dict[str, Booking] = {}
+        self._reserved: dict[str, Booking] = {}
         self._freed: list[tuple[int, int]] = []
         # A reservation begins when a job is predicted to end. Nothing happens then if the reservation was not moved up
         # when that job ended early; something new is known if its prediction is corrected. Only then a timer is set.
@@ -126,7 +136,7 @@ class Conservative:
             alive.add(run.id)
             booking = held.get(run.id)
             if booking is None:
-                booking = held[run.id] = _Booking(None, run.start, now, run.placement, run.demand)
+                booking = held[run.id] = Booking(None, run.start, now, run.placement, run.demand)
             if run.predicted_end > booking.end:
                 self._profile.take(max(booking.end, now), run.predicted_end, run.placement, run.demand)
                 corrected = True
@@ -139,11 +149,15 @@ class Conservative:
         return corrected
 
     def _drop_gone(self, state: State) -> None:
-        """Drop the reservations of jobs that left the queue or came back to it."""
+        """Drop the reservations of jobs that left the queue for good or came back to it as others."""
         now = state.now
         waiting = {entry.id: entry for entry in state.queue} if self._reserved else {}
         for id_, booking in list(self._reserved.items()):
-            if waiting.get(id_) is not booking.waiting:
+            entry, run = waiting.get(id_), self._running.get(id_)
+            booking.away = entry is None and run is not None and run.end <= booking.start
+            if entry is not None and booking.is_for(entry):
+                booking.waiting = entry
+            elif not booking.away:
                 del self._reserved[id_]
                 self._free(max(now, booking.start), booking.end, booking)
 
@@ -168,7 +182,7 @@ class Conservative:
             self._profile.take(booking.start, booking.end, booking.placement, booking.demand)
             self._freed.append((now, booking.end))
 
-    def _free(self, start: int, end: int, booking: _Booking) -> None:
+    def _free(self, start: int, end: int, booking: Booking) -> None:
         if end > start:
             self._profile.give(start, end, booking.placement, booking.demand)
             self._freed.append((start, end))
@@ -184,10 +198,12 @@ class Conservative:
                 continue
             found = self._profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, state.now)
             if found is not None:
-                start, placement = found
-                end = start + waiting.predicted
-                self._profile.take(start, end, placement, waiting.demand)
-                self._reserved[waiting.id] = _Booking(waiting, start, end, placement, waiting.demand)
+                self._book(waiting, *found)
+
+    def _book(self, waiting: Waiting, start: int, placement: Placement) -> None:
+        end = start + waiting.predicted
+        self._profile.take(start, end, placement, waiting.demand)
+        self._reserved[waiting.id] = Booking(waiting, start, end, placement, waiting.demand)
 
     def _compress_until_stable(self, state: State) -> None:
         """Move the first reservation that fits earlier, again from the head, until nothing moves.
@@ -203,7 +219,7 @@ class Conservative:
             moved = False
             fresh: dict[int, tuple[int, int, tuple[int, ...]]] = {}
             for booking in self._reserved.values():
-                if booking.tried == len(freed) or booking.start <= now:
+                if booking.tried == len(freed) or booking.start <= now or booking.away:
                     continue
                 if booking.tried not in fresh:
                     fresh[booking.tried] = self._fresh(booking.tried, now)
@@ -225,26 +241,30 @@ class Conservative:
 
     def _compress_once(self, state: State) -> None:
         for booking in self._reserved.values():
-            if booking.start > state.now:
+            if booking.start > state.now and not booking.away:
                 self._move(booking, state.now, booking.start)
 
-    def _move(self, booking: _Booking, after: int, before: int) -> bool:
+    def _move(self, booking: Booking, after: int, before: int) -> bool:
         """Move a reservation to a start in [after, before), if it fits there."""
         held = booking.start, booking.end, booking.placement
         found = self._profile.earlier(held, booking.demand, after, before)
         if found is None:
             return False
-        self._profile.give(*held, booking.demand)
         self._freed.append(held[:2])
-        booking.start, booking.placement = found
-        booking.end = booking.start + held[1] - held[0]
-        self._profile.take(booking.start, booking.end, booking.placement, booking.demand)
+        self._rebook(booking, *found)
         return True
+
+    def _rebook(self, booking: Booking, start: int, placement: Placement) -> None:
+        """Give a reservation another start and other nodes."""
+        self._profile.give(booking.start, booking.end, booking.placement, booking.demand)
+        booking.end += start - booking.start
+        booking.start, booking.placement = start, placement
+        self._profile.take(start, booking.end, placement, booking.demand)
 
     def _start_due(self, state: State) -> list[Action]:
         """Start the jobs whose time has come, if what they were promised is free."""
         now = state.now
-        due = [booking for booking in self._reserved.values() if booking.start <= now]
+        due = [booking for booking in self._reserved.values() if booking.start <= now and not booking.away]
         actions: list[Action] = []
         if due:
             space = space_of(state, self.placement)
@@ -262,7 +282,30 @@ class Conservative:
                 actions.append(Wake(min(later)))
         return actions
 
-    def _take_place(self, now: int, booking: _Booking, waiting: Waiting, space: Space) -> bool:
+    # The gaps between reservations, right after a dispatch.
+
+    def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
+        """Return for how many seconds from now a job's slots are free beside every reservation, and where.
+
+        Not beyond the begin of its own. ``None`` if they are not free, or instead of the seconds if they are for ever.
+        """
+        now = self._profile.times[0]
+        found = self._profile.longest(waiting.nodes, waiting.demand, now)
+        own = self._reserved.get(waiting.id)
+        if found is None or (own is not None and own.start <= now):
+            return None
+        until, placement = found
+        if own is not None:
+            until = own.start if until is None else min(until, own.start)
+        return None if until is None else until - now, placement
+
+    def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
+        """Take note that a job is started in a gap, for `seconds` at most; its own reservation stands."""
+        now = self._profile.times[0]
+        self._profile.take(now, now + seconds, placement, waiting.demand)
+        self._running[waiting.id] = Booking(None, now, now + seconds, placement, waiting.demand)
+
+    def _take_place(self, now: int, booking: Booking, waiting: Waiting, space: Space) -> bool:
         """Take the reserved nodes, or others that the profile leaves free; update the profile for a late start."""
         if not space.put(booking.placement, waiting.demand):
             if isinstance(space, PoolSpace):

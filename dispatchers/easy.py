@@ -58,7 +58,7 @@ class EASY(PlacementOption):
         if free == 0:
             return started
         candidates = self.candidates(list(islice(state.queue, len(started) + 1, None)))
-        ending = _ending(state, started)
+        ending = ending_order(state, started)
         if free is not None:
             return started + _backfill_counting(state.now, space, free, head, candidates, ending)
         nodes = space if isinstance(space, NodeSpace) else NodeSpace(np.array([space.free]), state.machine)
@@ -88,7 +88,7 @@ def _countable(state: State, space: PoolSpace | NodeSpace, head: Waiting) -> int
     return None
 
 
-def _ending(state: State, started: list[Start]) -> Sequence[Running]:
+def ending_order(state: State, started: Sequence[Start]) -> Sequence[Running]:
     """Return what runs, with what was just started, in order of the predicted ends."""
     if not started:
         return state.running

@@ -97,12 +97,22 @@ class Waiting:
         Its place in the trace, the last tie-breaker.
     nodes, demand
         Its node slots, and the amounts a slot asks for in the order of the machine's resources.
+    law
+        The distribution of its whole run time, seconds: of a predictor that gives distributions, what it makes of the
+        job; else the job's own. ``None`` where nothing is known.
     """
 
-    __slots__ = ("attempt", "demand", "job", "nodes", "order", "predicted", "since")
+    __slots__ = ("attempt", "demand", "job", "law", "nodes", "order", "predicted", "since")
 
     def __init__(
-        self, job: JobView, predicted: int, since: int, attempt: int, order: int, demand: tuple[int, ...]
+        self,
+        job: JobView,
+        predicted: int,
+        since: int,
+        attempt: int,
+        order: int,
+        demand: tuple[int, ...],
+        law: Any = None,
     ) -> None:
         self.job = job
         self.predicted = predicted
@@ -111,6 +121,7 @@ class Waiting:
         self.order = order
         self.nodes = job.nodes
         self.demand = demand
+        self.law = law
 
     @property
     def id(self) -> str:

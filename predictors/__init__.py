@@ -10,6 +10,7 @@ from __future__ import annotations
 from hpcdispatch.base import InputError, Registry
 
 from .correction import SC15_INCREMENTS, TSAFRIR_INCREMENTS, tsafrir_correction
+from .empirical import Empirical, RunTimes
 from .heuristic import Heuristic, name_prefix
 from .known import Oracle, Walltime
 from .protocol import Correcting, Distributional, Predictor, Resettable
@@ -20,11 +21,13 @@ __all__ = [
     "TSAFRIR_INCREMENTS",
     "Correcting",
     "Distributional",
+    "Empirical",
     "Heuristic",
     "LastTwo",
     "Oracle",
     "Predictor",
     "Resettable",
+    "RunTimes",
     "Walltime",
     "create",
     "name_prefix",

@@ -75,7 +75,11 @@ class Distributional(Protocol):
     """A predictor that knows more than one number."""
 
     def distribution(self, job: Job) -> Any:
-        """Return the job's run-time distribution, a frozen scipy distribution in seconds, as `Job.law`."""
+        """Return the distribution of the whole run time of a job that enters the queue, seconds.
+
+        A frozen scipy distribution, as `Job.law`, or anything with its ``cdf(x)`` and ``support()``; ``None`` where
+        nothing is known. The job's `runtime` must not be read.
+        """
         ...
 
 

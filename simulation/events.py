@@ -75,6 +75,7 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
         self._running_view = ReadOnly(self.running)
         self._report = getattr(dispatcher, "report", None)
         self._correct = getattr(predictor, "correct", None)
+        self._distribution = getattr(predictor, "distribution", None)
         self._name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
 
     # What AccaSim's main loop calls, in its order.
@@ -291,9 +292,12 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
         self._enqueue(event, now, predicted)
 
     def _enqueue(self, event: SimEvent, since: int, predicted: int) -> None:
-        waiting = Waiting(
-            JobView(event.job, self.machine), predicted, since, len(event.attempts), event.order, event.demand
-        )
+        view, law = JobView(event.job, self.machine), event.job.law
+        if self._distribution is not None:
+            begin = perf_counter_ns()
+            law = self._distribution(event.job)
+            self.recorder.prediction_ns += perf_counter_ns() - begin
+        waiting = Waiting(view, predicted, since, len(event.attempts), event.order, event.demand, law)
         event.waiting = waiting
         event.entered = self.current_time
         self._news = True

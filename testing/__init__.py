@@ -7,7 +7,7 @@ rule of the framework. Strategies for hypothesis are in :mod:`hpcdispatch.testin
 
 from .checks import check_dispatcher, check_predictor
 from .records import assert_same_records
-from .samples import cluster, moldable, overrunning, pool, samples, tiny
+from .samples import cluster, moldable, overrunning, pool, samples, stochastic, tiny
 
 __all__ = [
     "assert_same_records",
@@ -18,5 +18,6 @@ __all__ = [
     "overrunning",
     "pool",
     "samples",
+    "stochastic",
     "tiny",
 ]

@@ -17,7 +17,7 @@ from .watch import WatchedDispatcher, WatchedPredictor, hidden_runtimes, quiet
 T = TypeVar("T")
 
 OVERRUNS: tuple[str | Overrun, ...] = ("run", "kill", "resubmit")
-PREDICTORS: tuple[str | Predictor, ...] = ("walltime", "oracle", "heuristic", "last2")
+PREDICTORS: tuple[str | Predictor, ...] = ("walltime", "oracle", "heuristic", "last2", "empirical:by=user,least=3")
 
 
 def check_dispatcher(

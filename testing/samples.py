@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
 from ..workloads import Checkpoint, Job, Machine, Provenance, Shape, Workload
 from ..workloads.job import Kind
@@ -143,9 +144,36 @@ def moldable(jobs: int = 40, *, seed: int = 0, nodes: int = 16) -> Workload:
     return Workload(tuple(made), Machine.homogeneous(nodes, core=1), source)
 
 
+def stochastic(jobs: int = 40, *, seed: int = 0, cores: int = 16) -> Workload:
+    """Return jobs of two applications whose run times are drawn from a law each, and of a third without one.
+
+    Parameters
+    ----------
+    jobs
+        How many.
+    seed
+        Of the random numbers.
+    cores
+        Of the pool, at least 2.
+    """
+    rng = np.random.default_rng(seed)
+    laws = (stats.uniform(60, 7140), stats.truncexpon(8, 0, 900), None)
+    submits, runtimes, walltimes = _times(rng, jobs, load=cores / 4)
+    made = []
+    for index in range(jobs):
+        law = laws[index % len(laws)]
+        job = _job(index, submits, runtimes, walltimes, rng, nodes=int(rng.integers(1, cores + 1)))
+        if law is not None:
+            drawn = round(float(law.ppf(rng.random())))
+            job = replace(job, runtime=drawn, walltime=7200, law=law, name=f"application{index % len(laws)}")
+        made.append(job)
+    source = Provenance(f"stochastic(jobs={jobs}, seed={seed}, cores={cores})")
+    return Workload(tuple(made), Machine.pool(cores), source)
+
+
 def samples() -> list[Workload]:
     """Return one workload of each kind, what the checks run without others."""
-    return [tiny(), pool(), cluster(), overrunning(), moldable()]
+    return [tiny(), pool(), cluster(), overrunning(), moldable(), stochastic()]
 
 
 def _times(rng: np.random.Generator, jobs: int, load: float) -> tuple[IntArray, IntArray, IntArray]:

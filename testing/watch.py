@@ -83,6 +83,8 @@ class WatchedPredictor:
         self._oracle = oracle
         if hasattr(inner, "correct"):
             self.correct = self._correct
+        if hasattr(inner, "distribution"):
+            self.distribution = self._distribution
 
     def reset(self) -> None:
         """Pass it on to a predictor that has it."""
@@ -105,6 +107,15 @@ class WatchedPredictor:
         if not (_number(whole) and math.isfinite(whole)):
             raise AssertionError(f"{self._where}: job {job.id}: a correction must be a finite time, got {whole!r}")
         return whole
+
+    def _distribution(self, job: Job) -> Any:
+        law = self._inner.distribution(self._shown(job))  # type: ignore[attr-defined]
+        if law is not None:
+            low, high = law.support()
+            if not 0 <= low <= high or float(law.cdf(high)) < 1:
+                found = f"{low}..{high} with {law.cdf(high)} of the mass"
+                raise AssertionError(f"{self._where}: job {job.id}: a distribution must lie above 0, got {found}")
+        return law
 
     def _shown(self, job: Job) -> Job:
         return job if self._oracle else HiddenJob.of(job)

@@ -3,11 +3,14 @@
 from .describe import Description, describe
 from .fetching import fetch
 from .generators import GENERATORS, generate, workload_names
+from .intrepid import intrepid_neuroscience
 from .jitter import jitter
 from .job import Checkpoint, Job, ResourceMap, Shape
 from .lublin import lublin
 from .machine import Machine
 from .reading import read
+from .run_times import read_run_times
+from .stochastic import stochastic
 from .swf_writer import write
 from .trouble import TraceWarning
 from .waits import expected_waits
@@ -28,9 +31,12 @@ __all__ = [
     "expected_waits",
     "fetch",
     "generate",
+    "intrepid_neuroscience",
     "jitter",
     "lublin",
     "read",
+    "read_run_times",
+    "stochastic",
     "workload_names",
     "write",
 ]

@@ -29,6 +29,12 @@ class Seconds:
                 return start
         return None
 
+    def longest(self, nodes, demand, start):
+        lasting = [
+            end for end in range(start + 1, HORIZON + 2) if slots(self.free[start:end].min(axis=0), demand) >= nodes
+        ]
+        return not lasting, None if not lasting or lasting[-1] > HORIZON else lasting[-1]
+
 
 def slots(free, demand):
     return sum(max(0, min(row[r] // amount for r, amount in enumerate(demand) if amount)) for row in free)
@@ -75,6 +81,8 @@ def play(capacity, commands, make, rule="first-fit"):
             found = profile.earliest(wanted, demand, duration, after, before)
             expected = naive.earliest(wanted, demand, duration, after, before)
             yield (None if found is None else found[0]), expected
+            longest = profile.longest(wanted, demand, after)
+            yield (longest is None, longest and longest[0]), naive.longest(wanted, demand, after)
             if found is not None and command == "take" and found[0] + duration <= HORIZON:
                 start, placement = found
                 assert len(placement) == wanted

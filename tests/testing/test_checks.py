@@ -19,6 +19,7 @@ from hpcdispatch.testing import (
     check_predictor,
     cluster,
     moldable,
+    stochastic,
     overrunning,
     pool,
     samples,
@@ -158,7 +159,7 @@ def test_every_way_to_name_a_predictor(given):
 
 
 def test_the_samples_have_what_goes_wrong():
-    assert [len(workload) for workload in samples()] == [5, 80, 80, 60, 40]
+    assert [len(workload) for workload in samples()] == [5, 80, 80, 60, 40, 40]
     assert any(job.runtime == 0 for job in pool().jobs)
     assert len({job.submit for job in pool().jobs}) < len(pool())
     assert sum(job.runtime > job.walltime for job in overrunning().jobs) > 10
@@ -166,6 +167,7 @@ def test_the_samples_have_what_goes_wrong():
     assert len(np.unique(cluster().machine.capacity, axis=0)) == 2
     assert any(len(job.shapes) == 2 and job.checkpoint for job in moldable().jobs)
     assert any(job.kind == "on-demand" for job in moldable().jobs)
+    assert {job.law is None for job in stochastic().jobs} == {True, False}
     for workload in samples():
         # All can run, and there is something to decide.
         result = simulate(workload, "fcfs")
@@ -173,7 +175,7 @@ def test_the_samples_have_what_goes_wrong():
         assert result.summary()["wait_max"] > 0
 
 
-@pytest.mark.parametrize("make", [pool, cluster, overrunning, moldable])
+@pytest.mark.parametrize("make", [pool, cluster, overrunning, moldable, stochastic])
 def test_samples_depend_on_the_seed_alone(make):
     assert make(seed=4).digest() == make(seed=4).digest() != make(seed=5).digest()
     assert len(make(17)) == 17

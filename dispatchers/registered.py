@@ -1,0 +1,25 @@
+"""The dispatchers that can be had by name."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from ..base import InputError, Registry
+from .protocol import Dispatcher
+
+registry = Registry("dispatcher", "hpcdispatch.dispatchers")
+
+
+def create_dispatcher(spec: str | Dispatcher) -> Dispatcher:
+    """Build a registered dispatcher from ``NAME:key=value,...``; an object that dispatches passes as it is.
+
+    Raises
+    ------
+    InputError
+        For an unknown name or option, or an object without a ``dispatch`` method.
+    """
+    if isinstance(spec, str):
+        return cast(Dispatcher, registry.create(spec))
+    if not callable(getattr(spec, "dispatch", None)) or isinstance(spec, type):
+        raise InputError(f"dispatcher: expected a name or an object with dispatch(state), got {spec!r}")
+    return spec

@@ -1,0 +1,123 @@
+"""A job's run time is drawn from those of the user's or application's past."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from hpcdispatch.workloads import Job
+
+from .checks import at_least
+
+#: Whose past counts.
+By = Literal["user", "name", "user-name", "request"]
+_Key = tuple[str, str, int]
+
+
+class RunTimes:
+    """The empirical distribution of run times that were observed.
+
+    Parameters
+    ----------
+    samples
+        Seconds, in the order in which they were observed; at least one.
+
+    Attributes
+    ----------
+    samples
+        The same, as a tuple.
+    """
+
+    __slots__ = ("_sorted", "samples")
+
+    def __init__(self, samples: Sequence[int]) -> None:
+        self.samples = tuple(samples)
+        self._sorted: NDArray[np.int64] = np.sort(np.array(self.samples, dtype=np.int64))
+
+    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the share of the run times that are not above `x`, element by element."""
+        return np.searchsorted(self._sorted, x, side="right") / len(self._sorted)
+
+    def support(self) -> tuple[float, float]:
+        """Return the least and the largest run time."""
+        return float(self._sorted[0]), float(self._sorted[-1])
+
+    def mean(self) -> float:
+        """Return the mean run time."""
+        return float(self._sorted.mean())
+
+
+class Empirical:
+    """The distribution of the last run times of the same user or application, learned as jobs end.
+
+    As a single number it predicts their mean, never above the request; before `least` run times are known, the request
+    itself, and no distribution.
+
+    Parameters
+    ----------
+    by
+        Whose past counts: that of jobs of the same ``"user"``, the same ``"name"`` (the application, whoever runs it),
+        ``"user-name"`` both, or ``"request"`` both and the same requested time.
+    last
+        How many of the last run times are kept, at least 1.
+    least
+        How many there must be before anything is made of them, at least 1.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of its range.
+    """
+
+    def __init__(self, *, by: By = "request", last: int = 100, least: int = 10) -> None:
+        if by not in get_args(By):
+            raise ValueError(f"by must be one of {', '.join(get_args(By))}, got {by!r}")
+        self.by = by
+        self.last = at_least("last", last, 1)
+        self.least = at_least("least", least, 1)
+        if least > last:
+            raise ValueError(f"least must not be above last={last}, got {least}")
+        self._past: dict[_Key, deque[int]] = {}
+        self._laws: dict[_Key, RunTimes] = {}
+
+    def predict(self, job: Job, now: int) -> float:
+        """Return the mean run time, or the requested time where that is less or nothing better is known, seconds."""
+        law = self.distribution(job)
+        return float(job.walltime) if law is None else min(law.mean(), float(job.walltime))
+
+    def distribution(self, job: Job) -> RunTimes | None:
+        """Return the run times that are known, or ``None`` if these are too few."""
+        key = self._key(job)
+        past = self._past.get(key, ())
+        if len(past) < self.least:
+            return None
+        if key not in self._laws:
+            self._laws[key] = RunTimes(tuple(past))
+        return self._laws[key]
+
+    def correct(self, job: Job, elapsed: int, misses: int) -> float:
+        """Return the mean of the run times above `elapsed`, or the requested time if there was none, seconds."""
+        longer = [time for time in self._past.get(self._key(job), ()) if time > elapsed]
+        return min(float(np.mean(longer)), float(job.walltime)) if longer else float(max(elapsed, job.walltime))
+
+    def observe(self, job: Job) -> None:
+        """Remember the run time of a finished job."""
+        key = self._key(job)
+        if key not in self._past:
+            self._past[key] = deque(maxlen=self.last)
+        self._past[key].append(job.runtime)
+        self._laws.pop(key, None)
+
+    def reset(self) -> None:
+        """Forget all finished jobs."""
+        self._past.clear()
+        self._laws.clear()
+
+    def _key(self, job: Job) -> _Key:
+        user = "" if self.by == "name" else job.user
+        name = "" if self.by == "user" else job.name
+        return user, name, job.walltime if self.by == "request" else 0
