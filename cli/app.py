@@ -23,6 +23,7 @@ COMMANDS = {
     "campaign": ("campaign", "Run every combination that a file lists; finished ones are kept."),
     "report": ("report", "Write a page about saved results: tables, figures and their data."),
     "reproduce": ("reproduce", "Make the tables and figures of the papers again."),
+    "sequence": ("sequence", "Say which times to request for jobs whose run times are a lottery."),
     "workload": ("workload", "Describe, convert and generate workloads."),
     "list": ("listing", "List dispatchers, predictors and workloads with their options."),
 }
