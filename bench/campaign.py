@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from ..base import InputError
 from .campaign_plan import Plan, plan_campaign
+from .campaign_record import recorded
 from .cell_pool import run_here, run_pooled
 from .cells import Cell, CellError, Files
 from .cluster import run_on_cluster
@@ -149,6 +150,8 @@ def run_campaign(
     desk: Desk | None = None
     try:
         store.open()
+        if plan.rows:
+            store.note(plan.name, recorded(plan))
         desk = Desk(plan, store, outcome, _missing(plan, store, outcome, retry=retry, verify=verify), progress)
         if cluster is not None:
             run_on_cluster(desk, cluster)

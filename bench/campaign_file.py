@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ..base import InputError
 from ..simulation import Overrun
+from .cuts import EXPECTED, NOTHING, Cut
 from .toml_lines import KeyPath, line_of
 from .versions import canonical_dispatcher, canonical_predictor
 
@@ -39,6 +40,13 @@ def _ascending(values: list[int]) -> list[int]:
     return values
 
 
+def _cut(text: Any) -> Any:
+    """Return the amount that a text stands for."""
+    if not isinstance(text, str):
+        raise ValueError(f"expected {EXPECTED}, in quotes, got {text!r}")
+    return Cut.parse(text)
+
+
 def _several(value: Any) -> Any:
     """Return a list of the one value that stands without brackets."""
     return value if isinstance(value, list) else [value]
@@ -49,6 +57,7 @@ _Positive = Annotated[int, Field(ge=1)]
 _NotEmpty = Annotated[str, Field(min_length=1)]
 _Texts = Annotated[list[_NotEmpty], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
 _Numbers = Annotated[list[_Whole], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
+_Cut = Annotated[Cut, BeforeValidator(_cut)]
 _Instant = Literal["batch", "sequence"]
 _Instants = Annotated[list[_Instant], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
 
@@ -69,7 +78,7 @@ class WorkloadTable(_Table):
         What it is called in tables; the source, if left out.
     head, slice
         Only the first jobs; only those from the first on and before the last, by their place in the trace, from 0.
-    jitter, warmup
+    jitter, warm_up, cool_down
         In place of those of the campaign.
     machine, lenient, strict, default_walltime
         How a trace is read, as in :func:`hpcdispatch.workloads.read`.
@@ -80,7 +89,8 @@ class WorkloadTable(_Table):
     head: _Positive | None = None
     slice: Annotated[list[_Whole], Field(min_length=2, max_length=2), AfterValidator(_ascending)] | None = None
     jitter: _Numbers | None = None
-    warmup: _Numbers | None = None
+    warm_up: _Cut | None = None
+    cool_down: _Cut | None = None
     machine: _NotEmpty | None = None
     lenient: bool = False
     strict: bool = False
@@ -105,8 +115,8 @@ class CampaignTable(_Table):
         As in :func:`hpcdispatch.simulation.simulate`; one or several.
     jitter
         Largest shift of a submission, seconds, drawn with the seed; 0 for none. One or several.
-    warmup
-        How many jobs at the beginning of each workload are simulated and not counted in tables. One or several.
+    warm_up, cool_down
+        What is simulated and not counted in tables and reports at the beginning and at the end of each workload.
     seeds
         The seeds, or how many.
     """
@@ -117,7 +127,8 @@ class CampaignTable(_Table):
     overrun: _Texts = ["run"]
     same_instant: _Instants = ["batch"]
     jitter: _Numbers = [0]
-    warmup: _Numbers = [0]
+    warm_up: _Cut = NOTHING
+    cool_down: _Cut = NOTHING
     seeds: Annotated[list[_Whole], BeforeValidator(_seeds), Field(min_length=1), AfterValidator(_distinct)] = [0]
 
 

@@ -15,6 +15,7 @@ from ..workloads import GENERATORS, Workload, fetch, generate, read
 from ..workloads.fetching import TRACES
 from .campaign_file import CampaignTable, WorkloadTable, read_campaign
 from .cells import Cell
+from .cuts import Cut, kept
 from .toml_lines import line_of
 from .versions import canonical_dispatcher, canonical_predictor
 
@@ -71,8 +72,8 @@ class Plan:
         Every cell once, in the order of workload, seed, jitter, dispatcher and so on; those on the same jobs follow
         each other.
     rows
-        The same with those that differ only in what no result depends on: their workload's name, the warm-up. What a
-        table shows.
+        The same with those that differ only in what no result depends on: their workload's name, warm-up and cool-down.
+        What a table shows.
     loaders
         Digest of a workload to the function that returns it.
     """
@@ -131,21 +132,27 @@ def _cells(
     own, found = source.table, list[Cell]()
     parts = _parts(table)
     shifts = table.jitter if own.jitter is None else own.jitter
-    cuts = table.warmup if own.warmup is None else own.warmup
+    cuts = (own.warm_up or table.warm_up, own.cool_down or table.cool_down)
     digest, jobs = "", 0
     for seed in table.seeds:
         if not digest or source.drawn:
-            digest, jobs = _loaded(path, index, source, seed, loaders)
-            if max(cuts) >= jobs:
-                where = _where(path, ("workload", index, "warmup") if own.warmup is not None else ("warmup",))
-                raise InputError(
-                    f"{where}: warmup: expected fewer than the {jobs} jobs of {own.label}, got {max(cuts)}"
-                )
+            workload = _loaded(path, index, source, seed, loaders)
+            digest, jobs = workload.digest(), len(workload)
+            _check_cuts(path, index, own, workload, cuts)
         found += [
-            Cell(own.label, jobs, digest, jitter or None, seed, *rest, warmup=warmup)
-            for jitter, rest, warmup in product(shifts, parts, cuts)
+            Cell(own.label, jobs, digest, jitter or None, seed, *rest, *cuts) for jitter, rest in product(shifts, parts)
         ]
     return found
+
+
+def _check_cuts(path: Path, index: int, own: WorkloadTable, workload: Workload, cuts: tuple[Cut, Cut]) -> None:
+    """See that jobs are left between warm-up and cool-down."""
+    try:
+        kept(workload.frame()["submit"].to_numpy(), *cuts)
+    except InputError as error:
+        key = "warm_up" if cuts[0].amount else "cool_down"
+        where = _where(path, (key,) if getattr(own, key) is None else ("workload", index, key))
+        raise InputError(f"{where}: workload {index + 1}, {own.label}: {error}") from None
 
 
 def _parts(table: CampaignTable) -> list[tuple[str, str, str, SameInstant]]:
@@ -160,10 +167,8 @@ def _parts(table: CampaignTable) -> list[tuple[str, str, str, SameInstant]]:
     )
 
 
-def _loaded(
-    path: Path, index: int, source: Source, seed: int, loaders: dict[str, Callable[[], Workload]]
-) -> tuple[str, int]:
-    """Return digest and number of the jobs of a seed; remember how to load them, and a trace itself."""
+def _loaded(path: Path, index: int, source: Source, seed: int, loaders: dict[str, Callable[[], Workload]]) -> Workload:
+    """Return the jobs of a seed; remember how to load them, and a trace itself."""
     try:
         workload = source.load(seed)
     except InputError as error:
@@ -178,7 +183,7 @@ def _loaded(
         loaders.setdefault(digest, lambda: source.load(seed))
     else:
         loaders.setdefault(digest, lambda: workload)
-    return digest, len(workload)
+    return workload
 
 
 def _resolve(path: Path, table: CampaignTable, index: int, reader: Callable[..., Workload]) -> Source:

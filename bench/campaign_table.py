@@ -9,11 +9,15 @@ import pandas as pd
 
 from ..simulation import Result
 from .campaign_plan import Plan
+from .curves import utilization
+from .cuts import Cut, kept
 from .store import Store
 from .whole import write_whole
 
 #: What tells the cells of a campaign apart.
-LABELS = ("workload", "dispatcher", "predictor", "overrun", "same_instant", "jitter", "seed", "warmup")
+LABELS = ("workload", "dispatcher", "predictor", "overrun", "same_instant", "jitter", "seed", "warm_up", "cool_down")
+#: Entries of the summary that are about the whole simulation.
+_OF_ALL = ("occupancy", "lost", "makespan")
 #: Entries of the summary that are measured times.
 _MEASURED = ("decision_ms_mean", "decision_ms_p95", "decision_ms_max", "prediction_s", "simulation_s")
 
@@ -31,9 +35,10 @@ def campaign_table(plan: Plan, store: Store, *, measured: bool = False) -> pd.Da
     rows = []
     for cell in plan.rows:
         if store.has(cell.key):
-            summary = without_warmup(store.result(cell), cell.warmup).summary()
-            kept = {name: value for name, value in summary.items() if measured or name not in _MEASURED}
-            rows.append({**{name: getattr(cell, name) for name in LABELS}, "jitter": cell.jitter or 0, **kept})
+            summary = cut_summary(store.result(cell), cell.warm_up, cell.cool_down)
+            shown = {name: value for name, value in summary.items() if measured or name not in _MEASURED}
+            cuts = {"jitter": cell.jitter or 0, "warm_up": str(cell.warm_up), "cool_down": str(cell.cool_down)}
+            rows.append({**{name: getattr(cell, name) for name in LABELS}, **cuts, **shown})
     return pd.DataFrame(rows)
 
 
@@ -42,18 +47,15 @@ def write_table(plan: Plan, store: Store, path: Path) -> None:
     write_whole(path, campaign_table(plan, store).to_csv(index=False))
 
 
-def without_warmup(result: Result, jobs: int) -> Result:
-    """Return a result whose metrics leave out the first jobs.
+def cut_summary(result: Result, warm_up: Cut, cool_down: Cut) -> dict[str, float]:
+    """Return the summary of a result without its warm-up and cool-down.
 
-    The metrics of jobs are of the jobs that come after. Those of the machine begin with the submission of the first of
-    them: what ran before is cut off there, and of an attempt that was running then the work from then on counts.
+    The metrics of jobs are those of the jobs that are left, and utilization is taken from the first to the last
+    submission of them; what else is said of the machine and of the dispatcher is about the whole simulation.
     """
-    if not jobs:
-        return result
-    counted = result.jobs.iloc[jobs:]
-    begin = int(counted["submit"].min())
-    attempts = result.attempts[result.attempts["end"] > begin].copy()
-    before = (begin - attempts["start"]).clip(lower=0)
-    attempts["start"] = attempts["start"] + before
-    attempts["useful"] = (attempts["useful"] - before).clip(lower=0)
-    return replace(result, jobs=counted, attempts=attempts)
+    whole = result.summary()
+    chosen = result.jobs[kept(result.jobs["submit"].to_numpy(), warm_up, cool_down)]
+    if len(chosen) == len(result.jobs):
+        return whole
+    left = replace(result, jobs=chosen, attempts=result.attempts.iloc[:0]).summary()
+    return {**left, **{name: whole[name] for name in _OF_ALL}, "utilization": utilization(result, chosen)}

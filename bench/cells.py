@@ -14,6 +14,7 @@ from typing import Any
 
 from ..simulation import Result, SameInstant, simulate
 from ..workloads import Workload
+from .cuts import NOTHING, Cut
 from .runs import Jittered
 from .versions import made_by
 
@@ -48,8 +49,8 @@ class Cell:
         With their options, in the one spelling they have.
     same_instant
         As in :func:`hpcdispatch.simulation.simulate`.
-    warmup
-        How many jobs tables leave out; no part of the key, they are simulated.
+    warm_up, cool_down
+        What tables and reports leave out; no part of the key, it is simulated.
     """
 
     workload: str
@@ -61,7 +62,8 @@ class Cell:
     predictor: str
     overrun: str
     same_instant: SameInstant
-    warmup: int = 0
+    warm_up: Cut = NOTHING
+    cool_down: Cut = NOTHING
 
     @cached_property
     def text(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import signal
 import zlib
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -89,7 +90,7 @@ def connect(address: str, tls: TLS | None = None, workers: int = 1, timeout: flo
     with ExitStack() as stack:
         if address in QUEUES:
             target = stack.enter_context(queue_cluster(address, tls))
-            target.scale(workers)
+            _ask(target, address, workers)
         elif address.startswith(("tcp://", "tls://")):
             if bool(tls) != address.startswith("tls://"):
                 raise InputError(f"--cluster {address}: expected tls:// with --tls-... files and tcp:// without")
@@ -113,13 +114,42 @@ def queue_cluster(queue: str, tls: TLS) -> Any:
     InputError
         If its configuration does not suffice.
     """
+    interrupt = signal.getsignal(signal.SIGINT)
     made = getattr(_library("dask_jobqueue"), QUEUES[queue])
+    if signal.getsignal(signal.SIGINT) is not interrupt:
+        signal.signal(signal.SIGINT, interrupt)  # the import makes Ctrl-C end the program, silently and with 0
     secure = {"security": tls.security(), "protocol": "tls://"} if tls else {}
     extra = {"scheduler_options": {"dashboard_address": _LOOPBACK}, "worker_extra_args": ["--no-dashboard"]}
     try:
         return made(**secure, **extra)
     except (ValueError, TypeError) as error:
         raise InputError(f"--cluster {queue}: {_line(error)} (set it in dask-jobqueue's configuration)") from None
+
+
+def _ask(cluster: Any, queue: str, workers: int) -> None:
+    """Ask a queue for so many workers, and for others in place of those whose jobs end.
+
+    Raises
+    ------
+    InputError
+        If the queue takes no job.
+    """
+
+    async def submitted() -> None:
+        try:
+            await cluster
+        except (OSError, RuntimeError):
+            for job in cluster.workers.values():
+                job.status = _library("distributed.core").Status.failed  # else the cluster does not close
+            raise
+
+    cluster.worker_spec.update(cluster.new_worker_spec())  # of a job that adapt() submits a refusal is only logged
+    try:
+        cluster.sync(submitted)
+    except (OSError, RuntimeError) as error:
+        said = " ".join(str(error).rpartition("stderr:")[2].split())
+        raise InputError(f"--cluster {queue}: the queue takes no job ({said})") from None
+    cluster.adapt(minimum=workers, maximum=workers)
 
 
 def run_on_cluster(desk: Desk, client: Any) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..simulation import Result
 from .statistics import run_time_class
 
 Floats = NDArray[np.float64]
@@ -134,6 +135,20 @@ def used_between(attempts: pd.DataFrame, capacity: int, begin: int, end: int) ->
     inside = np.clip(stop, begin, end) - np.clip(start, begin, end)
     useful = attempts["useful"].to_numpy() / np.maximum(stop - start, 1)
     return float((inside * useful * attempts["units"].to_numpy()).sum() / (capacity * (end - begin)))
+
+
+def capacity_of(result: Result) -> int:
+    """Return how much of the primary resource the machine has."""
+    machine = result.manifest["machine"]
+    return int(machine["total"][machine["resources"].index(machine["primary"])])
+
+
+def utilization(result: Result, chosen: pd.DataFrame) -> float:
+    """Return useful work over capacity: of some jobs from their first to their last submission, of all to the end."""
+    if len(chosen) == len(result.jobs):
+        return result.summary()["utilization"]
+    span = int(chosen["submit"].min()), int(chosen["submit"].max())
+    return used_between(result.attempts, capacity_of(result), *span)
 
 
 def window_of(jobs: pd.DataFrame) -> tuple[int, int]:

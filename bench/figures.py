@@ -169,7 +169,7 @@ def piece(study: Study, workload: str) -> Figure:
     hidden = {name: study.hidden[workload, name] for name in dict.fromkeys(bars["contender"])}
     left = "; ".join(f"{name}: {count:,}" for name, count in hidden.items() if count)
     note = (
-        f"{_seed(study, workload)} A window in the middle of the trace. A bar is a job: its width is its time on "
+        f"{_seed(study, workload)} {_window(study, workload)} A bar is a job: its width is its time on "
         "the machine, its height what it holds of the primary resource. Bars are stacked from below, the lowest free "
         "place first; that is not where its nodes are, and one job may be several bars. "
         + (
@@ -183,11 +183,19 @@ def piece(study: Study, workload: str) -> Figure:
     data = bars.rename(columns={"wait": "wait_s"})
     for name in ("begin", "end"):
         data[f"{name}_{unit}"] = (data.pop(name) - first) / size
-    label = f"time from {first / 86_400:,.2f} days after the first submission on ({unit})"
+    label = f"time from day {first / 86_400:,.2f} on ({unit})"
     return Figure(
         "schedule", "schedule", "A piece of the schedule", note,
         data, f"begin_{unit}", "low", label, "units held", shown=(0.0, (last - first) / size),
     )  # fmt: skip
+
+
+def _window(study: Study, workload: str) -> str:
+    """Return which piece of the schedules is drawn, and why that one."""
+    first, last = study.windows[workload]
+    unit, size = _unit(float(last))
+    why = "in the middle of the trace" if study.window is None else f"as asked for with {study.window}"
+    return f"From {first / size:,.2f} to {last / size:,.2f} {unit} after the first submission, {why}."
 
 
 def _seed(study: Study, workload: str) -> str:

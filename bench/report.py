@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -88,6 +89,7 @@ def page(study: Study, sections: list[list[Part]], title: str, folder: str) -> s
 
     environment = Environment(autoescape=True, undefined=StrictUndefined)
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False, "separators": (",", ":"), "allow_nan": False}
+    environment.filters["pieces"] = re.compile(r"(?<=[:,=])(?=\S)").split
     template = environment.from_string(_text("report.html.j2"))
     return template.render(
         title=title,
@@ -138,6 +140,9 @@ def _section(study: Study, workload: str, parts: list[Part], folder: str) -> dic
     jobs = runs["jobs"]
     shown = count(jobs.min()) if jobs.min() == jobs.max() else f"{count(jobs.min())} to {count(jobs.max())}"
     note = f"{len(runs):,} runs; {shown} jobs measured in each; seeds {_seeds(runs['seed'])}."
+    warm_up, cool_down = study.cuts[workload]
+    if warm_up.amount or cool_down.amount:
+        note += f" Simulated and not measured: warm-up {warm_up}, cool-down {cool_down}."
     several = runs.groupby("contender")["seed"].apply(lambda seeds: tuple(sorted(seeds)))
     if several.nunique() > 1:
         note += " Contenders have not all the same seeds: compare the paired differences, not the means."
@@ -161,12 +166,15 @@ def _seeds(seeds: pd.Series) -> str:
 def _facts(study: Study) -> list[tuple[str, str]]:
     runs = study.runs
     return [
+        *([] if study.campaign is None else [("Campaign", study.campaign)]),
         ("Workloads", count(len(study.workloads))),
         ("Contenders", "; ".join(sorted(set(runs["contender"])))),
         ("Baseline", study.baseline),
         ("Runs", f"{len(runs):,}, with {runs['jobs'].sum():,} jobs measured"),
-        ("Warm-up left out", str(study.warm_up) if study.warm_up.amount else "none"),
-        ("Cool-down left out", str(study.cool_down) if study.cool_down.amount else "none"),
+        *(
+            (f"{name} left out", "; ".join(dict.fromkeys(str(cuts[index]) for cuts in study.cuts.values())))
+            for index, name in enumerate(("Warm-up", "Cool-down"))
+        ),
         ("Made by", f"hpcdispatch {version('hpcdispatch')}"),
     ]
 

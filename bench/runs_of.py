@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
@@ -12,6 +12,8 @@ from typing import Any
 
 from ..base import InputError
 from ..simulation import Result
+from .campaign_record import campaigns, named
+from .cuts import NOTHING, Cut
 
 _FILES = ("manifest.json", "jobs.parquet", "attempts.parquet", "decisions.parquet", "timings.parquet")
 #: The seed as the last option of a generator, or before another.
@@ -42,6 +44,8 @@ class Run:
         As simulated.
     jobs
         How many the workload has.
+    warm_up, cool_down
+        What its campaign leaves out.
     """
 
     folder: Path
@@ -53,6 +57,8 @@ class Run:
     overrun: str
     same_instant: str
     jobs: int
+    warm_up: Cut = NOTHING
+    cool_down: Cut = NOTHING
 
     def load(self) -> Result:
         """Read the result.
@@ -72,32 +78,46 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The results of a folder; `left_out` says in a line each what could not be taken and why."""
+    """The results of a folder.
+
+    Attributes
+    ----------
+    runs
+        Those that can be taken.
+    left_out
+        Says in a line each what could not be taken and why.
+    campaign
+        Whose names and cuts they have; ``None`` where no campaign is recorded.
+    """
 
     runs: tuple[Run, ...]
     left_out: tuple[str, ...] = ()
+    campaign: str | None = None
 
 
-def runs_of(folder: str | PathLike[str]) -> Found:
+def runs_of(folder: str | PathLike[str], campaign: str | None = None) -> Found:
     """Return the results saved in a folder: it is one, its subfolders are, or it is the store of a campaign.
+
+    Parameters
+    ----------
+    folder
+        Where they are.
+    campaign
+        Which campaign of a store; it may be left out where there is but one.
 
     Raises
     ------
     InputError
-        If it is no folder, or there is no result in it.
+        If it is no folder, there is no result in it, or it is not said of which campaign.
     """
     path = Path(folder)
     if not path.is_dir():
         raise InputError(f"{path}: expected a folder of saved results, got {'a file' if path.exists() else 'none'}")
-    read: list[Run] = []
+    campaign = _campaign(path, campaign)
     left_out: list[str] = []
-    for place in _places(path):
-        try:
-            read.append(_described(place))
-        except (OSError, InputError) as error:
-            left_out.append(str(error))
+    read = _labelled(_read(_places(path), left_out)) if campaign is None else _of_campaign(path, campaign, left_out)
     runs: dict[tuple[object, ...], Run] = {}
-    for run in _labelled(read):
+    for run in read:
         key = (run.workload, run.sample, run.seed, run.dispatcher, run.predictor, run.overrun, run.same_instant)
         if key in runs:
             left_out.append(f"{run.folder}: expected each run once, got the one of {runs[key].folder} again")
@@ -105,7 +125,44 @@ def runs_of(folder: str | PathLike[str]) -> Found:
         runs[key] = run
     if not runs and not left_out:
         raise InputError(f"{path}: expected saved results (compare --out {path} writes them), got none")
-    return Found(tuple(runs.values()), (*left_out, *_failed(path)))
+    return Found(tuple(runs.values()), (*left_out, *_failed(path, campaign)), campaign)
+
+
+def _campaign(path: Path, wanted: str | None) -> str | None:
+    """Return which campaign of a store is meant, ``None`` if it knows none."""
+    known = campaigns(path)
+    if wanted is None and len(known) > 1:
+        raise InputError(f"{path}: expected --campaign, as several share this store: {', '.join(known)}")
+    return known[0] if wanted is None and known else wanted
+
+
+def _of_campaign(path: Path, campaign: str, left_out: list[str]) -> list[Run]:
+    """Return the finished cells of a campaign as it calls and cuts them."""
+    read = []
+    missing = 0
+    for cell in named(path, campaign):
+        place = path / "cells" / cell.key[:2] / cell.key
+        if not place.is_dir():
+            missing += not (path / "failed" / f"{cell.key}.json").is_file()
+            continue
+        read += [
+            replace(run, workload=cell.workload, warm_up=cell.warm_up, cool_down=cell.cool_down)
+            for run in _read([place], left_out)
+        ]
+    if missing:
+        left_out.append(f"{campaign}: cells that are not simulated yet: {missing}")
+    return read
+
+
+def _read(places: Iterable[Path], left_out: list[str]) -> list[Run]:
+    """Return the runs that are described as they should be, and add what is wrong with the others."""
+    read = []
+    for place in places:
+        try:
+            read.append(_described(place))
+        except (OSError, InputError) as error:
+            left_out.append(str(error))
+    return read
 
 
 def _places(path: Path) -> Iterator[Path]:
@@ -179,9 +236,12 @@ def _without_seed(workload: str) -> tuple[str, int | None]:
     return workload[: found.start()] + workload[found.end() :], int(found[1] or found[2])
 
 
-def _failed(path: Path) -> Iterator[str]:
-    """Yield what a campaign says about the runs that failed."""
+def _failed(path: Path, campaign: str | None) -> Iterator[str]:
+    """Yield what a store says about the runs that failed, those of a campaign if it is said which."""
+    own = None if campaign is None else {cell.key for cell in named(path, campaign)}
     for file in sorted(path.glob("failed/*.json")):
+        if own is not None and file.stem not in own:
+            continue
         try:
             record = json.loads(file.read_bytes())
             said = f"{record['label']}: failed with {record['error']['type']}: {record['error']['message']}"

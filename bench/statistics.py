@@ -6,18 +6,15 @@ All of it works on whole columns. The definitions of wait, turnaround, slowdown 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..base import InputError
 from ..simulation.metrics import CLASSES
 
 Floats = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 METRICS = ("wait", "turnaround", "slowdown", "bounded_slowdown")
 STATISTICS = ("mean", "median", "p90", "p95", "p99", "max")
@@ -31,73 +28,6 @@ NEAR = (0.75, 1.25)
 NARROWEST = 10
 #: Names that workloads give users they do not know.
 _NOBODY = ("", "-1")
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A number of jobs, by submission, that is left out at one end of a workload.
-
-    Attributes
-    ----------
-    amount
-        How much.
-    share
-        Whether that is a share of the jobs, in [0, 1), or seconds from the first or to the last submission.
-    """
-
-    amount: float = 0.0
-    share: bool = False
-
-    @classmethod
-    def parse(cls, text: str) -> Cut:
-        """Read ``5%`` or seconds such as ``86400``.
-
-        Raises
-        ------
-        InputError
-            If it is neither.
-        """
-        share = text.strip().endswith("%")
-        try:
-            amount = float(text.strip().removesuffix("%"))
-        except ValueError:
-            amount = -1.0
-        if not 0 <= amount < (100 if share else np.inf):
-            raise InputError(f"expected seconds >= 0 or a share of the jobs such as 5%, got {text!r}")
-        return cls(amount / 100 if share else amount, share)
-
-    def __str__(self) -> str:
-        """Render as text for people."""
-        return f"{100 * self.amount:g}% of the jobs" if self.share else f"{self.amount:,g} s"
-
-
-def kept(submit: NDArray[np.int64], warm_up: Cut, cool_down: Cut) -> Mask:
-    """Return which jobs are left between warm-up and cool-down.
-
-    A share leaves out that part of the jobs by submission, rounded down; seconds leave out the jobs submitted less than
-    so many seconds after the first or before the last submission.
-
-    Raises
-    ------
-    InputError
-        If no job is left.
-    """
-    count = len(submit)
-    chosen = np.ones(count, dtype=bool)
-    if not count:
-        return chosen
-    order = np.argsort(submit, kind="stable")
-    if warm_up.share:
-        chosen[order[: int(warm_up.amount * count)]] = False
-    elif warm_up.amount:
-        chosen &= submit - submit.min() >= warm_up.amount
-    if cool_down.share:
-        chosen[order[count - int(cool_down.amount * count) :]] = False
-    elif cool_down.amount:
-        chosen &= submit.max() - submit >= cool_down.amount
-    if not chosen.any():
-        raise InputError(f"warm-up of {warm_up}, cool-down of {cool_down}: expected jobs in between, got none")
-    return chosen
 
 
 def describe(values: Floats) -> dict[str, float]:

@@ -21,6 +21,8 @@ from .cells import DESCRIPTION, TIMINGS, Cell, CellError, Files
 
 #: SHA-256 of each file that is the same from run to run, in the form of ``sha256sum``; and of the one that is not.
 SUMS, TIMINGS_SUM = "SHA256SUMS", "timings.sha256"
+#: The folder of what campaigns call their cells.
+CAMPAIGNS = "campaigns"
 #: How unfinished folders and files begin.
 _UNFINISHED = ".unfinished-"
 #: Age at which what another machine left unfinished is taken for abandoned, seconds.
@@ -31,8 +33,9 @@ _counter = count()
 class Store:
     """The results of cells by their keys, and the errors of those that failed.
 
-    ``cells/KE/KEY...`` is the folder of a finished cell and ``failed/KEY.json`` says how one failed. A cell is in the
-    store with all its files or not at all. Several campaigns may share a store, also at the same time.
+    ``cells/KE/KEY...`` is the folder of a finished cell, ``failed/KEY.json`` says how one failed, and
+    ``campaigns/NAME.json`` what a campaign calls its cells. A cell is in the store with all its files or not at all.
+    Several campaigns may share a store, also at the same time.
 
     Parameters
     ----------
@@ -44,6 +47,7 @@ class Store:
         self.folder = Path(folder)
         self._cells = self.folder / "cells"
         self._failed = self.folder / "failed"
+        self._campaigns = self.folder / CAMPAIGNS
 
     def open(self) -> None:
         """Make the folders, see that they can be written to, and remove what killed processes left unfinished.
@@ -55,12 +59,13 @@ class Store:
         OSError
             If it cannot be written to.
         """
-        for folder in (self._cells, self._failed):
+        others = self._failed, self._campaigns
+        for folder in (self._cells, *others):
             try:
                 folder.mkdir(parents=True, exist_ok=True)
             except (FileExistsError, NotADirectoryError):
                 raise InputError(f"{self.folder}: expected a folder for the store, got a file") from None
-        for folder in (self._failed, self._cells, *(path for path in self._cells.iterdir() if path.is_dir())):
+        for folder in (*others, self._cells, *(path for path in self._cells.iterdir() if path.is_dir())):
             for path in folder.glob(f"{_UNFINISHED}*"):
                 if _abandoned(path):
                     _remove(path)
@@ -154,18 +159,17 @@ class Store:
             If that cannot be written.
         """
         record = {"label": cell.label, "error": asdict(error), "cell": json.loads(cell.text)}
-        final = self._failure(cell.key)
-        try:
-            made = _unfinished(self._failed)
-            try:
-                _write(made, (json.dumps(record, indent=2) + "\n").encode())
-                os.replace(made, final)
-            except BaseException:
-                _remove(made)
-                raise
-            _sync_folder(self._failed)
-        except OSError as error_:
-            raise _named(error_, final) from None
+        _replace(self._failure(cell.key), json.dumps(record, indent=2) + "\n")
+
+    def note(self, campaign: str, text: str) -> None:
+        """Write down what a campaign calls its cells.
+
+        Raises
+        ------
+        OSError
+            If that cannot be written.
+        """
+        _replace(self._campaigns / f"{campaign}.json", text)
 
     def failure(self, key: str) -> CellError | None:
         """Return how a cell failed, ``None`` if it did not, or if the record cannot be read."""
@@ -176,6 +180,21 @@ class Store:
 
     def _failure(self, key: str) -> Path:
         return self._failed / f"{key}.json"
+
+
+def _replace(final: Path, text: str) -> None:
+    """Write a file, all of it or nothing, in place of the one before."""
+    try:
+        made = _unfinished(final.parent)
+        try:
+            _write(made, text.encode())
+            os.replace(made, final)
+        except BaseException:
+            _remove(made)
+            raise
+        _sync_folder(final.parent)
+    except OSError as error:
+        raise _named(error, final) from None
 
 
 def _write_all(folder: Path, files: Files) -> None:

@@ -11,17 +11,16 @@ from numpy.typing import NDArray
 
 from ..base import InputError
 from ..simulation import Result, job_metrics
-from .curves import Detail, Grid, over_time, schedule, used_between, window_of
+from .curves import Detail, Grid, capacity_of, over_time, schedule, utilization, window_of
+from .cuts import Cut, Window, kept
 from .runs_of import Found, Run
 from .statistics import (
     CLASS_NAMES,
     METRICS,
     NARROWEST,
-    Cut,
     describe,
     fairness,
     grouped,
-    kept,
     prediction,
     real_and_predicted,
     real_over_predicted,
@@ -39,7 +38,6 @@ GRIDS = {
 }
 #: Contenders that are compared with, where none is chosen, by preference.
 _BASELINES = ("easy", "fcfs")
-_NOTHING = Cut()
 
 
 @dataclass(slots=True)
@@ -63,8 +61,10 @@ class Study:
     ----------
     baseline
         The contender the others are compared with.
-    warm_up, cool_down
-        What was left out of the metrics of jobs.
+    cuts
+        Warm-up and cool-down that were left out of the metrics of jobs, by workload.
+    campaign
+        Whose runs they are, if of one; a cut that was not asked for otherwise is its.
     runs
         One row a run: ``workload, contender, dispatcher, predictor, seed, sample`` and its numbers.
     classes
@@ -77,6 +77,8 @@ class Study:
         Which seed that is.
     windows
         Which seconds of it, from the first submission; by workload.
+    window
+        The window that was asked for.
     detail
         How finely it is drawn.
     hidden
@@ -86,8 +88,8 @@ class Study:
     """
 
     baseline: str
-    warm_up: Cut = _NOTHING
-    cool_down: Cut = _NOTHING
+    cuts: dict[str, tuple[Cut, Cut]] = field(default_factory=dict)
+    campaign: str | None = None
     runs: pd.DataFrame = field(default_factory=pd.DataFrame)
     classes: pd.DataFrame = field(default_factory=pd.DataFrame)
     pools: dict[tuple[str, str], Pool] = field(default_factory=dict)
@@ -95,6 +97,7 @@ class Study:
     bars: dict[str, pd.DataFrame] = field(default_factory=dict)
     seeds: dict[str, int] = field(default_factory=dict)
     windows: dict[str, tuple[int, int]] = field(default_factory=dict)
+    window: Window | None = None
     detail: Detail = field(default_factory=Detail)
     hidden: dict[tuple[str, str], int] = field(default_factory=dict)
     left_out: list[str] = field(default_factory=list)
@@ -139,7 +142,8 @@ def choose_baseline(names: Iterable[str], wanted: str | None) -> str:
     """
     known = sorted(set(names))
     if wanted is None:
-        return next((name for name in _BASELINES if name in known), known[0])
+        dispatchers = {name: name.partition(", ")[0] for name in sorted(known, key=lambda name: "walltime" not in name)}
+        return next((name for base in _BASELINES for name, own in dispatchers.items() if own == base), known[0])
     if wanted not in known:
         raise InputError(f"--baseline: expected one of {'; '.join(known)}, got {wanted!r}")
     return wanted
@@ -149,8 +153,9 @@ def study(
     found: Found,
     *,
     baseline: str | None = None,
-    warm_up: Cut = _NOTHING,
-    cool_down: Cut = _NOTHING,
+    warm_up: Cut | None = None,
+    cool_down: Cut | None = None,
+    window: Window | None = None,
     progress: Callable[[Run], None] | None = None,
 ) -> Study:
     """Read and measure every run; those that cannot be read are left out, with a line each.
@@ -164,21 +169,26 @@ def study(
     baseline
         The contender to compare with; by default easy, else fcfs, else the first by name.
     warm_up, cool_down
-        The jobs at both ends that are left out of the metrics of jobs. They are simulated and drawn.
+        The jobs at both ends that are left out of the metrics of jobs. They are simulated and drawn. By default what
+        the campaign says, of results that are of none nothing.
+    window
+        The piece of the schedules that is drawn; by default one in the middle.
     progress
         Called with each run that is done.
 
     Raises
     ------
     InputError
-        For an unknown baseline, if no job is left, or if no run can be read.
+        For an unknown baseline, if no job is left or the window is outside, or if no run can be read.
     """
     names = contender_names(found.runs)
     if not names:
         raise InputError(f"expected a result that can be read, got none; {found.left_out[0]}")
     detail = Detail.of(len({(run.workload, name) for run, name in names.items()}))
     chosen = choose_baseline(names.values(), baseline)
-    made = Study(chosen, warm_up, cool_down, left_out=list(found.left_out), detail=detail)
+    made = Study(chosen, campaign=found.campaign, left_out=list(found.left_out), detail=detail, window=window)
+    for run in names:
+        made.cuts[run.workload] = (warm_up or run.warm_up, cool_down or run.cool_down)
     reader = _Reader(made, names)
     for run in sorted(names, key=lambda run: (run.workload, run.seed, run.sample, names[run] != made.baseline)):
         reader.take(run)
@@ -214,7 +224,10 @@ class _Reader:
             self._made.left_out.append(" ".join(str(error).split()))
             return
         jobs = result.jobs.drop(columns="placement", errors="ignore")
-        chosen = jobs[kept(jobs["submit"].to_numpy(), self._made.warm_up, self._made.cool_down)]
+        try:
+            chosen = jobs[kept(jobs["submit"].to_numpy(), *self._made.cuts[run.workload])]
+        except InputError as error:
+            raise InputError(f"{run.workload}: {error}") from None
         metrics = job_metrics(chosen)
         contender = self._names[run]
         if contender == self._made.baseline:
@@ -244,17 +257,14 @@ class _Reader:
         same = self._waits is not None and self._waits[0] == run.sample and self._names[run] != self._made.baseline
         row |= fairness(chosen, metrics, self._waits[1] if same and self._waits else None)
         row |= prediction(chosen)
-        row["utilization"] = whole["utilization"]
-        if len(chosen) < len(result.jobs):
-            span = int(chosen["submit"].min()), int(chosen["submit"].max())
-            row["utilization"] = used_between(result.attempts, _capacity(result), *span)
+        row["utilization"] = utilization(result, chosen)
         row |= {name: whole[name] for name in ("makespan", "decisions", "prediction_s", "simulation_s", "lost")}
         row |= {name: whole[name] for name in whole if name.startswith("decision_ms")}
         self.rows.append(row)
 
     def _classes(self, run: Run, result: Result, chosen: pd.DataFrame, metrics: pd.DataFrame) -> None:
         """Take the numbers of the classes of jobs."""
-        width = width_class(chosen.loc[metrics.index, "units"].to_numpy(), _capacity(result))
+        width = width_class(chosen.loc[metrics.index, "units"].to_numpy(), capacity_of(result))
         by_width = grouped(metrics, width, list(range(NARROWEST + 1)))
         by_width["class"] = by_width["class"].map(width_name)
         by_time = grouped(metrics, run_time_class(metrics["run"].to_numpy()), list(CLASS_NAMES.values()))
@@ -277,16 +287,22 @@ class _Reader:
     def _draw(self, run: Run, result: Result, jobs: pd.DataFrame) -> None:
         """Take what is drawn of one seed."""
         contender, made = self._names[run], self._made
-        window = made.windows.setdefault(run.workload, window_of(jobs))
+        if run.workload not in made.windows:
+            made.windows[run.workload] = self._window(run, jobs)
+        window = made.windows[run.workload]
         bars, hidden = schedule(jobs, result.attempts, window, made.detail.bars)
         made.hidden[run.workload, contender] = hidden
-        loads = over_time(jobs, result.attempts, _capacity(result), made.detail.bins)
+        loads = over_time(jobs, result.attempts, capacity_of(result), made.detail.bins)
         for target, frame in ((made.series, loads), (made.bars, bars)):
             frame.insert(0, "contender", contender)
             before = [target[run.workload]] if run.workload in target else []
             target[run.workload] = pd.concat([*before, frame], ignore_index=True)
 
-
-def _capacity(result: Result) -> int:
-    machine = result.manifest["machine"]
-    return int(machine["total"][machine["resources"].index(machine["primary"])])
+    def _window(self, run: Run, jobs: pd.DataFrame) -> tuple[int, int]:
+        """Return the seconds that are drawn of the schedules of a workload."""
+        if self._made.window is None or not len(jobs):
+            return window_of(jobs)
+        try:
+            return self._made.window.seconds(jobs["submit"].to_numpy())
+        except InputError as error:
+            raise InputError(f"{run.workload}: {error}") from None

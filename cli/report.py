@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ..base import InputError
+from ..bench.cuts import Cut, Window
 from ..bench.report import write_report
 from ..bench.runs_of import runs_of
-from ..bench.statistics import Cut
 from ..bench.study import study
 from .app import debug_option
 from .errors import say
@@ -37,14 +39,33 @@ from .texts import examples
     help="The dispatcher that the others are compared with.  [default: easy, else fcfs, else the first by name]",
 )
 @click.option(
-    "--warm-up",
-    default="0",
-    metavar="P%|SECONDS",
-    help="Leave out the first jobs by submission: a share of the jobs, or so many seconds.  [default: none]",
+    "--campaign",
+    metavar="NAME",
+    help="Which campaign, by the name of its file without .toml, where several share the store.",
 )
-@click.option("--cool-down", default="0", metavar="P%|SECONDS", help="Leave out the last ones.  [default: none]")
+@click.option(
+    "--warm-up",
+    metavar="AMOUNT",
+    help="Leave out the first jobs by submission: 5%, 200 jobs, 3600 s, 12 h, 2 d.  [default: as the campaign says, "
+    "else none]",
+)
+@click.option("--cool-down", metavar="AMOUNT", help="Leave out the last ones, likewise.")
+@click.option(
+    "--window",
+    metavar="START:END",
+    help="The piece of the schedules to draw, such as 2 d:3 d, 48 h:60 h or 10%:11%, from the first submission on.  "
+    "[default: in the middle]",
+)
 @debug_option
-def command(folder: Path, out: Path | None, baseline: str | None, warm_up: str, cool_down: str) -> None:
+def command(
+    folder: Path,
+    out: Path | None,
+    baseline: str | None,
+    campaign: str | None,
+    warm_up: str | None,
+    cool_down: str | None,
+    window: str | None,
+) -> None:
     """Write a page about the results in DIR, and print its path.
 
     DIR is what 'hpcdispatch compare --out DIR' wrote, or the store of a campaign.
@@ -55,11 +76,15 @@ def command(folder: Path, out: Path | None, baseline: str | None, warm_up: str, 
 
     Results that cannot be read are named and left out; then the exit code is 1.
     """
-    cuts = {"warm_up": _cut("--warm-up", warm_up), "cool_down": _cut("--cool-down", cool_down)}
-    found = runs_of(folder)
+    chosen: dict[str, Any] = {
+        "warm_up": _read("--warm-up", Cut.parse, warm_up),
+        "cool_down": _read("--cool-down", Cut.parse, cool_down),
+        "window": _read("--window", Window.parse, window),
+    }
+    found = runs_of(folder, campaign)
     page = _page(folder, out)
     with JobBar("reading", sum(run.jobs for run in found.runs)) as bar:
-        made = study(found, baseline=baseline, **cuts, progress=lambda run: bar.update(bar.done + run.jobs))
+        made = study(found, baseline=baseline, **chosen, progress=lambda run: bar.update(bar.done + run.jobs))
     with spinner("drawing"):
         write_report(made, page)
     for line in made.left_out:
@@ -69,10 +94,10 @@ def command(folder: Path, out: Path | None, baseline: str | None, warm_up: str, 
         click.get_current_context().exit(1)
 
 
-def _cut(option: str, text: str) -> Cut:
-    """Return how much to leave out at one end."""
+def _read(option: str, parse: Callable[[str], Any], text: str | None) -> Any:
+    """Return what the text of an option stands for."""
     try:
-        return Cut.parse(text)
+        return None if text is None else parse(text)
     except InputError as error:
         raise InputError(f"{option}: {error}") from None
 

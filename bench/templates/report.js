@@ -121,12 +121,12 @@ function powers(values) {
 function draw(place, figure, chosen) {
   const made = figure.kind === "schedule" ? schedule(figure, chosen)
     : figure.kind === "intervals" ? intervals(figure) : figure.panels ? panels(figure) : curves(figure);
-  const narrow = place.clientWidth < 560;
+  const narrow = place.clientWidth < 560, bar = narrow ? figure.kind === "schedule" : "hover", tight = narrow && !bar;
   const height = made.height || (narrow ? 340 : 400) + (narrow ? 22 : 8) * Math.min(made.traces.length, 12);
   const layout = {
-    height, margin: { l: 60, r: 14, t: narrow ? 16 : 40, b: 58 }, paper_bgcolor: "#fff", plot_bgcolor: "#fff", dragmode: narrow ? false : "zoom",
+    height, margin: { l: 60, r: 14, t: tight ? 16 : 40, b: 58 }, paper_bgcolor: "#fff", plot_bgcolor: "#fff", dragmode: narrow ? false : "zoom",
     font: { family: "system-ui, sans-serif", size: narrow ? 11 : 13, color: "#222" }, hovermode: "closest",
-    legend: { orientation: "h", x: narrow ? 0.02 : 0, xref: narrow ? "container" : "paper", yref: "container", y: 1 - (narrow ? 8 : 34) / height, yanchor: "top" }, showlegend: true, ...made.layout,
+    legend: { orientation: "h", x: narrow ? 0.02 : 0, xref: narrow ? "container" : "paper", yref: "container", y: 1 - (tight ? 8 : 34) / height, yanchor: "top" }, showlegend: true, ...made.layout,
   };
   layout.xaxis = {
     title: { text: plain(figure.x_label), font: { size: narrow ? 11 : 13 } }, automargin: true, gridcolor: "#e2e2e2", zeroline: false,
@@ -135,7 +135,7 @@ function draw(place, figure, chosen) {
   layout.yaxis = { automargin: true, gridcolor: "#e2e2e2", ...made.layout.yaxis };
   if (layout.yaxis.title) layout.yaxis.title.font = layout.xaxis.title.font;
   Plotly.react(place, made.traces, layout, {
-    responsive: true, displaylogo: false, scrollZoom: false, displayModeBar: narrow ? figure.kind === "schedule" : "hover",
+    responsive: true, displaylogo: false, scrollZoom: false, displayModeBar: bar,
     modeBarButtonsToRemove: ["select2d", "lasso2d"],
   });
 }

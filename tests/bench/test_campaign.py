@@ -12,10 +12,14 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from hpcdispatch.base import InputError
 from hpcdispatch.bench import campaign_speed, cells, versions
 from hpcdispatch.bench.campaign import CampaignInterrupted, Store, WorkerError, plan_campaign, run_campaign
 from hpcdispatch.bench.campaign_speed import deterministic
-from hpcdispatch.bench.campaign_table import campaign_table, without_warmup, write_table
+from hpcdispatch.bench.campaign_table import campaign_table, cut_summary, write_table
+from hpcdispatch.bench.cuts import NOTHING, Cut
+from hpcdispatch.bench.runs_of import runs_of
+from hpcdispatch.bench.study import study
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import generate, write
 
@@ -130,7 +134,7 @@ def test_what_is_finished_is_not_simulated_again(undisturbed, monkeypatch):
         ('"easy"', '"easy:placement=first-fit"'),
         ('"easy"', '" easy "'),
         ('"last2"', '"last2:correction=tsafrir"'),
-        ("jitter = 30", "jitter = [30]\nwarmup = 5"),
+        ("jitter = 30", 'jitter = [30]\nwarm_up = "5 jobs"\ncool_down = "10%"'),
         ("processors=64,load=0.9", "load=0.9,processors=64"),
     ],
 )
@@ -167,9 +171,9 @@ def test_the_same_jobs_from_a_file_are_the_same_cells(tmp_path):
     sliced = plan_of(tmp_path, text.format("a.swf", "slice = [0, 30]")).cells
     assert head[0].key == sliced[0].key
     both = text.format("a.swf", "head = 30\n") + '[[workload]]\nsource = "a.swf"\nname = "again"\nslice = [0, 30]'
-    plan = plan_of(tmp_path, "warmup = [0, 5]\n" + both)
+    plan = plan_of(tmp_path, 'warm_up = "5 jobs"\n' + both + '\nwarm_up = "0"\n')
     assert len(plan.cells) == 1
-    assert [(row.workload, row.warmup) for row in plan.rows] == [("a.swf", 0), ("a.swf", 5), ("again", 0), ("again", 5)]
+    assert [(row.workload, str(row.warm_up)) for row in plan.rows] == [("a.swf", "5 jobs"), ("again", "none")]
 
 
 def test_versions_are_in_the_key_where_they_matter(monkeypatch):
@@ -322,29 +326,70 @@ def test_a_worker_of_another_version_stops_the_campaign(undisturbed, tmp_path, m
     assert not list((tmp_path / "store" / "failed").iterdir())
 
 
-def test_the_table_leaves_the_warmup_out(undisturbed, tmp_path):
+def test_the_table_leaves_the_ends_out(undisturbed, tmp_path):
     plan, _, folder = undisturbed
     store = Store(folder)
     whole = campaign_table(plan, store)
-    cut = campaign_table(replace(plan, rows=tuple(replace(cell, warmup=20) for cell in plan.rows)), store)
+    cuts = {"warm_up": Cut(20, "jobs"), "cool_down": Cut(25, "%")}
+    cut = campaign_table(replace(plan, rows=tuple(replace(cell, **cuts) for cell in plan.rows)), store)
     assert whole["jobs"].tolist() == [120] * 12
-    assert cut["jobs"].tolist() == [100] * 12
+    assert cut["jobs"].tolist() == [70] * 12
+    assert (cut["warm_up"][0], cut["cool_down"][0], whole["warm_up"][0]) == ("20 jobs", "25%", "none")
     jobs = store.result(plan.cells[0]).jobs
-    assert cut["wait_mean"][0] == jobs["wait"].iloc[20:].mean()
+    assert cut["wait_mean"][0] == jobs["wait"].iloc[20:90].mean()
+    assert cut["makespan"].tolist() == whole["makespan"].tolist()
     assert not [name for name in cut if name.endswith("_ms_mean")]
     assert "decision_ms_mean" in campaign_table(plan, store, measured=True)
     write_table(plan, store, tmp_path / "table.csv")
     assert pd.read_csv(tmp_path / "table.csv")["seed"].tolist() == whole["seed"].tolist()
 
 
-def test_the_machine_counts_from_the_first_counted_job_on(undisturbed):
+def test_utilization_is_that_between_the_submissions_left(undisturbed):
     plan, _, folder = undisturbed
     result = Store(folder).result(plan.cells[0])
-    cut = without_warmup(result, 60)
-    begin = result.jobs["submit"].iloc[60]
-    assert cut.attempts["start"].min() >= begin
-    assert 0 < cut.summary()["utilization"] <= 1
-    assert without_warmup(result, 0) is result
+    begin, end = result.jobs["submit"].iloc[60], result.jobs["submit"].iloc[-1]
+    found = cut_summary(result, Cut(60, "jobs"), NOTHING)["utilization"]
+    stays = result.attempts
+    inside = (stays["end"].clip(begin, end) - stays["start"].clip(begin, end)) * stays["units"]
+    assert found == pytest.approx(inside.sum() / (64 * (end - begin)))
+    assert cut_summary(result, NOTHING, NOTHING) == result.summary()
+
+
+def test_a_cut_that_leaves_jobs_that_never_ran(undisturbed):
+    plan, _, folder = undisturbed
+    result = Store(folder).result(plan.cells[0])
+    jobs = result.jobs.copy()
+    jobs.loc[60:, "attempts"] = 0
+    jobs["status"] = jobs["status"].cat.set_categories(["completed", "killed", "rejected"])
+    jobs.loc[60:, "status"] = "rejected"
+    found = cut_summary(replace(result, jobs=jobs), Cut(60, "jobs"), NOTHING)
+    assert (found["jobs"], found["rejected"]) == (0, 60)
+
+
+def test_the_store_knows_what_a_campaign_calls_its_cells(tmp_path):
+    text = 'dispatchers = ["fcfs", "easy"]\nwarm_up = "10 jobs"\n[[workload]]\n{}source = "lublin:jobs=40"\n'
+    one = plan_of(tmp_path, text.format('name = "one"\njitter = [0, 9]\n'), "first")
+    other = plan_of(tmp_path, text.format('cool_down = "5%"\n'), "second")
+    store = Store(tmp_path / "store")
+    run_campaign(one, store)
+    with pytest.raises(InputError, match=r"--campaign: expected one of .*store \(first\), got 'none'"):
+        runs_of(store.folder, "none")
+    assert {run.workload for run in runs_of(store.folder).runs} == {"one, jitter 0 s", "one, jitter 9 s"}
+    run_campaign(other, store)
+    with pytest.raises(InputError, match="expected --campaign, as several share this store: first, second"):
+        runs_of(store.folder)
+    found = runs_of(store.folder, "second")
+    assert {(run.workload, str(run.warm_up), str(run.cool_down)) for run in found.runs} == {
+        ("lublin:jobs=40", "10 jobs", "5%")
+    }
+    made = study(found)
+    assert set(made.runs["jobs"]) == {28}
+    assert set(study(found, warm_up=NOTHING).runs["jobs"]) == {38}
+    store.discard(other.cells[0].key)
+    assert runs_of(store.folder, "second").left_out == ("second: cells that are not simulated yet: 1",)
+    (store.folder / "campaigns" / "second.json").write_text('{"cells": [{}]}')
+    with pytest.raises(InputError, match=r"second.json: expected the cells of a campaign"):
+        runs_of(store.folder, "second")
 
 
 def test_a_cell_says_what_it_is(undisturbed):

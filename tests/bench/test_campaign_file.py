@@ -5,6 +5,7 @@ import pytest
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.campaign_file import read_campaign
 from hpcdispatch.bench.campaign_plan import plan_campaign
+from hpcdispatch.bench.cuts import NOTHING
 from hpcdispatch.bench.toml_lines import line_of
 
 GOOD = """# a comment
@@ -29,7 +30,7 @@ def test_what_is_left_out(tmp_path):
         ["batch"],
         [0],
     )
-    assert (table.seeds, table.warmup) == ([0], [0])
+    assert (table.seeds, table.warm_up, table.cool_down) == ([0], NOTHING, NOTHING)
 
 
 def test_one_value_and_a_list_of_it_are_the_same(tmp_path):
@@ -54,7 +55,16 @@ def test_one_value_and_a_list_of_it_are_the_same(tmp_path):
         ("", "slice = [90, 95]\n", 6, "workload 1 slice: expected at least one job of it, got none"),
         ("", "lenient = true\n", 6, "workload 1 lenient: it says how to read a trace, and lublin:jobs=20 is generated"),
         ("", 'default_walltime = "long"\n', 6, "workload 1 default_walltime: "),
-        ("", "warmup = 20\n", 6, "warmup: expected fewer than the 20 jobs of lublin:jobs=20, got 20"),
+        ("", 'warm_up = "20 jobs"\n', 6, "workload 1, lublin:jobs=20: warm-up 20 jobs, cool-down none: expected jobs"),
+        ('cool_down = "100%"\n', "", 1, "workload 1, lublin:jobs=20: warm-up none, cool-down 100%: expected jobs"),
+        ("", 'warm_up = "20"\n', 6, "workload 1 warm_up: expected a share of the jobs such as 5%, or 200 jobs,"),
+        (
+            "warm_up = 20\n",
+            "",
+            1,
+            "warm_up: expected a share of the jobs such as 5%, or 200 jobs, 3600 s, 12 h, 2 d, in",
+        ),
+        ("warmup = 20\n", "", 1, "warmup: unknown key 'warmup' (did you mean warm_up?)"),
         ("", '[[workload]]\nsource = "lublin:jobs=20"\n', 7, "workload 2: 'lublin:jobs=20' is given twice"),
         ("", '[[workload]]\nsource = "lublin:jobz=20"\n', 7, "workload 2: workload lublin: unknown option 'jobz'"),
         ("seeds = 0\n", "", 1, "seeds: expected at least 1 seed, or a list of seeds, got 0"),

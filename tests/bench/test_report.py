@@ -16,12 +16,12 @@ from plotly.offline import get_plotlyjs
 
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.compare import Generated, compare
+from hpcdispatch.bench.cuts import Cut, Window
 from hpcdispatch.bench.figures import figures_of
 from hpcdispatch.bench.figures_static import images
 from hpcdispatch.bench.report import write_report
 from hpcdispatch.bench.report_tables import Cell, Table, ratio, seconds
 from hpcdispatch.bench.runs_of import runs_of
-from hpcdispatch.bench.statistics import Cut
 from hpcdispatch.bench.study import study
 from hpcdispatch.bench.summaries import tables_of
 from hpcdispatch.simulation import Result
@@ -106,7 +106,7 @@ class Reader(HTMLParser):
     def handle_starttag(self, tag, attributes):
         found = dict(attributes)
         self.tags.append((tag, found))
-        self._inside = tag, found
+        self._inside = self._inside if tag == "wbr" else (tag, found)
 
     def handle_endtag(self, tag):
         self._inside = None
@@ -194,8 +194,21 @@ def test_a_warm_up_shows_in_the_metrics_of_jobs(saved):
     jobs = Result.load(saved / "sjf_walltime_seed1").jobs.iloc[15:120]
     row = made.runs[(made.runs["contender"] == "sjf") & (made.runs["seed"] == 1)].iloc[0]
     assert row["wait_mean"] == pytest.approx(jobs["wait"].mean())
-    with pytest.raises(InputError, match=r"warm-up of 99% of the jobs.*expected jobs in between, got none"):
+    with pytest.raises(InputError, match=r"warm-up 99%, cool-down 50%: expected jobs in between, got none of 150"):
         study(runs_of(saved), warm_up=Cut.parse("99%"), cool_down=Cut.parse("50%"))
+
+
+def test_the_window_of_the_schedules_is_chosen(saved):
+    made = study(runs_of(saved), window=Window.parse("50%:60%"))
+    submit = np.sort(Result.load(saved / "easy_walltime_seed0").jobs["submit"])
+    assert made.windows == {made.workloads[0]: (submit[75] - submit[0], submit[90] - submit[0])}
+    figure = figures_of(made, made.workloads[0])["schedule"]
+    assert "after the first submission, as asked for with 50%:60%." in figure.note
+    end = next(name for name in figure.data if name.startswith("end_"))
+    assert figure.data[end].min() > 0
+    assert figure.data[figure.x].max() < figure.shown[1]
+    whole = figures_of(study(runs_of(saved)), made.workloads[0])["schedule"]
+    assert "in the middle of the trace." in whole.note
 
 
 def test_names_stay_text_everywhere(changed, undrawn, tmp_path):
@@ -286,6 +299,7 @@ def test_several_workloads_and_predictors(undrawn, tmp_path):
             folder.rename(tmp_path / "all" / f"{folder.name}-{number}")
     made = study(runs_of(tmp_path / "all"), baseline="easy, last2")
     assert made.order == ["easy, last2", "easy, walltime"]
+    assert study(runs_of(tmp_path / "all")).baseline == "easy, walltime"
     assert len(made.workloads) == 2
     folder = write_report(made, tmp_path / "page.html")
     assert (folder / "1-leaderboard.csv").is_file()

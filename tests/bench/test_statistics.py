@@ -14,12 +14,10 @@ from hpcdispatch.base import InputError
 from hpcdispatch.bench.curves import Detail, Grid, distribution, over_time, schedule, stacked, used_between, worked
 from hpcdispatch.bench.paired import compared, paired, sign_test, wilcoxon_test
 from hpcdispatch.bench.statistics import (
-    Cut,
     describe,
     fairness,
     grouped,
     jain,
-    kept,
     prediction,
     run_time_class,
     width_class,
@@ -28,7 +26,6 @@ from hpcdispatch.bench.statistics import (
 from hpcdispatch.simulation import job_metrics
 
 NAN = float("nan")
-NOTHING = Cut()
 HOUR = 3600
 
 
@@ -50,43 +47,6 @@ def jobs(**columns):
 def attempts(of):
     """Return one stay a job."""
     return pd.DataFrame({name: of[name] for name in ("id", "start", "end", "units")} | {"useful": of["run"]})
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("5%", Cut(0.05, share=True)), (" 0 ", Cut()), ("86400", Cut(86400.0)), ("0.5%", Cut(0.005, share=True))],
-)
-def test_a_cut_is_a_share_or_seconds(text, expected):
-    assert Cut.parse(text) == expected
-
-
-@pytest.mark.parametrize("text", ["", "-1", "100%", "-5%", "x%", "1h", "nan", "inf", "nan%"])
-def test_a_bad_cut(text):
-    with pytest.raises(InputError, match=r"expected seconds >= 0 or a share of the jobs such as 5%, got "):
-        Cut.parse(text)
-
-
-@pytest.mark.parametrize(
-    ("warm_up", "cool_down", "expected"),
-    [
-        ("0", "0", [30, 0, 10, 20, 40]),
-        ("20%", "0", [30, 10, 20, 40]),
-        ("39%", "0", [30, 10, 20, 40]),
-        ("0", "40%", [0, 10, 20]),
-        ("10", "0", [30, 10, 20, 40]),
-        ("11", "5", [30, 20]),
-        ("20%", "15", [10, 20]),
-    ],
-)
-def test_what_is_left_between_warm_up_and_cool_down(warm_up, cool_down, expected):
-    submit = np.array([30, 0, 10, 20, 40])
-    assert submit[kept(submit, Cut.parse(warm_up), Cut.parse(cool_down))].tolist() == expected
-
-
-def test_nothing_left_is_an_error():
-    with pytest.raises(InputError, match="warm-up of 50 s, cool-down of 0 s: expected jobs in between, got none"):
-        kept(np.array([0, 49]), Cut(50), NOTHING)
-    assert not len(kept(np.array([], dtype=int), Cut(50), NOTHING))
 
 
 def test_describe():

@@ -49,7 +49,7 @@ def test_the_example_runs(invoke, tmp_path):
     small = tmp_path / "campaign.toml"
     text = EXAMPLE.read_text().replace("jobs=3000", "jobs=150").replace("jobs=6000", "jobs=400")
     text = text.replace("head = 2500", "head = 100").replace("[1000, 3500]", "[100, 200]")
-    small.write_text(text.replace("warmup = 200", "warmup = 20").replace("seeds = 4", "seeds = 1"))
+    small.write_text(text.replace("200 jobs", "20 jobs").replace("seeds = 4", "seeds = 1"))
     found = invoke("campaign", small, "--out", tmp_path / "store", "--workers", 1)
     assert found.exit_code == 0
     assert found.stdout.startswith("campaign: 36 cells, 36 done, 0 reused, 0 failed (")

@@ -8,6 +8,7 @@ import pytest
 
 from hpcdispatch.bench.compare import Generated, compare
 
+AMOUNT = "a share of the jobs such as 5%, or 200 jobs, 3600 s, 12 h, 2 d"
 SPEC = "lublin:jobs=40,processors=32,load=0.9"
 
 
@@ -41,12 +42,12 @@ def test_prints_where_the_page_is(invoke, changed):
 
 def test_options(invoke, saved, tmp_path):
     out = tmp_path / "new" / "page.html"
-    found = invoke("report", saved, "--out", out, "--baseline", "fcfs", "--warm-up", "10%", "--cool-down", 3600)
+    found = invoke("report", saved, "--out", out, "--baseline", "fcfs", "--warm-up", "10%", "--cool-down", "1 h")
     assert (found.exit_code, found.stderr) == (0, "")
     text = out.read_text(encoding="utf-8")
     assert "<dt>Baseline</dt><dd>fcfs</dd>" in text
-    assert "<dt>Warm-up left out</dt><dd>10% of the jobs</dd>" in text
-    assert "<dt>Cool-down left out</dt><dd>3,600 s</dd>" in text
+    assert "<dt>Warm-up left out</dt><dd>10%</dd>" in text
+    assert "<dt>Cool-down left out</dt><dd>3600 s</dd>" in text
     assert not (saved / "report.html").exists()
 
 
@@ -54,15 +55,47 @@ def test_options(invoke, saved, tmp_path):
     ("options", "message"),
     [
         (("--baseline", "sjf"), "--baseline: expected one of easy; fcfs, got 'sjf'"),
-        (("--warm-up", "much"), "--warm-up: expected seconds >= 0 or a share of the jobs such as 5%, got 'much'"),
-        (("--cool-down", "100%"), "--cool-down: expected seconds >= 0 or a share of the jobs such as 5%, got '100%'"),
-        (("--warm-up", "1e12"), "warm-up of 1e+12 s, cool-down of 0 s: expected jobs in between, got none"),
+        (("--warm-up", "much"), f"--warm-up: expected {AMOUNT}, got 'much'"),
+        (("--cool-down", "101%"), f"--cool-down: expected {AMOUNT}, got '101%'"),
+        (("--window", "2 d"), f"--window: expected START:END, each {AMOUNT}, got '2 d'"),
+        (("--window", "2 d:1 d"), "--window: expected START:END with START before END, got '2 d:1 d'"),
+        (("--campaign", "x"), "--campaign: expected one of {saved} (none is recorded), got 'x'"),
     ],
 )
 def test_bad_options(invoke, saved, options, message):
     found = invoke("report", saved, *options)
     assert (found.exit_code, found.stdout) == (2, "")
-    assert found.stderr == f"hpcdispatch: error: {message}\n"
+    assert found.stderr == f"hpcdispatch: error: {message.replace('{saved}', str(saved))}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--window", "900 d:901 d"), "window 77760000 s:77846400 s: expected a stretch that begins by the last subm"),
+        (("--warm-up", "900 d"), "warm-up 77760000 s, cool-down none: expected jobs in between, got none of 40"),
+    ],
+)
+def test_nothing_is_left(invoke, saved, options, message):
+    found = invoke("report", saved, *options)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr.startswith(f"hpcdispatch: error: {SPEC}")
+    assert message in found.stderr
+    assert found.stderr.count("\n") == 1
+
+
+def test_the_report_of_a_campaign_has_its_names_and_cuts(invoke, tmp_path):
+    file, store = tmp_path / "study.toml", tmp_path / "store"
+    head = 'dispatchers = ["fcfs", "easy"]\nseeds = 2\nwarm_up = "5%"\ncool_down = "3 jobs"\n'
+    file.write_text(head + f'[[workload]]\nname = "busy & <small>"\nsource = "{SPEC}"\n')
+    assert invoke("campaign", file, "--out", store, "--workers", 1).exit_code == 0
+    found = invoke("report", store, "--window", "10%:40%")
+    assert (found.exit_code, found.stderr) == (0, "")
+    text = (store / "report.html").read_text(encoding="utf-8")
+    assert "<dt>Campaign</dt><dd>study</dd>" in text
+    assert "<h2>busy &amp; &lt;small&gt;</h2>" in text
+    assert "35 jobs measured in each" in text
+    assert "Simulated and not measured: warm-up 5%, cool-down 3 jobs." in text
+    assert "after the first submission, as asked for with 10%:40%." in text
 
 
 def test_bad_folders(invoke, tmp_path):

@@ -1,0 +1,151 @@
+"""Amounts of a workload, by submission: what is left out at its ends, and which window of it is drawn."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import InputError
+
+Ints = NDArray[np.int64]
+
+_SECONDS = {"s": 1, "h": 3_600, "d": 86_400}
+_WRITTEN = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(%|jobs|[shd])")
+EXPECTED = "a share of the jobs such as 5%, or 200 jobs, 3600 s, 12 h, 2 d"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """So much of a workload, from its first submission on or back from its last.
+
+    Attributes
+    ----------
+    amount
+        How much.
+    unit
+        ``%`` of the jobs, ``jobs``, or ``s`` seconds.
+    """
+
+    amount: float = 0.0
+    unit: Literal["%", "jobs", "s"] = "s"
+
+    @classmethod
+    def parse(cls, text: str) -> Cut:
+        """Read ``5%``, ``200 jobs``, ``3600 s``, ``12 h`` or ``2 d``; ``0`` and ``none`` are nothing.
+
+        Raises
+        ------
+        InputError
+            If it is none of these.
+        """
+        if text.strip() in ("0", "none"):
+            return cls()
+        found = _WRITTEN.fullmatch(text.strip())
+        amount = float(found[1]) if found else -1.0
+        unit = found[2] if found else ""
+        if amount < 0 or (unit == "%" and amount > 100) or (unit == "jobs" and not amount.is_integer()):
+            raise InputError(f"expected {EXPECTED}, got {text!r}")
+        if not amount:
+            return cls()
+        if unit in _SECONDS:
+            return cls(amount * _SECONDS[unit], "s")
+        return cls(amount, "jobs" if unit == "jobs" else "%")
+
+    def __str__(self) -> str:
+        """Render as :meth:`parse` reads it."""
+        if not self.amount:
+            return "none"
+        return f"{self.amount:.15g}{'' if self.unit == '%' else ' '}{self.unit}"
+
+    def jobs(self, count: int) -> int:
+        """Return how many of so many jobs these are, rounded down; of seconds none."""
+        if self.unit == "s":
+            return 0
+        return min(int(self.amount if self.unit == "jobs" else self.amount * count / 100), count)
+
+
+NOTHING = Cut()
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch of a workload; both ends count from the first submission on."""
+
+    begin: Cut
+    end: Cut
+
+    @classmethod
+    def parse(cls, text: str) -> Window:
+        """Read ``START:END``, each as :meth:`Cut.parse` does.
+
+        Raises
+        ------
+        InputError
+            If it is not that.
+        """
+        first, colon, last = text.partition(":")
+        try:
+            if not colon:
+                raise InputError
+            made = cls(Cut.parse(first), Cut.parse(last))
+        except InputError:
+            raise InputError(f"expected START:END, each {EXPECTED}, got {text!r}") from None
+        if made.begin.unit == made.end.unit and made.begin.amount >= made.end.amount:
+            raise InputError(f"expected START:END with START before END, got {text!r}")
+        return made
+
+    def __str__(self) -> str:
+        """Render as :meth:`parse` reads it."""
+        return f"{self.begin}:{self.end}".replace("none", "0")
+
+    def seconds(self, submit: Ints) -> tuple[int, int]:
+        """Return begin and end in seconds from the first submission.
+
+        Raises
+        ------
+        InputError
+            If the end is not after the begin, or the begin after the last submission.
+        """
+        since = np.sort(submit - submit.min())
+        begin, end = (_moment(cut, since) for cut in (self.begin, self.end))
+        if not begin < end or begin > since[-1]:
+            raise InputError(f"window {self}: expected a stretch that begins by the last submission, {since[-1]} s")
+        return begin, end
+
+
+def _moment(cut: Cut, since: Ints) -> int:
+    """Return when so much of a workload has been submitted."""
+    if cut.unit == "s":
+        return int(cut.amount)
+    return int(since[min(cut.jobs(len(since)), len(since) - 1)])
+
+
+def kept(submit: Ints, warm_up: Cut, cool_down: Cut) -> NDArray[np.bool_]:
+    """Return which jobs are left between warm-up and cool-down.
+
+    Jobs and shares of them are counted by submission, shares rounded down; seconds leave out the jobs submitted less
+    than so many seconds after the first or before the last submission.
+
+    Raises
+    ------
+    InputError
+        If no job is left.
+    """
+    count = len(submit)
+    chosen = np.ones(count, dtype=bool)
+    if not count:
+        return chosen
+    order = np.argsort(submit, kind="stable")
+    chosen[order[: warm_up.jobs(count)]] = False
+    chosen[order[count - cool_down.jobs(count) :]] = False
+    if warm_up.unit == "s":
+        chosen &= submit - submit.min() >= warm_up.amount
+    if cool_down.unit == "s":
+        chosen &= submit.max() - submit >= cool_down.amount
+    if not chosen.any():
+        raise InputError(f"warm-up {warm_up}, cool-down {cool_down}: expected jobs in between, got none of {count}")
+    return chosen
