@@ -41,7 +41,7 @@ _TITLES = {
         "fig4": "Length of the history of the Neuroscience strategy",
         "fig5": "Share of small jobs, with and without speculative backfilling",
         "fig6": "Utilization and response time by work rate of the small jobs",
-        "fig7": "Response time of the small jobs by work rate",
+        "fig7": "Response time of the large jobs by work rate",
         "fig8": "Two weeks of neuroscience jobs on Intrepid",
     },
     "ijhpca2019": {

@@ -12,20 +12,24 @@ import pandas as pd
 from ..figures import COLOURS, Figure
 from ..figures_static import _SETTINGS, images
 from .frame import Drawing, Entry
-from .judging import number
+from .judging import Floats, number
+from .lines import draw_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
 _WIDTH, _COLUMNS = 6.4, 2
+#: Characters of a panel's title; a longer one is broken at its colon.
+_TITLE = 27
+_INTERVALS = "95% bootstrap intervals of the mean"
 
 
 def draw(entry: Entry, drawing: Drawing, folder: Path) -> list[Path]:
     """Write a figure as PNG, SVG and CSV into a folder; return the files."""
     data = pd.DataFrame(drawing.data)
     files = {"csv": data.to_csv(index=False, lineterminator="\n").encode()}
-    files |= _bars(entry, data) if drawing.kind == "bars" else _curves(entry, drawing, data)
+    files |= _curves(entry, drawing, data) if drawing.kind == "steps" else _panelled(entry, drawing, data)
     found = []
     for kind, content in files.items():
         path = folder / f"{entry.name}.{kind}"
@@ -45,7 +49,7 @@ def _curves(entry: Entry, drawing: Drawing, data: pd.DataFrame) -> dict[str, byt
     )
 
 
-def _bars(entry: Entry, data: pd.DataFrame) -> dict[str, bytes]:
+def _panelled(entry: Entry, drawing: Drawing, data: pd.DataFrame) -> dict[str, bytes]:
     import matplotlib as mpl  # noqa: PLC0415 - it takes a second to import
     from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
     from matplotlib.figure import Figure as Canvas  # noqa: PLC0415
@@ -53,9 +57,14 @@ def _bars(entry: Entry, data: pd.DataFrame) -> dict[str, bytes]:
     with mpl.rc_context(_SETTINGS):
         canvas = Canvas(layout="constrained")
         FigureCanvasAgg(canvas)
-        _panels(canvas, data)
-        canvas.supxlabel("bars and numbers: means; lines: one standard deviation of the jobs, upwards", fontsize=8)
-        canvas.suptitle(entry.title, fontsize=9)
+        if drawing.kind == "lines":
+            draw_lines(canvas, entry.title, drawing, data)
+        else:
+            _bars(canvas, data)
+            canvas.suptitle(entry.title, fontsize=9)
+        spread = "one standard deviation of the jobs, upwards" if "deviation" in data else _INTERVALS
+        shown = ("points", "bars") if drawing.kind == "lines" else ("bars and numbers", "lines")
+        canvas.supxlabel(f"{shown[0]}: means; {shown[1]}: {spread}", fontsize=8)
         found = {}
         for kind, options in (("png", {"dpi": 200}), ("svg", {"metadata": {"Date": None}})):
             buffer = BytesIO()
@@ -64,7 +73,7 @@ def _bars(entry: Entry, data: pd.DataFrame) -> dict[str, bytes]:
     return found
 
 
-def _panels(canvas: Canvas, data: pd.DataFrame) -> None:
+def _bars(canvas: Canvas, data: pd.DataFrame) -> None:
     """Draw a panel for each ``panel``, two beside each other."""
     names = list(dict.fromkeys(data["panel"]))
     rows = -(-len(names) // _COLUMNS)
@@ -85,14 +94,23 @@ def _panel(axes: Axes, name: str, data: pd.DataFrame) -> None:
     ends = [subject.partition("-")[2] for subject in subjects]
     groups = sorted(dict.fromkeys(ends), key=lambda end: not end)
     colours = [COLOURS[1 + groups.index(end) % (len(COLOURS) - 1)] for end in ends]
-    values, spread = (data[column].to_numpy(dtype=float) for column in ("value", "deviation"))
+    values = data["value"].to_numpy(dtype=float)
     places = range(len(subjects))
-    axes.barh(places, values, xerr=[0 * spread, spread], color=colours, error_kw={"linewidth": 0.8})
+    axes.barh(places, values, xerr=_spread(data), color=colours, error_kw={"linewidth": 0.8})
     shown = ["-" if math.isnan(value) else number(value) for value in values]
     axes.set_yticks(places, [f"{subject}  {value}" for subject, value in zip(subjects, shown, strict=True)])
     axes.set_ylim(len(subjects) - 0.4, -0.6)
     axes.xaxis.set_major_locator(MaxNLocator(4))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axes.set_title(name, loc="left", fontsize=9)
+    title = name if len(name) <= _TITLE else name.replace(": ", ":\n", 1)
+    axes.set_title(title, loc="left", fontsize=9)
     axes.grid(visible=False, axis="y")
     axes.set_xlim(left=0)
+
+
+def _spread(data: pd.DataFrame) -> list[Floats]:
+    """Return how far the line of each bar reaches below and above its value."""
+    value = data["value"].to_numpy(dtype=float)
+    if "deviation" in data:
+        return [0 * value, data["deviation"].to_numpy(dtype=float)]
+    return [value - data["low"].to_numpy(dtype=float), data["high"].to_numpy(dtype=float) - value]

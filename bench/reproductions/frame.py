@@ -76,21 +76,25 @@ class Drawing:
     Attributes
     ----------
     kind
-        ``bars``: columns ``panel``, ``subject``, ``value`` and ``deviation``, a panel each; ``steps``: columns
-        ``subject``, ``x``, ``y``, a curve for each subject.
+        ``bars``: columns ``panel``, ``subject``, ``value`` and either ``deviation`` or the interval's ``low`` and
+        ``high``, a panel each; ``lines``: columns ``panel``, ``subject``, ``x``, ``value``, ``low`` and ``high``, a
+        panel each and a line for each subject; ``steps``: columns ``subject``, ``x``, ``y``, a curve for each subject.
     data
         The columns.
     x_label, y_label
-        What stands at the axes; bars have their label in ``panel``.
+        What stands at the axes; panels have their names at that of the values.
     x_range
         The stretch of x that is shown; ``None`` for all.
+    log_x
+        Whether x is on a logarithmic scale; of lines only.
     """
 
-    kind: Literal["bars", "steps"]
+    kind: Literal["bars", "lines", "steps"]
     data: Mapping[str, Sequence[Any]]
     x_label: str = ""
     y_label: str = ""
     x_range: tuple[float, float] | None = None
+    log_x: bool = False
 
 
 @dataclass(frozen=True, slots=True)

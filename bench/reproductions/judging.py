@@ -65,12 +65,21 @@ def less(
 
 
 def more(
-    text: str, named: tuple[str, Sequence[float]], other: tuple[str, Sequence[float]], published: str = ""
+    text: str,
+    named: tuple[str, Sequence[float]],
+    other: tuple[str, Sequence[float]],
+    published: str = "",
+    *,
+    factor: float = 1.0,
+    strictly: bool = False,
 ) -> Claim:
-    """Return the claim that one thing is not less than another, judged as :func:`less`."""
+    """Return the claim that one thing is not less than `factor` times another, judged as :func:`less`.
+
+    Strictly, it is more than that.
+    """
     ratio, low, high = _ratio(named[1], other[1])
-    below = _side(low, high, 1.0, len(named[1]))
-    holds = None if below is None else not below
+    below = _side(low, high, factor, len(named[1]))
+    holds = None if below is None else not below and (low > factor or not strictly)
     return Claim(text, holds, _evidence(named, other, ratio, low, high, published))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from ...simulation import Result
@@ -58,13 +58,19 @@ def simulate_all(samples: Samples, pairs: Sequence[tuple[str, str]], means: Mean
     """
     loaders: dict[str, Callable[[], Workload]] = {samples.workload.digest(): lambda: samples.workload}
     cells = {(pair, seed): _cell(samples, *pair, seed) for seed in range(samples.seeds) for pair in pairs}
-    each = tuple({cell.key: cell for cell in cells.values()}.values())
+    store = finished(cells.values(), loaders, means)
+    return [[store.result(cells[pair, seed]) for seed in range(samples.seeds)] for pair in pairs]
+
+
+def finished(cells: Iterable[Cell], loaders: dict[str, Callable[[], Workload]], means: Means) -> Store:
+    """Simulate the cells that are not kept yet, each once; return where all are, or raise as :func:`simulate_all`."""
+    each = tuple({cell.key: cell for cell in cells}.values())
     store = Store(means.store)
-    plan = Plan("reproduce", each, each, loaders)
+    plan = Plan("reproduce", each, (), loaders)
     outcome = run_campaign(plan, store, workers=means.workers, retry=True, progress=means.progress)
     for cell, error in outcome.failed:
         raise SimulationFailedError(f"{cell.label}: {error}", error.traceback)
-    return [[store.result(cells[pair, seed]) for seed in range(samples.seeds)] for pair in pairs]
+    return store
 
 
 def _cell(samples: Samples, dispatcher: str, predictor: str, seed: int) -> Cell:

@@ -19,10 +19,10 @@ from hpcdispatch.testing import (
     check_predictor,
     cluster,
     moldable,
-    stochastic,
     overrunning,
     pool,
     samples,
+    stochastic,
     tiny,
 )
 from hpcdispatch.testing.strategies import jobs, machines, workloads
