@@ -71,8 +71,9 @@ class Rounds(Conservative):
         """Start what fits into the gaps: first of the round, in the order of its reservations, then what came later."""
         now = state.now
         room = self._profile.peak(now, now + 1)
-        planned = sorted(self._reserved.values(), key=lambda booking: booking.start)
-        for booking in planned:
+        if not any(room):
+            return
+        for booking in sorted(self._reserved.values(), key=lambda booking: booking.start):
             if booking.start > now and not booking.away and not booking.exceeds(room):
                 found = self._profile.earliest(
                     len(booking.placement), booking.demand, booking.end - booking.start, now, now + 1
@@ -81,6 +82,8 @@ class Rounds(Conservative):
                     self._rebook(booking, *found)
                     room = self._profile.peak(now, now + 1)
         for waiting in state.queue:
+            if not any(room):
+                break
             if waiting.id in self._reserved or now + waiting.predicted > self._round_end:
                 continue
             if all(waiting.nodes * amount <= free for amount, free in zip(waiting.demand, room, strict=True)):

@@ -33,12 +33,12 @@ class _Asked:
     shown
         The job as the dispatcher underneath is shown it: its prediction is the request.
     limit
-        The request, seconds; ``None`` if nobody asked for it but the user.
+        The request, seconds.
     """
 
     entry: Waiting
     shown: Waiting
-    limit: int | None
+    limit: int
 
 
 @dataclass(slots=True)
@@ -128,14 +128,12 @@ class ReservationSequences:
         """Ask the dispatcher underneath, with other requests; then fill the gaps."""
         self.strategy.observe(state)
         self._learn(state)
-        asked = {entry.id: self._ask(entry) for entry in state.queue}
+        asked = {entry.id: self._ask(entry) for entry in state.queue if entry.law is not None}
+        queue = [entry if entry.law is None else asked[entry.id].shown for entry in state.queue]
         first = [id_ for id_ in self._first if id_ in asked]
-        queue = [asked[id_].shown for id_ in first]
         if first:
             ahead = set(first)
-            queue += [one.shown for one in asked.values() if one.entry.id not in ahead]
-        else:
-            queue = [one.shown for one in asked.values()]
+            queue = [asked[id_].shown for id_ in first] + [entry for entry in queue if entry.id not in ahead]
         self._asked, self._first = asked, first
         shown = replace(state, queue=queue, running=self._reserved(state.running, state.now))
         actions = [self._carry_out(action, state.now) for action in self.over.dispatch(shown)]
@@ -172,8 +170,6 @@ class ReservationSequences:
         if asked is not None and asked.entry is entry:
             return asked
         law, walltime = entry.law, entry.job.walltime
-        if law is None:
-            return _Asked(entry, entry, None)
         known = self._known.get(entry.id)
         if known is None or known.law is not law or known.walltime != walltime:
             above = 0 if known is None else known.above
@@ -204,11 +200,11 @@ class ReservationSequences:
             return action
         if not isinstance(action, Start):
             return action
-        asked = self._asked[_id(action.job)]
+        asked = self._asked.get(_id(action.job))
+        if asked is None:
+            return action
         limit = asked.limit
-        if limit is None or action.shape is not None:
-            return replace(action, job=asked.entry)
-        if action.limit is not None and action.limit < limit:
+        if action.shape is not None or (action.limit is not None and action.limit < limit):
             return replace(action, job=asked.entry)
         self._trials[asked.entry.id] = _Trial(limit, now + limit, speculative=False)
         enforced = limit if limit < asked.entry.job.walltime else action.limit
@@ -224,8 +220,8 @@ class ReservationSequences:
         candidates = [entry for entry in waiting if entry.law is not None]
         if not candidates or any(isinstance(action, Stop) for action in actions):
             return []
-        starts = [action for action in actions if isinstance(action, Start)]
-        starts = [replace(start, job=self._asked[_id(start.job)].shown) for start in starts]
+        known = {entry.id: entry for entry in state.queue}
+        starts = [replace(action, job=known[_id(action.job)]) for action in actions if isinstance(action, Start)]
         gaps = self.over if isinstance(self.over, Gaps) else ShadowGaps(state, starts, waiting[0])
         space = space_of(state)
         for start in starts:
