@@ -128,4 +128,17 @@ def _totals(summary: Mapping[str, float]) -> Table:
     ]
     if summary["lost"]:
         rows.insert(1, ("work lost (core-seconds)", f"{summary['lost']:,.0f}"))
-    return pairs(rows)
+    return pairs([*rows, *_on_demand(summary)])
+
+
+def _on_demand(summary: Mapping[str, float]) -> list[tuple[str, str]]:
+    if "on_demand_jobs" not in summary:
+        return []
+    delay = " / ".join(seconds(summary[f"delay_{name}"]) for name in ("mean", "p95", "max"))
+    evicted = " / ".join(f"{summary[f'evictions_{how}']:,.0f}" for how in ("killed", "checkpointed"))
+    return [
+        ("on-demand jobs", f"{summary['on_demand_jobs']:,.0f}, {summary['missed']:,.0f} of them late or never started"),
+        ("delay (s), mean / p95 / max", delay),
+        ("batch jobs killed / checkpointed", evicted),
+        ("node-hours they lost", f"{summary['lost_node_hours']:,.0f}"),
+    ]

@@ -7,6 +7,7 @@ from .conservative import Conservative
 from .cp import ConstraintProgramming
 from .cp_presets import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3
 from .easy import EASY, EASYSJBF
+from .evict import Evict
 from .listing import FCFS, LJF, LXF, SJF, ListScheduler
 from .lookahead import Lookahead
 from .protocol import (
@@ -51,6 +52,7 @@ __all__ = [
     "Conservative",
     "ConstraintProgramming",
     "Dispatcher",
+    "Evict",
     "IntArray",
     "JobView",
     "ListScheduler",

@@ -37,8 +37,8 @@ class JobView:
     """
 
     __slots__ = (
-        "checkpoint", "group", "id", "kind", "law", "name", "nodes", "per_node", "queue", "shapes", "submit", "user",
-        "walltime",
+        "checkpoint", "deadline", "group", "id", "kind", "law", "name", "nodes", "per_node", "queue", "shapes",
+        "submit", "user", "walltime",
     )  # fmt: skip
 
     id: str
@@ -54,6 +54,7 @@ class JobView:
     shapes: tuple[ShapeView, ...]
     checkpoint: Checkpoint | None
     law: Any
+    deadline: int | None
 
     def __init__(self, job: Job, machine: Machine) -> None:
         self.id = job.id
@@ -69,6 +70,7 @@ class JobView:
         self.shapes = tuple(ShapeView(shape, job, machine) for shape in job.shapes) if job.shapes else ()
         self.checkpoint = job.checkpoint
         self.law = job.law
+        self.deadline = job.deadline
 
     @property
     def runtime(self) -> int:
@@ -153,10 +155,13 @@ class Running:
         Slots and amounts a slot, of the shape it runs on.
     stopping
         Whether it is being checkpointed and leaves the machine at `predicted_end`.
+    done
+        Seconds of its work, on the shape it runs on, that it had done when this attempt began.
     """
 
     __slots__ = (
         "demand",
+        "done",
         "job",
         "kill_at",
         "nodes",
@@ -177,6 +182,7 @@ class Running:
         self.demand = demand
         self.order = order
         self.stopping = False
+        self.done = 0
 
     @property
     def id(self) -> str:

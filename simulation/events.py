@@ -205,6 +205,7 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
         running = Running(waiting.job, now, placement, demand, event.order)
         event.running = running
         self._set_work(event, shape)
+        running.done = event.runtime_of(shape) - event.remaining
         limit = self._limit(event, action)
         predicted = waiting.predicted
         if shape >= 0:

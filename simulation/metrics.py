@@ -56,7 +56,38 @@ def summarize(result: Result, confidence: float | None = None) -> dict[str, floa
             for statistic, value in _statistics(values, confidence).items():
                 summary[f"{name}_{statistic}{suffix}"] = value
         summary[f"jobs{suffix}"] = int(chosen.sum())
-    return {**summary, **_machine_use(result), **_times(result)}
+    kinds = result.jobs.get("kind")
+    urgent = {} if kinds is None or not (kinds == "on-demand").any() else on_demand_metrics(result, confidence)
+    return {**summary, **_machine_use(result), **urgent, **_times(result)}
+
+
+def on_demand_metrics(result: Result, confidence: float | None = None) -> dict[str, float]:
+    """Return what on-demand jobs waited, and what the batch jobs paid for it.
+
+    The delay of an on-demand job is its first start - submit; it is missed if that is above its deadline, or if it
+    never started. Lost are the node-hours (of node slots) that batch jobs held and that did not count; those
+    held while a checkpoint was written, too.
+    """
+    jobs, attempts = result.jobs, result.attempts
+    urgent, batch = jobs[jobs["kind"] == "on-demand"], jobs[jobs["kind"] == "batch"]
+    started = urgent["start"] >= 0
+    delay = (urgent["start"] - urgent["submit"]).to_numpy(dtype=float)
+    due = urgent["deadline"].to_numpy()
+    missed = int(((due >= 0) & (~started.to_numpy() | (delay > due))).sum())
+    stays = attempts[attempts["id"].isin(set(batch["id"]))]
+    outcome = stays["outcome"]
+    lost = (stays["end"] - stays["start"] - stays["useful"]) * stays["nodes"] / 3600
+    found: dict[str, float] = {"on_demand_jobs": len(urgent)}
+    found |= {f"delay_{name}": value for name, value in _statistics(delay[started], confidence).items()}
+    found |= {"missed": missed, "missed_share": missed / int((due >= 0).sum()) if (due >= 0).any() else float("nan")}
+    found |= {"evictions_killed": int((outcome == "killed").sum())}
+    found |= {"evictions_checkpointed": int((outcome == "checkpointed").sum()), "lost_node_hours": float(lost.sum())}
+    found |= {"lost_node_hours_killed": float(lost[outcome == "killed"].sum())}
+    metrics = job_metrics(batch)
+    for name in ("wait", "turnaround", "slowdown", "bounded_slowdown"):
+        values = _statistics(metrics[name].to_numpy(), confidence)
+        found |= {f"batch_{name}_{statistic}": value for statistic, value in values.items()}
+    return found
 
 
 def _classes(metrics: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:

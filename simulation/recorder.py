@@ -133,6 +133,7 @@ class Recorder:
             frame[name] = np.array(column, dtype=np.int64)
         frame["units"] = [job.nodes * job.per_node.get(self._primary, 0) for job in jobs]
         frame["lost"] = lost
+        frame["deadline"] = np.array([-1 if job.deadline is None else job.deadline for job in jobs], dtype=np.int64)
         frame["status"] = _coded(np.array(self.status, dtype=np.int64), STATUSES)
         frame["reason"] = [self.reason.get(index, "") for index in range(len(jobs))]
         nothing = np.empty(0, dtype=np.int32)

@@ -38,8 +38,9 @@ class Result:
         or when it was rejected; ``wait`` seconds in the queue, over all attempts; ``run`` seconds of useful work (for a
         killed job, of its last attempt); ``predicted`` run time at submission; ``attempts`` how often it started;
         ``units`` asked for of the machine's primary resource (cores, where it has them); ``lost`` unit-seconds of work
-        that did not count; ``status`` (completed, killed, rejected); ``reason`` of a killed or rejected one;
-        ``placement`` node index of each slot in the last attempt.
+        that did not count; ``deadline`` seconds after submission by which an on-demand job should start, -1 where there
+        is none; ``status`` (completed, killed, rejected); ``reason`` of a killed or rejected one; ``placement`` node
+        index of each slot in the last attempt.
     attempts
         One row a stay on the machine: ``id, start, end``; ``outcome`` (completed, limit, killed, checkpointed);
         ``useful`` seconds whose work counted; ``shape`` (-1: the request itself); ``nodes`` slots; ``units`` held of
@@ -98,6 +99,13 @@ class Result:
             first submission to last end) and ``occupancy`` (all work); ``lost`` unit-seconds; ``makespan`` s;
             ``decisions``, ``decision_ms_mean, _p95, _max``, ``prediction_s``, ``simulation_s``. NaN where there is
             nothing to take a mean of.
+
+            With on-demand jobs also: ``on_demand_jobs``; ``delay`` from submission to the first start, s, with ``_mean,
+            _median, _p95, _max``; ``missed`` and ``missed_share``, those that started after their deadline or never;
+            ``evictions_killed, evictions_checkpointed`` of batch jobs; ``lost_node_hours`` that batch jobs held for
+            nothing, and of these ``lost_node_hours_killed`` by kills, where the others are held while checkpoints are
+            written; and ``batch_wait``, ``batch_turnaround``, ``batch_slowdown``, ``batch_bounded_slowdown`` of the
+            batch jobs alone, with the same suffixes.
         """
         if confidence is None:
             return dict(self._basic_summary)

@@ -7,7 +7,7 @@ rule of the framework. Strategies for hypothesis are in :mod:`hpcdispatch.testin
 
 from .checks import check_dispatcher, check_predictor
 from .records import assert_same_records
-from .samples import cluster, moldable, overrunning, pool, samples, stochastic, tiny
+from .samples import cluster, moldable, overrunning, pool, samples, stochastic, tiny, urgent
 
 __all__ = [
     "assert_same_records",
@@ -20,4 +20,5 @@ __all__ = [
     "samples",
     "stochastic",
     "tiny",
+    "urgent",
 ]

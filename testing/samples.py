@@ -171,9 +171,37 @@ def stochastic(jobs: int = 40, *, seed: int = 0, cores: int = 16) -> Workload:
     return Workload(tuple(made), Machine.pool(cores), source)
 
 
+def urgent(jobs: int = 24, *, seed: int = 0, nodes: int = 6) -> Workload:
+    """Return jobs on whole nodes, which can be checkpointed in minutes; one in three is on-demand, with a deadline.
+
+    Parameters
+    ----------
+    jobs
+        How many.
+    seed
+        Of the random numbers.
+    nodes
+        Of the machine, at least 2.
+    """
+    rng = np.random.default_rng(seed)
+    submits, runtimes, walltimes = _times(rng, jobs, load=nodes)
+    made = []
+    for index in range(jobs):
+        job = _job(index, submits, runtimes, walltimes, rng, nodes=int(rng.integers(1, nodes // 2 + 1)))
+        if rng.random() < 1 / 3:
+            runtime = min(job.runtime, 20 * _MINUTE)
+            made.append(replace(job, runtime=runtime, kind="on-demand", deadline=index % 4 * 5 * _MINUTE))
+        else:
+            interval = int(rng.integers(10, 60)) * _MINUTE if rng.random() < 0.7 else None
+            system, application = rng.uniform(40, 200), rng.uniform(10, 40)
+            made.append(replace(job, checkpoint=Checkpoint(float(system), float(application), interval)))
+    source = Provenance(f"urgent(jobs={jobs}, seed={seed}, nodes={nodes})")
+    return Workload(tuple(made), Machine.homogeneous(nodes, core=1), source)
+
+
 def samples() -> list[Workload]:
     """Return one workload of each kind, what the checks run without others."""
-    return [tiny(), pool(), cluster(), overrunning(), moldable(), stochastic()]
+    return [tiny(), pool(), cluster(), overrunning(), moldable(), stochastic(), urgent()]
 
 
 def _times(rng: np.random.Generator, jobs: int, load: float) -> tuple[IntArray, IntArray, IntArray]:

@@ -10,8 +10,10 @@ from .lublin import lublin
 from .machine import Machine
 from .reading import read
 from .run_times import read_run_times
+from .scenarios import theta_scenario
 from .stochastic import stochastic
 from .swf_writer import write
+from .theta import theta
 from .trouble import TraceWarning
 from .waits import expected_waits
 from .workload import Provenance, Workload
@@ -37,6 +39,8 @@ __all__ = [
     "read",
     "read_run_times",
     "stochastic",
+    "theta",
+    "theta_scenario",
     "workload_names",
     "write",
 ]

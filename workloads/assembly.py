@@ -269,6 +269,7 @@ def _jobs(table: Table, shapes: _Shapes) -> tuple[Job, ...]:
             shapes=(),
             checkpoint=None,
             law=None,
+            deadline=None,
         )
         for job_id, submit, runtime, wall, shape, user, group, name, queue in zip(
             map(str, table.ids.tolist()),

@@ -124,6 +124,9 @@ class Job:
         How the job saves its state, if it can.
     law
         The distribution of the run time of a stochastic job, a frozen scipy distribution in seconds.
+    deadline
+        Seconds after its submission within which an on-demand job should start, at least 0; ``None`` where nothing is
+        said, and for batch jobs.
 
     Raises
     ------
@@ -145,6 +148,7 @@ class Job:
     shapes: tuple[Shape, ...] = ()
     checkpoint: Checkpoint | None = None
     law: Any = None
+    deadline: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
@@ -155,6 +159,10 @@ class Job:
         object.__setattr__(self, "shapes", tuple(self.shapes))
         if self.kind not in KINDS:
             raise ValueError(f"{where}: kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        if self.deadline is not None:
+            _check_numbers(where, self, (("deadline", 0),))
+            if self.kind != "on-demand":
+                raise ValueError(f"{where}: deadline is for on-demand jobs, got {self.deadline} for a {self.kind} job")
 
     @classmethod
     def trusted(cls, **values: Any) -> Job:

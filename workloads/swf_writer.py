@@ -131,6 +131,7 @@ def _lost(jobs: Sequence[Job], notes: list[str]) -> None:
         ("shapes", lambda job: bool(job.shapes)),
         ("checkpoint", lambda job: job.checkpoint is not None),
         ("law", lambda job: job.law is not None),
+        ("deadline", lambda job: job.deadline is not None),
     )
     for name, has in features:
         count = sum(map(has, jobs))

@@ -143,4 +143,5 @@ def _canonical(job: Job) -> str:
     return repr((
         job.id, job.submit, job.runtime, job.walltime, job.nodes, sorted(job.per_node.items()), job.user,
         job.group, job.name, job.queue, job.kind, job.shapes, job.checkpoint, law,
+        *(() if job.deadline is None else (job.deadline,)),
     ))  # fmt: skip

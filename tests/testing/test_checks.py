@@ -24,6 +24,7 @@ from hpcdispatch.testing import (
     samples,
     stochastic,
     tiny,
+    urgent,
 )
 from hpcdispatch.testing.strategies import jobs, machines, workloads
 
@@ -159,7 +160,7 @@ def test_every_way_to_name_a_predictor(given):
 
 
 def test_the_samples_have_what_goes_wrong():
-    assert [len(workload) for workload in samples()] == [5, 80, 80, 60, 40, 40]
+    assert [len(workload) for workload in samples()] == [5, 80, 80, 60, 40, 40, 24]
     assert any(job.runtime == 0 for job in pool().jobs)
     assert len({job.submit for job in pool().jobs}) < len(pool())
     assert sum(job.runtime > job.walltime for job in overrunning().jobs) > 10
@@ -168,6 +169,9 @@ def test_the_samples_have_what_goes_wrong():
     assert any(len(job.shapes) == 2 and job.checkpoint for job in moldable().jobs)
     assert any(job.kind == "on-demand" for job in moldable().jobs)
     assert {job.law is None for job in stochastic().jobs} == {True, False}
+    deadlines = {job.deadline for job in urgent().jobs if job.kind == "on-demand"}
+    assert min(deadlines) == 0 < max(deadlines)
+    assert any(job.checkpoint and job.checkpoint.system_size and job.checkpoint.interval for job in urgent().jobs)
     for workload in samples():
         # All can run, and there is something to decide.
         result = simulate(workload, "fcfs")
@@ -175,7 +179,7 @@ def test_the_samples_have_what_goes_wrong():
         assert result.summary()["wait_max"] > 0
 
 
-@pytest.mark.parametrize("make", [pool, cluster, overrunning, moldable, stochastic])
+@pytest.mark.parametrize("make", [pool, cluster, overrunning, moldable, stochastic, urgent])
 def test_samples_depend_on_the_seed_alone(make):
     assert make(seed=4).digest() == make(seed=4).digest() != make(seed=5).digest()
     assert len(make(17)) == 17
