@@ -13,7 +13,7 @@ from .paired import paired
 from .study import GRIDS, Study
 from .summaries import PAIRED
 
-Kind = Literal["steps", "lines", "intervals", "schedule"]
+Kind = Literal["steps", "lines", "points", "intervals", "schedule"]
 
 #: Okabe and Ito's colours without yellow, which is hard to see on white, and dashes: 35 pairs that differ.
 COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
@@ -31,8 +31,8 @@ class Figure:
     key
         Name of its files.
     kind
-        ``steps`` and ``lines``: `y` over `x`, a curve a contender; ``intervals``: ratios with their intervals, a panel
-        a metric; ``schedule``: bars, a panel a contender.
+        ``steps`` and ``lines``: `y` over `x`, a curve a contender; ``points``: a point a row; ``intervals``: ratios
+        with their intervals, a panel a metric; ``schedule``: bars, a panel a contender.
     title, note
         What it shows, and what is to be known of it.
     data
@@ -43,6 +43,8 @@ class Figure:
         What stands at the axes, with units.
     log_x
         Whether x is on a logarithmic scale.
+    log_y
+        Whether y of points is on a scale that is linear up to 1 and logarithmic above.
     shown
         The stretch of x that is seen at first; ``None`` for all.
     panels
@@ -61,6 +63,7 @@ class Figure:
     x_label: str
     y_label: str
     log_x: bool = False
+    log_y: bool = False
     shown: tuple[float, float] | None = None
     panels: bool = False
     order: tuple[str, ...] = ()

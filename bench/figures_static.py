@@ -58,7 +58,9 @@ def images(figure: Figure) -> dict[str, bytes]:
 def _drawn(figure: Figure) -> Canvas:
     from matplotlib.figure import Figure as Canvas  # noqa: PLC0415
 
-    draw = {"steps": _curves, "lines": _curves, "intervals": _intervals, "schedule": _schedule}[figure.kind]
+    draw = {
+        "steps": _curves, "lines": _curves, "points": _curves, "intervals": _intervals, "schedule": _schedule,
+    }[figure.kind]  # fmt: skip
     draw = _panels if figure.panels else draw
     canvas = Canvas(layout="constrained")
     if not len(figure.data):
@@ -117,12 +119,25 @@ def _curves(figure: Figure, canvas: Canvas) -> None:
         if figure.kind == "steps":
             options |= {"drawstyle": "steps-post", "marker": _MARKERS[index % len(_MARKERS)], "markersize": 4}
             options["markevery"] = (0.03 + 0.02 * index % 0.1, 0.15)
+        elif figure.kind == "points":
+            options |= {"linestyle": "none", "marker": _MARKERS[index % len(_MARKERS)], "alpha": 0.8, "clip_on": False}
         handles += axes.plot(x, y, **options)
     _labelled(axes, figure)
+    if figure.log_y:
+        _loosely_logarithmic(axes)
     axes.set_ylim(bottom=0)
     if figure.kind == "lines":
         axes.set_xlim(left=0)
     _legend(canvas, handles, names)
+
+
+def _loosely_logarithmic(axes: Axes) -> None:
+    """Let y be linear up to 1 and logarithmic above, with plain numbers at both axes."""
+    from matplotlib.ticker import FuncFormatter  # noqa: PLC0415
+
+    axes.set_yscale("symlog", linthresh=1)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
 
 
 def _panels(figure: Figure, canvas: Canvas) -> None:

@@ -69,6 +69,7 @@ _TITLES = {
         "fig6": "Response time of the decision, 16 jobs",
         "fig7": "Response time of the decision, 24 jobs",
         "fig8": "Extra loss of the greedy approach",
+        "policies": "Delay of on-demand jobs and loss of batch jobs by policy (ours, not in the paper)",
     },
 }
 
