@@ -15,7 +15,7 @@ from .evict_partition import Partition
 from .evict_round import Holds, Round
 from .options import check_choice
 from .protocol import Action, Dispatcher, Running, State, Waiting, Wake
-from .registered import create_dispatcher
+from .registered import create_inner
 
 #: Who gives way: the best choice, that of a heuristic, killed jobs only, nobody; or nodes are set apart.
 Policy = Literal["dp", "greedy", "kill", "wait", "static"]
@@ -81,7 +81,7 @@ class Evict:
             raise ValueError(f"most must be >= 0 or none, got {most}")
         if (policy == "static") != (reserve > 0):
             raise ValueError(f"reserve must be > 0 with policy=static and 0 without it, got {reserve} with {policy}")
-        self.over = create_dispatcher(over.replace("/", ",") if isinstance(over, str) else over)
+        self.over = create_inner(over)
         if isinstance(self.over, Evict):
             raise ValueError("over must be another dispatcher than evict")
         self.policy = policy

@@ -23,3 +23,11 @@ def create_dispatcher(spec: str | Dispatcher) -> Dispatcher:
     if not callable(getattr(spec, "dispatch", None)) or isinstance(spec, type):
         raise InputError(f"dispatcher: expected a name or an object with dispatch(state), got {spec!r}")
     return spec
+
+
+def create_inner(spec: str | Dispatcher) -> Dispatcher:
+    """Build the dispatcher under another one, as :func:`create_dispatcher` does, with ``/`` in place of the comma.
+
+    ``over=hcp3:m=50/k=1`` is one option of the other one.
+    """
+    return create_dispatcher(spec.replace("/", ",") if isinstance(spec, str) else spec)

@@ -13,7 +13,7 @@ from ..workloads import Machine
 from .gaps import Gaps, ShadowGaps, expected_utilization
 from .options import check_choice
 from .protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting
-from .registered import create_dispatcher
+from .registered import create_inner
 from .space import space_of
 from .strategies import Adaptive, LastRuns, Strategy, TimeOptimal, UpperBound
 
@@ -99,7 +99,8 @@ class ReservationSequences:
     strategy
         What is requested.
     over
-        The dispatcher underneath, or its name: ``"easy"`` for a trace; ``"rounds"`` for a set of jobs, as in the paper.
+        The dispatcher underneath, or ``NAME:key=value/key=value``, with ``/`` in place of the comma: ``"easy"`` for a
+        trace; ``"rounds"`` for a set of jobs, as in the paper.
     backfill
         ``"plain"``: what `over` does by itself. ``"speculative"``: as above.
     """
@@ -107,7 +108,7 @@ class ReservationSequences:
     def __init__(self, strategy: Strategy, over: str | Dispatcher = "easy", backfill: Backfill = "plain") -> None:
         check_choice("backfill", backfill, Backfill)
         self.strategy = strategy
-        self.over = create_dispatcher(over)
+        self.over = create_inner(over)
         self.backfill = backfill
         if hasattr(self.over, "report"):
             self.report = self.over.report

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..figures import COLOURS, Figure
+from ..figures import COLOURS, Figure, Kind
 from ..figures_static import _SETTINGS, images
 from .frame import Drawing, Entry
 from .judging import Floats, number
@@ -29,7 +29,7 @@ def draw(entry: Entry, drawing: Drawing, folder: Path) -> list[Path]:
     """Write a figure as PNG, SVG and CSV into a folder; return the files."""
     data = pd.DataFrame(drawing.data)
     files = {"csv": data.to_csv(index=False, lineterminator="\n").encode()}
-    files |= _curves(entry, drawing, data) if drawing.kind == "steps" else _panelled(entry, drawing, data)
+    files |= _curves(entry, drawing, data) if drawing.kind in ("steps", "points") else _panelled(entry, drawing, data)
     found = []
     for kind, content in files.items():
         path = folder / f"{entry.name}.{kind}"
@@ -44,9 +44,9 @@ def _curves(entry: Entry, drawing: Drawing, data: pd.DataFrame) -> dict[str, byt
     if drawing.x_range is not None:
         shown = shown[shown["x"].between(*drawing.x_range)]
     order = tuple(dict.fromkeys(shown["contender"]))
-    return images(
-        Figure(entry.name, "steps", entry.title, "", shown, "x", "y", drawing.x_label, drawing.y_label, order=order)
-    )
+    kind: Kind = "points" if drawing.kind == "points" else "steps"
+    labels = drawing.x_label, drawing.y_label
+    return images(Figure(entry.name, kind, entry.title, "", shown, "x", "y", *labels, log_y=drawing.log_y, order=order))
 
 
 def _panelled(entry: Entry, drawing: Drawing, data: pd.DataFrame) -> dict[str, bytes]:

@@ -139,7 +139,7 @@ def _figure(found: _Responses) -> Drawing:
 
 
 def _columns() -> dict[str, list[Any]]:
-    return {name: [] for name in ("panel", "subject", "x", "y", "low", "high", "bars")}
+    return {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
 
 
 def _add(data: dict[str, list[Any]], panel: str, subject: str, samples: Sequence[Floats]) -> None:
@@ -148,7 +148,7 @@ def _add(data: dict[str, list[Any]], panel: str, subject: str, samples: Sequence
         mean = float(np.mean(values))
         low, high = mean_interval(np.array(values, dtype=float))
         interval = (mean, mean) if np.isnan(low) else (low, high)
-        point = (panel, subject, DEADLINES[place] / MINUTE, mean, *interval, False)
+        point = (panel, subject, DEADLINES[place] / MINUTE, mean, *interval)
         for name, value in zip(data, point, strict=True):
             data[name].append(value)
 

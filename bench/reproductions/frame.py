@@ -78,23 +78,26 @@ class Drawing:
     kind
         ``bars``: columns ``panel``, ``subject``, ``value`` and either ``deviation`` or the interval's ``low`` and
         ``high``, a panel each; ``lines``: columns ``panel``, ``subject``, ``x``, ``value``, ``low`` and ``high``, a
-        panel each and a line for each subject; ``steps``: columns ``subject``, ``x``, ``y``, a curve for each subject.
+        panel each and a line for each subject, and maybe ``counted``, true of what is drawn as bars behind the lines;
+        ``steps``: columns ``subject``, ``x``, ``y``, a curve for each subject; ``points``: the same columns, a point a
+        row.
     data
         The columns.
     x_label, y_label
         What stands at the axes; panels have their names at that of the values.
     x_range
         The stretch of x that is shown; ``None`` for all.
-    log_x
-        Whether x is on a logarithmic scale; of lines only.
+    log_x, log_y
+        Whether x (of lines) or y (of lines and points) is on a logarithmic scale; that of points is linear up to 1.
     """
 
-    kind: Literal["bars", "lines", "steps"]
+    kind: Literal["bars", "lines", "steps", "points"]
     data: Mapping[str, Sequence[Any]]
     x_label: str = ""
     y_label: str = ""
     x_range: tuple[float, float] | None = None
     log_x: bool = False
+    log_y: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,7 @@ class Entry:
     Attributes
     ----------
     name
-        ``PAPER/tableN`` or ``PAPER/figN``.
+        ``PAPER/tableN`` or ``PAPER/figN``; another word for what the paper does not have.
     title
         What it shows.
     paper

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _WIDTH, _HEIGHT, _BESIDE = 6.4, 3.0, 2
 _MARKERS = "os^DvPX"
+#: Characters of a name from which on there is room for two of them beside each other.
+_LONG = 26
+_BEHIND = "#cccccc"
 _DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-.", "longdash": (0, (9, 3))}
 
 
@@ -31,11 +34,17 @@ def draw_lines(canvas: Canvas, title: str, drawing: Drawing, data: pd.DataFrame)
     for place in places[len(names) :]:
         place.set_visible(False)
     handles, labels = places[0].get_legend_handles_labels()
-    canvas.legend(handles, labels, title=title, loc="outside upper center", ncols=4, frameon=False)
+    columns = 4 if max(map(len, subjects)) < _LONG else 2
+    canvas.legend(handles, labels, title=title, loc="outside upper center", ncols=columns, frameon=False)
 
 
 def _panel(axes: Axes, drawing: Drawing, data: pd.DataFrame, subjects: list[str]) -> None:
+    if "counted" in data:
+        _counts(axes, data[data["counted"]])
+        data = data[~data["counted"]]
     for index, subject in enumerate(subjects):
+        if subject not in set(data["subject"]):
+            continue
         chosen = data[data["subject"] == subject]
         x, value, low, high = (chosen[column].to_numpy(dtype=float) for column in ("x", "value", "low", "high"))
         colour, dash = style(index)
@@ -49,4 +58,32 @@ def _panel(axes: Axes, drawing: Drawing, data: pd.DataFrame, subjects: list[str]
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
         axes.minorticks_off()
     axes.set_xlabel(drawing.x_label)
-    axes.set_ylim(bottom=0)
+    axes.set_ylabel(drawing.y_label)
+    if drawing.log_y:
+        _logarithmic(axes)
+    else:
+        axes.set_ylim(bottom=0)
+
+
+def _logarithmic(axes: Axes) -> None:
+    """Put plain numbers at the powers of ten."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: PLC0415 - it takes a second to import
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _counts(axes: Axes, bars: pd.DataFrame) -> None:
+    """Draw counts as bars behind the lines, with an axis of their own on the right."""
+    if bars.empty:
+        return
+    behind = axes.twinx()
+    named = bars["subject"].iloc[0]
+    behind.bar(bars["x"], bars["value"], 0.6 * bars["x"].diff().min() if len(bars) > 1 else 0.6, color=_BEHIND)
+    axes.fill_between([], [], color=_BEHIND, label=named)
+    behind.set_ylabel(named)
+    behind.grid(visible=False)
+    behind.spines["right"].set_visible(True)
+    behind.set_zorder(axes.get_zorder() - 1)
+    axes.patch.set_visible(False)

@@ -37,14 +37,14 @@ def test_times_are_kept_apart(made, name):
     data = pd.DataFrame(made[name].drawing.data)
     assert len(data) == len(NODES) * 3 * len(DEADLINES)
     for _, curve in data[data["subject"] != "plan"].groupby(["panel", "subject"]):
-        assert curve["y"].is_monotonic_increasing
+        assert curve["value"].is_monotonic_increasing
 
 
 def test_the_extra_loss_is_never_below_zero(made, tmp_path):
     outcome = made[NAMES[3]]
     data = pd.DataFrame(outcome.drawing.data)
-    assert (data["y"] >= 0).all()
-    assert (data["y"] > 0).any()
+    assert (data["value"] >= 0).all()
+    assert (data["value"] > 0).any()
     assert list(dict.fromkeys(data["subject"])) == ["12 jobs", "16 jobs", "24 jobs"]
     files = draw(find(NAMES[3]), outcome.drawing, tmp_path)
     assert [path.suffix for path in files] == [".csv", ".png", ".svg"]
