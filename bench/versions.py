@@ -23,7 +23,7 @@ ALWAYS = ("hpcdispatch", "accasim", "numpy")
 #: What the dispatchers that solve need beyond.
 SOLVING = ("ortools", "scipy")
 #: Modules of dispatchers that never solve; of any other, the solvers' versions count.
-_NOT_SOLVING = ("listing", "easy", "conservative", "lookahead")
+_NOT_SOLVING = ("listing", "easy", "conservative", "lookahead", "onthefly", "rbs", "hybrid")
 #: The packages of this one that a simulation runs.
 _OWN = ("base", "workloads", "predictors", "models", "dispatchers", "simulation")
 

@@ -8,8 +8,10 @@ from .cp import ConstraintProgramming
 from .cp_presets import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3
 from .easy import EASY, EASYSJBF
 from .evict import Evict
+from .hybrid import Hybrid
 from .listing import FCFS, LJF, LXF, SJF, ListScheduler
 from .lookahead import Lookahead
+from .onthefly import LEJF, SEJF
 from .protocol import (
     Action,
     Dispatcher,
@@ -25,6 +27,7 @@ from .protocol import (
     Waiting,
     Wake,
 )
+from .rbs import RBS
 from .registered import create_dispatcher, registry
 from .rounds import Rounds
 from .sequences import ATOptimal, ClassicHPC, Neuroscience, ReservationSequences, TOptimal
@@ -38,6 +41,7 @@ __all__ = [
     "HCP1",
     "HCP2",
     "HCP3",
+    "LEJF",
     "LJF",
     "LXF",
     "NODE_ZERO",
@@ -45,6 +49,8 @@ __all__ = [
     "PCP1",
     "PCP2",
     "PCP3",
+    "RBS",
+    "SEJF",
     "SJF",
     "ATOptimal",
     "Action",
@@ -53,6 +59,7 @@ __all__ = [
     "ConstraintProgramming",
     "Dispatcher",
     "Evict",
+    "Hybrid",
     "IntArray",
     "JobView",
     "ListScheduler",

@@ -1,5 +1,6 @@
 """Jobs, machines and workloads: reading, writing, generating, fetching and describing them."""
 
+from .accre import accre
 from .describe import Description, describe
 from .fetching import fetch
 from .generators import GENERATORS, generate, workload_names
@@ -9,6 +10,7 @@ from .job import Checkpoint, Job, ResourceMap, Shape
 from .lublin import lublin
 from .machine import Machine
 from .reading import read
+from .run_table import RunColumns, read_runs
 from .run_times import read_run_times
 from .scenarios import theta_scenario
 from .stochastic import stochastic
@@ -16,6 +18,7 @@ from .swf_writer import write
 from .theta import theta
 from .trouble import TraceWarning
 from .waits import expected_waits
+from .workflows import WorkflowModel, workflow_logs
 from .workload import Provenance, Workload
 
 __all__ = [
@@ -26,9 +29,12 @@ __all__ = [
     "Machine",
     "Provenance",
     "ResourceMap",
+    "RunColumns",
     "Shape",
     "TraceWarning",
+    "WorkflowModel",
     "Workload",
+    "accre",
     "describe",
     "expected_waits",
     "fetch",
@@ -38,9 +44,11 @@ __all__ = [
     "lublin",
     "read",
     "read_run_times",
+    "read_runs",
     "stochastic",
     "theta",
     "theta_scenario",
+    "workflow_logs",
     "workload_names",
     "write",
 ]

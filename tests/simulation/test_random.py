@@ -8,6 +8,8 @@ from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import check_dispatcher, pool, tiny
 from hpcdispatch.testing.strategies import workloads
 
+#: Whoever ends attempts of jobs, by their requests or for others.
+STOPS_JOBS = ("rbs", "hybrid")
 QUICK = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -19,7 +21,7 @@ def test_every_schedule_is_valid(registered, overrun, workload, predictor):
     check(workload, result)
     if overrun == "run":
         assert (result.jobs["status"] == "completed").all()
-        assert (result.jobs["attempts"] == 1).all()
+        assert (result.jobs["attempts"] == 1).all() or registered in STOPS_JOBS
 
 
 def test_keeps_the_rules(registered):

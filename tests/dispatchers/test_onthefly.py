@@ -1,0 +1,79 @@
+"""SEJF and LEJF: by estimate alone, nobody killed, and no large job left behind for ever."""
+
+import pytest
+
+from hpcdispatch.dispatchers import SEJF
+from hpcdispatch.simulation import check, simulate
+from hpcdispatch.workloads import Job, Machine, Workload, generate
+
+
+def starts(jobs, dispatcher, machine=None, **options):
+    ordered = sorted(jobs, key=lambda job: job.submit)
+    workload = Workload(tuple(ordered), Machine.homogeneous(2, core=1) if machine is None else machine)
+    result = simulate(workload, dispatcher, **options)
+    check(workload, result)
+    return dict(zip(result.jobs["id"], result.jobs["start"], strict=True)), result
+
+
+@pytest.mark.parametrize(("dispatcher", "first"), [("sejf", {"b", "d"}), ("lejf", {"a", "c"})])
+def test_starts_by_the_estimate_whatever_the_run_time(dispatcher, first):
+    running = [Job("r", 0, 100, 100, nodes=2)]
+    waiting = [Job("a", 1, 10, 900), Job("b", 1, 500, 20), Job("c", 1, 50, 90), Job("d", 1, 5, 50)]
+    found, _ = starts([*running, *waiting], dispatcher)
+    assert {id_ for id_, start in found.items() if start == 100} == first
+
+
+def test_ties_go_by_submission():
+    jobs = [Job("r", 0, 10, 10, nodes=2), Job("b", 1, 5, 7, nodes=2), Job("a", 2, 5, 7, nodes=2)]
+    assert [starts(jobs, name)[0] for name in ("sejf", "lejf")] == [{"r": 0, "b": 10, "a": 15}] * 2
+
+
+@pytest.mark.parametrize("dispatcher", ["sejf", "lejf"])
+def test_nobody_is_killed_however_short_the_estimates(dispatcher):
+    workload = generate("accre", pattern="b", jobs=150, nodes=8, mean_er=0.5, seed=1)
+    assert sum(job.walltime < job.runtime for job in workload.jobs) > 140
+    result = simulate(workload, dispatcher)
+    assert (result.jobs["status"] == "completed").all()
+    assert (result.attempts["outcome"] == "completed").all()
+    assert result.summary()["lost"] == 0
+
+
+def narrow_stream(count):
+    """A job of one node every 60 s for 100 s each, so that on two nodes both are never free together."""
+    return [Job(f"n{index}", 60 * index, 100, 100) for index in range(count)]
+
+
+def test_a_wide_job_waits_for_ever_without_drain_and_not_with_it():
+    jobs = [*narrow_stream(200), Job("wide", 61, 50, 50, nodes=2)]
+    never, _ = starts(jobs, "sejf:drain=none")
+    soon, _ = starts(jobs, "sejf:drain=600")
+    assert never["wide"] >= 60 * 199
+    assert soon["wide"] <= 120 + 600 + 200
+
+
+def test_time_counts_only_from_when_a_smaller_job_went_ahead():
+    # All jobs ask for the same: the long one is overtaken by shorter ones, which is the policy, and never served first.
+    jobs = [Job("long", 1, 500, 500), *(Job(f"s{index}", 10 * index, 20, 20) for index in range(200))]
+    found, _ = starts(jobs, "sejf:drain=0", Machine.homogeneous(1, core=1))
+    assert found["long"] == max(found.values())
+
+
+def test_a_job_of_another_resource_is_not_left_behind():
+    # The machine has room for the cores of 'both', but never together with the GPU, which short jobs pass on.
+    machine = Machine(("core", "gpu"), [[4, 1]])
+    passing = [Job(f"g{index}", 50 * index, 60, 60, per_node={"gpu": 1}) for index in range(100)]
+    both = Job("both", 51, 600, 600, per_node={"core": 1, "gpu": 1})
+    jobs = [*passing, both]
+    assert starts(jobs, "sejf:drain=none", machine)[0]["both"] > 5000
+    assert starts(jobs, "sejf:drain=300", machine)[0]["both"] < 1000
+
+
+def test_the_same_object_forgets():
+    jobs, dispatcher = [*narrow_stream(40), Job("wide", 61, 50, 50, nodes=2)], SEJF(drain=600)
+    assert starts(jobs, dispatcher)[0] == starts(jobs, dispatcher)[0]
+
+
+@pytest.mark.parametrize("spec", ["sejf:drain=-1", "lejf:placement=worst", "sejf:drain=soon"])
+def test_bad_options_are_refused(spec):
+    with pytest.raises(ValueError, match=r"drain|placement"):
+        simulate(Workload((Job("a", 0, 1, 1),), Machine.pool(1)), spec)
