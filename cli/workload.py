@@ -1,4 +1,4 @@
-"""``hpcdispatch workload``: describe, convert, generate."""
+"""``hpcdispatch workload``: describe, convert, generate, analyze."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import click
 
 from ..base import InputError
 from ..workloads import GENERATORS, Workload, describe, write
+from . import analyze
 from .app import debug_option
 from .errors import say
 from .options import ReadingOptions, json_option, reading_options
@@ -20,7 +21,10 @@ from .texts import examples
 
 @click.group("workload")
 def command() -> None:
-    """Describe, convert and generate workloads."""
+    """Describe, convert and generate workloads; analyze the runs of workflows."""
+
+
+command.add_command(analyze.command)
 
 
 @command.command(

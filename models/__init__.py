@@ -3,6 +3,7 @@
 from .answer import Answer, Limit, Status
 from .availability import NodeProfile, PoolProfile, Profile
 from .benders import solve_placed
+from .complexity import COMPLEXITIES, ClassFit, ComplexityFit, fit_complexity
 from .direct import rearranged, solve_direct
 from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
 from .problem import Problem
@@ -10,8 +11,11 @@ from .scheduling import SchedulingModel, comparable, solve_pooled
 from .sequencing import Schedule, best_of, improve, list_orders, list_schedule
 
 __all__ = [
+    "COMPLEXITIES",
     "NODE_ZERO",
     "Answer",
+    "ClassFit",
+    "ComplexityFit",
     "Limit",
     "NodeProfile",
     "PlacementRule",
@@ -25,6 +29,7 @@ __all__ = [
     "choose",
     "comparable",
     "count_slots",
+    "fit_complexity",
     "improve",
     "list_orders",
     "list_schedule",

@@ -1,0 +1,144 @@
+"""Workflows by their runs: ranges of the run times, and whether these follow the size of the input."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ..base import InputError
+from ..models.complexity import CONSTANT, LEAST_SIZES, ComplexityFit, FloatArray, fit_complexity
+
+#: Correlations above this explain the time; Gainaru et al., IJHPCA 2019, section 3.2.
+EXPLAINS = 0.7
+#: What figure 2 there shows of run times: the line, the bin and the dash in it, in percent of the runs.
+PERCENTILES = {"min": 0, "p10": 10, "median": 50, "p90": 90, "max": 100}
+
+
+@dataclass(frozen=True)
+class Workflow:
+    """The runs of a workflow and what is found.
+
+    Attributes
+    ----------
+    name
+        Of the workflow.
+    sizes, times
+        Of the runs, in the units of their table; shape (runs,).
+    fit
+        The classes of complexity; ``None`` where there are too few different sizes.
+    note
+        What is to be known of it, if anything.
+    """
+
+    name: str
+    sizes: FloatArray
+    times: FloatArray
+    fit: ComplexityFit | None
+    note: str
+
+    @property
+    def range(self) -> dict[str, float]:
+        """The :data:`PERCENTILES` of the times."""
+        return dict(zip(PERCENTILES, np.percentile(self.times, list(PERCENTILES.values())).tolist(), strict=True))
+
+
+def analyze(runs: pd.DataFrame, explains: float = EXPLAINS) -> tuple[Workflow, ...]:
+    """Return every workflow, that with the least median time first.
+
+    Parameters
+    ----------
+    runs
+        Columns ``workflow``, ``size`` and ``time``, a row a run.
+    explains
+        A correlation that is not above it does not explain the time.
+
+    Raises
+    ------
+    InputError
+        If no workflow has sizes that differ enough for a fit.
+    """
+    found = [_workflow(str(name), group, explains) for name, group in runs.groupby("workflow", sort=False)]
+    if all(one.fit is None for one in found):
+        most = runs.groupby("workflow")["size"].nunique().max()
+        whose = "" if len(found) == 1 else " in any workflow"
+        raise InputError(f"expected at least {LEAST_SIZES} different sizes to fit, got {most}{whose}")
+    return tuple(sorted(found, key=lambda one: (one.range["median"], one.name)))
+
+
+def _workflow(name: str, runs: pd.DataFrame, explains: float) -> Workflow:
+    sizes, times = (runs[column].to_numpy(dtype=np.float64) for column in ("size", "time"))
+    different = len(np.unique(sizes))
+    if different < LEAST_SIZES:
+        return Workflow(name, sizes, times, None, f"fewer than {LEAST_SIZES} different sizes: {different}")
+    fit = fit_complexity(sizes, times)
+    return Workflow(name, sizes, times, fit, _note(fit, sizes, explains))
+
+
+def _note(fit: ComplexityFit, sizes: FloatArray, explains: float) -> str:
+    """Return what the size does not say of the time, and where the sizes are in too large a unit."""
+    if math.isnan(fit.pearson):
+        return "the time does not vary"
+    notes = []
+    if fit.spearman < -explains:
+        notes.append(f"the time falls as the size grows: Spearman {fit.spearman:.2f}")
+    elif fit.best.complexity == CONSTANT or fit.correlation <= explains:
+        whose = "the size" if fit.best.complexity == CONSTANT else "the best class"
+        notes.append(f"unpredictable from the size: correlation with {whose} {fit.correlation:.2f}, limit {explains:g}")
+        if fit.spearman > explains:
+            notes[0] = f"grows as none of the classes does: Spearman {fit.spearman:.2f}"
+    if np.median(sizes) < 10:
+        notes.append("sizes below 10, where log(1 + n) is far from log n: use a smaller unit")
+    return "; ".join(notes)
+
+
+def summary_table(workflows: Sequence[Workflow]) -> pd.DataFrame:
+    """Return a row for each workflow.
+
+    Columns: ``workflow``, ``runs``, the :data:`PERCENTILES` of the times, ``best`` class, those ``tied`` with it,
+    ``correlation`` and ``spearman``, ``mse``, ``error`` (root of the left-out MSE over the mean time) and ``note``.
+    """
+    rows = []
+    for one in workflows:
+        row: dict[str, object] = {"workflow": one.name, "runs": len(one.times), **one.range}
+        if one.fit is not None:
+            best, mean = one.fit.best, float(one.times.mean())
+            row |= {
+                "best": best.complexity,
+                "tied": ", ".join(name for name in one.fit.tied if name != best.complexity),
+                "correlation": one.fit.correlation,
+                "spearman": one.fit.spearman,
+                "mse": best.mse,
+                "error": math.sqrt(best.left_out_mse) / mean if mean else math.nan,
+            }
+        rows.append(row | {"note": one.note})
+    columns = ["best", "tied", "correlation", "spearman", "mse", "error", "note"]
+    return pd.DataFrame(rows, columns=["workflow", "runs", *PERCENTILES, *columns])
+
+
+def class_table(workflows: Sequence[Workflow]) -> pd.DataFrame:
+    """Return a row for each workflow and class.
+
+    Columns: ``workflow``, ``class``, ``intercept``, ``slope``, ``correlation``, ``mse``, ``left_out_mse``, and
+    ``verdict``, which is ``best``, ``tied`` or nothing.
+    """
+    rows = [
+        (
+            one.name,
+            fit.complexity,
+            fit.intercept,
+            fit.slope,
+            fit.correlation,
+            fit.mse,
+            fit.left_out_mse,
+            "best" if fit is one.fit.best else "tied" if fit.tied else "",
+        )
+        for one in workflows
+        if one.fit is not None
+        for fit in one.fit.classes
+    ]
+    names = ["workflow", "class", "intercept", "slope", "correlation", "mse", "left_out_mse", "verdict"]
+    return pd.DataFrame(rows, columns=names)

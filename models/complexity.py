@@ -1,0 +1,198 @@
+"""How a run time grows with the size of the input: classes of complexity, fitted and compared.
+
+Gainaru, Sun, Aupy, Huo, Landman, Raghavan: "On-the-fly scheduling vs. reservation-based scheduling for unpredictable
+workflows", IJHPCA 2019, section 3.2. There the class with the smallest mean squared error is the best one; but a curve
+with one more coefficient never has a larger one than a constant, whatever the data. Here classes are compared by their
+errors in runs that were left out of the fit; where the difference may be chance, the slower growth is the better class.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import rankdata
+
+FloatArray = NDArray[np.float64]
+
+#: The classes, slowest growth first: the power of n, and that of log n.
+COMPLEXITIES: dict[str, tuple[int, int]] = {
+    "1": (0, 0),
+    "log n": (0, 1),
+    "n": (1, 0),
+    "n log n": (1, 1),
+    "n^2": (2, 0),
+    "n^2 log n": (2, 1),
+    "n^3": (3, 0),
+}
+CONSTANT = "1"
+#: So many different sizes are needed.
+LEAST_SIZES = 3
+#: Sizes and times above this are refused, so that no square or cube overflows.
+LARGEST = 1e30
+#: Standard errors of the difference within which two classes err alike.
+TIE = 1.0
+#: A run that has all but so much of the leverage decides the slope alone: left out, it leaves a constant.
+_ALONE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFit:
+    """The curve ``intercept + slope * g(n)`` with the least squared errors.
+
+    Attributes
+    ----------
+    complexity
+        Whose g it is, one of :data:`COMPLEXITIES`; log n is the natural logarithm of 1 + n, which is 0 for no input.
+    intercept, slope
+        In the units of time, and of time over those of g.
+    mse
+        Mean squared error of the points.
+    left_out_mse
+        The same, each point being left out of the fit that it is compared with.
+    correlation
+        Pearson's, of time and g; NaN for a constant and for times that do not vary.
+    tied
+        Whether its left-out errors exceed the least by no more than chance, and it grows or is the constant.
+    """
+
+    complexity: str
+    intercept: float
+    slope: float
+    mse: float
+    left_out_mse: float
+    correlation: float
+    tied: bool
+
+    def times(self, sizes: ArrayLike) -> FloatArray:
+        """Return the times of the curve at sizes."""
+        found: FloatArray = self.intercept + self.slope * growth(self.complexity, sizes)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class ComplexityFit:
+    """All classes fitted to the same runs.
+
+    Attributes
+    ----------
+    classes
+        In the order of :data:`COMPLEXITIES`.
+    best
+        The slowest growth of those that are tied.
+    pearson, spearman
+        Correlations of time and size, and of their ranks; NaN where the times do not vary. Ranks are the same for all
+        classes, and tell of growth that none of them has.
+    """
+
+    classes: tuple[ClassFit, ...]
+    best: ClassFit
+    pearson: float
+    spearman: float
+
+    def of(self, complexity: str) -> ClassFit:
+        """Return the fit of a class."""
+        return self.classes[list(COMPLEXITIES).index(complexity)]
+
+    @property
+    def tied(self) -> tuple[str, ...]:
+        """The classes that the runs do not tell apart from the best."""
+        return tuple(one.complexity for one in self.classes if one.tied)
+
+    @property
+    def smallest(self) -> ClassFit:
+        """The class with the smallest mean squared error, the paper's choice."""
+        return min(self.classes, key=lambda one: one.mse)
+
+    @property
+    def correlation(self) -> float:
+        """That of the best class; of time and size where that is the constant."""
+        return self.pearson if self.best.complexity == CONSTANT else self.best.correlation
+
+
+def growth(complexity: str, sizes: ArrayLike) -> FloatArray:
+    """Return g(n) of a class at sizes n >= 0."""
+    power, logarithm = COMPLEXITIES[complexity]
+    n = np.asarray(sizes, dtype=np.float64)
+    found: FloatArray = n**power * np.log1p(n) ** logarithm
+    return found
+
+
+def fit_complexity(sizes: ArrayLike, times: ArrayLike) -> ComplexityFit:
+    """Fit every class to runs.
+
+    The squared errors of two classes are compared run by run: they are tied if the mean difference is at most
+    :data:`TIE` standard errors of it. A class whose curve falls takes no part.
+
+    Parameters
+    ----------
+    sizes
+        Of the inputs, in a unit that most of them are well above, such as bytes; shape (runs,).
+    times
+        Run times, in any unit; shape (runs,).
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ, a value is not in [0, :data:`LARGEST`], or there are fewer than :data:`LEAST_SIZES`
+        different sizes.
+    """
+    n, time = (np.asarray(values, dtype=np.float64) for values in (sizes, times))
+    if n.ndim != 1 or n.shape != time.shape:
+        raise ValueError(
+            f"sizes and times: expected one row of each of the same length, got {n.shape} and {time.shape}"
+        )
+    for name, values in (("sizes", n), ("times", time)):
+        wrong = ~((values >= 0) & (values <= LARGEST))
+        if wrong.any():
+            index = int(wrong.argmax())
+            raise ValueError(f"{name}[{index}]: expected a number in [0, {LARGEST:g}], got {values[index]}")
+    different = len(np.unique(n))
+    if different < LEAST_SIZES:
+        raise ValueError(f"sizes: expected at least {LEAST_SIZES} different ones, got {different}")
+    fits, errors = zip(*(_fit(name, n, time) for name in COMPLEXITIES), strict=True)
+    tied = _tied(np.array(errors), np.array([fit.slope > 0 or fit.complexity == CONSTANT for fit in fits]))
+    classes = tuple(replace(fit, tied=bool(one)) for fit, one in zip(fits, tied, strict=True))
+    best = next(one for one in classes if one.tied)
+    return ComplexityFit(classes, best, _correlation(n, time), _correlation(rankdata(n), rankdata(time)))
+
+
+def _fit(complexity: str, n: FloatArray, time: FloatArray) -> tuple[ClassFit, FloatArray]:
+    """Return a class, untied, and its squared left-out errors; g is scaled to at most 1 and centred."""
+    g = growth(complexity, n)
+    largest = float(g.max())
+    x, y = g / largest - (g / largest).mean(), time - time.mean()
+    weight = float(x @ x)
+    slope = float(x @ y) / weight if weight > 0 else 0.0
+    own = x * x / weight if weight > 0 else 0 * x
+    rest = 1 - 1 / len(n) - own
+    alone = rest < _ALONE
+    left_out = np.where(alone, y / (1 - 1 / len(n)), (y - slope * x) / np.where(alone, 1, rest)) ** 2
+    fit = ClassFit(
+        complexity=complexity,
+        intercept=float(time.mean() - slope * (g / largest).mean()),
+        slope=slope / largest,
+        mse=float(((y - slope * x) ** 2).mean()),
+        left_out_mse=float(left_out.mean()),
+        correlation=_correlation(x, time),
+        tied=False,
+    )
+    return fit, left_out
+
+
+def _tied(errors: FloatArray, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which classes err as little as the least, by chance; squared errors have the shape (classes, runs)."""
+    least = int(np.where(allowed, errors.mean(axis=1), np.inf).argmin())
+    difference = errors - errors[least]
+    chance = TIE * difference.std(axis=1, ddof=1) / np.sqrt(errors.shape[1])
+    found: NDArray[np.bool_] = allowed & (difference.mean(axis=1) <= chance)
+    return found
+
+
+def _correlation(one: FloatArray, other: FloatArray) -> float:
+    """Return Pearson's correlation; NaN where one does not vary."""
+    x, y = (values - values.mean() for values in (one, other))
+    scale = float(np.sqrt((x @ x) * (y @ y)))
+    varies = np.ptp(one) > 0 and np.ptp(other) > 0 and scale > 0
+    return float(np.clip(x @ y / scale, -1, 1)) if varies else float("nan")
