@@ -36,6 +36,8 @@ check: lint types test
 bench: .venv/installed
 	$(BIN)/python -m hpcdispatch.bench.engine
 	$(BIN)/python -m hpcdispatch.bench.cp
+	$(BIN)/python -m hpcdispatch.bench.sequences
+	$(BIN)/python -m hpcdispatch.bench.eviction
 
 clean:
 	rm -rf .venv .typecheck build demo-results *.egg-info

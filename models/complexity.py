@@ -161,7 +161,7 @@ def fit_complexity(sizes: ArrayLike, times: ArrayLike) -> ComplexityFit:
 def _fit(complexity: str, n: FloatArray, time: FloatArray) -> tuple[ClassFit, FloatArray]:
     """Return a class, untied, and its squared left-out errors; g is scaled to at most 1 and centred."""
     g = growth(complexity, n)
-    largest = float(g.max())
+    largest = float(g.max()) or 1.0  # Squares of sizes near 0 may vanish.
     x, y = g / largest - (g / largest).mean(), time - time.mean()
     weight = float(x @ x)
     slope = float(x @ y) / weight if weight > 0 else 0.0

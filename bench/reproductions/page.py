@@ -30,8 +30,9 @@ CSV, the numbers as JSON that is the same from run to run; measured times have a
 
 A claim is an inequality between means, judged by their ratio in each sample: it **holds** if the 95% bootstrap interval
 of the mean ratio lies on its side, it **does not hold** if the interval lies on the other, and is **not decided** in
-between, or with fewer than three samples. Samples are shifted copies of the same jobs: what holds on them may not hold
-on others, and what does not may hold on the paper's.
+between, or with fewer than three samples. Samples are shifted copies of the same jobs, or fresh draws of drawn ones:
+what holds on them may not hold on others, and what does not may hold on the paper's. What is marked as ours is
+not in the paper.
 
 ```python
 >>> from hpcdispatch.bench.reproductions import find

@@ -64,7 +64,15 @@ def test_lines_are_the_same_from_call_to_call(made, tmp_path):
 
 
 def test_lines_are_drawn_without_counts_at_a_single_place(tmp_path):
-    data = {"panel": ["p"], "subject": ["s"], "x": [1.0], "value": [2.0], "low": [1.0], "high": [3.0], "counted": [False]}
+    data = {
+        "panel": ["p"],
+        "subject": ["s"],
+        "x": [1.0],
+        "value": [2.0],
+        "low": [1.0],
+        "high": [3.0],
+        "counted": [False],
+    }
     files = draw(Entry("ijhpca2019/fig8", "T", "P"), Drawing("lines", data), tmp_path)
     assert all(path.stat().st_size for path in files)
 

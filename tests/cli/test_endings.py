@@ -16,7 +16,7 @@ LONG = "lublin:jobs=300,processors=32,load=0.9"
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("run", "nofile.swf"), "nofile.swf: no such file, and no workload of this name (generators: lublin"),
+        (("run", "nofile.swf"), "nofile.swf: no such file, and no workload of this name (generators: accre, "),
         (("run", "lublin:jobz=3"), "unknown option 'jobz'"),
         (("run", "lublin", "--dispatcher", "esy"), "did you mean easy?"),
         (("run", "lublin", "--dispatcher", "easy:placement=any"), "expected one of first-fit, best-fit, got 'any'"),
