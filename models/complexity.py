@@ -135,8 +135,8 @@ def fit_complexity(sizes: ArrayLike, times: ArrayLike) -> ComplexityFit:
     Raises
     ------
     ValueError
-        If the shapes differ, a value is not in [0, :data:`LARGEST`], or there are fewer than :data:`LEAST_SIZES`
-        different sizes.
+        If the shapes differ, a value is not in [0, :data:`LARGEST`], a size is above 0 and below the inverse of that,
+        or there are fewer than :data:`LEAST_SIZES` different sizes.
     """
     n, time = (np.asarray(values, dtype=np.float64) for values in (sizes, times))
     if n.ndim != 1 or n.shape != time.shape:
@@ -148,6 +148,10 @@ def fit_complexity(sizes: ArrayLike, times: ArrayLike) -> ComplexityFit:
         if wrong.any():
             index = int(wrong.argmax())
             raise ValueError(f"{name}[{index}]: expected a number in [0, {LARGEST:g}], got {values[index]}")
+    tiny = (n > 0) & (n < 1 / LARGEST)
+    if tiny.any():
+        index = int(tiny.argmax())
+        raise ValueError(f"sizes[{index}]: expected 0 or at least {1 / LARGEST:g}, got {n[index]}")
     different = len(np.unique(n))
     if different < LEAST_SIZES:
         raise ValueError(f"sizes: expected at least {LEAST_SIZES} different ones, got {different}")
@@ -161,7 +165,7 @@ def fit_complexity(sizes: ArrayLike, times: ArrayLike) -> ComplexityFit:
 def _fit(complexity: str, n: FloatArray, time: FloatArray) -> tuple[ClassFit, FloatArray]:
     """Return a class, untied, and its squared left-out errors; g is scaled to at most 1 and centred."""
     g = growth(complexity, n)
-    largest = float(g.max()) or 1.0  # Squares of sizes near 0 may vanish.
+    largest = float(g.max())
     x, y = g / largest - (g / largest).mean(), time - time.mean()
     weight = float(x @ x)
     slope = float(x @ y) / weight if weight > 0 else 0.0

@@ -70,6 +70,8 @@ def read_runs(path: Path, columns: RunColumns) -> pd.DataFrame:
         values = pd.to_numeric(frame[name].str.strip(), errors="coerce").astype(float)
         _refuse(~values.between(0, _LARGEST), places, frame, name, f"a number in [0, {_LARGEST:g}]")
         found[key] = values
+    tiny = (found["size"] > 0) & (found["size"] < 1 / _LARGEST)
+    _refuse(tiny, places, frame, columns.size, f"0 or at least {1 / _LARGEST:g}")
     return pd.DataFrame(found)
 
 

@@ -107,8 +107,12 @@ def test_a_size_far_from_all_others_does_not_vouch_for_itself():
     assert cube.left_out_mse > 4900.0**2 / 30
 
 
+#: What a size may be.
+SIZES = st.just(0.0) | st.floats(1e-30, 1e30)
+
+
 @given(
-    st.lists(st.tuples(st.floats(0, 1e30), st.floats(0, 1e30)), min_size=3, max_size=20).filter(
+    st.lists(st.tuples(SIZES, st.floats(0, 1e30)), min_size=3, max_size=20).filter(
         lambda runs: len({size for size, _ in runs}) >= 3
     )
 )
@@ -127,6 +131,7 @@ def test_any_runs_have_a_best_class_and_finite_errors(runs):
     ("sizes", "times", "message"),
     [
         ([1, 2, 3], [1, 2], r"expected one row of each of the same length, got \(3,\) and \(2,\)"),
+        ([1, 1e-99, 3], [1, 2, 3], r"sizes\[1\]: expected 0 or at least 1e-30, got 1e-99"),
         ([1, -2, 3], [1, 2, 3], r"sizes\[1\]: expected a number in \[0, 1e\+30\], got -2"),
         ([1, 2, 3], [1, 2, math.nan], r"times\[2\]: expected a number in \[0, 1e\+30\], got nan"),
         ([1, 2, 2], [1, 2, 3], "sizes: expected at least 3 different ones, got 2"),
