@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..base import InputError
 from .job import Job
 from .machine import Machine
+from .options import require_choice, require_number, require_whole
 from .workload import Provenance, Workload
 
 FloatArray = NDArray[np.float64]
@@ -78,14 +79,13 @@ def accre(
     InputError
         If an option is out of its range.
     """
-    if pattern not in get_args(Pattern):
-        raise InputError(f"workload accre: pattern: expected one of {', '.join(get_args(Pattern))}, got {pattern!r}")
+    require_choice("accre", "pattern", pattern, get_args(Pattern))
     jobs = (300 if pattern == "mix" else 800) if jobs is None else jobs
     wide = (30 if pattern == "mix" else 0) if wide is None else wide
-    _check({"jobs": (jobs, 0), "wide": (wide, 0), "nodes": (nodes, 1), "seed": (seed, 0)})
-    for name, value in (("mean_er", mean_er), ("interarrival", interarrival)):
-        if not 0 < value < np.inf:
-            raise InputError(f"workload accre: {name}: expected a number > 0, got {value!r}")
+    for name, whole, least in (("jobs", jobs, 0), ("wide", wide, 0), ("nodes", nodes, 1), ("seed", seed, 0)):
+        require_whole("accre", name, whole, least)
+    require_number("accre", "mean_er", mean_er)
+    require_number("accre", "interarrival", interarrival)
     if jobs + wide < 1:
         raise InputError(f"workload accre: jobs: expected a whole number >= 1 without wide jobs, got {jobs}")
     # A stream each, so that no option changes what it does not name.
@@ -108,12 +108,6 @@ def accre(
         Machine.homogeneous(nodes, name="ACCRE, in the image of", core=1),
         Provenance("accre:" + ",".join(f"{key}={value}" for key, value in options.items()), dict(options)),
     )
-
-
-def _check(given: dict[str, tuple[object, int]]) -> None:
-    for name, (value, low) in given.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
-            raise InputError(f"workload accre: {name}: expected a whole number >= {low}, got {value!r}")
 
 
 def _runtimes(rng: np.random.Generator, pattern: Pattern, count: int) -> FloatArray:

@@ -7,13 +7,12 @@ ICPP 2019, section 5.2.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, isfinite
+from math import ceil
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import InputError
 from .job import Job
 
 IntArray = NDArray[np.int64]
@@ -126,22 +125,3 @@ def allocation(rng: np.random.Generator, law: ProcessorLaw, machine: int, count:
 def uniform_times(rng: np.random.Generator, count: int, span: float) -> IntArray:
     """Draw `count` rising times uniform over [0, `span`) seconds: a Poisson process, given how many there are."""
     return np.sort(np.floor(rng.random(count) * span)).astype(np.int64)
-
-
-def require_whole(owner: str, name: str, value: Any, least: int, most: int | None = None) -> None:
-    """Raise :class:`InputError` unless `value` is a whole number from `least` to `most`."""
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
-        upper = "" if most is None else f" and <= {most}"
-        raise InputError(f"workload {owner}: {name}: expected a whole number >= {least}{upper}, got {value!r}")
-
-
-def require_choice(owner: str, name: str, value: Any, choices: tuple[str, ...]) -> None:
-    """Raise :class:`InputError` unless `value` is one of `choices`."""
-    if value not in choices:
-        raise InputError(f"workload {owner}: {name}: expected one of {', '.join(choices)}, got {value!r}")
-
-
-def is_number(value: Any) -> bool:
-    """Tell whether `value` is a finite number."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and isfinite(value)

@@ -18,12 +18,10 @@ from .applications import (
     ProcessorLaw,
     allocation,
     frozen_law,
-    is_number,
-    require_choice,
-    require_whole,
     uniform_times,
 )
 from .machine import Machine
+from .options import is_number, require_choice, require_whole
 from .workload import Provenance, Workload
 
 NODES = 40_960

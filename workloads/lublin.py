@@ -19,6 +19,7 @@ from scipy.special import gammainc
 from ..base import InputError
 from .job import Job, ResourceMap
 from .machine import Machine
+from .options import require_whole
 from .workload import Provenance, Workload
 
 FloatArray = NDArray[np.float64]
@@ -102,8 +103,7 @@ def lublin(
 
 def _check(jobs: int, processors: int, load: float | None, users: int, seed: int) -> None:
     for name, value, low in (("jobs", jobs, 1), ("processors", processors, 1), ("users", users, 0), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
-            raise InputError(f"workload lublin: {name}: expected a whole number >= {low}, got {value!r}")
+        require_whole("lublin", name, value, low)
     if load is not None and not 0 < load < np.inf:
         raise InputError(f"workload lublin: load: expected a number > 0 or none, got {load!r}")
 

@@ -13,6 +13,7 @@ from ..base import InputError
 from .job import Checkpoint, Job, ResourceMap
 from .lublin import ROUND_TIMES
 from .machine import Machine
+from .options import require_whole
 from .workload import Provenance, Workload
 
 IntArray = NDArray[np.int64]
@@ -72,8 +73,7 @@ def theta_scenario(*, jobs: int = 12, nodes: int = 4352, grain: int = SMALLEST, 
         If an option is out of its range.
     """
     for name, value, least in (("jobs", jobs, 1), ("nodes", nodes, 1), ("grain", grain, 1), ("seed", seed, 0)):
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise InputError(f"workload theta-scenario: {name}: expected a whole number >= {least}, got {value!r}")
+        require_whole("theta-scenario", name, value, least)
     if nodes < jobs * SMALLEST:
         needed = f"expected at least {SMALLEST} for each of {jobs:,} jobs, {jobs * SMALLEST:,}"
         raise InputError(f"workload theta-scenario: nodes: {needed}, got {nodes:,}")

@@ -22,13 +22,11 @@ from .applications import (
     RunTimeLaw,
     allocation,
     frozen_law,
-    is_number,
-    require_choice,
-    require_whole,
     uniform_times,
 )
 from .job import Job
 from .machine import Machine
+from .options import is_number, require_choice, require_whole
 from .workload import Provenance, Workload
 
 #: "A few seconds" of the paper, hours.

@@ -9,10 +9,10 @@ from operator import attrgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import InputError
 from .job import Checkpoint, Job, Kind, ResourceMap
 from .lublin import ROUND_TIMES
 from .machine import Machine
+from .options import require_number, require_whole
 from .scenarios import CORES, SMALLEST, THETA_NODES, draw_checkpoints
 from .workload import Provenance, Workload
 
@@ -75,12 +75,9 @@ def theta(
     """
     whole = (("days", days, 1), ("nodes", nodes, SMALLEST), ("deadline", deadline, 0), ("seed", seed, 0))
     for name, value, least in whole:
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise InputError(f"workload theta: {name}: expected a whole number >= {least}, got {value!r}")
-    if not 0 < load < np.inf:
-        raise InputError(f"workload theta: load: expected a number > 0, got {load!r}")
-    if not 0 <= rate < np.inf:
-        raise InputError(f"workload theta: rate: expected a number >= 0, got {rate!r}")
+        require_whole("theta", name, value, least)
+    require_number("theta", "load", load)
+    require_number("theta", "rate", rate, above=False)
     rng = np.random.default_rng(seed)
     urgent = _urgent(rng, days, nodes, rate)
     batch = _batch(rng, days, nodes, load * nodes * days * DAY - urgent.work)
