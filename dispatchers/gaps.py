@@ -72,7 +72,7 @@ class ShadowGaps:
 def _tables(law: Any, bound: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return run times, the probability that one is not above each, and the mean of what is not above it."""
     low, high = law.support()
-    points = np.linspace(low, min(high, bound), _POINTS + 1)
+    points = np.linspace(max(low, 0.0), min(high, bound), _POINTS + 1)
     below = np.asarray(law.cdf(points), dtype=float)
     middles = (points[1:] + points[:-1]) / 2
     use = np.concatenate(([below[0] * points[0]], middles * np.diff(below))).cumsum()

@@ -184,6 +184,7 @@ class Adaptive(TimeOptimal):
 @lru_cache(_KEPT)
 def _optimum(law: Any, last: int, n: int, rate: float, gamma: float) -> Sequence[int]:
     low, high = law.support()
+    low = max(low, 0.0)
     if low >= last or float(law.cdf(last)) < _LEAST:
         return (last,)
     cost = Cost(gamma=gamma) if gamma else None

@@ -205,7 +205,8 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
         running = Running(waiting.job, now, placement, demand, event.order)
         event.running = running
         self._set_work(event, shape)
-        running.done = event.runtime_of(shape) - event.remaining
+        if event.attempts:
+            running.done = event.runtime_of(shape) - event.remaining
         limit = self._limit(event, action)
         predicted = waiting.predicted
         if shape >= 0:
@@ -293,11 +294,13 @@ class DispatchEvents(ActionChecks, EventManager):  # type: ignore[misc]
         self._enqueue(event, now, predicted)
 
     def _enqueue(self, event: SimEvent, since: int, predicted: int) -> None:
-        view, law = JobView(event.job, self.machine), event.job.law
+        job = event.job
+        law = job.law
         if self._distribution is not None:
             begin = perf_counter_ns()
-            law = self._distribution(event.job)
+            law = self._distribution(job)
             self.recorder.prediction_ns += perf_counter_ns() - begin
+        view = JobView(job, self.machine)
         waiting = Waiting(view, predicted, since, len(event.attempts), event.order, event.demand, law)
         event.waiting = waiting
         event.entered = self.current_time

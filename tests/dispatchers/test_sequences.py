@@ -1,5 +1,6 @@
 """Requests that the dispatcher makes itself, on examples worked out by hand and on any workload."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -177,6 +178,19 @@ def test_strategies_on_a_known_law():
 def test_requests_that_cost_are_fewer():
     assert len(TimeOptimal(200).requests(UNIFORM, 100)) > len(TimeOptimal(200, gamma=30).requests(UNIFORM, 100))
     assert TimeOptimal(200, gamma=1e6).requests(UNIFORM, 100) == (100,)
+
+
+@pytest.mark.parametrize("law", [stats.norm(50, 10), stats.expon(0, 30), stats.lognorm(1, 0, 20), stats.pareto(1.5)])
+def test_a_law_without_bounds_is_cut_at_the_request(law):
+    for strategy in (UpperBound(), LastRuns(), TimeOptimal(50), TimeOptimal(50, 0.5)):
+        requests = strategy.requests(law, 100)
+        assert requests[-1] == 100
+        assert all(0 < before < after for before, after in pairwise(requests))
+    assert 0 < expected_utilization(law, 100, 0, 60) < 1
+    rows = jobs((0, 70, 2), (0, 20, 3), (5, 90, 4))
+    workload = rows.with_jobs(replace(job, law=law) for job in rows.jobs)
+    for over in ("easy", "rounds"):
+        check(workload, simulate(workload, f"toptimal:over={over},backfill=speculative"))
 
 
 def test_a_bound_far_below_the_law_is_the_only_request():
