@@ -115,6 +115,7 @@ class RBS:
         if self._machine is not state.machine:
             self._forget()
             self._machine = state.machine
+        self._drop_gone(state)
         actions: list[Action] = list(self._meet(state))
         book = self._updated(state)
         self._reserve(book, state.now)
@@ -123,6 +124,16 @@ class RBS:
         if later:
             actions.append(Wake(min(later)))
         return actions
+
+    def _drop_gone(self, state: State) -> None:
+        """Drop jobs that left the queue without this dispatcher, as under one that tries them in gaps."""
+        waiting = {entry.id for entry in state.queue}
+        for id_ in [id_ for id_ in self._booked if id_ not in waiting]:
+            ask = self._booked.pop(id_)
+            if self._book is not None:
+                self._book.cancel(ask.booking, state.now)
+        for id_ in [id_ for id_ in self._others if id_ not in waiting]:
+            del self._others[id_]
 
     # The requests.
 

@@ -153,15 +153,15 @@ class ReservationSequences:
         if not trials:
             return
         for entry in state.queue:
-            trial = trials.get(entry.id)
-            if trial is not None:
-                known = self._known[entry.id]
-                known.above = max(trial.limit, known.above)
-                if entry.id in self._first:
-                    self._first.remove(entry.id)
-                if trial.speculative:
-                    self._first.append(entry.id)
-                del trials[entry.id]
+            trial = trials.pop(entry.id, None)
+            if trial is None or entry.since < trial.end:  # Somebody else may have stopped it before its time.
+                continue
+            known = self._known[entry.id]
+            known.above = max(trial.limit, known.above)
+            if entry.id in self._first:
+                self._first.remove(entry.id)
+            if trial.speculative:
+                self._first.append(entry.id)
         for id_ in trials:
             del self._known[id_]
 
@@ -315,7 +315,7 @@ class TOptimal(ReservationSequences):
 
 
 class ATOptimal(ReservationSequences):
-    """The same, counting on small jobs to fill what is reserved in vain (ICPP 2019, section 4.1).
+    """Stochastic jobs request the best sequence beside small jobs that fill what is reserved in vain (ICPP 2019).
 
     Parameters
     ----------

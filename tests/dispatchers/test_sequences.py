@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from scipy import integrate, stats
 
 from hpcdispatch.base import InputError
-from hpcdispatch.dispatchers import TOptimal, create_dispatcher
+from hpcdispatch.dispatchers import Evict, TOptimal, create_dispatcher
 from hpcdispatch.dispatchers.gaps import expected_utilization
 from hpcdispatch.dispatchers.sequences import ReservationSequences
 from hpcdispatch.dispatchers.strategies import Adaptive, LastRuns, TimeOptimal, UpperBound
 from hpcdispatch.models.reservations import discretize, optimal_sequence
 from hpcdispatch.predictors import Empirical, RunTimes
 from hpcdispatch.simulation import check, simulate
-from hpcdispatch.testing import assert_same_records, cluster, pool, samples, stochastic
+from hpcdispatch.testing import assert_same_records, cluster, pool, samples, stochastic, urgent
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 UNIFORM = stats.uniform(0, 100)
@@ -82,6 +82,18 @@ def test_above_the_last_request_the_simulation_decides():
         ("1", 0, 40, "limit"),
         ("1", 40, 140, "limit"),
         ("1", 140, 290, "completed"),
+    ]
+
+
+def test_a_job_that_somebody_else_stopped_has_not_failed():
+    workload = jobs((0, 90, 4))
+    urgent = Job("now", 10, 20, 20, nodes=4, kind="on-demand", deadline=0)
+    both = workload.with_jobs([*workload.jobs, urgent])
+    assert attempts(both, Evict(ReservationSequences(Fixed(80, 100)), policy="kill")) == [
+        ("1", 0, 10, "killed"),
+        ("now", 10, 30, "completed"),
+        ("1", 30, 110, "limit"),
+        ("1", 110, 200, "completed"),
     ]
 
 
@@ -287,3 +299,21 @@ def test_works_on_nodes():
 def test_refuses(spec, message):
     with pytest.raises(InputError, match=message):
         create_dispatcher(spec)
+
+
+@pytest.mark.parametrize("over", ["conservative", "rounds", "rbs", "sejf", "hybrid", "lookahead", "fcfs"])
+def test_any_dispatcher_underneath_can_live_with_jobs_tried_in_gaps(over):
+    workload = stochastic(80, seed=3)
+    for overrun in ("run", "kill", "resubmit"):
+        check(workload, simulate(workload, f"toptimal:over={over},backfill=speculative", overrun=overrun))
+
+
+@pytest.mark.parametrize(
+    "over", ["toptimal:backfill=speculative", "toptimal:over=rounds", "rbs", "hybrid", "lookahead"]
+)
+def test_any_dispatcher_underneath_can_live_with_evictions(over):
+    workload = urgent()
+    law = stats.uniform(60, 7140)
+    lottery = workload.with_jobs(replace(job, law=law) if job.kind == "batch" else job for job in workload.jobs)
+    for one in (workload, lottery):
+        check(one, simulate(one, f"evict:over={over}"))
