@@ -80,11 +80,11 @@ class Contender:
 #: which the first few at the smallest scale.
 SIZES: Mapping[str, Mapping[Scale, tuple[int, int]]] = {
     "fig2": {"smoke": (1, 10), "small": (50, 100), "full": (50, 100)},
-    "fig3": {"smoke": (1, 10), "small": (20, 100), "full": (50, 100)},
-    "fig4": {"smoke": (1, 10), "small": (20, 100), "full": (50, 100)},
-    "fig5": {"smoke": (1, 10), "small": (10, 200), "full": (50, 200)},
-    "fig6": {"smoke": (1, 2), "small": (10, 10), "full": (50, 20)},
-    "fig8": {"smoke": (1, 40), "small": (20, 400), "full": (50, 400)},
+    "fig3": {"smoke": (1, 10), "small": (50, 100), "full": (50, 100)},
+    "fig4": {"smoke": (1, 10), "small": (50, 100), "full": (50, 100)},
+    "fig5": {"smoke": (1, 10), "small": (50, 200), "full": (50, 200)},
+    "fig6": {"smoke": (1, 2), "small": (50, 10), "full": (50, 20)},
+    "fig8": {"smoke": (1, 40), "small": (50, 400), "full": (50, 400)},
 }
 
 
