@@ -6,18 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..models import NodeProfile, PlacementRule, PoolProfile, Profile, count_slots, pool_placement
+from .options import check_least
 from .protocol import Placement, Running, State, Waiting
 from .space import Space
 
 Demand = tuple[int, ...]
 #: What a slot takes of a profile that counts slots.
 _ONE: Demand = (1,)
-
-
-def check_least(name: str, value: float | None, least: float) -> None:
-    """Raise ``ValueError`` unless `value` is ``None`` or a finite number >= `least`."""
-    if value is not None and not least <= value < float("inf"):
-        raise ValueError(f"{name} must be a number >= {least:g}, got {value!r}")
 
 
 @dataclass(frozen=True, slots=True)

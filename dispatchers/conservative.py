@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..models import NodeProfile, PlacementRule, PoolProfile, Profile
+from ..models import NodeProfile, PlacementRule, PoolProfile, Profile, free_until
 from ..workloads import Machine
 from .options import check_choice
 from .protocol import Action, Placement, Start, State, Waiting, Wake
@@ -290,7 +290,7 @@ class Conservative:
         Not beyond the begin of its own. ``None`` if they are not free, or instead of the seconds if they are for ever.
         """
         now = self._profile.times[0]
-        found = self._profile.longest(waiting.nodes, waiting.demand, now)
+        found = free_until(self._profile, waiting.nodes, waiting.demand, now)
         own = self._reserved.get(waiting.id)
         if found is None or (own is not None and own.start <= now):
             return None

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..models import PlacementRule
 from ..workloads import Machine
-from .booking import Ageing, Book, check_least
+from .booking import Ageing, Book
 from .onthefly import OnTheFly
-from .options import check_choice
+from .options import check_choice, check_least
 from .protocol import Action, Running, Start, State, Stop, Waiting, Wake
 from .space import Space, space_of
 

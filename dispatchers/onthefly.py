@@ -10,8 +10,7 @@ import numpy as np
 
 from ..models import PlacementRule
 from ..workloads import Machine
-from .booking import check_least
-from .options import check_choice
+from .options import check_choice, check_least
 from .protocol import Action, Start, State, Waiting
 from .space import Space, space_of
 

@@ -15,6 +15,12 @@ def check_choice(name: str, value: Any, choices: Any) -> None:
         raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {value!r}")
 
 
+def check_least(name: str, value: float | None, least: float) -> None:
+    """Raise ``ValueError`` unless `value` is ``None`` or a finite number >= `least`."""
+    if value is not None and not least <= value < float("inf"):
+        raise ValueError(f"{name} must be a number >= {least:g}, got {value!r}")
+
+
 @dataclass(frozen=True)
 class PlacementOption:
     """The choice of how nodes are picked.

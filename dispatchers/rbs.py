@@ -11,8 +11,8 @@ import numpy as np
 
 from ..models import PlacementRule
 from ..workloads import Machine
-from .booking import Ageing, Book, Booking, check_least
-from .options import check_choice
+from .booking import Ageing, Book, Booking
+from .options import check_choice, check_least
 from .protocol import Action, Reject, Start, State, Waiting, Wake
 from .space import Space, space_of
 

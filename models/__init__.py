@@ -1,7 +1,7 @@
 """The mathematics of dispatching: no clock, no input or output."""
 
 from .answer import Answer, Limit, Status
-from .availability import NodeProfile, PoolProfile, Profile
+from .availability import NodeProfile, PoolProfile, Profile, free_until
 from .benders import solve_placed
 from .complexity import COMPLEXITIES, ClassFit, ComplexityFit, fit_complexity
 from .direct import rearranged, solve_direct
@@ -30,6 +30,7 @@ __all__ = [
     "comparable",
     "count_slots",
     "fit_complexity",
+    "free_until",
     "improve",
     "list_orders",
     "list_schedule",

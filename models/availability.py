@@ -39,13 +39,6 @@ class Profile(Protocol):
         """
         ...
 
-    def longest(self, nodes: int, demand: tuple[int, ...], start: int) -> tuple[int | None, IntArray] | None:
-        """Return until when slots are free from `start` on, ``None`` for ever, and their nodes.
-
-        ``None`` if they are not free at `start`.
-        """
-        ...
-
     def earlier(
         self, held: tuple[int, int, IntArray], demand: tuple[int, ...], after: int, before: int
     ) -> tuple[int, IntArray] | None:
@@ -83,32 +76,6 @@ class _Steps(Generic[T]):
         if index > 0:
             del self.times[:index], self.free[:index]
         self.times[0] = now
-
-    def earliest(
-        self, nodes: int, demand: tuple[int, ...], duration: int, after: int, before: int | None = None
-    ) -> tuple[int, IntArray] | None:
-        """Return the first start >= `after` at which slots fit for `duration` seconds, and their nodes."""
-        raise NotImplementedError
-
-    def longest(self, nodes: int, demand: tuple[int, ...], start: int) -> tuple[int | None, IntArray] | None:
-        """Return until when slots are free from `start` on, ``None`` for ever, and their nodes."""
-        ends = self.times[bisect_right(self.times, start) :]
-        found = self.earliest(nodes, demand, 1, start, start + 1)
-        if found is None:
-            return None
-        until: int | None = None
-        if ends:
-            low, high = 0, len(ends)  # Free until ends[low] as found; not beyond ends[high], or for ever at len(ends).
-            while low < high:
-                middle = (low + high + 1) // 2
-                duration = ends[middle] - start if middle < len(ends) else ends[-1] + 1 - start
-                longer = self.earliest(nodes, demand, duration, start, start + 1)
-                if longer is None:
-                    high = middle - 1
-                else:
-                    low, found = middle, longer
-            until = ends[low] if low < len(ends) else None
-        return until, found[1]
 
     def _between(self, start: int, end: int) -> slice:
         """Return the steps that lie, in whole or in part, in [start, end)."""
@@ -296,3 +263,24 @@ class NodeProfile(_Steps[IntArray]):
             self.times.insert(index, time)
             self.free.insert(index, self.free[index - 1].copy())
         return index
+
+
+def free_until(profile: Profile, nodes: int, demand: tuple[int, ...], start: int) -> tuple[int | None, IntArray] | None:
+    """Return until when slots are free from `start` on, ``None`` for ever, and their nodes.
+
+    ``None`` if they are not free at `start`.
+    """
+    ends = profile.times[bisect_right(profile.times, start) :]
+    found = profile.earliest(nodes, demand, 1, start, start + 1)
+    if found is None:
+        return None
+    low, high = 0, len(ends)  # Free until ends[low] as found, which is for ever at len(ends).
+    while low < high:
+        middle = (low + high + 1) // 2
+        duration = ends[middle] - start if middle < len(ends) else ends[-1] + 1 - start
+        longer = profile.earliest(nodes, demand, duration, start, start + 1)
+        if longer is None:
+            high = middle - 1
+        else:
+            low, found = middle, longer
+    return ends[low] if low < len(ends) else None, found[1]

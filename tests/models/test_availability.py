@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models import NodeProfile, PoolProfile
+from hpcdispatch.models import NodeProfile, PoolProfile, free_until
 
 HORIZON = 60
 
@@ -81,7 +81,7 @@ def play(capacity, commands, make, rule="first-fit"):
             found = profile.earliest(wanted, demand, duration, after, before)
             expected = naive.earliest(wanted, demand, duration, after, before)
             yield (None if found is None else found[0]), expected
-            longest = profile.longest(wanted, demand, after)
+            longest = free_until(profile, wanted, demand, after)
             yield (longest is None, longest and longest[0]), naive.longest(wanted, demand, after)
             if found is not None and command == "take" and found[0] + duration <= HORIZON:
                 start, placement = found
