@@ -4,7 +4,7 @@
 
 PYTHON ?= python3
 BIN := .venv/bin
-PACKAGES := base bench cli dispatchers models predictors simulation testing workloads
+PACKAGES := analysis base bench cli dispatchers models predictors simulation testing workloads
 
 .PHONY: demo test check lint types bench clean
 
@@ -34,10 +34,10 @@ types: .venv/installed
 check: lint types test
 
 bench: .venv/installed
-	$(BIN)/python -m hpcdispatch.bench.engine
-	$(BIN)/python -m hpcdispatch.bench.cp
-	$(BIN)/python -m hpcdispatch.bench.sequences
-	$(BIN)/python -m hpcdispatch.bench.eviction
+	$(BIN)/python -m hpcdispatch.bench.benchmarks.engine
+	$(BIN)/python -m hpcdispatch.bench.benchmarks.cp
+	$(BIN)/python -m hpcdispatch.bench.benchmarks.sequences
+	$(BIN)/python -m hpcdispatch.bench.benchmarks.eviction
 
 clean:
 	rm -rf .venv .typecheck build demo-results *.egg-info

@@ -1,3 +1,3 @@
-"""Comparisons, campaigns and the benchmarks: what is run, seldom imported."""
+"""Comparisons, campaigns, reports, benchmarks and reproductions: what is run, seldom imported."""
 
 __all__: list[str] = []

@@ -14,8 +14,8 @@ from typing import Any, NoReturn
 import click
 
 from ..base import InputError
-from .errors import InterruptedRunError, RunFailedError, os_error_line, say
-from .texts import examples
+from .command_errors import InterruptedRunError, RunFailedError, os_error_line, say
+from .help_texts import examples
 
 COMMANDS = {
     "run": ("run", "Simulate one dispatcher on a workload and print its metrics."),
@@ -25,8 +25,8 @@ COMMANDS = {
     "report": ("report", "Write a page about saved results: tables, figures and their data."),
     "reproduce": ("reproduce", "Make the tables and figures of the papers again."),
     "sequence": ("sequence", "Say which times to request for jobs whose run times are a lottery."),
-    "workload": ("workload", "Describe, convert and generate workloads."),
-    "list": ("listing", "List dispatchers, predictors and workloads with their options."),
+    "workload": ("workload_commands", "Describe, convert and generate workloads."),
+    "list": ("list_parts", "List dispatchers, predictors and workloads with their options."),
 }
 
 
@@ -62,7 +62,7 @@ class Application(click.Group):
         """Import a command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f".{COMMANDS[cmd_name][0]}", __package__).command
+        command: click.Command = import_module(f".commands.{COMMANDS[cmd_name][0]}", __package__).command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from ..models import NODE_ZERO, shift
-from .conservative import Conservative
-from .cp import ConstraintProgramming
-from .cp_presets import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3
-from .easy import EASY, EASYSJBF
-from .evict import Evict
-from .hybrid import Hybrid
-from .listing import FCFS, LJF, LXF, SJF, ListScheduler
-from .lookahead import Lookahead
-from .onthefly import LEJF, SEJF
+from .backfilling.conservative import Conservative
+from .backfilling.easy import EASY, EASYSJBF
+from .backfilling.list_scheduling import FCFS, LJF, LXF, SJF, ListScheduler
+from .cp.constraint_programming import ConstraintProgramming
+from .cp.presets import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3
+from .eviction.evict import Evict
+from .lookahead.lookahead import Lookahead
+from .onthefly.hybrid import Hybrid
+from .onthefly.onthefly import LEJF, SEJF
+from .onthefly.rbs import RBS
 from .protocol import (
     Action,
     Dispatcher,
@@ -27,10 +28,9 @@ from .protocol import (
     Waiting,
     Wake,
 )
-from .rbs import RBS
 from .registered import create_dispatcher, registry
-from .rounds import Rounds
-from .sequences import ATOptimal, ClassicHPC, Neuroscience, ReservationSequences, TOptimal
+from .reservations.reservation_sequences import ATOptimal, ClassicHPC, Neuroscience, ReservationSequences, TOptimal
+from .reservations.rounds import Rounds
 from .space import NodeSpace, PoolSpace, Space, space_of
 
 __all__ = [

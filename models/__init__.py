@@ -1,14 +1,14 @@
 """The mathematics of dispatching: no clock, no input or output."""
 
-from .answer import Answer, Limit, Status
-from .availability import NodeProfile, PoolProfile, Profile, free_until
-from .benders import solve_placed
 from .complexity import COMPLEXITIES, ClassFit, ComplexityFit, fit_complexity
-from .direct import rearranged, solve_direct
-from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
-from .problem import Problem
-from .scheduling import SchedulingModel, comparable, solve_pooled
-from .sequencing import Schedule, best_of, improve, list_orders, list_schedule
+from .cp.answer import Answer, Limit, Status
+from .cp.benders import solve_placed
+from .cp.direct import rearranged, solve_direct
+from .cp.pooled import SchedulingModel, comparable, solve_pooled
+from .scheduling.availability import NodeProfile, PoolProfile, Profile, free_until
+from .scheduling.list_schedules import Schedule, best_of, improve, list_orders, list_schedule
+from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
+from .scheduling.problem import Problem
 
 __all__ = [
     "COMPLEXITIES",

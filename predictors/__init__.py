@@ -12,9 +12,9 @@ from hpcdispatch.base import InputError, Registry
 from .correction import SC15_INCREMENTS, TSAFRIR_INCREMENTS, tsafrir_correction
 from .empirical import Empirical, RunTimes
 from .heuristic import Heuristic, name_prefix
-from .known import Oracle, Walltime
-from .protocol import Correcting, Distributional, Predictor, Resettable
-from .recent import LastTwo
+from .last_two import LastTwo
+from .predictor import Correcting, Distributional, Predictor, Resettable
+from .walltime_oracle import Oracle, Walltime
 
 __all__ = [
     "SC15_INCREMENTS",

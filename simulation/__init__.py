@@ -2,11 +2,11 @@
 
 from .adapters import accasim_predictor, accasim_scheduler
 from .engine import SameInstant, simulate
-from .errors import ActionError, InvariantError, SimulationError
+from .invariants import check, violations
 from .metrics import job_metrics, mean_interval
-from .options import Overrun
+from .overrun import Overrun
 from .result import Result
-from .validate import check, violations
+from .simulation_errors import ActionError, InvariantError, SimulationError
 
 __all__ = [
     "ActionError",

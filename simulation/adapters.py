@@ -13,8 +13,8 @@ from ..dispatchers import Dispatcher, JobView, Reject, Running, Start, State, Wa
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine
-from ._accasim import AdditionalData, JobVerification, SchedulerBase
-from .errors import ActionError
+from .accasim_compat import AdditionalData, JobVerification, SchedulerBase
+from .simulation_errors import ActionError
 
 PlanEntry = tuple[int | None, str, list[str]]
 

@@ -16,9 +16,9 @@ from ..dispatchers import Dispatcher, create_dispatcher
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine, Workload
-from ._accasim import Reader, Simulator
+from .accasim_compat import Reader, Simulator
 from .events import DispatchEvents
-from .options import Overrun
+from .overrun import Overrun
 from .recorder import Recorder
 from .result import Result, manifest
 from .sim_event import SimEvent

@@ -14,13 +14,13 @@ from time import perf_counter, perf_counter_ns
 from ..dispatchers import Dispatcher, JobView, Reject, Running, Start, State, Stop, Waiting, Wake
 from ..predictors import Predictor
 from ..workloads import Job, Machine
-from ._accasim import EventManager
-from .checks import ActionChecks
-from .errors import ActionError, SimulationError
-from .options import Overrun
+from .accasim_compat import EventManager
+from .action_checks import ActionChecks
+from .node_matrix import NodeMatrix
+from .overrun import Overrun
 from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, Attempt, Recorder
-from .resources import NodeMatrix
 from .sim_event import Plan, ReadOnly, SimEvent
+from .simulation_errors import ActionError, SimulationError
 
 _IDLE_WAKES = 10_000
 _by_prediction = operator.attrgetter("predicted_end")

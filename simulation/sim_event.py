@@ -7,7 +7,7 @@ from typing import Any, Generic, SupportsIndex, TypeVar, overload
 
 from ..dispatchers import Action, Running, Waiting
 from ..workloads import Job
-from ._accasim import Event
+from .accasim_compat import Event
 from .recorder import COMPLETED, Attempt
 
 T = TypeVar("T")

@@ -5,9 +5,9 @@ rule of the framework. Strategies for hypothesis are in :mod:`hpcdispatch.testin
 ``hpcdispatch[dev]``.
 """
 
-from .checks import check_dispatcher, check_predictor
+from .part_checks import check_dispatcher, check_predictor
 from .records import assert_same_records
-from .samples import cluster, moldable, overrunning, pool, samples, stochastic, tiny, urgent
+from .small_workloads import cluster, moldable, overrunning, pool, samples, stochastic, tiny, urgent
 
 __all__ = [
     "assert_same_records",

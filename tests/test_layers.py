@@ -2,12 +2,37 @@
 
 import ast
 import importlib
+import tomllib
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("base", "bench", "cli", "dispatchers", "models", "predictors", "simulation", "testing", "workloads")
+PACKAGES = (
+    "analysis",
+    "base",
+    "bench",
+    "cli",
+    "dispatchers",
+    "models",
+    "predictors",
+    "simulation",
+    "testing",
+    "workloads",
+)
+
+PACKAGES = (
+    "analysis",
+    "base",
+    "bench",
+    "cli",
+    "dispatchers",
+    "models",
+    "predictors",
+    "simulation",
+    "testing",
+    "workloads",
+)
 EVERYTHING = set(PACKAGES)
 
 #: Package to the packages of ours it may import, beside itself.
@@ -18,7 +43,8 @@ OURS = {
     "models": {"base"},
     "dispatchers": {"base", "models", "workloads"},
     "simulation": {"base", "dispatchers", "predictors", "workloads"},
-    "testing": EVERYTHING,
+    "analysis": {"base", "models", "simulation", "workloads"},
+    "testing": {"base", "dispatchers", "models", "predictors", "simulation", "workloads"},
     "bench": EVERYTHING - {"cli"},
     "cli": EVERYTHING,
 }
@@ -85,6 +111,12 @@ def test_the_table_names_every_package():
     found = {path.parent.name for path in ROOT.glob("*/__init__.py")}
     assert found == EVERYTHING
     assert not (ROOT / "__init__.py").exists()
+
+
+def test_every_folder_is_installed():
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
+    folders = {path.parent for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
+    assert sorted(listed) == sorted("hpcdispatch." + ".".join(folder.relative_to(ROOT).parts) for folder in folders)
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -1,24 +1,24 @@
 """Jobs, machines and workloads: reading, writing, generating, fetching and describing them."""
 
-from .accre import accre
 from .describe import Description, describe
 from .fetching import fetch
+from .formats.read_log import TraceWarning
+from .formats.reading import read
+from .formats.run_table import RunColumns, read_runs
+from .formats.run_times import read_run_times
+from .formats.swf_writer import write
 from .generators import GENERATORS, generate, workload_names
-from .intrepid import intrepid_neuroscience
+from .generators.accre import accre
+from .generators.eviction_scenarios import theta_scenario
+from .generators.intrepid import intrepid_neuroscience
+from .generators.lublin import lublin
+from .generators.stochastic import stochastic
+from .generators.theta import theta
+from .generators.workflow_logs import WorkflowModel, workflow_logs
 from .jitter import jitter
 from .job import Checkpoint, Job, ResourceMap, Shape
-from .lublin import lublin
 from .machine import Machine
-from .reading import read
-from .run_table import RunColumns, read_runs
-from .run_times import read_run_times
-from .scenarios import theta_scenario
-from .stochastic import stochastic
-from .swf_writer import write
-from .theta import theta
-from .trouble import TraceWarning
-from .waits import expected_waits
-from .workflows import WorkflowModel, workflow_logs
+from .recorded_waits import expected_waits
 from .workload import Provenance, Workload
 
 __all__ = [

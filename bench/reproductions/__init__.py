@@ -1,11 +1,11 @@
 """Tables and figures of the five papers, made again: measured beside published, and which claims hold."""
 
 from .catalogue import entries, find
-from .drawing import draw
-from .frame import SCALES, Claim, Drawing, Entry, Means, NotBuiltError, Outcome, Row, Scale
-from .kept import Kept
-from .page import write_page
-from .runs import SimulationFailedError
+from .documentation import write_page
+from .drawings import draw
+from .outcome import SCALES, Claim, Drawing, Entry, Means, NotBuiltError, Outcome, Row, Scale
+from .outcome_files import Kept
+from .simulations import SimulationFailedError
 
 __all__ = [
     "SCALES",

@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.util import find_spec
 
 from ...base import InputError
-from .frame import Entry, NotBuiltError, Run
+from .outcome import Entry, NotBuiltError, Run
 
 #: What each paper is, by the first part of the names.
 PAPERS = {

@@ -70,7 +70,7 @@ def test_a_broken_invariant(invoke, monkeypatch):
     def broken(workload, result):
         raise InvariantError("job 1: started twice\njob 2: never ended")
 
-    monkeypatch.setattr("hpcdispatch.cli.run.check", broken)
+    monkeypatch.setattr("hpcdispatch.cli.commands.run.check", broken)
     found = invoke("run", LONG, "--check")
     assert found.exit_code == 1
     assert "InvariantError: job 1: started twice; job 2: never ended" in found.stderr

@@ -16,7 +16,7 @@ from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import Reject, Start, Stop, Wake
 from hpcdispatch.predictors import LastTwo
 from hpcdispatch.simulation import ActionError, accasim_predictor, accasim_scheduler, simulate
-from hpcdispatch.simulation._accasim import AdditionalData, ResourceManager, Simulator
+from hpcdispatch.simulation.accasim_compat import AdditionalData, ResourceManager, Simulator
 from hpcdispatch.simulation.adapters import job_of
 from hpcdispatch.workloads import Job, Machine, Workload, read, write
 

@@ -1,0 +1,3 @@
+"""Questions asked of results and histories."""
+
+__all__: list[str] = []

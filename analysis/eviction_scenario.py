@@ -1,0 +1,269 @@
+"""Scenarios of eviction: the jobs that run at one instant, as a file and from a generator."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from ..base import InputError
+from ..models.eviction import RunningJob
+from ..models.eviction.checkpointing import Storage, even_checkpoint_time, node_hours, since_last, until_next
+from ..models.eviction.sharing import Write, WritingJob
+from ..workloads import Workload
+
+_Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
+_NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
+_Whole = Annotated[int, Field(ge=1, strict=True)]
+_Name = Annotated[str, Field(min_length=1)]
+
+#: What is said for some kinds of error in place of pydantic's words.
+_EXPECTED = {
+    "model_type": "expected an object",
+    "tuple_type": "expected a list",
+    "too_short": "expected at least one job",
+    "string_too_short": "expected a text that is not empty",
+}
+#: Fields of a job of which one at most is given.
+_EITHER = (
+    ("loss", "elapsed"),
+    ("system_checkpoint", "system_size"),
+    ("application_checkpoint", "application_size"),
+)
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class MachinePart(_Part):
+    """The machine.
+
+    Attributes
+    ----------
+    nodes
+        How many it has; those on which no job runs are idle.
+    name
+        What it is called.
+    """
+
+    nodes: _Whole
+    name: str = ""
+
+
+class StoragePart(_Part):
+    """What checkpoints are written to; Theta's if it is left out.
+
+    Attributes
+    ----------
+    aggregate, node
+        Bandwidth of the file system, and the most that one node writes, GB/s.
+    """
+
+    aggregate: _Positive = Storage().aggregate
+    node: _Positive = Storage().node
+
+
+class JobPart(_Part):
+    """A running job.
+
+    Attributes
+    ----------
+    id, nodes
+        Its name, and the nodes it runs on.
+    loss, elapsed
+        What is lost if it is killed, node-hours; or the seconds of its work so far, of which those since the last
+        application checkpoint are lost.
+    interval
+        Seconds of work between application checkpoints.
+    system_checkpoint, system_size
+        Seconds that a system checkpoint takes, or its size, which is the memory in use, GB a node. Without either there
+        is none.
+    application_checkpoint, application_size
+        The same of an application checkpoint; the seconds are with the wait until it is due, the size wants `elapsed`
+        and `interval`.
+    """
+
+    id: _Name
+    nodes: _Whole
+    loss: _NotNegative | None = None
+    elapsed: _NotNegative | None = None
+    interval: _Whole | None = None
+    system_checkpoint: _NotNegative | None = None
+    system_size: _Positive | None = None
+    application_checkpoint: _NotNegative | None = None
+    application_size: _NotNegative | None = None
+
+    @model_validator(mode="after")
+    def _consistent(self) -> JobPart:
+        given = self.model_fields_set
+        for names in _EITHER:
+            if given.issuperset(names):
+                raise ValueError(f"expected {' or '.join(names)}, got both")
+        if not given & {"loss", "elapsed"}:
+            raise ValueError("expected loss or elapsed, got neither")
+        for name, others in (("interval", ("elapsed",)), ("application_size", ("elapsed", "interval"))):
+            for other in others:
+                if name in given and other not in given:
+                    raise ValueError(f"{name} wants {other} beside it, got none")
+        return self
+
+
+class Scenario(_Part):
+    """The jobs that run on a machine at one instant.
+
+    Attributes
+    ----------
+    machine, storage
+        What they run on, and what they write to.
+    jobs
+        At most as many nodes together as there are.
+    """
+
+    machine: MachinePart
+    storage: StoragePart = StoragePart()
+    jobs: Annotated[tuple[JobPart, ...], Field(min_length=1)]
+
+    @property
+    def idle(self) -> int:
+        """Nodes on which no job runs."""
+        return self.machine.nodes - sum(job.nodes for job in self.jobs)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Scenario:
+        seen: set[str] = set()
+        for job in self.jobs:
+            if job.id in seen:
+                raise ValueError(f"jobs: id {job.id!r} must be unique, got it twice")
+            seen.add(job.id)
+        if self.idle < 0:
+            raise ValueError(
+                f"jobs: expected at most the {self.machine.nodes:,} nodes of the machine, "
+                f"got {self.machine.nodes - self.idle:,}"
+            )
+        return self
+
+    def running(self) -> list[RunningJob]:
+        """Return the jobs with the times of their checkpoints, each as if it wrote alone."""
+        return [_running(job, self._storage) for job in self.jobs]
+
+    def writing(self) -> list[WritingJob]:
+        """Return the jobs for checkpoints side by side; one given by its time is as if it filled the file system."""
+        return [_writing(job, self._storage) for job in self.jobs]
+
+    @property
+    def _storage(self) -> Storage:
+        return Storage(self.storage.aggregate, self.storage.node)
+
+
+def _loss(job: JobPart) -> Any:
+    return job.loss if job.elapsed is None else node_hours(job.nodes, since_last(job.elapsed, job.interval))
+
+
+def _delay(job: JobPart) -> float:
+    """Return the seconds until the next application checkpoint of a job that says its size."""
+    assert job.elapsed is not None
+    assert job.interval is not None
+    return until_next(job.elapsed, job.interval)
+
+
+def _running(job: JobPart, storage: Storage) -> RunningJob:
+    system, application = job.system_checkpoint, job.application_checkpoint
+    if job.system_size is not None:
+        system = even_checkpoint_time(job.nodes, job.system_size, storage)
+    if job.application_size is not None:
+        application = _delay(job) + even_checkpoint_time(job.nodes, job.application_size, storage)
+    return RunningJob(job.id, job.nodes, _loss(job), system, application)
+
+
+def _writing(job: JobPart, storage: Storage) -> WritingJob:
+    made: dict[str, Write | None] = {}
+    for kind, time, size in (
+        ("system", job.system_checkpoint, job.system_size),
+        ("application", job.application_checkpoint, job.application_size),
+    ):
+        made[kind] = None if time is None else Write(time * storage.aggregate, time)
+        if size is not None:
+            made[kind] = Write(job.nodes * size, size / storage.node, 0 if kind == "system" else _delay(job))
+    return WritingJob(job.id, job.nodes, _loss(job), **made)
+
+
+def scenario_of(workload: Workload) -> Scenario:
+    """Return the jobs of a workload that run at its ``provenance.options["instant"]``, as if each started at once.
+
+    Raises
+    ------
+    InputError
+        If the workload has no instant, or its jobs are more than the machine has nodes for.
+    """
+    instant = workload.provenance.options.get("instant")
+    if instant is None:
+        raise InputError(f"{workload.provenance.source}: expected a scenario, got a workload without an instant")
+    jobs = []
+    for job in workload.jobs:
+        if not job.submit <= instant < job.submit + job.runtime:
+            continue
+        part: dict[str, Any] = {"id": job.id, "nodes": job.nodes, "elapsed": instant - job.submit}
+        if job.checkpoint is not None and job.checkpoint.system_size:
+            part["system_size"] = job.checkpoint.system_size
+        if job.checkpoint is not None and job.checkpoint.interval is not None:
+            part |= {"application_size": job.checkpoint.application_size, "interval": job.checkpoint.interval}
+        jobs.append(part)
+    machine = {"nodes": workload.machine.nodes, "name": workload.machine.name}
+    return _checked({"machine": machine, "jobs": jobs}, workload.provenance.source)
+
+
+def read_scenario(path: str | PathLike[str]) -> Scenario:
+    """Read and check a scenario, JSON with the fields of :class:`Scenario`.
+
+    Raises
+    ------
+    InputError
+        For whatever is wrong with it; one line that says file, field, expected and received.
+    OSError
+        If it cannot be read.
+    """
+    try:
+        text = Path(path).read_bytes().decode("utf-8-sig")
+        return _checked(json.loads(text), str(path))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: expected JSON in UTF-8, got byte {error.object[error.start]:#x}") from None
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}: expected JSON, got {error.msg} (column {error.colno})") from None
+    except RecursionError:
+        raise InputError(f"{path}: expected a scenario, got JSON nested too deeply") from None
+
+
+def write_scenario(scenario: Scenario, path: str | PathLike[str]) -> None:
+    """Write a scenario; :func:`read_scenario` gives it back."""
+    text = scenario.model_dump_json(indent=2, exclude_unset=True)
+    Path(path).write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def _checked(found: Any, where: str) -> Scenario:
+    try:
+        return Scenario.model_validate(found)
+    except ValidationError as error:
+        raise InputError(f"{where}: {_said(error)}") from None
+
+
+def _said(error: ValidationError) -> str:
+    """Return the first error as field, expected, received."""
+    first = error.errors(include_url=False)[0]
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
+    place, kind = f"{field}: " if field else "", first["type"]
+    if kind == "extra_forbidden":
+        parts: dict[object, type[_Part]] = {"machine": MachinePart, "storage": StoragePart, "jobs": JobPart}
+        owner = Scenario if len(first["loc"]) == 1 else parts[first["loc"][0]]
+        return f"{place}unknown field; known: {', '.join(owner.model_fields)}"
+    if kind == "missing":
+        return f"{place}expected this field, got none"
+    if kind == "value_error":
+        return place + first["msg"].removeprefix("Value error, ")
+    expected = _EXPECTED.get(kind) or first["msg"].replace("Input should be", "expected")
+    received = first["input"]
+    shown = type(received).__name__ if isinstance(received, dict | list | tuple | BaseModel) else repr(received)
+    return f"{place}{expected}, got {shown}"

@@ -1,0 +1,187 @@
+"""The constraint-programming dispatchers: time and quality of their decisions.
+
+``python -m hpcdispatch.bench.benchmarks.cp`` has three parts. ``trace``: a trace under HCP3, by default the records of
+KTH-SP2 for which there are figures of the authors' own code (Galleguillos et al., CP 2019). ``nodes``: a heterogeneous
+machine of 64 nodes whose queue fills in one instant, under PCP3 and HCP3; what is measured is the decision of that
+instant, what is checked is the whole schedule. ``stream``: the same machine with jobs that arrive one by one, under
+these and others.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+import numpy as np
+
+from ...base import InputError
+from ...dispatchers import create_dispatcher
+from ...workloads import Workload, generate, read
+from ...workloads.fetching import TRACES
+from ...workloads.formats.read_log import TraceWarning
+from ..reports.text_table import Sheet, show
+from .cp_on_nodes import Taken, take
+from .cp_on_traces import RECORDS, TIMED, Baseline, run, sheets
+from .cp_stream import on_stream
+from .traces import published_trace
+
+PARTS = ("trace", "nodes", "stream")
+#: What each part runs, if nothing else is asked for.
+DISPATCHERS = {"trace": ("hcp3",), "nodes": ("pcp3", "hcp3")}
+STREAM = ("easy", "easy-sjbf", "conservative", "lxf", "hcp3", "pcp3", "lookahead")
+#: Jobs of a stream, and what part of the machine they ask for.
+STREAMED, LOADS = 1500, (0.7, 0.9)
+QUEUED, SMALL_QUEUED = (10, 25, 50, 100), (10, 15)
+#: A seed that no measured workload has, for the warm-up.
+_WARM_UP = 1_000_003
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What is measured.
+
+    Attributes
+    ----------
+    dispatchers
+        Names with options; empty for the default of each part.
+    trace
+        Path of a trace; ``None`` for KTH-SP2.
+    jobs
+        Its first jobs; ``None`` for all, of KTH-SP2 for those with published figures.
+    queued, seeds
+        Jobs in the queue, and workloads of each size.
+    small
+        Smoke test: a short generated trace, short queues, HCP3 alone.
+    """
+
+    dispatchers: tuple[str, ...] = ()
+    trace: Path | None = None
+    jobs: int | None = None
+    queued: tuple[int, ...] = QUEUED
+    seeds: int = 5
+    small: bool = False
+
+    def of(self, part: str) -> tuple[str, ...]:
+        """Return the dispatchers of a part."""
+        return self.dispatchers or (("hcp3",) if self.small else DISPATCHERS[part])
+
+
+def load(setting: Setting) -> tuple[str, Workload, bool]:
+    """Return the name and the jobs of the trace, and whether they are those of the published figures."""
+    if setting.small and setting.trace is None:
+        jobs = setting.jobs or 400
+        return "a generated trace", generate("lublin", jobs=jobs, processors=64, load=1.1, seed=1), False
+    path = setting.trace or published_trace("kth-sp2")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TraceWarning)
+        workload = read(path)
+    published = path.name == TRACES["kth-sp2"].file and setting.jobs in {None, RECORDS}
+    jobs = RECORDS if published else setting.jobs or len(workload)
+    return path.name.partition(".")[0], workload.head(jobs), published
+
+
+def on_the_trace(setting: Setting) -> Iterator[Sheet]:
+    """Yield the tables of the first part."""
+    name, workload, published = load(setting)
+    for dispatcher in setting.of("trace"):
+        _say(f"{name}, {dispatcher}")
+        yield from sheets(run(name, workload, dispatcher), Baseline() if published and dispatcher == "hcp3" else None)
+
+
+def on_nodes(setting: Setting) -> Sheet:
+    """Return the table of the second part."""
+    rows = []
+    for dispatcher in setting.of("nodes"):
+        take(dispatcher, 10, _WARM_UP)
+        for queued in setting.queued:
+            found = []
+            for seed in range(setting.seeds):
+                _say(f"64 nodes, {dispatcher}, {queued} queued, seed {seed}")
+                found.append(take(dispatcher, queued, seed))
+            rows.append(_row(found))
+    columns = (
+        "dispatcher", "queued", "candidates", "median, ms", "max, ms", "solver called", "proved optimal",
+        "mean gap, %", "better than hint", "started", "postponed", "schedules valid",
+    )  # fmt: skip
+    title = f"The decision at which the queue fills: 64 nodes with GPUs or MICs, {setting.seeds} workloads a row"
+    note = (
+        f"{TIMED}\nCandidates: waiting jobs that fit by themselves; their number and those of started and postponed "
+        "jobs are means. Proved optimal, better than hint: of the solver's calls. Gap: (objective - bound) / "
+        "objective, 0 where no solver is needed; the objective of version 3 has 1 for each candidate, which no "
+        "schedule changes; HCP's bound and proof are those of the pooled machine. Valid: an independent check of the "
+        "whole simulation found no violation."
+    )
+    return Sheet(title, columns, rows, left=2, note=note)
+
+
+def _row(found: Sequence[Taken]) -> list[str]:
+    solved = [one for one in found if one.solved]
+    ms = [one.ms for one in found]
+    gaps = [one.gap for one in found if not np.isnan(one.gap)]
+    return [
+        found[0].dispatcher,
+        "/".join(str(waiting) for waiting in sorted({one.waiting for one in found})),
+        f"{np.mean([one.candidates for one in found]):.1f}",
+        f"{np.median(ms):.1f}",
+        f"{max(ms):.1f}",
+        f"{len(solved)} of {len(found)}",
+        f"{sum(one.status == 'optimal' for one in solved)} of {len(solved)}",
+        f"{100 * np.mean(gaps):.1f}" if gaps else "-",
+        f"{sum(one.used == 'solver' for one in solved)} of {len(solved)}",
+        f"{np.mean([one.started for one in found]):.1f}",
+        f"{np.mean([one.postponed for one in found]):.1f}",
+        f"{sum(not one.violations for one in found)} of {len(found)}",
+    ]
+
+
+def _say(what: str) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"running: {what}", err=True)
+
+
+@click.command(help=__doc__)
+@click.option("--part", "parts", multiple=True, type=click.Choice(PARTS), help="Only this one.")
+@click.option(
+    "--dispatcher", "dispatchers", multiple=True, metavar="NAME",
+    help="Name with options, instead of those of each part.",
+)  # fmt: skip
+@click.option(
+    "--trace", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Another trace; KTH-SP2 comes from HPCDISPATCH_DATA, ../shared/data or the archive.",
+)  # fmt: skip
+@click.option("--jobs", type=click.IntRange(min=1), help=f"First jobs of the trace.  [default: {RECORDS:,} of KTH-SP2]")
+@click.option(
+    "--queued", multiple=True, type=click.IntRange(min=1),
+    help=f"Jobs that arrive on the nodes.  [default: {', '.join(map(str, QUEUED))}]",
+)  # fmt: skip
+@click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True, help="Workloads of each size.")
+@click.option("--small", is_flag=True, help="Smoke test: a short generated trace, short queues, two seeds, hcp3.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+def main(
+    parts: tuple[str, ...], dispatchers: tuple[str, ...], trace: Path | None, jobs: int | None,
+    queued: tuple[int, ...], seeds: int, small: bool, as_markdown: bool,
+) -> None:  # fmt: skip
+    """Print the tables part by part."""
+    queued = queued or (SMALL_QUEUED if small else QUEUED)
+    setting = Setting(dispatchers, trace, jobs, queued, min(seeds, 2) if small else seeds, small)
+    try:
+        for name in dispatchers:
+            create_dispatcher(name)
+        if "trace" in (parts or PARTS):
+            show(list(on_the_trace(setting)), as_markdown)
+        if "nodes" in (parts or PARTS):
+            show([on_nodes(setting)], as_markdown)
+        if "stream" in (parts or PARTS):
+            jobs_of = 60 if small else STREAMED
+            names = dispatchers or (("easy", "hcp3") if small else STREAM)
+            show([on_stream(names, jobs_of, setting.seeds, load) for load in LOADS], as_markdown)
+    except (InputError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""Heterogeneous nodes day after day: how long jobs wait under each dispatcher."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...workloads import Workload
+from ..campaigns.comparison import compare
+from ..reports.text_table import Sheet
+from .cp_on_nodes import eurora_stream
+
+#: Metric of the comparison, header, and by what it is divided.
+COLUMNS = (
+    ("wait_mean", "mean wait, s", 1.0),
+    ("bounded_slowdown_mean", "mean bounded slowdown", 1.0),
+    ("wait_max", "longest wait, h", 3600.0),
+    ("decision_ms_mean", "ms a decision", 1.0),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Stream:
+    """The samples of :func:`eurora_stream`: seed k draws the k-th."""
+
+    jobs: int
+    load: float
+
+    def __call__(self, seed: int) -> Workload:
+        """Return the sample of a seed."""
+        return eurora_stream(self.jobs, seed, self.load)
+
+
+def on_stream(dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float) -> Sheet:
+    """Return the table of some dispatchers at one load; every schedule is checked.
+
+    Raises
+    ------
+    RuntimeError
+        If a run failed or its schedule broke an invariant.
+    """
+    outcome = compare(Stream(jobs, load), dispatchers, seeds=seeds, check_invariants=True)
+    for failed in outcome.failures:
+        raise RuntimeError(f"{failed.dispatcher}, seed {failed.seed}: {failed.error}")
+    rows = []
+    for row in outcome.table.to_dict("records"):
+        cells = [str(row["dispatcher"])]
+        for name, _, unit in COLUMNS:
+            low, high = row[f"{name}_low"] / unit, row[f"{name}_high"] / unit
+            cells.append(f"{row[name] / unit:,.2f}" + (f" [{low:,.2f}, {high:,.2f}]" if seeds > 1 else ""))
+        rows.append(cells)
+    title = f"{jobs:,} jobs on 64 nodes with GPUs or MICs, load {load:g}, {seeds} workloads"
+    note = "Mean over the workloads with a 95% interval; wall-clock time. Every schedule passed the independent check."
+    return Sheet(title, ("dispatcher", *(header for _, header, _ in COLUMNS)), rows, note=note)

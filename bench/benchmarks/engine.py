@@ -1,0 +1,211 @@
+"""What the engine costs: against stock AccaSim, against a bare loop, in memory.
+
+``python -m hpcdispatch.bench.benchmarks.engine`` measures everything in one run, each part in a process of its own, and
+prints a table of rates with what is required of each. ``--small`` is a smoke test of the same in seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from ...base import InputError
+from ...simulation import simulate
+from ...workloads import Workload
+from .measurements import run_module
+from .stock_accasim import Schedule, run_stock
+from .traces import HPC2N, KTH, find_trace, theta_like, trace_or_generated, write_inputs
+
+COUNTED = """\
+CPU seconds, child processes included, on the same two files (SWF and AccaSim system file), on nodes.
+stock: from the making of AccaSim's Simulator to the closing of its writers, its default outputs on; once.
+ours:  from reading the files to the finished tables of the Result; median, after a warm-up on 200 jobs.
+bare loop and our EASY on a pool: jobs in memory for both; the loop builds its tuples, ours its Result; medians."""
+SMALL_TRACE, SMALL_THETA = 800, 120
+WIDTH = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What is measured.
+
+    Attributes
+    ----------
+    trace
+        The trace of the first rows; ``None`` for a generated workload.
+    jobs
+        Cut every workload to its first jobs; ``None`` takes all.
+    small
+        Smoke test: everything cut down, memory not measured.
+    repeat
+        How often our side is measured.
+    """
+
+    trace: Path | None = None
+    jobs: int | None = None
+    small: bool = False
+    repeat: int = 3
+
+    def cut(self, small: int) -> int | None:
+        """Return how many jobs to take, `small` in the smoke test."""
+        return min(small, self.jobs or small) if self.small else self.jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A measured figure and what is required of it.
+
+    Attributes
+    ----------
+    case
+        What was run.
+    jobs
+        How many jobs.
+    reference, ours
+        Jobs a CPU second of stock AccaSim or the bare loop, and of ours; ``None`` where that is not the question.
+    value, unit
+        The figure: a ratio (``"x"``) or megabytes (``"MB"``); ``None`` if it was not measured.
+    required, at_least
+        The bound, and whether it is a lower one.
+    note
+        What else was found: whether the schedules agree, or why nothing was measured.
+    """
+
+    case: str
+    jobs: int
+    reference: float | None
+    ours: float | None
+    value: float | None
+    unit: str
+    required: float
+    at_least: bool
+    note: str = ""
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the requirement is met; ``None`` if the figure was not measured."""
+        if self.value is None:
+            return None
+        return self.value >= self.required if self.at_least else self.value <= self.required
+
+
+def measure(setting: Setting) -> Iterator[Row]:
+    """Yield the rows one by one as they are measured."""
+    name = setting.trace.name.partition(".")[0] if setting.trace else "generated"
+    traced = trace_or_generated(setting.trace, setting.cut(SMALL_TRACE))
+    case = f"{name}, {traced.machine.nodes} one-core nodes"
+    yield against_stock(f"FIFO, {case}", traced, "fifo", 10, setting.repeat)
+    yield against_stock(f"EASY, {case}", traced, "easy", 5, setting.repeat)
+    theta = theta_like(setting.cut(SMALL_THETA) or 5000)
+    yield against_stock("FIFO, Theta-like, 4,392 x 64 cores", theta, "fifo", 50, setting.repeat)
+    yield against_stock("EASY, Theta-like, 4,392 x 64 cores", theta, "easy", 50, setting.repeat)
+    yield against_floor(f"EASY, {name}, pool, times the bare loop", traced, setting.repeat)
+    yield in_memory(setting)
+
+
+def against_stock(case: str, workload: Workload, scheduler: str, required: float, repeat: int) -> Row:
+    """Measure a scheduler of stock AccaSim and ours on the same files; compare the schedules of FIFO.
+
+    EASY schedules differ by design: AccaSim's is not EASY.
+    """
+    dispatcher = {"fifo": "fcfs", "easy": "easy"}[scheduler]
+    stock = run_stock(workload, scheduler)
+    with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
+        swf, system = write_inputs(workload, Path(folder))
+        ours = run_module("engine_process", "nodes", str(repeat), dispatcher, str(swf), str(system))
+    count, note = len(workload), ""
+    if scheduler == "fifo":
+        note = f"start and nodes equal for {equal_jobs(workload, stock.schedule):,} of {count:,} jobs"
+    reference, rate = count / stock.seconds.cpu, count / ours["cpu"]
+    return Row(case, count, reference, rate, rate / reference, "x", required, True, note)
+
+
+def equal_jobs(workload: Workload, schedule: Schedule) -> int:
+    """Return how many jobs our FCFS gives the start and the nodes that a schedule of AccaSim gives them."""
+    jobs = simulate(workload, "fcfs").jobs
+    columns = zip(jobs["id"], jobs["start"], jobs["end"], jobs["placement"], strict=True)
+    return sum(
+        schedule[id_] == (start, end, tuple(sorted(placement.tolist()))) for id_, start, end, placement in columns
+    )
+
+
+def against_floor(case: str, workload: Workload, repeat: int) -> Row:
+    """Measure our EASY on a pool against the bare loop; the figure is how many times slower it is."""
+    with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
+        swf, _ = write_inputs(workload, Path(folder))
+        took = run_module("engine_process", "pool", str(repeat), str(swf))
+    count, slower = took["jobs"], took["cpu"] / took["floor"]
+    note = f"start equal for {took['equal']:,} of {count:,} jobs"
+    return Row(case, count, count / took["floor"], count / took["cpu"], slower, "x", 10, False, note)
+
+
+def in_memory(setting: Setting) -> Row:
+    """Measure the peak memory of reading and simulating the largest trace under EASY."""
+    case, trace = "peak memory, HPC2N, EASY, pool", find_trace(HPC2N)
+    if setting.small or trace is None:
+        reason = "not in the small setting" if setting.small else f"{HPC2N} is not there; set HPCDISPATCH_DATA"
+        return Row(case, 0, None, None, None, "MB", 700, False, f"skipped: {reason}")
+    took = run_module("engine_process", "memory", "1", str(trace), str(setting.jobs or ""))
+    return Row(case, took["jobs"], None, took["jobs"] / took["cpu"], took["megabytes"], "MB", 700, False)
+
+
+def table(rows: list[Row], setting: Setting) -> Table:
+    """Return the rows as a table for people."""
+    title = "Engine against stock AccaSim 1.1.3 and a bare EASY loop"
+    if setting.small or setting.jobs:
+        title += " (cut short: the requirements are meant for the whole)"
+    made = Table(title=title, caption=COUNTED, caption_justify="left")
+    made.add_column("case")
+    for column in ("jobs", "reference jobs/s", "ours jobs/s", "figure", "required"):
+        made.add_column(column, justify="right")
+    made.add_column("", no_wrap=True)
+    made.add_column("note")
+    verdicts = {True: "[green]pass[/]", False: "[red]miss[/]", None: "-"}
+    for row in rows:
+        rates = ["-" if rate is None else f"{rate:,.0f}" for rate in (row.reference, row.ours)]
+        figure = "-" if row.value is None else f"{row.value:,.1f} {row.unit}"
+        bound = f"{'>=' if row.at_least else '<='} {row.required:g} {row.unit}"
+        made.add_row(row.case, f"{row.jobs:,}", *rates, figure, bound, verdicts[row.passed], row.note)
+    return made
+
+
+@click.command()
+@click.option(
+    "--trace",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="SWF trace of a pool of processors; KTH-SP2 from HPCDISPATCH_DATA or ../shared/data, or else generated.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Cut every workload to its first jobs.")
+@click.option("--small", is_flag=True, help="Smoke test: small workloads, no memory.")
+@click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Measure our side so often.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def main(trace: Path | None, jobs: int | None, small: bool, repeat: int, as_json: bool) -> None:
+    """Measure the engine against stock AccaSim and against a bare EASY loop."""
+    setting = Setting(trace or find_trace(KTH), jobs, small, repeat)
+    rows: list[Row] = []
+    try:
+        for row in measure(setting):
+            rows.append(row)
+            if sys.stderr.isatty():
+                click.echo(f"measured: {row.case}", err=True)
+    except (InputError, OSError, RuntimeError, ValueError) as error:
+        raise click.ClickException(str(error)) from None
+    if as_json:
+        counted = COUNTED.splitlines()
+        found = [{**asdict(row), "passed": row.passed} for row in rows]
+        click.echo(json.dumps({"counted": counted, "small": small, "jobs": jobs, "rows": found}, indent=2))
+    else:
+        console = Console(width=None if sys.stdout.isatty() else WIDTH)
+        console.print(table(rows, setting))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""Our side of the engine's benchmark, in a process of its own.
+
+``python -m hpcdispatch.bench.benchmarks.engine_process ANSWER TASK REPEAT ARGUMENT...`` is the child process. Each task
+runs a slice of its workload first, so that imports and caches are not counted.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from ...simulation import Result, simulate
+from ...workloads import read
+from .bare_easy import bare_jobs, easy_starts
+from .measurements import measured, peak_memory
+
+_WARM = 200
+
+
+def nodes(repeat: int, dispatcher: str, swf: str, system: str) -> dict[str, Any]:
+    """Read the files that AccaSim reads and simulate them on the nodes of the system file; CPU seconds, median."""
+
+    def run() -> Result:
+        return simulate(read(swf, system), dispatcher)
+
+    simulate(read(swf, system).head(_WARM), dispatcher)
+    return {"jobs": len(run().jobs), "cpu": _median(run, repeat)}
+
+
+def pool(repeat: int, swf: str) -> dict[str, Any]:
+    """Simulate EASY on a pool and run the bare loop on the same jobs, in turns; CPU seconds, medians."""
+    workload = read(swf)
+    cores = int(workload.machine.capacity.sum())
+    warm = workload.head(_WARM)
+    simulate(warm, "easy")
+    easy_starts(bare_jobs(warm), cores)
+    ours: list[float] = []
+    floor: list[float] = []
+    for _ in range(max(repeat, 3)):
+        result, seconds = measured(lambda: simulate(workload, "easy"))
+        ours.append(seconds.cpu)
+        starts, seconds = measured(lambda: easy_starts(bare_jobs(workload), cores))
+        floor.append(seconds.cpu)
+    equal = sum(map(int.__eq__, result.jobs["start"].tolist(), starts))
+    return {"jobs": len(workload), "cpu": median(ours), "floor": median(floor), "equal": equal}
+
+
+def memory(_: int, trace: str, jobs: str) -> dict[str, Any]:
+    """Read a trace and simulate it under EASY on a pool; peak resident memory, megabytes."""
+    workload = read(trace)
+    workload = workload.head(int(jobs)) if jobs else workload
+    result, seconds = measured(lambda: simulate(workload, "easy"))
+    return {"jobs": len(result.jobs), "cpu": seconds.cpu, "megabytes": peak_memory()}
+
+
+TASKS: dict[str, Callable[..., dict[str, Any]]] = {"nodes": nodes, "pool": pool, "memory": memory}
+
+
+def _median(run: Callable[[], Any], repeat: int) -> float:
+    return median(measured(run)[1].cpu for _ in range(repeat))
+
+
+def main(arguments: list[str]) -> None:
+    """Run a task and write its answer."""
+    answer, task, repeat, *rest = arguments
+    Path(answer).write_text(json.dumps(TASKS[task](int(repeat), *rest)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

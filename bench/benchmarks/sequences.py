@@ -1,0 +1,193 @@
+"""How long optimal reservation sequences take, and how that grows, beside the textbook computations.
+
+``python -m hpcdispatch.bench.benchmarks.sequences`` prints tables: the sequences of the paper's Table 1 beside those
+published, the growth without backfilling, against the recursion over all pairs of values, vectorised, and at backfill
+rates, against equation 6 of the paper as it is written, and the paper's four laws. The baselines must come to the same
+makespan.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from time import process_time
+from typing import Any
+
+import click
+import numpy as np
+from scipy import stats
+
+from ...models.reservations import ESDD, discretize, optimal_sequence
+from ..reports.text_table import Sheet, show
+
+#: The laws of the paper, section 5.2, each with its bounds.
+LAWS: dict[str, tuple[Any, float, float]] = {
+    "TruncNormal(8, 2), 6 to 16": (stats.truncnorm(-1, 4, 8, 2), 6, 16),
+    "Beta(2, 2), 0 to 1": (stats.beta(2, 2), 0, 1),
+    "Exponential(1), 0 to 16": (stats.expon(), 0, 16),
+    "Pareto(2.1), 1 to 20": (stats.pareto(2.1), 1, 20),
+}
+#: Rate, n, and the sequence of Table 1: N(8, 2) from 0 to 20.
+PUBLISHED = (
+    (0.0, 200, "10.8 13.4 15.4 17.1 18.7 20"),
+    (0.1, 46, "10.86 13.91 18.69 20"),
+    (0.5, 46, "13.04 20"),
+    (0.9, 46, "17.39 20"),
+)
+RATES = (0.1, 0.5, 0.9)
+DIFFERENCE = "relative difference of the makespans"
+TIMED = "CPU time of a call in ms, the least of {repeat}, the discretization not counted."
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What is measured.
+
+    Attributes
+    ----------
+    sizes, backfilled
+        Values of the law, without backfilling and at the rates.
+    written
+        Most values for the recursion as it is written.
+    each
+        Values of the law for the paper's four.
+    repeat
+        How often each call is timed.
+    """
+
+    sizes: tuple[int, ...] = (100, 200, 500, 1000, 2000, 5000, 10_000)
+    backfilled: tuple[int, ...] = (12, 25, 50, 100, 200, 500, 1000)
+    written: int = 50
+    each: int = 200
+    repeat: int = 5
+
+
+SMALL = Setting((10, 20), (6, 12), 6, 12, 1)
+
+
+def normal(n: int) -> ESDD:
+    """Return the law of Table 1 on `n` values."""
+    return discretize(stats.norm(8, 2), 0, 20, n)
+
+
+def all_pairs(esdd: ESDD) -> float:
+    """Return the least expected makespan without backfilling, by the minimum over all pairs of values: O(n^2)."""
+    beyond = np.append(np.cumsum(esdd.probabilities[::-1])[::-1], 0.0)
+    least = np.zeros(len(beyond))
+    for index in range(len(beyond) - 2, -1, -1):
+        least[index] = np.min(esdd.values[index:] * beyond[index] + least[index + 1 :])
+    return float(least[0])
+
+
+def as_written(esdd: ESDD, rate: float) -> float:
+    """Return the least expected makespan by equation 6 over the states (i, m, k), sums of f and f v kept: O(n^5)."""
+    n = len(esdd.values)
+    start, step = esdd.start, (esdd.end - esdd.start) / n
+    values = [start, *esdd.values.tolist()]
+    mass = [0.0, *np.cumsum(esdd.probabilities).tolist()]
+    moment = [0.0, *np.cumsum(esdd.probabilities * esdd.values).tolist()]
+
+    @cache
+    def least(i: int, m: int, k: int) -> float:
+        best = 0.0 if i == n else math.inf
+        for j in range(i + 1, n + 1):
+            x = max(i, math.floor(j - rate * (j + k) - rate * (m + 1) * start / step))
+            cost = values[j] * (mass[x] - mass[i] + mass[n] - mass[j]) + least(j, m + 1, k + j)
+            cost += rate / (1 - rate) * (m * start + k * step) * (mass[j] - mass[x])
+            best = min(best, cost + (moment[j] - moment[x]) / (1 - rate))
+        return best
+
+    return least(0, 0, 0)
+
+
+def table_1() -> Sheet:
+    """Compare the sequences with those published, which are truncated to their digits."""
+    rows = []
+    for rate, n, published in PUBLISHED:
+        found = optimal_sequence(normal(n), rate)
+        texts = published.split()
+        digits = max(len(text.partition(".")[2]) for text in texts)
+        scale = 10**digits
+        ours = " ".join(f"{math.floor(value * scale + 1e-9) / scale:g}" for value in found.values)
+        verdict = "equal" if ours == published else "DIFFERENT"
+        rows.append([f"{rate:g}", str(n), ours, published, verdict, f"{found.expected_makespan:.4f}"])
+    columns = ("rate", "n", "sequence, h", "published", "", "expected makespan, h")
+    return Sheet("Table 1: Normal(8, 2), 0 to 20 h", columns, rows, left=0)
+
+
+def without_backfilling(setting: Setting) -> Sheet:
+    """Measure the growth at rate 0."""
+    rows = []
+    for n in setting.sizes:
+        esdd = normal(n)
+        found, ms = _timed(partial(optimal_sequence, esdd), setting.repeat)
+        other, other_ms = _timed(partial(all_pairs, esdd), setting.repeat)
+        row = [f"{n:,}", f"{ms:.2f}", f"{other_ms:.2f}", f"{other_ms / ms:.1f} x"]
+        rows.append([*row, agreement(found.expected_makespan, other)])
+    columns = ("n", "ours", "all pairs", "ratio", DIFFERENCE)
+    return Sheet("Rate 0, Normal(8, 2), 0 to 20", columns, rows, note=TIMED.format(repeat=setting.repeat))
+
+
+def with_backfilling(setting: Setting, name: str) -> Sheet:
+    """Measure the growth at rates above 0, of one of the paper's laws."""
+    rows = []
+    for rate in RATES:
+        for n in setting.backfilled:
+            esdd = discretize(*LAWS[name], n)
+            found, ms = _timed(partial(optimal_sequence, esdd, rate), setting.repeat)
+            row = [f"{rate:g}", f"{n:,}", f"{ms:.1f}"]
+            if n <= setting.written:
+                other, other_ms = _timed(partial(as_written, esdd, rate), 1)
+                row += [f"{other_ms:,.1f}", f"{other_ms / ms:,.1f} x", agreement(found.expected_makespan, other)]
+            rows.append(row + ["-"] * (6 - len(row)))
+    columns = ("rate", "n", "ours", "equation 6 as written", "ratio", DIFFERENCE)
+    note = f"{TIMED.format(repeat=setting.repeat)} Equation 6 up to n = {setting.written}, once."
+    return Sheet(f"With backfilling, {name}", columns, rows, left=2, note=note)
+
+
+def each_law(setting: Setting) -> Sheet:
+    """Measure the paper's laws at every rate."""
+    rates = (0.0, *RATES)
+    rows = []
+    for name, law in LAWS.items():
+        timed = [
+            _timed(partial(optimal_sequence, discretize(*law, setting.each), rate), setting.repeat) for rate in rates
+        ]
+        rows.append([name, *(f"{ms:.2f} ({len(found.values)})" for found, ms in timed)])
+    columns = ("law", *(f"rate {rate:g}" for rate in rates))
+    note = f"{TIMED.format(repeat=setting.repeat)} In brackets how many reservations."
+    return Sheet(f"The laws of the paper, n = {setting.each}", columns, rows, note=note)
+
+
+def _timed(call: Callable[[], Any], repeat: int) -> tuple[Any, float]:
+    """Return what a call returns, and its least CPU time, ms."""
+    least, found = math.inf, None
+    for _ in range(repeat):
+        begin = process_time()
+        found = call()
+        least = min(least, process_time() - begin)
+    return found, 1e3 * least
+
+
+def agreement(found: float, other: float) -> str:
+    """Return how far two makespans differ; refuse what rounding does not explain."""
+    difference = abs(found / other - 1)
+    if difference > 1e-12:
+        raise RuntimeError(f"the expected makespans differ: {found!r} and {other!r}")
+    return f"{difference:.0e}"
+
+
+@click.command(help=__doc__)
+@click.option("--small", is_flag=True, help="Smoke test: few values, each call timed once.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+def main(small: bool, as_markdown: bool) -> None:
+    """Print the tables."""
+    setting = SMALL if small else Setting()
+    growth = [with_backfilling(setting, name) for name in ("Exponential(1), 0 to 16", "Pareto(2.1), 1 to 20")]
+    show([table_1(), without_backfilling(setting), *growth, each_law(setting)], as_markdown)
+
+
+if __name__ == "__main__":
+    main()

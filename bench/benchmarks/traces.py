@@ -1,0 +1,128 @@
+"""The workloads of the engine's benchmark, and the two files that both simulators read."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ...workloads import Job, Machine, Provenance, Workload, fetch, generate, read
+from ...workloads.fetching import TRACES
+from ...workloads.job import ONE_CORE, ResourceMap
+
+KTH = "KTH-SP2-1996-2.swf.gz"
+HPC2N = "HPC2N-2002-2.2-cln.swf.gz"
+#: Shift of all times, so that none is 0, which AccaSim takes for "not set".
+EPOCH = 1_000_000_000
+
+
+def find_trace(file: str) -> Path | None:
+    """Return the path of a trace in the folder of ``HPCDISPATCH_DATA`` or in ``../shared/data``, or ``None``."""
+    folders = [Path(os.environ["HPCDISPATCH_DATA"])] if os.environ.get("HPCDISPATCH_DATA") else []
+    here = Path.cwd()
+    folders += [parent.parent / "shared" / "data" for parent in (here, *here.parents) if (parent / "bench").is_dir()]
+    return next((folder / file for folder in folders if (folder / file).is_file()), None)
+
+
+def published_trace(name: str) -> Path:
+    """Return the path of a trace of the archive, by its name; it is fetched if it is in none of those folders."""
+    return find_trace(TRACES[name].file) or fetch(name)
+
+
+def trace_or_generated(trace: Path | None, jobs: int | None) -> Workload:
+    """Return the first `jobs` jobs of a trace, or of a generated workload of 100 processors, on one-core nodes."""
+    if trace is None:
+        workload = generate("lublin", jobs=jobs or 20_000, processors=100, load=0.7, seed=1)
+    else:
+        workload = read(trace)
+        workload = workload if jobs is None else workload.head(jobs)
+    return on_one_core_nodes(workload)
+
+
+def on_one_core_nodes(workload: Workload) -> Workload:
+    """Return the jobs of a pool of cores on as many nodes of one core, 0-second jobs taken out."""
+    cores = int(workload.machine.capacity[:, workload.machine.primary].sum())
+    jobs = [
+        replace(job, nodes=job.nodes * job.per_node["core"], per_node=ONE_CORE) for job in workload.jobs if job.runtime
+    ]
+    return replace(workload, jobs=tuple(jobs), machine=Machine.homogeneous(cores, core=1), records=None)
+
+
+def theta_like(jobs: int = 5000, load: float = 0.9, seed: int = 0) -> Workload:
+    """Draw whole-node jobs for a machine like Theta: 4,392 nodes of 64 cores, jobs of 128 to 1,024 nodes.
+
+    Sizes are multiples of 64, small ones the most frequent; run times are log-normal around 70 minutes, between
+    2 minutes and 24 hours; users ask for 1.1 to 4 times that, rounded up to half hours; arrivals are Poisson.
+
+    Parameters
+    ----------
+    jobs
+        How many.
+    load
+        Offered load, node-seconds over capacity.
+    seed
+        Of the random numbers.
+    """
+    rng = np.random.default_rng(seed)
+    machine = Machine.homogeneous(4392, core=64, name="Theta-like")
+    nodes = 64 * np.round(np.exp(rng.uniform(np.log(2), np.log(16), jobs))).astype(np.int64)
+    runtime = np.clip(np.exp(rng.normal(np.log(4200), 1.0, jobs)), 120, 86_400).astype(np.int64)
+    walltime = 1800 * np.ceil(runtime * rng.uniform(1.1, 4.0, jobs) / 1800).astype(np.int64)
+    walltime = np.maximum(np.minimum(walltime, 86_400), runtime)
+    span = float((nodes * runtime).sum()) / (load * machine.nodes)
+    submit = np.sort(rng.uniform(0, span, jobs)).astype(np.int64)
+    whole = ResourceMap(core=64)
+    columns = (column.tolist() for column in (submit, runtime, walltime, nodes))
+    return Workload(
+        tuple(
+            Job(str(number), arrival, run, asked, size, whole)
+            for number, (arrival, run, asked, size) in enumerate(zip(*columns, strict=True), 1)
+        ),
+        machine,
+        Provenance(f"theta_like(jobs={jobs}, load={load}, seed={seed})"),
+    )
+
+
+def write_inputs(workload: Workload, folder: Path) -> tuple[Path, Path]:
+    """Write the jobs as SWF and the machine as an AccaSim system file; return the two paths.
+
+    AccaSim takes each processor of an SWF job for a node slot; the system file says how many cores that is. So every
+    slot of the workload must ask for the same number of cores and nothing else, and the nodes must be alike.
+
+    Raises
+    ------
+    ValueError
+        If the workload is not of this form, or has what AccaSim cannot simulate: jobs of 0 seconds, ids that are no
+        numbers.
+    """
+    machine = workload.machine
+    if machine.resources != ("core",) or (machine.capacity != machine.capacity[0]).any():
+        raise ValueError(f"machine: expected equal nodes of cores, got {machine.describe()}")
+    cores = workload.jobs[0].per_node.get("core", 0) if workload.jobs else 1
+    for job in workload.jobs:
+        if not job.runtime:
+            raise ValueError(f"job {job.id}: AccaSim needs a run time > 0 s, got {job.runtime} s")
+        if not job.id.isdecimal():
+            raise ValueError(f"job {job.id}: AccaSim needs a number as id, got {job.id!r}")
+        if dict(job.per_node) != {"core": cores}:
+            asked = dict(job.per_node)
+            raise ValueError(f"job {job.id}: every slot must ask for {cores} cores and nothing else, got {asked}")
+    swf, system = folder / "jobs.swf", folder / "system.json"
+    lines = [f"; MaxJobs: {len(workload)}", f"; MaxProcs: {machine.nodes}", *map(_line, workload.jobs)]
+    swf.write_text("\n".join(lines) + "\n", encoding="ascii")  # AccaSim loses a last line without its end.
+    description = {
+        "groups": {"node": {"core": int(machine.capacity[0, 0])}},
+        "resources": {"node": machine.nodes},
+        "equivalence": {"processor": {"core": cores}},
+        "start_time": EPOCH,
+    }
+    system.write_text(json.dumps(description), encoding="ascii")
+    return swf, system
+
+
+def _line(job: Job) -> str:
+    fields = [job.id, job.submit, -1, job.runtime, job.nodes, -1, -1, job.nodes, job.walltime, -1, 1]
+    return " ".join(map(str, [*fields, *[-1] * 7]))

@@ -1,0 +1,230 @@
+"""Campaign files: TOML that says what is simulated, checked down to the line before anything runs."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Callable
+from os import PathLike
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from ...analysis.trimming import EXPECTED, NOTHING, Cut
+from ...base import InputError
+from ...simulation import Overrun
+from .toml_lines import KeyPath, line_of
+from .versions import canonical_dispatcher, canonical_predictor
+
+
+def _seeds(value: Any) -> Any:
+    """Return the seeds 0 to N - 1 for a number of them."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        if value < 1:
+            raise ValueError(f"expected at least 1 seed, or a list of seeds, got {value}")
+        return list(range(value))
+    return value
+
+
+def _distinct(values: list[Any]) -> list[Any]:
+    for value in values:
+        if values.count(value) > 1:
+            raise ValueError(f"{value!r} is given twice")
+    return values
+
+
+def _ascending(values: list[int]) -> list[int]:
+    if values[0] >= values[1]:
+        raise ValueError(f"expected [FIRST, LAST] with FIRST < LAST, got {values}")
+    return values
+
+
+def _cut(text: Any) -> Any:
+    """Return the amount that a text stands for."""
+    if not isinstance(text, str):
+        raise ValueError(f"expected {EXPECTED}, in quotes, got {text!r}")
+    return Cut.parse(text)
+
+
+def _several(value: Any) -> Any:
+    """Return a list of the one value that stands without brackets."""
+    return value if isinstance(value, list) else [value]
+
+
+_Whole = Annotated[int, Field(ge=0)]
+_Positive = Annotated[int, Field(ge=1)]
+_NotEmpty = Annotated[str, Field(min_length=1)]
+_Texts = Annotated[list[_NotEmpty], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
+_Numbers = Annotated[list[_Whole], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
+_Cut = Annotated[Cut, BeforeValidator(_cut)]
+_Instant = Literal["batch", "sequence"]
+_Instants = Annotated[list[_Instant], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class WorkloadTable(_Table):
+    """One ``[[workload]]``.
+
+    Attributes
+    ----------
+    source
+        A trace file, relative to the folder of the campaign file; ``NAME:key=value,...`` of a generator; or the name of
+        a published trace.
+    name
+        What it is called in tables; the source, if left out.
+    head, slice
+        Only the first jobs; only those from the first on and before the last, by their place in the trace, from 0.
+    jitter, warm_up, cool_down
+        In place of those of the campaign.
+    machine, lenient, strict, default_walltime
+        How a trace is read, as in :func:`hpcdispatch.workloads.read`.
+    """
+
+    source: _NotEmpty
+    name: str = ""
+    head: _Positive | None = None
+    slice: Annotated[list[_Whole], Field(min_length=2, max_length=2), AfterValidator(_ascending)] | None = None
+    jitter: _Numbers | None = None
+    warm_up: _Cut | None = None
+    cool_down: _Cut | None = None
+    machine: _NotEmpty | None = None
+    lenient: bool = False
+    strict: bool = False
+    default_walltime: _Positive | Literal["runtime"] | None = None
+
+    @property
+    def label(self) -> str:
+        """What it is called."""
+        return self.name or self.source
+
+
+class CampaignTable(_Table):
+    """A campaign file.
+
+    Attributes
+    ----------
+    workload
+        What is simulated; every workload meets every combination of all that follows.
+    dispatchers, predictors
+        Names with options.
+    overrun, same_instant
+        As in :func:`hpcdispatch.simulation.simulate`; one or several.
+    jitter
+        Largest shift of a submission, seconds, drawn with the seed; 0 for none. One or several.
+    warm_up, cool_down
+        What is simulated and not counted in tables and reports at the beginning and at the end of each workload.
+    seeds
+        The seeds, or how many.
+    """
+
+    workload: Annotated[list[WorkloadTable], Field(min_length=1)]
+    dispatchers: _Texts
+    predictors: _Texts = ["walltime"]
+    overrun: _Texts = ["run"]
+    same_instant: _Instants = ["batch"]
+    jitter: _Numbers = [0]
+    warm_up: _Cut = NOTHING
+    cool_down: _Cut = NOTHING
+    seeds: Annotated[list[_Whole], BeforeValidator(_seeds), Field(min_length=1), AfterValidator(_distinct)] = [0]
+
+
+def read_campaign(path: str | PathLike[str]) -> CampaignTable:
+    """Read and check a campaign file; the options of dispatchers and predictors too.
+
+    Raises
+    ------
+    InputError
+        For whatever is wrong with it; one line that says file, line, key, expected and received.
+    OSError
+        If it cannot be read.
+    """
+    path = Path(path)
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: expected text in UTF-8, got byte {error.object[error.start]:#x}") from None
+    try:
+        read = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InputError(_syntax(path, str(error))) from None
+    try:
+        table = CampaignTable.model_validate(read)
+    except ValidationError as error:
+        raise InputError(_first(path, text, error)) from None
+    _check_parts(path, text, table)
+    return table
+
+
+def _syntax(path: Path, message: str) -> str:
+    """Return ``FILE:LINE: message`` of ``message (at line LINE, column COLUMN)``."""
+    said, _, place = message.rpartition(" (at ")
+    words = place.rstrip(")").replace(",", "").split()
+    if words[:1] != ["line"]:
+        return f"{path}: {message}"
+    return f"{path}:{words[1]}: expected TOML, got an error in column {words[-1]}: {said}"
+
+
+def _first(path: Path, text: str, error: ValidationError) -> str:
+    """Return the first error by line."""
+    found = []
+    for one in error.errors(include_url=False):
+        place: KeyPath = _place(one["loc"], one["type"])
+        found.append((line_of(text, place), _said(place, one["type"], one["msg"], one["input"])))
+    line, message = min(found, key=lambda pair: pair[0])
+    return f"{path}:{line}: {message}"
+
+
+def _place(parts: KeyPath, kind: str) -> KeyPath:
+    """Return where an error is, without pydantic's name for a member of a union at the end."""
+    last = parts[-1] if parts else 0
+    branch = isinstance(last, str) and (last.startswith(("constrained", "literal[")) or last == "int")
+    return parts[:-1] if branch and kind != "extra_forbidden" else parts
+
+
+def _said(place: KeyPath, kind: str, message: str, value: Any) -> str:
+    """Return key, expected, received."""
+    where = _spelled(place)
+    if kind == "extra_forbidden":
+        known = list((WorkloadTable if place[0] == "workload" and len(place) > 1 else CampaignTable).model_fields)
+        close = difflib.get_close_matches(str(place[-1]), known, n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        return f"{where}: unknown key {str(place[-1])!r}{hint}; known: {', '.join(known)}"
+    if kind == "missing":
+        return f"{where}: expected this key, got none"
+    if kind == "value_error":
+        return f"{where}: {message.removeprefix('Value error, ')}"
+    expected = message.replace("Input should be", "expected").replace("should have", "expected")
+    return f"{where}: {expected}, got {value!r}"
+
+
+def _spelled(place: KeyPath) -> str:
+    """Return a place as text; entries count from 1."""
+    return " ".join(f"{part + 1}" if isinstance(part, int) else part for part in place)
+
+
+def _check_parts(path: Path, text: str, table: CampaignTable) -> None:
+    """Build every dispatcher, predictor and overrun policy once, and look for labels that come twice."""
+    parts: tuple[tuple[str, list[str], Callable[[str], object]], ...] = (
+        ("dispatchers", table.dispatchers, canonical_dispatcher),
+        ("predictors", table.predictors, canonical_predictor),
+        ("overrun", table.overrun, Overrun.parse),
+    )
+    for key, specs, check in parts:
+        for index, spec in enumerate(specs):
+            try:
+                check(spec)
+            except InputError as error:
+                raise InputError(f"{path}:{line_of(text, (key, index))}: {key}: {error}") from None
+    labels: list[str] = []
+    for index, one in enumerate(table.workload):
+        if one.label in labels:
+            line = line_of(text, ("workload", index, "name" if one.name else "source"))
+            raise InputError(f"{path}:{line}: workload {index + 1}: {one.label!r} is given twice; give it a name")
+        if one.head is not None and one.slice is not None:
+            line = line_of(text, ("workload", index, "slice"))
+            raise InputError(f"{path}:{line}: workload {index + 1}: expected head or slice, got both")
+        labels.append(one.label)

@@ -1,0 +1,227 @@
+"""Campaigns on many machines: the cells as tasks of Dask. Needs the extra ``hpcdispatch[cluster]``."""
+
+from __future__ import annotations
+
+import pickle
+import signal
+import zlib
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ...base import InputError
+from ...workloads import Workload
+from .cells import Cell, CellError, Files, Samples, simulate_cell
+
+if TYPE_CHECKING:
+    from .execution import Desk
+
+#: What a job queue is called to Dask: its name here, and the class in dask_jobqueue.
+QUEUES = {"slurm": "SLURMCluster"}
+#: Nobody but the users of the machine itself sees a dashboard.
+_LOOPBACK = "127.0.0.1:0"
+#: Cells sent ahead for each thread of the workers, so that none waits for the next.
+_AHEAD = 2
+
+
+@dataclass(frozen=True, slots=True)
+class TLS:
+    """The files of an encrypted connection: the authority's certificate, one's own, and its key."""
+
+    ca_file: Path | None = None
+    cert: Path | None = None
+    key: Path | None = None
+
+    def __post_init__(self) -> None:
+        given = [path for path in (self.ca_file, self.cert, self.key) if path is not None]
+        if given and len(given) < 3:
+            raise InputError("cluster: expected all of --tls-ca-file, --tls-cert and --tls-key or none, got some")
+        for path in given:
+            if not path.is_file():
+                raise InputError(f"{path}: expected a file in PEM format, got none")
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return self.ca_file is not None
+
+    def security(self) -> Any:
+        """Return them as Dask takes them, for client, scheduler and workers; ``None`` without."""
+        if self.ca_file is None:
+            return None
+        files = {"tls_ca_file": str(self.ca_file.resolve())}
+        for role in ("client", "scheduler", "worker"):
+            for kind, path in (("cert", self.cert), ("key", self.key)):
+                assert path is not None
+                files[f"tls_{role}_{kind}"] = str(path.resolve())
+        return _library("distributed.security").Security(require_encryption=True, **files)
+
+
+@contextmanager
+def connect(address: str, tls: TLS | None = None, workers: int = 1, timeout: float = 30.0) -> Iterator[Any]:
+    """Connect to a Dask cluster.
+
+    Parameters
+    ----------
+    address
+        ``tcp://HOST:PORT`` or ``tls://HOST:PORT`` of a scheduler that runs, or ``slurm`` to start one here and ask the
+        queue for workers, by dask-jobqueue's own configuration.
+    tls
+        For an encrypted connection.
+    workers
+        How many workers to ask a queue for.
+    timeout
+        How long to wait for the scheduler, seconds.
+
+    Yields
+    ------
+    distributed.Client
+
+    Raises
+    ------
+    InputError
+        If Dask is not installed, the address is none, or nobody answers.
+    """
+    tls = tls or TLS()
+    distributed = _library("distributed")
+    with ExitStack() as stack:
+        if address in QUEUES:
+            target = stack.enter_context(queue_cluster(address, tls))
+            _ask(target, address, workers)
+        elif address.startswith(("tcp://", "tls://")):
+            if bool(tls) != address.startswith("tls://"):
+                raise InputError(f"--cluster {address}: expected tls:// with --tls-... files and tcp:// without")
+            target = address
+        else:
+            raise InputError(
+                f"--cluster: expected tcp://HOST:PORT, tls://HOST:PORT or {', '.join(QUEUES)}, got {address!r}"
+            )
+        try:
+            client = distributed.Client(target, security=tls.security(), timeout=timeout, set_as_default=False)
+        except (OSError, ValueError) as error:  # a timeout is an OSError
+            raise InputError(f"--cluster {address}: no scheduler answers there ({_line(error)})") from None
+        yield stack.enter_context(client)
+
+
+def queue_cluster(queue: str, tls: TLS) -> Any:
+    """Return a cluster whose workers are jobs of a queue.
+
+    Raises
+    ------
+    InputError
+        If its configuration does not suffice.
+    """
+    interrupt = signal.getsignal(signal.SIGINT)
+    made = getattr(_library("dask_jobqueue"), QUEUES[queue])
+    if signal.getsignal(signal.SIGINT) is not interrupt:
+        signal.signal(signal.SIGINT, interrupt)  # the import makes Ctrl-C end the program, silently and with 0
+    secure = {"security": tls.security(), "protocol": "tls://"} if tls else {}
+    extra = {"scheduler_options": {"dashboard_address": _LOOPBACK}, "worker_extra_args": ["--no-dashboard"]}
+    try:
+        return made(**secure, **extra)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"--cluster {queue}: {_line(error)} (set it in dask-jobqueue's configuration)") from None
+
+
+def _ask(cluster: Any, queue: str, workers: int) -> None:
+    """Ask a queue for so many workers, and for others in place of those whose jobs end.
+
+    Raises
+    ------
+    InputError
+        If the queue takes no job.
+    """
+
+    async def submitted() -> None:
+        try:
+            await cluster
+        except (OSError, RuntimeError):
+            for job in cluster.workers.values():
+                job.status = _library("distributed.core").Status.failed  # else the cluster does not close
+            raise
+
+    cluster.worker_spec.update(cluster.new_worker_spec())  # of a job that adapt() submits a refusal is only logged
+    try:
+        cluster.sync(submitted)
+    except (OSError, RuntimeError) as error:
+        said = " ".join(str(error).rpartition("stderr:")[2].split())
+        raise InputError(f"--cluster {queue}: the queue takes no job ({said})") from None
+    cluster.adapt(minimum=workers, maximum=workers)
+
+
+def run_on_cluster(desk: Desk, client: Any) -> None:
+    """Work off the cells on a cluster.
+
+    Cells whose worker is lost are simulated again on another, as Dask does by itself; one that takes several workers
+    with it fails.
+    """
+    distributed = _library("distributed")
+
+    @lru_cache(maxsize=2)
+    def packed(digest: str) -> bytes:
+        return zlib.compress(pickle.dumps(desk.plan.workload(digest)), 1)
+
+    # What belongs to a workload is one task that several cells wait for; unlike scattered data it survives its worker.
+    sent: dict[str, Any] = {}
+    running: dict[Any, Cell] = {}
+    done = distributed.as_completed(loop=client.loop)
+    try:
+        while True:
+            while len(running) < _AHEAD * max(1, sum(client.nthreads().values())) and (cell := desk.next()) is not None:
+                if cell.digest not in sent:
+                    sent = {key: one for key, one in sent.items() if key in {cell.digest for cell in running.values()}}
+                    sent[cell.digest] = client.submit(_unpacked, packed(cell.digest), pure=False)
+                future = client.submit(_simulated, cell, sent[cell.digest], pure=False)
+                running[future] = cell
+                done.add(future)
+            if not running:
+                return
+            future = next(done)
+            cell = running.pop(future)
+            desk.finish(cell, _outcome(future, distributed))
+    finally:
+        client.cancel([*running, *sent.values()])
+
+
+def _outcome(future: Any, distributed: Any) -> Files | CellError:
+    """Return what a task returned, or how its workers were lost."""
+    if future.status == "cancelled":
+        raise ConnectionError("the scheduler is gone; what was finished is in the store")
+    error = future.exception() if future.status == "error" else None
+    if error is None:
+        found: Files | CellError = future.result()
+        return found
+    if isinstance(error, distributed.scheduler.KilledWorker):
+        return CellError("WorkerDied", _line(error))
+    return CellError(type(error).__name__, str(error))
+
+
+def _unpacked(data: bytes) -> Workload:
+    workload: Workload = pickle.loads(zlib.decompress(data))
+    return workload
+
+
+def _simulated(cell: Cell, workload: Workload) -> Files | CellError:
+    return simulate_cell(cell, workload, Samples())
+
+
+def _line(error: BaseException) -> str:
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _library(name: str) -> Any:
+    """Import a part of Dask.
+
+    Raises
+    ------
+    InputError
+        If it is not installed.
+    """
+    try:
+        return import_module(name)
+    except ImportError as error:
+        missing = error.name or name
+        raise InputError(f"--cluster: needs {missing}; python -m pip install 'hpcdispatch[cluster]'") from None

@@ -1,0 +1,214 @@
+"""From a campaign file to its cells, and the workloads they are simulated on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import product
+from os import PathLike
+from pathlib import Path
+
+from ...analysis.trimming import Cut, kept
+from ...base import InputError, parse_spec
+from ...simulation import Overrun, SameInstant
+from ...workloads import GENERATORS, Workload, fetch, generate, read
+from ...workloads.fetching import TRACES
+from .campaign_file import CampaignTable, WorkloadTable, read_campaign
+from .cells import Cell
+from .toml_lines import line_of
+from .versions import canonical_dispatcher, canonical_predictor
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the jobs of a ``[[workload]]`` come from.
+
+    Attributes
+    ----------
+    table
+        What the campaign file says.
+    path
+        The file of a trace; ``None`` for a generator.
+    machine
+        The file of the machine, or ``None``.
+    reader
+        Reads a trace; one that several tables are about is read once.
+    """
+
+    table: WorkloadTable
+    path: Path | None
+    machine: Path | None
+    reader: Callable[..., Workload] = field(default=read, repr=False)
+
+    @property
+    def drawn(self) -> bool:
+        """Whether every seed draws other jobs: a generator whose seed is not fixed."""
+        return self.path is None and "seed" not in parse_spec(self.table.source)[1]
+
+    def load(self, seed: int = 0) -> Workload:
+        """Return the jobs, the first or the slice of them."""
+        if self.path is None:
+            workload = generate(self.table.source, seed=seed)
+        else:
+            table = self.table
+            workload = self.reader(
+                self.path, self.machine, table.lenient, table.strict, default_walltime=table.default_walltime
+            )
+        if self.table.head is not None:
+            return workload.head(self.table.head)
+        return workload if self.table.slice is None else workload.slice(*self.table.slice)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a campaign consists of.
+
+    Attributes
+    ----------
+    name
+        Of the campaign file, without its suffix.
+    cells
+        Every cell once, in the order of workload, seed, jitter, dispatcher and so on; those on the same jobs follow
+        each other.
+    rows
+        The same with those that differ only in what no result depends on: their workload's name, warm-up and cool-down.
+        What a table shows.
+    loaders
+        Digest of a workload to the function that returns it.
+    """
+
+    name: str
+    cells: tuple[Cell, ...]
+    rows: tuple[Cell, ...]
+    loaders: dict[str, Callable[[], Workload]] = field(repr=False)
+    _last: dict[str, Workload] = field(default_factory=dict, init=False, repr=False)
+
+    def workload(self, digest: str) -> Workload:
+        """Return the jobs of a digest; the last are kept."""
+        if digest not in self._last:
+            found = self.loaders[digest]()
+            self._last.clear()
+            self._last[digest] = found
+        return self._last[digest]
+
+
+def plan_campaign(path: str | PathLike[str]) -> Plan:
+    """Read a campaign file and its workloads and return what is to be simulated.
+
+    Parameters
+    ----------
+    path
+        The file; traces are relative to its folder.
+
+    Raises
+    ------
+    InputError
+        For whatever is wrong with the file or a workload, before anything is simulated.
+    OSError
+        If a file cannot be read or downloaded.
+
+    Warns
+    -----
+    TraceWarning
+        As :func:`hpcdispatch.workloads.read`.
+    """
+    path = Path(path)
+    table = read_campaign(path)
+    reader = lru_cache(maxsize=None)(read)
+    sources = [_resolve(path, table, index, reader) for index in range(len(table.workload))]
+    loaders: dict[str, Callable[[], Workload]] = {}
+    rows = [cell for index, source in enumerate(sources) for cell in _cells(path, table, index, source, loaders)]
+    cells: dict[str, Cell] = {}
+    for cell in rows:
+        cells.setdefault(cell.key, cell)
+    return Plan(path.stem, tuple(cells.values()), tuple(rows), loaders)
+
+
+def _cells(
+    path: Path, table: CampaignTable, index: int, source: Source, loaders: dict[str, Callable[[], Workload]]
+) -> list[Cell]:
+    """Return the cells of one ``[[workload]]``, and add what loads its jobs."""
+    own, found = source.table, list[Cell]()
+    parts = _parts(table)
+    shifts = table.jitter if own.jitter is None else own.jitter
+    cuts = (own.warm_up or table.warm_up, own.cool_down or table.cool_down)
+    digest, jobs = "", 0
+    for seed in table.seeds:
+        if not digest or source.drawn:
+            workload = _loaded(path, index, source, seed, loaders)
+            digest, jobs = workload.digest(), len(workload)
+            _check_cuts(path, index, own, workload, cuts)
+        found += [
+            Cell(own.label, jobs, digest, jitter or None, seed, *rest, *cuts) for jitter, rest in product(shifts, parts)
+        ]
+    return found
+
+
+def _check_cuts(path: Path, index: int, own: WorkloadTable, workload: Workload, cuts: tuple[Cut, Cut]) -> None:
+    """See that jobs are left between warm-up and cool-down."""
+    try:
+        kept(workload.frame()["submit"].to_numpy(), *cuts)
+    except InputError as error:
+        key = "warm_up" if cuts[0].amount else "cool_down"
+        where = _where(path, (key,) if getattr(own, key) is None else ("workload", index, key))
+        raise InputError(f"{where}: workload {index + 1}, {own.label}: {error}") from None
+
+
+def _parts(table: CampaignTable) -> list[tuple[str, str, str, SameInstant]]:
+    """Return every combination of what is not the workload, in its one spelling."""
+    return list(
+        product(
+            map(canonical_dispatcher, table.dispatchers),
+            map(canonical_predictor, table.predictors),
+            [str(Overrun.parse(one)) for one in table.overrun],
+            table.same_instant,
+        )
+    )
+
+
+def _loaded(path: Path, index: int, source: Source, seed: int, loaders: dict[str, Callable[[], Workload]]) -> Workload:
+    """Return the jobs of a seed; remember how to load them, and a trace itself."""
+    try:
+        workload = source.load(seed)
+    except InputError as error:
+        where = _where(path, ("workload", index, "source"))
+        raise InputError(f"{where}: workload {index + 1}: {error}") from None
+    key = "head" if source.table.slice is None else "slice"
+    if not len(workload):
+        where = _where(path, ("workload", index, key))
+        raise InputError(f"{where}: workload {index + 1} {key}: expected at least one job of it, got none")
+    digest = workload.digest()
+    if source.drawn:
+        loaders.setdefault(digest, lambda: source.load(seed))
+    else:
+        loaders.setdefault(digest, lambda: workload)
+    return workload
+
+
+def _resolve(path: Path, table: CampaignTable, index: int, reader: Callable[..., Workload]) -> Source:
+    """Return what a source means: an existing file, else a generator, else a published trace."""
+    one = table.workload[index]
+    machine = None if one.machine is None else path.parent / one.machine
+    file = path.parent / one.source
+    if file.is_file():
+        return Source(one, file, machine, reader)
+    if one.source.lower() in TRACES:
+        return Source(one, fetch(one.source), machine, reader)
+    if one.source.partition(":")[0].strip() not in GENERATORS.names():
+        known = f"generators: {', '.join(GENERATORS.names())}; published traces: {', '.join(TRACES)}"
+        where = _where(path, ("workload", index, "source"))
+        raise InputError(
+            f"{where}: workload {index + 1} source: expected a file or a known name, got {one.source!r} ({known})"
+        )
+    for key in ("machine", "default_walltime", "lenient", "strict"):
+        if key in one.model_fields_set:
+            where = _where(path, ("workload", index, key))
+            raise InputError(
+                f"{where}: workload {index + 1} {key}: it says how to read a trace, and {one.source} is generated"
+            )
+    return Source(one, None, machine)
+
+
+def _where(path: Path, key: tuple[int | str, ...]) -> str:
+    return f"{path}:{line_of(path.read_text(encoding='utf-8-sig'), key)}"

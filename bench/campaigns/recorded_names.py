@@ -1,0 +1,75 @@
+"""What a campaign calls the cells of a store, and what it leaves out of each: for reports, which see the store only."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...analysis.trimming import Cut
+from ...base import InputError
+from .plan import Plan
+from .store import CAMPAIGNS
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A cell as a campaign has it.
+
+    Attributes
+    ----------
+    key
+        By which it is in the store.
+    workload
+        What the campaign calls its workload, with the jitter where the workload comes with several.
+    warm_up, cool_down
+        What is left out.
+    """
+
+    key: str
+    workload: str
+    warm_up: Cut
+    cool_down: Cut
+
+
+def recorded(plan: Plan) -> str:
+    """Return the cells of a campaign as JSON."""
+    shifts: dict[str, set[int | None]] = {}
+    for cell in plan.rows:
+        shifts.setdefault(cell.workload, set()).add(cell.jitter)
+    rows = [
+        {
+            "key": cell.key,
+            "workload": cell.workload + (f", jitter {cell.jitter or 0} s" if len(shifts[cell.workload]) > 1 else ""),
+            "warm_up": str(cell.warm_up),
+            "cool_down": str(cell.cool_down),
+        }
+        for cell in plan.rows
+    ]
+    return json.dumps({"format": 1, "cells": rows}, indent=1) + "\n"
+
+
+def campaigns(folder: Path) -> list[str]:
+    """Return the names of the campaigns that a store knows."""
+    return sorted(path.stem for path in (folder / CAMPAIGNS).glob("*.json"))
+
+
+def named(folder: Path, campaign: str) -> Iterator[Named]:
+    """Yield the cells of a campaign, whether they are finished or not.
+
+    Raises
+    ------
+    InputError
+        If the store knows no such campaign, or its record cannot be read.
+    """
+    path = folder / CAMPAIGNS / f"{campaign}.json"
+    try:
+        for row in json.loads(path.read_bytes())["cells"]:
+            cuts = Cut.parse(row["warm_up"]), Cut.parse(row["cool_down"])
+            yield Named(str(row["key"]), str(row["workload"]), *cuts)
+    except FileNotFoundError:
+        known = ", ".join(campaigns(folder)) or "none is recorded"
+        raise InputError(f"--campaign: expected one of {folder} ({known}), got {campaign!r}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InputError(f"{path}: expected the cells of a campaign; run the campaign again to mend it") from None

@@ -1,0 +1,295 @@
+"""A folder of finished cells, whole whatever happens: each is written under another name and then renamed."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import shutil
+import socket
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from itertools import count
+from os import PathLike
+from pathlib import Path
+
+from ...base import InputError
+from ...simulation import Result
+from .cells import DESCRIPTION, TIMINGS, Cell, CellError, Files
+
+#: SHA-256 of each file that is the same from run to run, in the form of ``sha256sum``; and of the one that is not.
+SUMS, TIMINGS_SUM = "SHA256SUMS", "timings.sha256"
+#: The folder of what campaigns call their cells.
+CAMPAIGNS = "campaigns"
+#: How unfinished folders and files begin.
+_UNFINISHED = ".unfinished-"
+#: Age at which what another machine left unfinished is taken for abandoned, seconds.
+_ABANDONED = 7 * 86_400
+_counter = count()
+
+
+class Store:
+    """The results of cells by their keys, and the errors of those that failed.
+
+    ``cells/KE/KEY...`` is the folder of a finished cell, ``failed/KEY.json`` says how one failed, and
+    ``campaigns/NAME.json`` what a campaign calls its cells. A cell is in the store with all its files or not at all.
+    Several campaigns may share a store, also at the same time.
+
+    Parameters
+    ----------
+    folder
+        Where it is.
+    """
+
+    def __init__(self, folder: str | PathLike[str]) -> None:
+        self.folder = Path(folder)
+        self._cells = self.folder / "cells"
+        self._failed = self.folder / "failed"
+        self._campaigns = self.folder / CAMPAIGNS
+
+    def open(self) -> None:
+        """Make the folders, see that they can be written to, and remove what killed processes left unfinished.
+
+        Raises
+        ------
+        InputError
+            If the folder is a file.
+        OSError
+            If it cannot be written to.
+        """
+        others = self._failed, self._campaigns
+        for folder in (self._cells, *others):
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+            except (FileExistsError, NotADirectoryError):
+                raise InputError(f"{self.folder}: expected a folder for the store, got a file") from None
+        for folder in (*others, self._cells, *(path for path in self._cells.iterdir() if path.is_dir())):
+            for path in folder.glob(f"{_UNFINISHED}*"):
+                if _abandoned(path):
+                    _remove(path)
+        probe = _unfinished(self._cells)
+        _write(probe, b"")
+        probe.unlink()
+
+    def path(self, key: str) -> Path:
+        """Return the folder of a cell, whether it is there or not."""
+        return self._cells / key[:2] / key
+
+    def has(self, key: str) -> bool:
+        """Return whether a cell is finished."""
+        return self.path(key).is_dir()
+
+    def finished(self) -> Iterator[str]:
+        """Yield the key of every finished cell, sorted."""
+        for folder in sorted(self._cells.glob("??")):
+            yield from sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
+
+    def result(self, cell: Cell) -> Result:
+        """Return the result of a finished cell.
+
+        Raises
+        ------
+        FileNotFoundError, InputError
+            As :meth:`hpcdispatch.simulation.Result.load`.
+        """
+        return Result.load(self.path(cell.key))
+
+    def put(self, key: str, files: Files) -> None:
+        """Write a cell, all of it or nothing; one that is there already stays.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; the store is as before.
+        """
+        final = self.path(key)
+        try:
+            if not final.parent.is_dir():
+                final.parent.mkdir(exist_ok=True)
+                _sync_folder(self._cells)
+            made = _unfinished(final.parent)
+            try:
+                _write_all(made, files)
+                _rename(made, final)
+            except BaseException:
+                _remove(made)
+                raise
+            _sync_folder(final.parent)
+            self._failure(key).unlink(missing_ok=True)
+        except OSError as error:
+            raise _named(error, final) from None
+
+    def damage(self, key: str) -> str | None:
+        """Return what is wrong with a finished cell, ``None`` if every file is what was written."""
+        folder = self.path(key)
+        try:
+            sums = _parsed((folder / SUMS).read_bytes()) | _parsed((folder / TIMINGS_SUM).read_bytes())
+            for name in (DESCRIPTION, TIMINGS, *sums):
+                if name not in sums:
+                    return f"{name} has no checksum"
+                if _sum((folder / name).read_bytes()) != sums[name]:
+                    return f"{name} is not what was written"
+            if hashlib.sha256((folder / DESCRIPTION).read_bytes()).hexdigest() != key:
+                return f"{DESCRIPTION} is of another cell"
+        except FileNotFoundError as error:
+            return f"{Path(error.filename).name} is missing"
+        except ValueError as error:
+            return str(error)
+        return None
+
+    def discard(self, key: str) -> None:
+        """Remove a cell, in one step as seen from outside."""
+        folder = self.path(key)
+        gone = _unfinished(folder.parent)
+        try:
+            os.rename(folder, gone)
+        except FileNotFoundError:
+            return
+        _sync_folder(folder.parent)
+        _remove(gone)
+
+    def fail(self, cell: Cell, error: CellError) -> None:
+        """Write down how a cell failed.
+
+        Raises
+        ------
+        OSError
+            If that cannot be written.
+        """
+        record = {"label": cell.label, "error": asdict(error), "cell": json.loads(cell.text)}
+        _replace(self._failure(cell.key), json.dumps(record, indent=2) + "\n")
+
+    def note(self, campaign: str, text: str) -> None:
+        """Write down what a campaign calls its cells.
+
+        Raises
+        ------
+        OSError
+            If that cannot be written.
+        """
+        _replace(self._campaigns / f"{campaign}.json", text)
+
+    def failure(self, key: str) -> CellError | None:
+        """Return how a cell failed, ``None`` if it did not, or if the record cannot be read."""
+        try:
+            return CellError(**json.loads(self._failure(key).read_bytes())["error"])
+        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return None
+
+    def _failure(self, key: str) -> Path:
+        return self._failed / f"{key}.json"
+
+
+def _replace(final: Path, text: str) -> None:
+    """Write a file, all of it or nothing, in place of the one before."""
+    try:
+        made = _unfinished(final.parent)
+        try:
+            _write(made, text.encode())
+            os.replace(made, final)
+        except BaseException:
+            _remove(made)
+            raise
+        _sync_folder(final.parent)
+    except OSError as error:
+        raise _named(error, final) from None
+
+
+def _write_all(folder: Path, files: Files) -> None:
+    """Write the files of a cell and their checksums, down to the disk."""
+    folder.mkdir()
+    same = {name: data for name, data in files.items() if name != TIMINGS}
+    sums = {SUMS: same, TIMINGS_SUM: {TIMINGS: files[TIMINGS]}}
+    texts = {name: "".join(f"{_sum(of[one])}  {one}\n" for one in sorted(of)).encode() for name, of in sums.items()}
+    for name, data in {**files, **texts}.items():
+        _write(folder / name, data)
+    _sync_folder(folder)
+
+
+def _write(path: Path, data: bytes) -> None:
+    with open(path, "xb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _rename(made: Path, final: Path) -> None:
+    """Give a folder its name, unless another process has just finished the same cell."""
+    try:
+        os.rename(made, final)
+    except OSError as error:
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not final.is_dir():
+            raise
+        _remove(made)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make names in a folder last; file systems that cannot do that refuse with EINVAL."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(descriptor)
+
+
+def _sum(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _parsed(sums: bytes) -> dict[str, str]:
+    """Return file name to checksum."""
+    found = {}
+    for line in sums.decode("utf-8", "replace").splitlines():
+        value, gap, name = line.partition("  ")
+        if len(value) != 64 or not gap or not name or "/" in name:
+            raise ValueError("the checksums cannot be read")
+        found[name] = value
+    if not found:
+        raise ValueError("the checksums are empty")
+    return found
+
+
+def _unfinished(folder: Path) -> Path:
+    """Return a name that says which process of which machine is at work on it."""
+    return folder / f"{_UNFINISHED}{_here()}-{os.getpid()}-{next(_counter)}"
+
+
+def _here() -> str:
+    """Return a name of where process ids are unique: the machine, or a container on it."""
+    try:
+        return f"{socket.gethostname()}.{os.stat('/proc/self/ns/pid').st_ino}"
+    except OSError:
+        return socket.gethostname()
+
+
+def _abandoned(path: Path) -> bool:
+    """Return whether nobody works on something unfinished any more."""
+    host, _, process = path.name.removeprefix(_UNFINISHED).rpartition("-")[0].rpartition("-")
+    try:
+        if host != _here() or not process.isdecimal():
+            return time.time() - path.stat().st_mtime > _ABANDONED
+        os.kill(int(process), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return int(process) == os.getpid()
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _named(error: OSError, path: Path) -> OSError:
+    """Return the error with the file it is about; a full disk does not say."""
+    return OSError(error.errno, error.strerror or str(error), str(error.filename or path))

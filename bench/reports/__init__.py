@@ -1,0 +1,1 @@
+"""What is shown of results: the page, tables, and figures for the screen and for papers."""

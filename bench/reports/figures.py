@@ -1,0 +1,258 @@
+"""The figures of a study as data: one frame each, from which the page, the files for papers and the CSV are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from ...analysis.curves import distribution
+from ...analysis.paired import paired
+from .study import GRIDS, Study
+from .summaries import PAIRED
+
+Kind = Literal["steps", "lines", "points", "intervals", "schedule"]
+
+#: Okabe and Ito's colours without yellow, which is hard to see on white, and dashes: 35 pairs that differ.
+COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+#: Colours and hatches of the run-time classes in a schedule.
+CLASS_STYLE = {"< 1 h": ("#56B4E9", ""), "1-5 h": ("#E69F00", "/"), "> 5 h": ("#009E73", "x")}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure.
+
+    Attributes
+    ----------
+    key
+        Name of its files.
+    kind
+        ``steps`` and ``lines``: `y` over `x`, a curve a contender; ``points``: a point a row; ``intervals``: ratios
+        with their intervals, a panel a metric; ``schedule``: bars, a panel a contender.
+    title, note
+        What it shows, and what is to be known of it.
+    data
+        What is drawn; a column ``contender`` says whose it is.
+    x, y
+        Columns of `data`.
+    x_label, y_label
+        What stands at the axes, with units.
+    log_x
+        Whether x is on a logarithmic scale.
+    log_y
+        Whether y of points is on a scale that is linear up to 1 and logarithmic above.
+    shown
+        The stretch of x that is seen at first; ``None`` for all.
+    panels
+        Whether each curve has a panel of its own.
+    order
+        All contenders of the study.
+    """
+
+    key: str
+    kind: Kind
+    title: str
+    note: str
+    data: pd.DataFrame
+    x: str
+    y: str
+    x_label: str
+    y_label: str
+    log_x: bool = False
+    log_y: bool = False
+    shown: tuple[float, float] | None = None
+    panels: bool = False
+    order: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """Whose curves or panels there are, in their order."""
+        return sorted(set(self.data["contender"]), key=lambda name: (self.place(name), name))
+
+    def place(self, name: str) -> int:
+        """Return the place of a contender among all, which is that of its colour."""
+        return self.order.index(name) if name in self.order else 0
+
+
+def figures_of(study: Study, workload: str) -> dict[str, Figure]:
+    """Return the figures of one workload by key."""
+    shown = [
+        differences(study, workload),
+        *loads(study, workload),
+        _distribution(
+            study, workload, "wait", "ecdf-wait", "Waiting times", "wait (s)", "Waits below 1 s count as 1 s."
+        ),
+        _distribution(
+            study,
+            workload,
+            "bounded_slowdown",
+            "ecdf-bounded-slowdown",
+            "Bounded slowdowns",
+            "bounded slowdown",
+            "Jobs of less than 10 s count as 10 s long.",
+        ),
+        piece(study, workload),
+        _distribution(
+            study,
+            workload,
+            "real_over_predicted",
+            "ecdf-prediction",
+            "Real over predicted run times",
+            "real / predicted run time",
+            "Below 1: the job took less than predicted. Times below 1 s count as 1 s.",
+        ),
+        _distribution(
+            study,
+            workload,
+            "decision_ms",
+            "ecdf-decision",
+            "Decision times",
+            "time of a decision (ms)",
+            "A decision is a call of the dispatcher; times as measured, on whatever machine.",
+            what="decisions",
+        ),
+    ]
+    return {figure.key: replace(figure, order=tuple(study.order)) for figure in shown}
+
+
+def differences(study: Study, workload: str) -> Figure:
+    """Return the ratios to the baseline with their intervals."""
+    runs = study.runs[study.runs["workload"] == workload]
+    parts = []
+    if study.baseline in set(runs["contender"]):
+        for name, header, _ in PAIRED:
+            part = paired(runs, study.baseline, name)
+            part["metric"] = header.replace(" (s)", "")
+            parts.append(part.drop(columns="workload"))
+    data = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["contender", "metric", "ratio"])
+    note = (
+        f"Ratio of the means over the seeds, contender over {study.baseline}; lines are 95% bootstrap intervals over "
+        "the pairs (none for one pair). Left of 1 is better than the baseline. Logarithmic scale."
+    )
+    title = f"Ratios to {study.baseline}, paired by seed"
+    return Figure(
+        "paired", "intervals", title, note, data, "ratio", "contender", "ratio to the baseline", "", log_x=True
+    )
+
+
+def loads(study: Study, workload: str) -> list[Figure]:
+    """Return utilization and queue over time."""
+    series = study.series[workload]
+    unit, size = _unit(float(series["end"].max()) if len(series) else 0.0)
+    base = pd.DataFrame(
+        {"contender": series["contender"], f"time_{unit}": (series["begin"] + series["end"]) / 2 / size}
+    )
+    note = (
+        f"{_seed(study, workload)} Means over {study.detail.bins} bins of equal length, from the first submission "
+        "to the last end. "
+        "Warm-up and cool-down are not cut off."
+    )
+    label = f"time since the first submission ({unit})"
+    used = base.assign(utilization_percent=100 * series["utilization"])
+    queue = base.assign(waiting_jobs=series["queue"])
+    return [
+        Figure(
+            "utilization", "lines", "Utilization over time", f"Share of the primary resource that is held. {note}",
+            used, f"time_{unit}", "utilization_percent", label, "utilization (%)", panels=True,
+        ),
+        Figure(
+            "queue", "lines", "Queue over time", f"Jobs that wait. {note}",
+            queue, f"time_{unit}", "waiting_jobs", label, "waiting jobs",
+        ),
+    ]  # fmt: skip
+
+
+def piece(study: Study, workload: str) -> Figure:
+    """Return a piece of the schedule of each contender."""
+    bars = study.bars[workload]
+    hidden = {name: study.hidden[workload, name] for name in dict.fromkeys(bars["contender"])}
+    left = "; ".join(f"{name}: {count:,}" for name, count in hidden.items() if count)
+    note = (
+        f"{_seed(study, workload)} {_window(study, workload)} A bar is a job: its width is its time on "
+        "the machine, its height what it holds of the primary resource. Bars are stacked from below, the lowest free "
+        "place first; that is not where its nodes are, and one job may be several bars. "
+        + (
+            f"At most {study.detail.bars} stays are drawn, the largest ones; left out: {left}."
+            if left
+            else "Nothing is left out."
+        )
+    )
+    first, last = study.windows[workload]
+    unit, size = _unit(float(last - first))
+    data = bars.rename(columns={"wait": "wait_s"})
+    for name in ("begin", "end"):
+        data[f"{name}_{unit}"] = (data.pop(name) - first) / size
+    label = f"time from day {first / 86_400:,.2f} on ({unit})"
+    return Figure(
+        "schedule", "schedule", "A piece of the schedule", note,
+        data, f"begin_{unit}", "low", label, "units held", shown=(0.0, (last - first) / size),
+    )  # fmt: skip
+
+
+def _window(study: Study, workload: str) -> str:
+    """Return which piece of the schedules is drawn, and why that one."""
+    first, last = study.windows[workload]
+    unit, size = _unit(float(last))
+    why = "in the middle of the trace" if study.window is None else f"as asked for with {study.window}"
+    return f"From {first / size:,.2f} to {last / size:,.2f} {unit} after the first submission, {why}."
+
+
+def _seed(study: Study, workload: str) -> str:
+    """Return which seed is drawn, and who was not run on it."""
+    drawn = set(study.series[workload]["contender"])
+    missing = [name for name in study.contenders(workload) if name not in drawn]
+    seed = f"Seed {study.seeds[workload]} only"
+    return f"{seed}; without {', '.join(missing)}, not run on it." if missing else f"{seed}."
+
+
+def _distribution(
+    study: Study, workload: str, name: str, key: str, title: str, label: str, remark: str, what: str = "jobs"
+) -> Figure:
+    parts = []
+    sizes = []
+    pools = {contender: study.pools[workload, contender] for contender in study.contenders(workload)}
+    first = next(iter(pools.values()))
+    if len(pools) > 1 and all(np.array_equal(pool.counts[name], first.counts[name]) for pool in pools.values()):
+        pools = {"all contenders alike": first}
+    for contender, pool in pools.items():
+        x, y = distribution(GRIDS[name], pool.counts[name], pool.n[name], study.detail.points)
+        parts.append(pd.DataFrame({"contender": contender, name: x, "share_percent": 100 * y}))
+        sizes.append(pool.n[name])
+    low, high = min(sizes), max(sizes)
+    n = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    note = (
+        f"Share of the {what} at or below x; n = {n} {what} a contender, all its seeds together. {remark} Taken at "
+        f"{GRIDS[name].decade} places in each factor of ten. Logarithmic scale."
+    )
+    data = pd.concat(parts, ignore_index=True)
+    return Figure(key, "steps", title, note, data, name, "share_percent", label, f"share of the {what} (%)", log_x=True)
+
+
+def style(index: int) -> tuple[str, str]:
+    """Return colour and dash of the contender of that index."""
+    return COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
+
+
+def rounded(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame with numbers of six digits, which is more than can be seen."""
+    made = frame.copy()
+    for name in made.columns:
+        if not pd.api.types.is_float_dtype(made[name]):
+            continue
+        values = made[name].to_numpy(dtype=float)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            digits = 5 - np.floor(np.log10(np.abs(values)))
+        scale = 10.0 ** np.where(np.isfinite(digits), digits, 0.0)
+        made[name] = np.round(values * scale) / scale
+    return made
+
+
+def _unit(longest: float) -> tuple[str, float]:
+    """Return the unit of a time axis, and its seconds."""
+    if longest > 4 * 86_400:
+        return "days", 86_400.0
+    return ("hours", 3_600.0) if longest > 4 * 3_600 else ("minutes", 60.0)

@@ -1,0 +1,250 @@
+"""The saved results in a folder: what ``hpcdispatch compare --out`` writes, or the store of a campaign."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from ...analysis.trimming import NOTHING, Cut
+from ...base import InputError
+from ...simulation import Result
+from ..campaigns.recorded_names import campaigns, named
+
+_FILES = ("manifest.json", "jobs.parquet", "attempts.parquet", "decisions.parquet", "timings.parquet")
+#: The seed as the last option of a generator, or before another.
+_SEED = re.compile(r"[:,]seed=(\d+)(?=, |$)|(?<=[:,])seed=(\d+),")
+#: How the note begins that says how submissions were shifted.
+_SHIFTED = "submissions shifted"
+_COLUMNS = {
+    "jobs": {"id", "submit", "runtime", "start", "end", "wait", "run", "predicted", "units", "status", "user"},
+    "attempts": {"id", "start", "end", "useful", "units"},
+    "decisions": {"time"},
+    "timings": {"what", "seconds"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A saved result that has not been read yet.
+
+    Attributes
+    ----------
+    folder
+        Where it is.
+    workload
+        What was simulated, without the seed: source, and how submissions were shifted.
+    sample
+        The hash of the workload as it was simulated; results are paired only where it is the same.
+    seed, dispatcher, predictor, overrun, same_instant
+        As simulated.
+    jobs
+        How many the workload has.
+    warm_up, cool_down
+        What its campaign leaves out.
+    """
+
+    folder: Path
+    workload: str
+    sample: str
+    seed: int
+    dispatcher: str
+    predictor: str
+    overrun: str
+    same_instant: str
+    jobs: int
+    warm_up: Cut = NOTHING
+    cool_down: Cut = NOTHING
+
+    def load(self) -> Result:
+        """Read the result.
+
+        Raises
+        ------
+        FileNotFoundError, InputError
+            If it is not whole.
+        """
+        result = Result.load(self.folder)
+        for table, expected in _COLUMNS.items():
+            missing = expected - set(getattr(result, table).columns)
+            if missing:
+                raise InputError(f"{self.folder / table}.parquet: expected a column {min(missing)}, got none")
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The results of a folder.
+
+    Attributes
+    ----------
+    runs
+        Those that can be taken.
+    left_out
+        Says in a line each what could not be taken and why.
+    campaign
+        Whose names and cuts they have; ``None`` where no campaign is recorded.
+    """
+
+    runs: tuple[Run, ...]
+    left_out: tuple[str, ...] = ()
+    campaign: str | None = None
+
+
+def runs_of(folder: str | PathLike[str], campaign: str | None = None) -> Found:
+    """Return the results saved in a folder: it is one, its subfolders are, or it is the store of a campaign.
+
+    Parameters
+    ----------
+    folder
+        Where they are.
+    campaign
+        Which campaign of a store; it may be left out where there is but one.
+
+    Raises
+    ------
+    InputError
+        If it is no folder, there is no result in it, or it is not said of which campaign.
+    """
+    path = Path(folder)
+    if not path.is_dir():
+        raise InputError(f"{path}: expected a folder of saved results, got {'a file' if path.exists() else 'none'}")
+    campaign = _campaign(path, campaign)
+    left_out: list[str] = []
+    read = _labelled(_read(_places(path), left_out)) if campaign is None else _of_campaign(path, campaign, left_out)
+    runs: dict[tuple[object, ...], Run] = {}
+    for run in read:
+        key = (run.workload, run.sample, run.seed, run.dispatcher, run.predictor, run.overrun, run.same_instant)
+        if key in runs:
+            left_out.append(f"{run.folder}: expected each run once, got the one of {runs[key].folder} again")
+            continue
+        runs[key] = run
+    if not runs and not left_out:
+        raise InputError(f"{path}: expected saved results (compare --out {path} writes them), got none")
+    return Found(tuple(runs.values()), (*left_out, *_failed(path, campaign)), campaign)
+
+
+def _campaign(path: Path, wanted: str | None) -> str | None:
+    """Return which campaign of a store is meant, ``None`` if it knows none."""
+    known = campaigns(path)
+    if wanted is None and len(known) > 1:
+        raise InputError(f"{path}: expected --campaign, as several share this store: {', '.join(known)}")
+    return known[0] if wanted is None and known else wanted
+
+
+def _of_campaign(path: Path, campaign: str, left_out: list[str]) -> list[Run]:
+    """Return the finished cells of a campaign as it calls and cuts them."""
+    read = []
+    missing = 0
+    for cell in named(path, campaign):
+        place = path / "cells" / cell.key[:2] / cell.key
+        if not place.is_dir():
+            missing += not (path / "failed" / f"{cell.key}.json").is_file()
+            continue
+        read += [
+            replace(run, workload=cell.workload, warm_up=cell.warm_up, cool_down=cell.cool_down)
+            for run in _read([place], left_out)
+        ]
+    if missing:
+        left_out.append(f"{campaign}: cells that are not simulated yet: {missing}")
+    return read
+
+
+def _read(places: Iterable[Path], left_out: list[str]) -> list[Run]:
+    """Return the runs that are described as they should be, and add what is wrong with the others."""
+    read = []
+    for place in places:
+        try:
+            read.append(_described(place))
+        except (OSError, InputError) as error:
+            left_out.append(str(error))
+    return read
+
+
+def _places(path: Path) -> Iterator[Path]:
+    """Yield the folders with a file of a result in them."""
+    stored = path / "cells"
+    folders = [path, *path.iterdir(), *(stored.glob("??/*") if stored.is_dir() else ())]
+    for folder in sorted(folders):
+        if not folder.name.startswith(".") and any((folder / name).is_file() for name in _FILES):
+            yield folder
+
+
+def _described(place: Path) -> Run:
+    """Return a run as its manifest describes it."""
+    for name in _FILES:
+        if not (place / name).is_file():
+            raise InputError(f"{place}: expected a file {name}, got none")
+    path = place / "manifest.json"
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        return _run(place, manifest)
+    except ValueError as error:
+        raise InputError(f"{path}: expected JSON, got {error}") from None
+    except (KeyError, TypeError) as error:
+        raise InputError(f"{path}: expected the manifest of a result, got one without {error}") from None
+
+
+def _run(place: Path, manifest: dict[str, Any]) -> Run:
+    workload = manifest["workload"]
+    machine = manifest["machine"]
+    machine["total"][machine["resources"].index(machine["primary"])]  # as the metrics will ask for it
+    return Run(
+        folder=place,
+        workload=", ".join(
+            [str(workload["source"]), *(note for note in workload["notes"] if note.startswith(_SHIFTED))]
+        ),
+        sample=str(workload["sha256"]),
+        seed=int(manifest["seed"]),
+        dispatcher=str(manifest["dispatcher"]),
+        predictor=str(manifest["predictor"]),
+        overrun=str(manifest["overrun"]),
+        same_instant=str(manifest["same_instant"]),
+        jobs=int(workload["jobs"]),
+    )
+
+
+def _labelled(runs: list[Run]) -> list[Run]:
+    """Return the runs with the workload called by what the samples of all seeds have in common.
+
+    The seed of a generator is left out if it is that of the run in every run; and where one name would stand for
+    workloads of different sizes, the size is added.
+    """
+    drawn: dict[str, bool] = {}
+    for run in runs:
+        bare, seed = _without_seed(run.workload)
+        drawn[bare] = drawn.get(bare, True) and seed == run.seed
+    named = [replace(run, workload=bare) if drawn[bare := _without_seed(run.workload)[0]] else run for run in runs]
+    sizes: dict[tuple[str, int], set[int]] = {}
+    for run in named:
+        sizes.setdefault((run.workload, run.seed), set()).add(run.jobs)
+    several = {name for (name, _), found in sizes.items() if len(found) > 1}
+    return [
+        replace(run, workload=f"{run.workload}, {run.jobs} jobs") if run.workload in several else run for run in named
+    ]
+
+
+def _without_seed(workload: str) -> tuple[str, int | None]:
+    """Return what a workload is called without the seed in the options of its generator, and that seed."""
+    found = _SEED.search(workload)
+    if found is None:
+        return workload, None
+    return workload[: found.start()] + workload[found.end() :], int(found[1] or found[2])
+
+
+def _failed(path: Path, campaign: str | None) -> Iterator[str]:
+    """Yield what a store says about the runs that failed, those of a campaign if it is said which."""
+    own = None if campaign is None else {cell.key for cell in named(path, campaign)}
+    for file in sorted(path.glob("failed/*.json")):
+        if own is not None and file.stem not in own:
+            continue
+        try:
+            record = json.loads(file.read_bytes())
+            said = f"{record['label']}: failed with {record['error']['type']}: {record['error']['message']}"
+        except (OSError, ValueError, KeyError, TypeError):
+            said = f"{file}: expected the record of a failed run, got something else"
+        yield " ".join(said.split())

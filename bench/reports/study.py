@@ -1,0 +1,308 @@
+"""A set of simulations as one: every run measured once, in turn, and put together by workload, contender and seed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...analysis.curves import Detail, Grid, capacity_of, over_time, schedule, utilization, window_of
+from ...analysis.statistics import (
+    CLASS_NAMES,
+    METRICS,
+    NARROWEST,
+    describe,
+    fairness,
+    grouped,
+    prediction,
+    real_and_predicted,
+    real_over_predicted,
+    run_time_class,
+    width_class,
+    width_name,
+)
+from ...analysis.trimming import Cut, Window, kept
+from ...base import InputError
+from ...simulation import Result, job_metrics
+from .saved_results import Found, Run
+
+#: The distributions that are drawn, and where they are taken.
+GRIDS = {
+    "wait": Grid(0, 8, 100),
+    "bounded_slowdown": Grid(0, 7, 100),
+    "real_over_predicted": Grid(-4, 4, 100),
+    "decision_ms": Grid(-4, 6, 100),
+}
+#: Contenders that are compared with, where none is chosen, by preference.
+_BASELINES = ("easy", "fcfs")
+
+
+@dataclass(slots=True)
+class Pool:
+    """The distributions of one contender on one workload, added up over the seeds."""
+
+    counts: dict[str, NDArray[np.int64]] = field(default_factory=dict)
+    n: dict[str, int] = field(default_factory=dict)
+
+    def add(self, name: str, values: NDArray[np.float64]) -> None:
+        """Add the values of a run."""
+        self.counts[name] = self.counts.get(name, 0) + GRIDS[name].counts(values)
+        self.n[name] = self.n.get(name, 0) + len(values)
+
+
+@dataclass(slots=True)
+class Study:
+    """What is known of all runs.
+
+    Attributes
+    ----------
+    baseline
+        The contender the others are compared with.
+    cuts
+        Warm-up and cool-down that were left out of the metrics of jobs, by workload.
+    campaign
+        Whose runs they are, if of one; a cut that was not asked for otherwise is its.
+    runs
+        One row a run: ``workload, contender, dispatcher, predictor, seed, sample`` and its numbers.
+    classes
+        One row a run, way to split (``run time`` or ``width``), class and metric.
+    pools
+        Distributions by workload and contender.
+    series, bars
+        Loads over time and a piece of the schedule, of the first seed of each workload; by workload.
+    seeds
+        Which seed that is.
+    windows
+        Which seconds of it, from the first submission; by workload.
+    window
+        The window that was asked for.
+    detail
+        How finely it is drawn.
+    hidden
+        How many stays the pieces of schedules leave out, by workload and contender.
+    left_out
+        What could not be taken, a line each.
+    """
+
+    baseline: str
+    cuts: dict[str, tuple[Cut, Cut]] = field(default_factory=dict)
+    campaign: str | None = None
+    runs: pd.DataFrame = field(default_factory=pd.DataFrame)
+    classes: pd.DataFrame = field(default_factory=pd.DataFrame)
+    pools: dict[tuple[str, str], Pool] = field(default_factory=dict)
+    series: dict[str, pd.DataFrame] = field(default_factory=dict)
+    bars: dict[str, pd.DataFrame] = field(default_factory=dict)
+    seeds: dict[str, int] = field(default_factory=dict)
+    windows: dict[str, tuple[int, int]] = field(default_factory=dict)
+    window: Window | None = None
+    detail: Detail = field(default_factory=Detail)
+    hidden: dict[tuple[str, str], int] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+
+    @property
+    def workloads(self) -> list[str]:
+        """The workloads, in the order of the runs."""
+        return list(dict.fromkeys(self.runs["workload"]))
+
+    @property
+    def order(self) -> list[str]:
+        """All contenders, the baseline first and then by name; by their places here they have their colours."""
+        names = set(self.runs["contender"])
+        return [self.baseline] * (self.baseline in names) + sorted(names - {self.baseline})
+
+    def contenders(self, workload: str) -> list[str]:
+        """Return the contenders on a workload, in that order."""
+        return list(dict.fromkeys(self.runs.loc[self.runs["workload"] == workload, "contender"]))
+
+
+def contender_names(runs: Iterable[Run]) -> dict[Run, str]:
+    """Return what each run's contender is called: the dispatcher, and whatever else is not the same in all runs."""
+    several = list(runs)
+    varied = [
+        (name, label)
+        for name, label in (("predictor", "{}"), ("overrun", "overrun {}"), ("same_instant", "{}"))
+        if len({getattr(run, name) for run in several}) > 1
+    ]
+    return {
+        run: ", ".join([run.dispatcher, *(label.format(getattr(run, name)) for name, label in varied)])
+        for run in several
+    }
+
+
+def choose_baseline(names: Iterable[str], wanted: str | None) -> str:
+    """Return the contender to compare with.
+
+    Raises
+    ------
+    InputError
+        If there is none of that name.
+    """
+    known = sorted(set(names))
+    if wanted is None:
+        dispatchers = {name: name.partition(", ")[0] for name in sorted(known, key=lambda name: "walltime" not in name)}
+        return next((name for base in _BASELINES for name, own in dispatchers.items() if own == base), known[0])
+    if wanted not in known:
+        raise InputError(f"--baseline: expected one of {'; '.join(known)}, got {wanted!r}")
+    return wanted
+
+
+def study(
+    found: Found,
+    *,
+    baseline: str | None = None,
+    warm_up: Cut | None = None,
+    cool_down: Cut | None = None,
+    window: Window | None = None,
+    progress: Callable[[Run], None] | None = None,
+) -> Study:
+    """Read and measure every run; those that cannot be read are left out, with a line each.
+
+    Runs are read one after the other, so that one at a time is in memory.
+
+    Parameters
+    ----------
+    found
+        The runs.
+    baseline
+        The contender to compare with; by default easy, else fcfs, else the first by name.
+    warm_up, cool_down
+        The jobs at both ends that are left out of the metrics of jobs. They are simulated and drawn. By default what
+        the campaign says, of results that are of none nothing.
+    window
+        The piece of the schedules that is drawn; by default one in the middle.
+    progress
+        Called with each run that is done.
+
+    Raises
+    ------
+    InputError
+        For an unknown baseline, if no job is left or the window is outside, or if no run can be read.
+    """
+    names = contender_names(found.runs)
+    if not names:
+        raise InputError(f"expected a result that can be read, got none; {found.left_out[0]}")
+    detail = Detail.of(len({(run.workload, name) for run, name in names.items()}))
+    chosen = choose_baseline(names.values(), baseline)
+    made = Study(chosen, campaign=found.campaign, left_out=list(found.left_out), detail=detail, window=window)
+    for run in names:
+        made.cuts[run.workload] = (warm_up or run.warm_up, cool_down or run.cool_down)
+    reader = _Reader(made, names)
+    for run in sorted(names, key=lambda run: (run.workload, run.seed, run.sample, names[run] != made.baseline)):
+        reader.take(run)
+        if progress is not None:
+            progress(run)
+    if not reader.rows:
+        raise InputError(f"expected a result that can be read, got none; {made.left_out[0]}")
+    made.runs = pd.DataFrame(reader.rows)
+    place = made.runs["contender"].map(made.order.index)
+    made.runs = made.runs.assign(place=place).sort_values(
+        ["workload", "place", "seed"], kind="stable", ignore_index=True
+    )
+    made.runs = made.runs.drop(columns="place")
+    made.classes = pd.concat(reader.classes, ignore_index=True)
+    return made
+
+
+class _Reader:
+    """Takes one run after the other into a study; runs of one sample follow each other, the baseline first."""
+
+    def __init__(self, made: Study, names: dict[Run, str]) -> None:
+        self._made = made
+        self._names = names
+        self._waits: tuple[str, pd.Series] | None = None
+        self.rows: list[dict[str, object]] = []
+        self.classes: list[pd.DataFrame] = []
+
+    def take(self, run: Run) -> None:
+        """Read a run and measure it."""
+        try:
+            result = run.load()
+        except (OSError, InputError) as error:
+            self._made.left_out.append(" ".join(str(error).split()))
+            return
+        jobs = result.jobs.drop(columns="placement", errors="ignore")
+        try:
+            chosen = jobs[kept(jobs["submit"].to_numpy(), *self._made.cuts[run.workload])]
+        except InputError as error:
+            raise InputError(f"{run.workload}: {error}") from None
+        metrics = job_metrics(chosen)
+        contender = self._names[run]
+        if contender == self._made.baseline:
+            self._waits = (
+                run.sample,
+                pd.Series(metrics["wait"].to_numpy(), index=pd.Index(chosen.loc[metrics.index, "id"])),
+            )
+        self._row(run, result, chosen, metrics)
+        self._classes(run, result, chosen, metrics)
+        self._pool(run, result, chosen, metrics)
+        if self._made.seeds.setdefault(run.workload, run.seed) == run.seed:
+            self._draw(run, result, jobs)
+
+    def _row(self, run: Run, result: Result, chosen: pd.DataFrame, metrics: pd.DataFrame) -> None:
+        """Take the numbers of a run."""
+        whole = result.summary()
+        row: dict[str, object] = {
+            "workload": run.workload, "contender": self._names[run], "dispatcher": run.dispatcher,
+            "predictor": run.predictor, "seed": run.seed, "sample": run.sample,
+            "jobs": len(metrics), "cut": len(result.jobs) - len(chosen),
+        }  # fmt: skip
+        for name in ("killed", "rejected"):
+            row[name] = int((chosen["status"] == name).sum())
+        for name in METRICS:
+            described = describe(metrics[name].to_numpy())
+            row |= {f"{name}_{key}": value for key, value in described.items() if key != "n"}
+        same = self._waits is not None and self._waits[0] == run.sample and self._names[run] != self._made.baseline
+        row |= fairness(chosen, metrics, self._waits[1] if same and self._waits else None)
+        row |= prediction(chosen)
+        row["utilization"] = utilization(result, chosen)
+        row |= {name: whole[name] for name in ("makespan", "decisions", "prediction_s", "simulation_s", "lost")}
+        row |= {name: whole[name] for name in whole if name.startswith("decision_ms")}
+        self.rows.append(row)
+
+    def _classes(self, run: Run, result: Result, chosen: pd.DataFrame, metrics: pd.DataFrame) -> None:
+        """Take the numbers of the classes of jobs."""
+        width = width_class(chosen.loc[metrics.index, "units"].to_numpy(), capacity_of(result))
+        by_width = grouped(metrics, width, list(range(NARROWEST + 1)))
+        by_width["class"] = by_width["class"].map(width_name)
+        by_time = grouped(metrics, run_time_class(metrics["run"].to_numpy()), list(CLASS_NAMES.values()))
+        for split, frame in (("run time", by_time), ("width", by_width)):
+            frame.insert(0, "split", split)
+            frame.insert(0, "seed", run.seed)
+            frame.insert(0, "contender", self._names[run])
+            frame.insert(0, "workload", run.workload)
+            self.classes.append(frame)
+
+    def _pool(self, run: Run, result: Result, chosen: pd.DataFrame, metrics: pd.DataFrame) -> None:
+        """Take the distributions."""
+        pool = self._made.pools.setdefault((run.workload, self._names[run]), Pool())
+        for name in ("wait", "bounded_slowdown"):
+            pool.add(name, metrics[name].to_numpy())
+        pool.add("real_over_predicted", real_over_predicted(*real_and_predicted(chosen)))
+        timings = result.timings
+        pool.add("decision_ms", timings.loc[timings["what"] == "decision", "seconds"].to_numpy() * 1e3)
+
+    def _draw(self, run: Run, result: Result, jobs: pd.DataFrame) -> None:
+        """Take what is drawn of one seed."""
+        contender, made = self._names[run], self._made
+        if run.workload not in made.windows:
+            made.windows[run.workload] = self._window(run, jobs)
+        window = made.windows[run.workload]
+        bars, hidden = schedule(jobs, result.attempts, window, made.detail.bars)
+        made.hidden[run.workload, contender] = hidden
+        loads = over_time(jobs, result.attempts, capacity_of(result), made.detail.bins)
+        for target, frame in ((made.series, loads), (made.bars, bars)):
+            frame.insert(0, "contender", contender)
+            before = [target[run.workload]] if run.workload in target else []
+            target[run.workload] = pd.concat([*before, frame], ignore_index=True)
+
+    def _window(self, run: Run, jobs: pd.DataFrame) -> tuple[int, int]:
+        """Return the seconds that are drawn of the schedules of a workload."""
+        if self._made.window is None or not len(jobs):
+            return window_of(jobs)
+        try:
+            return self._made.window.seconds(jobs["submit"].to_numpy())
+        except InputError as error:
+            raise InputError(f"{run.workload}: {error}") from None

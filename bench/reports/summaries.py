@@ -1,0 +1,203 @@
+"""The tables of a study."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pandas as pd
+
+from ...analysis.paired import LEAST_FOR_TEST, paired
+from ...analysis.statistics import METRICS, STATISTICS
+from .study import Study
+from .tables import Cell, Table, between, count, label, number, percent, ratio, seconds, spread
+
+Show = Callable[[float], str]
+
+#: What is compared in pairs: name, header, how it is shown.
+PAIRED: tuple[tuple[str, str, Show], ...] = (
+    ("wait_mean", "mean wait (s)", seconds),
+    ("bounded_slowdown_mean", "mean bounded slowdown", ratio),
+    ("wait_p95", "95th percentile of wait (s)", seconds),
+)
+_LEADERBOARD: tuple[tuple[str, str, Show], ...] = (
+    ("wait_mean", "mean wait (s)", seconds),
+    ("bounded_slowdown_mean", "mean bounded slowdown", ratio),
+    ("slowdown_mean", "mean slowdown", ratio),
+    ("wait_median", "median wait (s)", seconds),
+    ("wait_p95", "p95 wait (s)", seconds),
+    ("wait_max", "max wait (s)", seconds),
+    ("utilization", "utilization (%)", percent),
+    ("decision_ms_mean", "mean decision (ms)", ratio),
+)
+_FAIRNESS: tuple[tuple[str, str, Show], ...] = (
+    ("wait_max", "max wait (s)", seconds),
+    ("over_24h", "jobs with wait > 24 h", count),
+    ("over_72h", "jobs with wait > 72 h", count),
+    ("longer", "jobs that waited longer than under the baseline", count),
+    ("longer_share", "the same (%)", percent),
+    ("users", "users known", count),
+    ("jain", "Jain's index over users", ratio),
+)
+_PREDICTION: tuple[tuple[str, str, Show], ...] = (
+    ("mae", "mean absolute error (s)", seconds),
+    ("under", "underestimated (%)", percent),
+    ("over", "overestimated (%)", percent),
+    ("near", "real/predicted in 0.75-1.25 (%)", percent),
+    ("prediction_s", "time of all predictions (s)", ratio),
+)
+_DECISIONS: tuple[tuple[str, str, Show], ...] = (
+    ("decisions", "decisions", count),
+    ("decision_ms_mean", "mean (ms)", ratio),
+    ("decision_ms_p95", "p95 (ms)", ratio),
+    ("decision_ms_max", "max (ms)", ratio),
+    ("simulation_s", "whole simulation (s)", ratio),
+)
+_METRIC_NAMES = {
+    "wait": "wait (s)",
+    "turnaround": "turnaround (s)",
+    "slowdown": "slowdown",
+    "bounded_slowdown": "bounded slowdown",
+}
+OVER_SEEDS = "Means over the seeds; in brackets the 95% bootstrap interval of that mean, where there are several seeds."
+
+
+def tables_of(study: Study, workload: str) -> dict[str, Table]:
+    """Return the tables of one workload by key."""
+    runs = study.runs[study.runs["workload"] == workload]
+    shown = [
+        leaderboard(runs),
+        pairs(runs, study.baseline),
+        details(runs),
+        classes(study, workload, "run time"),
+        classes(study, workload, "width"),
+        _by_contender(
+            "fairness",
+            "Fairness and starvation",
+            runs,
+            _FAIRNESS,
+            f"Baseline: {study.baseline}. Jain's index is taken of the users' mean bounded slowdowns; 1 means that all "
+            f"fare alike. {OVER_SEEDS}",
+        ),
+        _by_contender(
+            "prediction",
+            "Accuracy of the predicted run times",
+            runs,
+            _PREDICTION,
+            f"At submission, over the jobs that ran. {OVER_SEEDS}",
+            names=("contender", "predictor"),
+        ),
+        _by_contender("decisions", "Measured times", runs, _DECISIONS, f"Of the machine it ran on. {OVER_SEEDS}"),
+    ]
+    return {table.key: table for table in shown}
+
+
+def leaderboard(runs: pd.DataFrame) -> Table:
+    """Return the contenders, the least mean wait first."""
+    order = runs.groupby("contender")["wait_mean"].mean().sort_values(kind="stable").index
+    note = f"Sorted by mean wait. {OVER_SEEDS}"
+    if runs["killed"].any() or runs["rejected"].any():
+        note += f" Of all runs, {runs['killed'].sum():,} jobs were killed and {runs['rejected'].sum():,} rejected."
+    rows = []
+    for name in order:
+        group = runs[runs["contender"] == name]
+        cells = [spread(group[key].tolist(), show) for key, _, show in _LEADERBOARD]
+        rows.append([label(name), number(len(group), count), *cells])
+    headers = ["contender", "seeds", *(header for _, header, _ in _LEADERBOARD)]
+    return Table("leaderboard", "Leaderboard", note, headers, rows)
+
+
+def pairs(runs: pd.DataFrame, baseline: str) -> Table:
+    """Return the paired comparison with the baseline."""
+    rows: list[list[Cell]] = []
+    tested = False
+    for key, header, show in PAIRED:
+        for row in _paired(runs, baseline, key).to_dict("records"):
+            tested = tested or not math.isnan(row["p_sign"])
+            rows.append(
+                [
+                    label(row["contender"]),
+                    label(header),
+                    number(row["n"], count),
+                    between(row["difference"], row["difference_low"], row["difference_high"], show),
+                    between(row["ratio"], row["ratio_low"], row["ratio_high"], ratio),
+                    Cell(f"{row['lower']} / {row['higher']}", "", float(row["lower"])),
+                    number(row["p_sign"], ratio),
+                    number(row["p_wilcoxon"], ratio),
+                ]
+            )
+    headers = [
+        "contender", "metric", "pairs", "difference", "ratio", "pairs lower / higher", "p, sign test", "p, Wilcoxon",
+    ]  # fmt: skip
+    note = (
+        f"Contender minus, and over, {baseline}, on the same sample of each seed; in brackets 95% bootstrap intervals "
+        "over the pairs. A ratio below 1 is better than the baseline. Tests are two-sided and exact where they can be"
+        + ("." if tested else f"; they need {LEAST_FOR_TEST} pairs that differ.")
+    )
+    return Table("paired", f"Paired differences from {baseline}", note, headers, rows, labels=2)
+
+
+def _paired(runs: pd.DataFrame, baseline: str, metric: str) -> pd.DataFrame:
+    """Return nothing where the baseline was not run on this workload."""
+    if baseline not in set(runs["contender"]):
+        return pd.DataFrame()
+    return paired(runs, baseline, metric)
+
+
+def details(runs: pd.DataFrame) -> Table:
+    """Return every statistic of every metric."""
+    rows = []
+    for name, group in runs.groupby("contender", sort=False):
+        for metric in METRICS:
+            show = seconds if metric in ("wait", "turnaround") else ratio
+            means = [number(float(group[f"{metric}_{key}"].mean()), show) for key in STATISTICS]
+            rows.append([label(name), label(_METRIC_NAMES[metric]), *means])
+    note = "Statistics over the jobs of a run, then means over the seeds."
+    return Table("details", "Distribution of each metric", note, ["contender", "metric", *STATISTICS], rows, labels=2)
+
+
+def classes(study: Study, workload: str, split: str) -> Table:
+    """Return wait and bounded slowdown of the classes of jobs."""
+    chosen = study.classes[(study.classes["workload"] == workload) & (study.classes["split"] == split)]
+    headers = [
+        split, "contender", "jobs", "mean wait (s)", "median wait (s)", "p95 wait (s)", "max wait (s)",
+        "mean bounded slowdown", "p95 bounded slowdown",
+    ]  # fmt: skip
+    rows = []
+    for one in dict.fromkeys(chosen["class"]):
+        of_class = chosen[chosen["class"] == one]
+        for contender in study.contenders(workload):
+            group = of_class[of_class["contender"] == contender]
+            if group.empty:
+                continue
+            wait, slowdown = (group[group["metric"] == name] for name in ("wait", "bounded_slowdown"))
+            cells = [number(float(wait["n"].mean()), count)]
+            cells += [number(float(wait[key].mean()), seconds) for key in ("mean", "median", "p95", "max")]
+            cells += [number(float(slowdown[key].mean()), ratio) for key in ("mean", "p95")]
+            rows.append([label(one), label(contender), *cells])
+    what = {
+        "run time": "Classes of the real run time; 5 h itself belongs to the middle one.",
+        "width": "Width: the share of the machine's primary resource that a job asks for; more than the first number, "
+        "at most the second.",
+    }
+    note = f"{what[split]} Statistics over the jobs of a run, then means over the seeds that have such jobs."
+    key = split.replace(" ", "-")
+    return Table(f"by-{key}", f"By {split} of the jobs", note, headers, rows, labels=2)
+
+
+def _by_contender(
+    key: str,
+    title: str,
+    runs: pd.DataFrame,
+    columns: tuple[tuple[str, str, Show], ...],
+    note: str,
+    names: tuple[str, ...] = ("contender",),
+) -> Table:
+    rows = [
+        [
+            *(label(group[name].iloc[0]) for name in names),
+            *(spread(group[key].tolist(), show) for key, _, show in columns),
+        ]
+        for _, group in runs.groupby("contender", sort=False)
+    ]
+    return Table(key, title, note, [*names, *(header for _, header, _ in columns)], rows, labels=len(names))

@@ -1,0 +1,125 @@
+"""From the samples of a metric to a number with an interval, and from inequalities to what they say of a claim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...simulation import mean_interval
+from .outcome import Claim, Row
+
+Floats = NDArray[np.float64]
+
+#: With fewer samples nothing is decided.
+LEAST = 3
+
+
+def row(
+    subject: str,
+    metric: str,
+    values: Sequence[float],
+    published: float | None = None,
+    digits: int = 0,
+    timed: bool = False,
+) -> Row:
+    """Return the mean of a value of each sample, with its interval."""
+    measured, (low, high) = float(np.mean(values)), mean_interval(np.asarray(values, dtype=float))
+    found = (None if math.isnan(one) else one for one in (measured, low, high))
+    mean, least, most = found
+    return Row(subject, metric, mean, published, least, most, digits, timed)
+
+
+def less(
+    text: str,
+    named: tuple[str, Sequence[float]],
+    other: tuple[str, Sequence[float]],
+    published: str = "",
+    *,
+    factor: float = 1.0,
+    timed: bool = False,
+) -> Claim:
+    """Return the claim that one thing is less than `factor` times another.
+
+    The ratio is taken sample by sample. It holds if the interval of the mean ratio is below `factor`, it does not if
+    the interval is above, and in between, or with fewer than :data:`LEAST` samples, it is not decided.
+
+    Parameters
+    ----------
+    text
+        The claim.
+    named, other
+        Name and a value of each sample.
+    published
+        What the paper says of it.
+    factor
+        The limit of the ratio.
+    timed
+        Whether the values are measured times.
+    """
+    ratio, low, high = _ratio(named[1], other[1])
+    holds = _side(low, high, factor, len(named[1]))
+    return Claim(text, holds, _evidence(named, other, ratio, low, high, published), timed)
+
+
+def more(
+    text: str,
+    named: tuple[str, Sequence[float]],
+    other: tuple[str, Sequence[float]],
+    published: str = "",
+    *,
+    factor: float = 1.0,
+    strictly: bool = False,
+) -> Claim:
+    """Return the claim that one thing is not less than `factor` times another, judged as :func:`less`.
+
+    Strictly, it is more than that.
+    """
+    ratio, low, high = _ratio(named[1], other[1])
+    below = _side(low, high, factor, len(named[1]))
+    holds = None if below is None else not below and (low > factor or not strictly)
+    return Claim(text, holds, _evidence(named, other, ratio, low, high, published))
+
+
+def within(text: str, name: str, values: Sequence[float], low: float, high: float, published: str) -> Claim:
+    """Return the claim that a percentage lies between two others; all samples must agree."""
+    inside = [low <= value <= high for value in values]
+    holds = None if len(values) < LEAST or len(set(inside)) > 1 else inside[0]
+    many = dict.fromkeys(f"{value:.1f}" for value in (min(values), max(values)))
+    return Claim(text, holds, f"{name} {'-'.join(many)}%; the paper: {published}")
+
+
+def _side(low: float, high: float, limit: float, samples: int) -> bool | None:
+    """Return whether an interval lies below a limit, ``None`` if it lies on both sides or there is none."""
+    if samples < LEAST or math.isnan(low) or low < limit <= high:
+        return None
+    return high < limit
+
+
+def _ratio(named: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:
+    """Return the mean ratio of samples with its interval; NaN where there is no ratio."""
+    first, second = np.asarray(named, dtype=float), np.asarray(other, dtype=float)
+    both = (first == 0) & (second == 0)
+    ratios: Floats = np.where(both, 1.0, first / np.where(second == 0, np.where(both, 1.0, np.nan), second))
+    return float(ratios.mean()), *mean_interval(ratios)
+
+
+def _evidence(
+    named: tuple[str, Sequence[float]],
+    other: tuple[str, Sequence[float]],
+    ratio: float,
+    low: float,
+    high: float,
+    published: str,
+) -> str:
+    values = "; ".join(f"{name} {number(float(np.mean(found)))}" for name, found in (named, other))
+    change = "; no ratio" if math.isnan(ratio) else f": {100 * (ratio - 1):+.1f}%"
+    change += "" if math.isnan(low) else f" [{100 * (low - 1):+.1f}, {100 * (high - 1):+.1f}]"
+    return values + change + (f"; the paper: {published}" if published else "")
+
+
+def number(value: float) -> str:
+    """Return a number with as many digits as are of use."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.1f}" if abs(value) >= 10 else f"{value:,.2f}"

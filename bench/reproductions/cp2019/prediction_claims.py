@@ -1,0 +1,143 @@
+"""What the CP 2019 paper claims, as inequalities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..claims import less, more, within
+from ..outcome import Claim
+
+#: Label to metric to a value of each sample.
+Values = dict[str, dict[str, list[float]]]
+_METRICS = ("slowdown", "wait")
+#: By how much of the other a value may be above it and still count as no worse, or as alike.
+_TOLERANCE = 1.05
+
+
+def accuracy_claims(found: Values) -> tuple[Claim, ...]:
+    """Return the claims about the predictors (section 5)."""
+    error, near = "mean absolute error, min", "within 0.75-1.25, %"
+    wall, guess = found["wall-time"], found["heuristic"]
+    return (
+        less("The heuristic errs less than the wall-time", ("heuristic", guess[error]), ("wall-time", wall[error]),
+             "-82% (40 and 225 min)"),
+        more("The heuristic is within 0.75-1.25 of the truth more often", ("heuristic", guess[near]),
+             ("wall-time", wall[near]), "about 50% and below 10% of the jobs"),
+        within("Less than 10% of the wall-times are within 0.75-1.25", "wall-time", wall[near], 0, 10, "below 10%"),
+        within("About half of the heuristic's predictions are: 40-60%", "heuristic", guess[near], 40, 60, "about 50%"),
+        more("The heuristic underestimates more often than the wall-time", ("heuristic", guess["underestimated, %"]),
+             ("wall-time", wall["underestimated, %"]), "25.8% and 3.6% of the jobs"),
+    )  # fmt: skip
+
+
+def pcp_claims(values: Values) -> tuple[Claim, ...]:
+    """Return the claims about the versions of PCP (section 6.2, figure 2)."""
+    return (
+        *_better(values, "PCP3-R", "PCP1-R", ("up to -58%", "up to -13%")),
+        *_better(values, "PCP3-D", "PCP2-D", ("-37%", "-29%")),
+        *_better(values, "PCP2-D", "PCP1-W", ("better", "better")),
+        *_no_help(values, "PCP3-W", "PCP1-W", "lower performance"),
+    )
+
+
+def hcp_claims(values: Values) -> tuple[Claim, ...]:
+    """Return the claims about the versions of HCP (section 6.2, figure 3)."""
+    return (
+        *_best(values, "HCP3-R"),
+        *(more(f"HCP1-D is worse than HCP: {name}", *_pair(values, name, "HCP1-D", "HCP"), "worse")
+          for name in _METRICS),
+        *_better(values, "HCP2-D", "HCP", ("better", "better")),
+        *_better(values, "HCP2-D", "HCP1-D", ("better", "better")),
+        *_better(values, "HCP3-D", "HCP2-D", ("better", "better")),
+        *_better(values, "HCP1-W", "HCP", ("better", "better")),
+        *_no_help(values, "HCP3-W", "HCP1-W", "not better"),
+    )  # fmt: skip
+
+
+def class_claims(values: Values) -> tuple[Claim, ...]:
+    """Return the claims about medium and long jobs (figure 4) and about the utilization (not shown there)."""
+    found = []
+    for family in ("PCP", "HCP"):
+        for letter in "RD":
+            mine, base = f"{family}3-{letter}", f"{family}1-W"
+            for kind in ("medium", "long"):
+                text = f"{mine} does not penalise {kind} jobs: wait at most 5% above {base}"
+                pair = _pair(values, f"wait_{kind}", mine, base)
+                found.append(less(text, *pair, "not penalised", factor=_TOLERANCE))
+    each = {label: one["utilization"] for label, one in values.items()}
+    ordered = sorted(each, key=lambda label: float(np.mean(each[label])))
+    least, most = ordered[0], ordered[-1]
+    percent = {label: [100 * value for value in each[label]] for label in (least, most)}
+    text = "The utilization is alike: the highest at most 5% above the lowest"
+    pair = (f"{most}, %", percent[most]), (f"{least}, %", percent[least])
+    return (*found, less(text, *pair, "no major differences", factor=_TOLERANCE))
+
+
+#: Published columns of Table 2 by label: dispatching time (ms), prediction and simulation time (s), average intervals,
+#: requested and available resources.
+TABLE2: dict[str, tuple[float | None, ...]] = {
+    "PCP1-W": (743, None, 262_436, 145, 853, 1476),
+    "PCP3-R": (692, None, 261_985, 94, 142, 1471),
+    "PCP3-D": (701, 289, 262_764, 115, 584, 1473),
+    "HCP": (1014, None, 374_788, 379, 6267, 1487),
+    "HCP1-W": (703, None, 245_663, 100, 1292, 1477),
+    "HCP3-R": (523, None, 201_223, 51, 258, 1473),
+    "HCP3-D": (575, 308, 215_814, 63, 571, 1474),
+}
+#: Names of its columns, in that order; the first three are measured times.
+COLUMNS = (
+    "dispatching time, ms", "prediction time, s", "simulation time, s", "intervals", "requested resources",
+    "available resources",
+)  # fmt: skip
+TIMED = COLUMNS[:3]
+#: Who is below whom in Table 2 in dispatching time and problem size; the first three also in simulation time.
+_CUTS = (("HCP1-W", "HCP"), ("HCP3-R", "HCP1-W"), ("HCP3-D", "HCP1-W"), ("PCP3-R", "PCP1-W"), ("PCP3-D", "PCP1-W"))
+
+
+def size_claims(values: Values) -> tuple[Claim, ...]:
+    """Return the claims about times and problem sizes (section 6.1, table 2)."""
+    cuts = [(mine, base, "simulation time, s") for mine, base in _CUTS[:3]]
+    columns = ("dispatching time, ms", "intervals", "requested resources")
+    cuts += [(mine, base, column) for column in columns for mine, base in _CUTS]
+    return tuple(_cut(values, *cut) for cut in cuts)
+
+
+def _cut(values: Values, mine: str, base: str, column: str) -> Claim:
+    place = COLUMNS.index(column)
+    first, second = TABLE2[mine][place], TABLE2[base][place]
+    assert first is not None
+    assert second is not None
+    text = f"{mine} has less than {base}: {column}"
+    published = f"{100 * (first / second - 1):+.1f}%"
+    return less(text, *_pair(values, column, mine, base), published, timed=column in TIMED)
+
+
+def _pair(
+    values: Values, metric: str, named: str, other: str
+) -> tuple[tuple[str, list[float]], tuple[str, list[float]]]:
+    return (named, values[named][metric]), (other, values[other][metric])
+
+
+def _better(values: Values, named: str, other: str, published: tuple[str, str]) -> tuple[Claim, ...]:
+    return tuple(
+        less(f"{named} is better than {other}: {metric}", *_pair(values, metric, named, other), said)
+        for metric, said in zip(_METRICS, published, strict=True)
+    )
+
+
+def _no_help(values: Values, named: str, other: str, published: str) -> tuple[Claim, ...]:
+    return tuple(
+        more(f"{named} is not better than {other}: {metric}", *_pair(values, metric, named, other), published)
+        for metric in _METRICS
+    )
+
+
+def _best(values: Values, named: str) -> Iterator[Claim]:
+    """Compare with the best of the others."""
+    for metric in _METRICS:
+        others = {label: each[metric] for label, each in values.items() if label != named}
+        best = min(others, key=lambda label: float(np.mean(others[label])))
+        text = f"{named} is the best of all: {metric}"
+        yield less(text, (named, values[named][metric]), (best, others[best]), "best")

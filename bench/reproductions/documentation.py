@@ -1,0 +1,94 @@
+"""The page of the documentation about all reproductions, made from their kept results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from ..reports.text_table import Sheet
+from .catalogue import PAPERS, entries
+from .outcome_files import Kept, dump, find, load
+from .outcome_tables import numbers, tally, verdicts
+
+_HEAD = """# Reproductions
+
+<!-- Written by `hpcdispatch reproduce --docs`; changes are lost. -->
+
+Tables and figures of five papers, made again: what is measured beside what the paper has, and which of its claims hold.
+
+```
+hpcdispatch reproduce --list
+hpcdispatch reproduce cp2019/fig3 --scale small --out results
+hpcdispatch reproduce --all --scale small --out results
+hpcdispatch reproduce --docs docs/reproduction.md --out results
+```
+
+`--scale smoke` takes seconds and says little; `small` took the numbers below, minutes on two cores; `full` takes hours.
+Finished simulations are kept in the folder of `--out` and not done again. A figure is written there as PNG, SVG and
+CSV, the numbers as JSON that is the same from run to run; measured times have a file of their own.
+
+A claim is an inequality between means, judged by their ratio in each sample: it **holds** if the 95% bootstrap interval
+of the mean ratio lies on its side, it **does not hold** if the interval lies on the other, and is **not decided** in
+between, or with fewer than three samples. Samples are shifted copies of the same jobs, or fresh draws of drawn ones:
+what holds on them may not hold on others, and what does not may hold on the paper's. What is marked as ours is
+not in the paper.
+
+```python
+>>> from hpcdispatch.bench.reproductions import find
+>>> find("cp2019/fig3").title
+'Slowdown and wait, versions of HCP'
+
+```
+"""
+
+
+def page(found: Sequence[Kept]) -> str:
+    """Return the page about kept results."""
+    titles = {entry.name: entry.title for entry in entries()}
+    place = list(titles)
+    ordered = sorted(found, key=lambda kept: place.index(kept.name))
+    rows = [[kept.name, titles[kept.name], kept.scale, tally(kept.claims)] for kept in ordered]
+    parts = [_HEAD, _markdown(Sheet("## Results", ["name", "what", "scale", "claims"], rows, left=4))]
+    failing = [f"- {kept.name}: {claim.text} ({claim.evidence})\n"
+               for kept in ordered for claim in kept.claims if claim.holds is False]  # fmt: skip
+    if failing:
+        parts += ["Claims that do not hold here:\n", "".join(failing)]
+    missing = [name for name in titles if name not in {kept.name for kept in ordered}]
+    if missing:
+        parts.append(f"Not on this page yet: {', '.join(missing)}.\n")
+    for paper, group in groupby(ordered, key=lambda kept: kept.name.partition("/")[0]):
+        several = list(group)
+        shared = [note for note in several[0].notes if all(note in kept.notes for kept in several)]
+        parts += [f"## {PAPERS[paper]}\n", *(f"{note}\n" for note in shared)]
+        for kept in several:
+            parts.append(f"### {kept.name}: {titles[kept.name]}\n")
+            parts += [f"{note}\n" for note in kept.notes if note not in shared]
+            parts += [_markdown(numbers(kept.rows)), _markdown(verdicts(kept.claims))]
+    return "\n".join(parts)
+
+
+def write_page(path: Path, results: Path | None) -> int:
+    """Write the page, and beside it the results it is made from; return how many there are.
+
+    Parameters
+    ----------
+    path
+        The page; its results are in a file with the suffix ``.json``.
+    results
+        A folder of results, which replace those of the same names; ``None`` for none.
+    """
+    data = path.with_suffix(".json")
+    found = {kept.name: kept for kept in (load(data) if data.is_file() else ())}
+    for entry in entries():
+        kept = None if results is None else find(results, entry.name)
+        if kept is not None:
+            found[entry.name] = kept
+    data.write_text(dump(list(found.values())), encoding="utf-8")
+    path.write_text(page(list(found.values())), encoding="utf-8")
+    return len(found)
+
+
+def _markdown(sheet: Sheet) -> str:
+    escaped = [[cell.replace("|", "\\|") for cell in row] for row in sheet.rows]
+    return Sheet(sheet.title, [name or " " for name in sheet.columns], escaped, sheet.left, sheet.note).markdown()

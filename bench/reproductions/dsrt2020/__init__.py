@@ -1,0 +1,5 @@
+"""Maurya, Nicolae, Guliani and Rafique, DS-RT 2020: eviction plans beside greedy and backtracking."""
+
+from .eviction_plans import RUNS
+
+__all__ = ["RUNS"]

@@ -1,0 +1,223 @@
+"""Maurya, Nicolae, Guliani and Rafique, DS-RT 2020: eviction plans beside greedy and backtracking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ....models.eviction import greedy, plan
+from ....simulation import mean_interval
+from ...benchmarks.eviction import DEADLINES, HORIZON, JOBS, LIMIT, MINUTE, NODES, Response, respond, scenario
+from ..claims import LEAST, Floats, less, number, row
+from ..outcome import Claim, Drawing, Means, Outcome, Row, Run, Scale
+from .batch_machine import policies
+
+#: Scenarios of each kind, and partial decisions that a backtracking looks at, at most.
+_SEEDS: dict[Scale, int] = {"smoke": 1, "small": 10, "full": 50}
+_LIMITS: dict[Scale, int] = {"smoke": 10**5, "small": LIMIT, "full": LIMIT}
+_SHOWN = (1, 5, 10, 13, 15)
+#: The plan is "up to five orders of magnitude faster" than backtracking, greedy "at least 30x" faster than both.
+_ORDERS, _GREEDY = 1e5, 30.0
+
+_Responses = Mapping[int, Sequence[Response]]
+
+
+def _note(scale: Scale, jobs: str) -> str:
+    return (
+        f"Scenarios of {jobs} jobs drawn by theta-scenario, seeds 0 to {_SEEDS[scale] - 1}: 4,352 nodes, hourly "
+        "application checkpoints, memory and checkpoints as in the paper. The paper's are three moments of Theta's "
+        "trace, whose jobs are not given. Deadlines 0 to 15 min in steps of one."
+    )
+
+
+_TIMES = (
+    "Times are of the wall clock, of whatever machine made them and never the same twice; those of plan and greedy are "
+    "the least of five. The table and backtracking are compiled, greedy is Python, and so is the reading of a plan; "
+    "what the paper's programs are is not said. Backtracking abandons what is no better than the best so far, as the "
+    "paper's, and stops where enough nodes are free. It and greedy run once a deadline, and their times add up."
+)
+
+
+def _times(jobs: int, means: Means) -> Outcome:
+    """Return the response times for scenarios of so many jobs: figures 5 to 7."""
+    seeds = range(_SEEDS[means.scale])
+    limit = _LIMITS[means.scale]
+    found = {nodes: [respond(scenario(jobs, seed), nodes, limit=limit) for seed in seeds] for nodes in NODES}
+    claims = (_agreement(found), *_speed(found), *_against_backtracking(jobs, found))
+    notes = (_note(means.scale, str(jobs)), _TIMES)
+    return Outcome(notes, tuple(_rows(jobs, found)), claims, _figure(found))
+
+
+def _rows(jobs: int, found: _Responses) -> list[Row]:
+    rows: list[Row] = []
+    for nodes, each in found.items():
+        subject = f"K = {nodes:,}"
+        timed = partial(row, subject, digits=2, timed=True)
+        rows += [
+            row(subject, "partial decisions of backtracking", [float(sum(one.visited)) for one in each]),
+            timed("plan, ms", [one.whole_ms for one in each]),
+            timed("greedy, ms", [sum(one.greedy_ms) for one in each]),
+            timed("backtracking, ms", [sum(one.backtracking_ms) for one in each]),
+        ]
+        most = max(_ratios(each))
+        known = _ORDERS if (jobs, nodes) == (JOBS[-1], NODES[-1]) else None
+        rows.append(Row(subject, "backtracking / plan, largest", most, known, digits=0, timed=True))
+    return rows
+
+
+def _ratios(found: Sequence[Response]) -> list[float]:
+    return [sum(one.backtracking_ms) / one.whole_ms for one in found]
+
+
+def _agreement(found: _Responses) -> Claim:
+    each = [one for responses in found.values() for one in responses]
+    ended = sum(not one.complete for one in each)
+    evidence = f"{sum(one.agree for one in each)} of {len(each)} agree at every deadline" + (
+        f", {ended} as far as they were searched" if ended else ""
+    )
+    holds = all(one.agree for one in each) if len(each) >= LEAST * len(found) and not ended else None
+    return Claim("plan and backtracking find the same loss and time", holds, evidence)
+
+
+def _speed(found: _Responses) -> tuple[Claim, ...]:
+    """Return what the paper says of the plan and of greedy, in each scenario for the K that it is truest for least."""
+    each = list(zip(*found.values(), strict=True))
+    whole = [max(one.whole_ms for one in same) for same in each]
+    uneven = [max(same, key=lambda one: max(one.plan_ms) / min(one.plan_ms)).plan_ms for same in each]
+    close = [max(same, key=lambda one: sum(one.greedy_ms) / one.whole_ms) for same in each]
+    return (
+        less(
+            "a plan for all deadlines takes under 10 ms", ("plan", whole), ("limit", [10.0] * len(whole)),
+            "milliseconds in the worst case", timed=True,
+        ),
+        less(
+            "the answer for the slowest deadline takes less than twice that for the fastest",
+            ("slowest", [max(times) for times in uneven]), ("fastest", [min(times) for times in uneven]),
+            "a constant response time", factor=2, timed=True,
+        ),
+        less(
+            "greedy is at least 30 times faster than the plan", ("greedy", [sum(one.greedy_ms) for one in close]),
+            ("plan", [one.whole_ms for one in close]), "at least 30x faster than the other two", factor=1 / _GREEDY,
+            timed=True,
+        ),
+    )  # fmt: skip
+
+
+def _against_backtracking(jobs: int, found: _Responses) -> tuple[Claim, ...]:
+    few, many = ([sum(one.backtracking_ms) for one in found[nodes]] for nodes in (NODES[0], NODES[-1]))
+    plans = [[one.whole_ms for one in found[nodes]] for nodes in (NODES[0], NODES[-1])]
+    if jobs == JOBS[0]:
+        text = "with 12 jobs and K = 512 backtracking is faster than the plan"
+        return (less(text, ("backtracking", few), ("plan", plans[0]), "it is", timed=True),)
+    slower = less(
+        f"with {jobs} jobs and K = 2,048 the plan is faster than backtracking", ("plan", plans[1]),
+        ("backtracking", many), "clearly", timed=True,
+    )  # fmt: skip
+    if jobs != JOBS[-1]:
+        return (slower,)
+    most = max(ratio for responses in found.values() for ratio in _ratios(responses))
+    holds = None if len(many) < LEAST else most >= _ORDERS / 10**0.5
+    evidence = f"at most {number(most)} times; the paper: up to five orders of magnitude"
+    return slower, Claim("the plan is up to 10^5 times faster than backtracking", holds, evidence, timed=True)
+
+
+def _figure(found: _Responses) -> Drawing:
+    """Return the response time up to each deadline, a panel for each K."""
+    curves: dict[str, Callable[[Response], Floats]] = {
+        "plan": lambda one: np.array(one.plan_ms),
+        "greedy": lambda one: np.cumsum(one.greedy_ms),
+        "backtracking": lambda one: np.cumsum(one.backtracking_ms),
+    }
+    data = _columns()
+    for nodes, each in found.items():
+        for name, values in curves.items():
+            _add(data, f"K = {nodes:,}", name, [values(one) for one in each])
+    return Drawing("lines", data, "deadline (min)", "response time (ms)", log_y=True)
+
+
+def _columns() -> dict[str, list[Any]]:
+    return {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
+
+
+def _add(data: dict[str, list[Any]], panel: str, subject: str, samples: Sequence[Floats]) -> None:
+    """Add the mean of curves over the deadlines, with its interval."""
+    for place, values in enumerate(zip(*samples, strict=True)):
+        mean = float(np.mean(values))
+        low, high = mean_interval(np.array(values, dtype=float))
+        interval = (mean, mean) if np.isnan(low) else (low, high)
+        point = (panel, subject, DEADLINES[place] / MINUTE, mean, *interval)
+        for name, value in zip(data, point, strict=True):
+            data[name].append(value)
+
+
+def fig8(means: Means) -> Outcome:
+    """Return how much more greedy loses than the plan."""
+    seeds = range(_SEEDS[means.scale])
+    best: dict[tuple[int, int], Floats] = {}
+    quick: dict[tuple[int, int], Floats] = {}
+    for jobs in JOBS:
+        running = [scenario(jobs, seed) for seed in seeds]
+        for nodes in NODES:
+            made = [plan(one, nodes, HORIZON, MINUTE) for one in running]
+            best[jobs, nodes] = np.array([[one[end].loss for end in DEADLINES] for one in made])
+            quick[jobs, nodes] = np.array(
+                [[greedy(one, nodes, end, MINUTE).loss for end in DEADLINES] for one in running]
+            )
+    extra = {key: quick[key] - best[key] for key in best}
+    data, rows = _columns(), list[Row]()
+    for (jobs, nodes), losses in extra.items():
+        _add(data, f"K = {nodes:,}", f"{jobs} jobs", list(losses))
+        subject = f"{jobs} jobs, K = {nodes:,}"
+        rows += [row(subject, f"extra at {end} min, node-hours", losses[:, end].tolist(), digits=1) for end in _SHOWN]
+        rows.append(row(subject, "least loss at 15 min", best[jobs, nodes][:, -1].tolist(), digits=1))
+        rows.append(row(subject, "no loss at 15 min, %", (100 * (best[jobs, nodes][:, -1] == 0)).tolist()))
+    drawing = Drawing("lines", data, "deadline (min)", "extra loss of greedy (node-hours)")
+    notes = (_note(means.scale, "12, 16 and 24"), "A loss is in node-hours since the last application checkpoint.")
+    return Outcome(notes, tuple(rows), tuple(_quality(best, quick, extra)), drawing)
+
+
+_Losses = Mapping[tuple[int, int], Floats]
+
+
+def _quality(best: _Losses, quick: _Losses, extra: _Losses) -> list[Claim]:
+    claims = []
+    for jobs in JOBS:
+        own = [losses for (count, _), losses in extra.items() if count == jobs]
+        mean = np.mean([losses.mean(axis=1) for losses in own], axis=0)
+        text = f"{jobs} jobs: greedy loses more than the plan"
+        claims.append(_above(text, mean, "over all deadlines and K", "the degradation is unacceptable"))
+        rise = np.mean([losses[:, 13] - losses[:, 1] for losses in own], axis=0)
+        text = f"{jobs} jobs: its extra loss is larger at 13 min than at 1 min"
+        claims.append(_above(text, rise, "by", "it increases with T, but for T > 13 in scenario 3"))
+    for name, losses in (("plan", best), ("greedy", quick)):
+        rows = np.concatenate(list(losses.values()))
+        falls = int((np.diff(rows, axis=1) <= 1e-9).all(axis=1).sum())
+        evidence = f"in {falls} of {len(rows)} cases; the paper: it decreases for all approaches"
+        holds = None if len(rows) < LEAST * len(losses) else falls == len(rows)
+        claims.append(Claim(f"the loss of {name} never rises with the deadline", holds, evidence))
+    none = np.concatenate([losses[:, -1] == 0 for losses in best.values()])
+    holds = None if len(none) < LEAST * len(best) else bool(none.mean() > 0.5)
+    evidence = f"in {100 * none.mean():.0f}%; the paper: often, especially for larger T"
+    return [*claims, Claim("at 15 min the least loss is 0 in most cases", holds, evidence)]
+
+
+def _above(text: str, values: Floats, what: str, published: str) -> Claim:
+    """Return the claim that the mean of a difference is above 0."""
+    low, high = mean_interval(values)
+    decided = len(values) >= LEAST and not low <= 0 <= high
+    interval = "" if np.isnan(low) else f" [{number(low)}, {number(high)}]"
+    evidence = f"{what} {number(float(values.mean()))}{interval} node-hours; the paper: {published}"
+    return Claim(text, bool(low > 0) if decided else None, evidence)
+
+
+#: What is made of the paper.
+RUNS: dict[str, Run] = {
+    "dsrt2020/fig5": partial(_times, JOBS[0]),
+    "dsrt2020/fig6": partial(_times, JOBS[1]),
+    "dsrt2020/fig7": partial(_times, JOBS[2]),
+    "dsrt2020/fig8": fig8,
+    "dsrt2020/policies": policies,
+}

@@ -1,0 +1,5 @@
+"""Gainaru, Pallez, Sun and Raghavan, ICPP 2019: reservation sequences and the scheduling of stochastic jobs."""
+
+from .request_tables import RUNS
+
+__all__ = ["RUNS"]

@@ -1,0 +1,75 @@
+"""An outcome as tables of text, for the terminal and for Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..reports.text_table import Sheet
+from .outcome import Claim, Row
+
+VERDICTS = {True: "holds", False: "does not hold", None: "not decided"}
+
+
+def numbers(rows: Sequence[Row]) -> Sheet:
+    """Return a line for each subject, and a column for each metric, with one more where the paper has numbers.
+
+    Where the paper has none and the metrics outnumber the subjects, they are the lines.
+    """
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    subjects = list(dict.fromkeys(row.subject for row in rows))
+    found = {(row.subject, row.metric): row for row in rows}
+    printed = {row.metric for row in rows if row.published is not None}
+    if not printed and len(metrics) > len(subjects):
+        flipped = [[metric, *(_cell(found.get((subject, metric))) for subject in subjects)] for metric in metrics]
+        return Sheet("Measured", ["", *subjects], flipped)
+    columns = [""]
+    for metric in metrics:
+        columns += [metric, "paper"] if metric in printed else [metric]
+    lines = []
+    for subject in subjects:
+        line = [subject]
+        for metric in metrics:
+            row = found.get((subject, metric))
+            line.append(_cell(row))
+            if metric in printed:
+                line.append("" if row is None or row.published is None else _plain(row.published))
+        lines.append(line)
+    return Sheet("Measured, and what the paper has" if printed else "Measured", columns, lines)
+
+
+def verdicts(claims: Sequence[Claim]) -> Sheet:
+    """Return a line for each claim."""
+    timed = {True: " (measured times)", False: ""}
+    lines = [[claim.text, VERDICTS[claim.holds], claim.evidence + timed[claim.timed]] for claim in claims]
+    return Sheet("Claims", ["claim", "", "measured"], lines, left=3)
+
+
+def tally(claims: Sequence[Claim]) -> str:
+    """Return how many claims hold, do not, and are not decided."""
+    count = {verdict: sum(claim.holds is verdict for claim in claims) for verdict in VERDICTS}
+    named = {True: "hold", False: "do not", None: "not decided"}
+    return ", ".join(f"{count[verdict]} {name}" for verdict, name in named.items() if count[verdict] or verdict)
+
+
+def _cell(row: Row | None) -> str:
+    if row is None:
+        return ""
+    if row.measured is None:
+        return "-"
+    text = f"{row.measured:,.{row.digits}f}"
+    if row.low is None or row.high is None:
+        return text
+    return f"{text} [{row.low:,.{row.digits}f}, {row.high:,.{row.digits}f}]"
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.0f}" if value == round(value) else f"{value:,g}"
+
+
+def clean(value: Any) -> Any:
+    """Return a value as JSON knows it: no numbers that are not finite, and no more digits than are of use."""
+    if isinstance(value, float):
+        return float(f"{value:.10g}") if math.isfinite(value) else None
+    return value

@@ -1,0 +1,163 @@
+"""``hpcdispatch workload analyze``: how run times follow the sizes of inputs."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+import pandas as pd
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from ...analysis.workflows import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, summary_table
+from ...base import InputError
+from ...bench.reports.workflow_figure import KINDS, picture
+from ...models.complexity import CONSTANT
+from ...workloads.formats.run_table import RunColumns, read_runs
+from ...workloads.formats.trace_files import save
+from ..app import debug_option
+from ..command_errors import say
+from ..help_texts import examples
+from ..output import NOTHING, console, percent, print_json, ratio
+from ..progress import spinner
+from ..shared_options import json_option
+
+
+@click.command(
+    "analyze",
+    epilog=examples(
+        "hpcdispatch workload analyze runs.csv --size-column bytes --time-column minutes",
+        "hpcdispatch workload analyze runs.csv --size-column bytes --time-column minutes "
+        "--workflow-column name --plot runs.png",
+    ),
+)
+@click.argument("table", type=click.Path(path_type=Path))
+@click.option("--size-column", required=True, metavar="NAME", help="Sizes of the inputs, >= 0; best in bytes.")
+@click.option("--time-column", required=True, metavar="NAME", help="Run times, >= 0, in any unit.")
+@click.option("--workflow-column", metavar="NAME", help="What ran. Without it all runs are of one workflow.")
+@click.option(
+    "--explains",
+    type=click.FloatRange(0, 1),
+    default=EXPLAINS,
+    show_default=True,
+    metavar="R",
+    help="The time follows the size where the correlation is above R.",
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help=f"Draw runs, curves and ranges: {', '.join(KINDS)}."
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), metavar="FILE.csv", help="Save the fits, a row a workflow and class."
+)
+@json_option
+@debug_option
+def command(
+    table: Path,
+    size_column: str,
+    time_column: str,
+    workflow_column: str | None,
+    explains: float,
+    plot: Path | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Fit run times to sizes of inputs: 1, log n, n, n log n, n^2, n^2 log n and n^3.
+
+    TABLE is a CSV, TSV (each also with .gz) or Parquet file with a row for each run. For each workflow: the range of
+    its times, each class with its least-squares curve, the correlation of the two and the mean squared error (MSE), and
+    the best class: the slowest growth among those whose error in runs left out of the fit is the least by more than
+    chance. Those that the runs do not tell apart from it are tied.
+
+    Numbers are in the units of the table. The error is in percent of the mean time.
+    """
+    _writable(plot, "--plot", KINDS)
+    _writable(out, "--out", ["csv"])
+    with spinner(f"reading {table}"):
+        runs = read_runs(table, RunColumns(size_column, time_column, workflow_column))
+    try:
+        found = analyze(runs, explains)
+    except InputError as error:
+        raise InputError(f"{table}: column {size_column!r}: {error}") from None
+    if out is not None:
+        save(out, class_table(found).to_csv(index=False, lineterminator="\n"), packed=False)
+        say("note", f"fits written to {out}")
+    if plot is not None:
+        plot.write_bytes(picture(found, size_column, time_column, plot.suffix[1:].lower()))
+        say("note", f"picture written to {plot}")
+    if as_json:
+        print_json({"workflows": _records(summary_table(found)), "classes": _records(class_table(found))})
+    else:
+        _print(found)
+
+
+def _writable(path: Path | None, option: str, kinds: Iterable[str]) -> None:
+    """Refuse a name that cannot be written before anything is read."""
+    if path is None:
+        return
+    if path.suffix.lower() not in {f".{kind}" for kind in kinds}:
+        known = " or ".join(f".{kind}" for kind in kinds)
+        raise InputError(f"{option} {path}: expected a file name ending in {known}, got suffix {path.suffix!r}")
+    if path.is_dir():
+        raise InputError(f"{option} {path}: expected a file to write to, got a directory")
+    if not path.parent.is_dir():
+        raise InputError(f"{option} {path}: no such directory to write to: {path.parent}")
+
+
+def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    return [dict(zip(map(str, table), row, strict=True)) for row in table.itertuples(index=False, name=None)]
+
+
+def _print(workflows: tuple[Workflow, ...]) -> None:
+    out = console()
+    summary = _records(summary_table(workflows))
+    out.print("times", _ranges(summary), "\nbest class", _verdicts(summary), sep="\n")
+    for one in workflows:
+        if one.note:
+            out.print(f"{one.name}: {one.note}", soft_wrap=True)
+    out.print("\ntime = a + b g(n)", _classes(workflows), sep="\n")
+
+
+def _table(*columns: str) -> Table:
+    """Return an empty table whose first column is text."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for index, name in enumerate(columns):
+        wraps = name in {"workflow", "tied with"}
+        table.add_column(name, justify="right" if index else "left", overflow="fold", no_wrap=not wraps)
+    return table
+
+
+def _ranges(rows: list[dict[str, Any]]) -> Table:
+    table = _table("workflow", "runs", *PERCENTILES)
+    for row in rows:
+        table.add_row(Text(row["workflow"]), f"{row['runs']:,}", *(ratio(row[name]) for name in PERCENTILES))
+    return table
+
+
+def _verdicts(rows: list[dict[str, Any]]) -> Table:
+    table = _table("workflow", "best", "tied with", "correlation", "Spearman", "MSE", "error (%)")
+    for row in rows:
+        best, tied = (one if isinstance(one, str) and one else NOTHING for one in (row["best"], row["tied"]))
+        numbers = (_two(row["correlation"]), _two(row["spearman"]), ratio(row["mse"]), percent(row["error"]))
+        table.add_row(Text(row["workflow"]), best, tied, *numbers)
+    return table
+
+
+def _classes(workflows: tuple[Workflow, ...]) -> Table:
+    table = _table("g(n)", "a", "b", "correlation", "MSE", "left out", "")
+    for name, rows in itertools.groupby(_records(class_table(workflows)), key=lambda row: row["workflow"]):
+        table.add_row(Text(str(name), style="bold"))
+        for row in rows:
+            slope = NOTHING if row["class"] == CONSTANT else f"{row['slope']:.4g}"
+            errors = ratio(row["mse"]), ratio(row["left_out_mse"])
+            curve = f"{row['intercept']:.4g}", slope, _two(row["correlation"])
+            table.add_row(f"  {row['class']}", *curve, *errors, row["verdict"])
+    return table
+
+
+def _two(value: float) -> str:
+    return NOTHING if math.isnan(value) else f"{round(value, 2) + 0.0:.2f}"

@@ -1,0 +1,184 @@
+"""``hpcdispatch campaign``: everything that a file asks for, each cell simulated once and kept."""
+
+from __future__ import annotations
+
+import warnings
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+
+from ...base import InputError
+from ...bench.campaigns.cells import Cell, CellError
+from ...bench.campaigns.dask_cluster import TLS, connect
+from ...bench.campaigns.execution import (
+    CampaignInterrupted,
+    Outcome,
+    Plan,
+    Store,
+    WorkerError,
+    plan_campaign,
+    run_campaign,
+)
+from ...bench.campaigns.metrics_table import write_table
+from ...workloads import TraceWarning
+from ..app import debug_option
+from ..campaign_progress import CampaignBar
+from ..command_errors import InterruptedRunError, RunFailedError, say
+from ..help_texts import examples
+from ..output import count, print_json
+from ..progress import spinner
+from ..shared_options import cores, json_option
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command(
+    "campaign",
+    epilog=examples(
+        "hpcdispatch campaign campaign.toml --out store",
+        "hpcdispatch campaign campaign.toml --out store --table campaign.csv",
+        "hpcdispatch campaign campaign.toml --out store --cluster slurm --workers 20",
+    ),
+)
+@click.argument("file", type=_FILE)
+@click.option("--out", type=_FILE, required=True, metavar="DIR", help="The store: a folder that campaigns may share.")
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Processes, or workers to ask a queue for; 1 simulates in this process.  [default: the cores]",
+)
+@click.option("--retry", is_flag=True, help="Try the cells again that failed before.")
+@click.option(
+    "--verify", is_flag=True, help="Check every file of the store and simulate only the damaged cells of this campaign."
+)
+@click.option("--table", type=_FILE, metavar="CSV", help="Write the metrics of every finished cell of the campaign.")
+@click.option(
+    "--cluster", metavar="ADDRESS", help="Run on Dask: tcp://HOST:PORT or tls://HOST:PORT of its scheduler, or slurm."
+)
+@click.option("--tls-ca-file", type=_FILE, metavar="PEM", help="The authority's certificate, for tls:// and slurm.")
+@click.option("--tls-cert", type=_FILE, metavar="PEM", help="One's own certificate.")
+@click.option("--tls-key", type=_FILE, metavar="PEM", help="Its key.")
+@json_option
+@debug_option
+def command(
+    file: Path,
+    out: Path,
+    workers: int | None,
+    retry: bool,
+    verify: bool,
+    table: Path | None,
+    cluster: str | None,
+    tls_ca_file: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    as_json: bool,
+) -> None:
+    """Simulate every combination of workloads, dispatchers, predictors, options and seeds that a file lists.
+
+    FILE is TOML; docs/campaigns.md says what may stand in it. Each combination is a cell, and a finished cell is kept
+    in the store under a hash of everything that determines it. It is never simulated twice: interrupted or killed, the
+    same command goes on where it was.
+
+    A cell that fails is kept with its error and not tried again without --retry; the others go on. Damaged cells are
+    named and simulated again.
+    """
+    tls = TLS(tls_ca_file, tls_cert, tls_key)
+    if tls and cluster is None:
+        raise InputError("--tls-ca-file: expected with --cluster only")
+    if table is not None and (table.is_dir() or not table.absolute().parent.is_dir()):
+        raise InputError(f"--table {table}: expected the name of a file in a folder that exists")
+    plan = _planned(file)
+    store = Store(out)
+    store.open()  # before a cluster is asked for anything
+    with ExitStack() as stack:
+        try:
+            client = None
+            if cluster is not None:
+                with spinner(f"connecting to {cluster}"):
+                    client = stack.enter_context(connect(cluster, tls, workers or 1))
+            bar = stack.enter_context(CampaignBar())
+            outcome = run_campaign(
+                plan,
+                store,
+                workers=workers or cores(),
+                cluster=client,
+                retry=retry,
+                verify=verify,
+                progress=bar.update,
+            )
+            interrupted = False
+        except CampaignInterrupted as error:
+            outcome, interrupted = error.outcome, True
+        except (OSError, WorkerError):
+            say("note", f"stopped; what was finished is kept in {out}, and the same command goes on")
+            raise
+    _report(plan, outcome, out, as_json=as_json)
+    if table is not None:
+        write_table(plan, store, table)
+    _end(outcome, interrupted=interrupted)
+
+
+def _planned(file: Path) -> Plan:
+    """Read the campaign; what the readers of traces have to say goes to stderr."""
+    with warnings.catch_warnings(record=True) as caught, spinner(f"reading the workloads of {file}"):
+        warnings.simplefilter("always", TraceWarning)
+        plan = plan_campaign(file)
+    for warning in caught:
+        say("warning", warning.message)
+    return plan
+
+
+def _report(plan: Plan, outcome: Outcome, out: Path, *, as_json: bool) -> None:
+    """Say what became of the cells."""
+    for key, reason, cell in outcome.damaged:
+        name = f"{out / 'cells' / key[:2] / key}: {reason}"
+        what = (
+            f"cell {cell.label}; simulated again"
+            if cell is not None
+            else "of another campaign, whose next run mends it"
+        )
+        say("warning", f"{name} ({what})")
+    failed = [*outcome.failed_before, *outcome.failed]
+    if as_json:
+        print_json(_numbers(plan, outcome) | {"failures": [_failure(cell, error) for cell, error in failed]})
+        return
+    numbers = f"{len(outcome.done)} done, {len(outcome.reused)} reused, {len(failed)} failed"
+    left = f", {outcome.missing} to do" if outcome.missing else ""
+    click.echo(f"{plan.name}: {count(outcome.planned, 'cell')}, {numbers}{left} ({outcome.seconds:,.1f} s)")
+    click.echo(f"in {out}")
+
+
+def _numbers(plan: Plan, outcome: Outcome) -> dict[str, object]:
+    return {
+        "campaign": plan.name,
+        "planned": outcome.planned,
+        "done": len(outcome.done),
+        "reused": len(outcome.reused),
+        "failed": len(outcome.failed),
+        "failed_before": len(outcome.failed_before),
+        "damaged": [key for key, _, _ in outcome.damaged],
+        "missing": outcome.missing,
+        "seconds": outcome.seconds,
+    }
+
+
+def _failure(cell: Cell, error: CellError) -> dict[str, object]:
+    return {"cell": cell.label, "key": cell.key, "type": error.type, "message": error.message}
+
+
+def _end(outcome: Outcome, *, interrupted: bool) -> None:
+    """Say what failed, and end with the exit code of that."""
+    for cell, error in outcome.failed_before:
+        say("note", f"failed before, --retry tries again: {cell.label}: {error}")
+    lines = [f"{cell.label}: {error}" for cell, error in outcome.failed]
+    for line in lines if interrupted else lines[:-1]:
+        say("error", line)
+    if interrupted:
+        kept = len(outcome.done) + len(outcome.reused)
+        raise InterruptedRunError(f"{kept} of {outcome.planned} cells are in the store; the same command goes on")
+    if lines:
+        raise RunFailedError(lines[-1], outcome.failed[-1][1].traceback)
+    if outcome.failed_before:
+        raise RunFailedError(f"{count(len(outcome.failed_before), 'cell')} failed before and not tried again")

@@ -1,0 +1,111 @@
+"""``hpcdispatch report``: a page about saved results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ...analysis.trimming import Cut, Window
+from ...base import InputError
+from ...bench.reports.page import write_report
+from ...bench.reports.saved_results import runs_of
+from ...bench.reports.study import study
+from ..app import debug_option
+from ..command_errors import say
+from ..help_texts import examples
+from ..progress import JobBar, spinner
+
+
+@click.command(
+    "report",
+    epilog=examples(
+        "hpcdispatch compare trace.swf.gz --seeds 10 --out results",
+        "hpcdispatch report results --baseline easy --warm-up 5% --cool-down 5%",
+    ),
+)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The page; figures, tables and their data go into a folder beside it.  [default: report.html in DIR]",
+)
+@click.option(
+    "--baseline",
+    metavar="NAME",
+    help="The dispatcher that the others are compared with.  [default: easy, else fcfs, else the first by name]",
+)
+@click.option(
+    "--campaign",
+    metavar="NAME",
+    help="Which campaign, by the name of its file without .toml, where several share the store.",
+)
+@click.option(
+    "--warm-up",
+    metavar="AMOUNT",
+    help="Leave out the first jobs by submission: 5%, 200 jobs, 3600 s, 12 h, 2 d.  [default: as the campaign says, "
+    "else none]",
+)
+@click.option("--cool-down", metavar="AMOUNT", help="Leave out the last ones, likewise.")
+@click.option(
+    "--window",
+    metavar="START:END",
+    help="The piece of the schedules to draw, such as 2 d:3 d, 48 h:60 h or 10%:11%, from the first submission on.  "
+    "[default: in the middle]",
+)
+@debug_option
+def command(
+    folder: Path,
+    out: Path | None,
+    baseline: str | None,
+    campaign: str | None,
+    warm_up: str | None,
+    cool_down: str | None,
+    window: str | None,
+) -> None:
+    """Write a page about the results in DIR, and print its path.
+
+    DIR is what 'hpcdispatch compare --out DIR' wrote, or the store of a campaign.
+
+    The page is one file that opens offline: leaderboard, paired differences with intervals, loads over time,
+    distributions, a piece of each schedule, the accuracy of the predictions, decision times. Beside it a folder has
+    each figure as PNG, SVG and CSV, and each table as LaTeX, Markdown and CSV.
+
+    Results that cannot be read are named and left out; then the exit code is 1.
+    """
+    chosen: dict[str, Any] = {
+        "warm_up": _read("--warm-up", Cut.parse, warm_up),
+        "cool_down": _read("--cool-down", Cut.parse, cool_down),
+        "window": _read("--window", Window.parse, window),
+    }
+    found = runs_of(folder, campaign)
+    page = _page(folder, out)
+    with JobBar("reading", sum(run.jobs for run in found.runs)) as bar:
+        made = study(found, baseline=baseline, **chosen, progress=lambda run: bar.update(bar.done + run.jobs))
+    with spinner("drawing"):
+        write_report(made, page)
+    for line in made.left_out:
+        say("warning", f"left out: {line}")
+    click.echo(page)
+    if made.left_out:
+        click.get_current_context().exit(1)
+
+
+def _read(option: str, parse: Callable[[str], Any], text: str | None) -> Any:
+    """Return what the text of an option stands for."""
+    try:
+        return None if text is None else parse(text)
+    except InputError as error:
+        raise InputError(f"{option}: {error}") from None
+
+
+def _page(folder: Path, out: Path | None) -> Path:
+    """Return where the page goes, before anything is measured."""
+    page = folder / "report.html" if out is None else out
+    if page.is_dir():
+        raise InputError(f"{page}: expected a file for --out, got a folder")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    return page

@@ -1,0 +1,238 @@
+"""``hpcdispatch sequence``: what to request for run times that are a lottery."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from ...analysis.requests import GROWTH, LEAST_TO_HALVE, Advice, Fared, Planning, advise
+from ...base import InputError
+from ...bench.reports.requests_figure import KINDS, draw_advice
+from ...models.reservations import Fit
+from ...workloads.formats.run_times import Unit, as_seconds, read_run_times
+from ..app import debug_option
+from ..command_errors import say
+from ..help_texts import examples
+from ..output import NOTHING, console, count, pairs, percent, print_json, ratio
+from ..progress import spinner
+from ..shared_options import json_option
+
+
+@click.command(
+    "sequence",
+    epilog=examples(
+        "sacct -X -n -P -S 2025-01-01 --name=segment --state=CD -o Elapsed > runs.csv",
+        "hpcdispatch sequence runs.csv --max 2-00:00:00 --plot requests.png",
+        "hpcdispatch sequence table.tsv --column hours --unit h --backfill-rate 0.2 --sbatch",
+    ),
+)
+@click.argument("runs", metavar="RUNTIMES", type=click.Path(path_type=Path))
+@click.option("--column", metavar="NAME", help="Column of the run times, where there are several.")
+@click.option(
+    "--unit",
+    type=click.Choice(get_args(Unit)),
+    default="s",
+    show_default=True,
+    help="Of plain numbers, in the file and in --max.",
+)
+@click.option(
+    "--bins",
+    type=click.IntRange(min=1),
+    default=200,
+    metavar="N",
+    show_default=True,
+    help="Divide the law of the run times into N values, the only ones that are requested.",
+)
+@click.option(
+    "--backfill-rate",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    metavar="Z",
+    show_default=True,
+    help="Work of small jobs that arrives to fill what is reserved and not used, as a share of the machine.",
+)
+@click.option(
+    "--max", "longest", metavar="WALLTIME", help="The last request, such as the queue's limit.  [default: longest run]"
+)
+@click.option(
+    "--fit", "fitted", is_flag=True, help="Take the best fitting family for the law, not the runs themselves."
+)
+@click.option(
+    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the run times and the requests (.png, .svg)."
+)
+@click.option("--sbatch", is_flag=True, help="Print the requests as --time=D-HH:MM:SS, one a line, and nothing else.")
+@json_option
+@debug_option
+def command(
+    runs: Path,
+    column: str | None,
+    unit: Unit,
+    bins: int,
+    backfill_rate: float,
+    longest: str | None,
+    fitted: bool,
+    plot: Path | None,
+    sbatch: bool,
+    as_json: bool,
+) -> None:
+    """Print which times to request, one after the other until the job succeeds, for runs like those in RUNTIMES.
+
+    RUNTIMES is text (.gz too), the oldest run first: one time a line, or a table with a header and fields separated by
+    tabs, |, ; or commas. A time is a number (--unit) or as Slurm writes it, [[D-]H:]MM:SS.
+
+    The requests are those of least expected time to success, a killed run begins anew. They are compared with
+    requesting the maximum, the mean run time, and the longest of the last 10 runs. Waits in the queue do not count.
+
+    With --sbatch, times are rounded up to the minutes in which Slurm counts. With --json, times are in seconds.
+    """
+    if sbatch and as_json:
+        raise click.UsageError("--sbatch and --json: expected one of them, got both")
+    if plot is not None:
+        _check_plot(plot)
+    run_times = read_run_times(runs, column, unit)
+    planning = Planning(bins, backfill_rate, _limit(longest, unit, run_times), fitted)
+    with spinner("optimising"):
+        advice = advise(run_times, planning)
+    if sbatch:
+        click.echo("\n".join(sbatch_lines(advice.sequence.values.tolist())))
+    elif as_json:
+        print_json(_plain(advice, run_times))
+    else:
+        _print(advice, run_times, planning)
+    if plot is not None:
+        draw_advice(advice, run_times, plot)
+        say("note", f"drawn in {plot}")
+
+
+def slurm_time(seconds: float) -> str:
+    """Return seconds, rounded up to whole ones, as ``H:MM:SS`` or ``D-HH:MM:SS``."""
+    minutes, whole = divmod(math.ceil(round(seconds, 6)), 60)
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    return f"{days}-{hours:02}:{minutes:02}:{whole:02}" if days else f"{hours}:{minutes:02}:{whole:02}"
+
+
+def sbatch_lines(values: Sequence[float]) -> list[str]:
+    """Return the requests as options of ``sbatch``, rounded up to minutes; those that become equal once."""
+    lines = []
+    for minutes in dict.fromkeys(math.ceil(round(value, 6) / 60) for value in values):
+        hours, minute = divmod(minutes, 60)
+        lines.append(f"--time={hours // 24}-{hours % 24:02}:{minute:02}:00")
+    return lines
+
+
+def _check_plot(path: Path) -> None:
+    """Refuse a name that cannot be drawn to before anything is worked out."""
+    if path.suffix.lower() not in KINDS:
+        raise InputError(f"{path}: expected a file name ending in {' or '.join(KINDS)}, got suffix {path.suffix!r}")
+    if path.is_dir() or not path.parent.is_dir():
+        raise InputError(f"{path}: expected a file for --plot in a folder that is there")
+
+
+def _limit(text: str | None, unit: Unit, run_times: NDArray[np.float64]) -> float | None:
+    if text is None:
+        return None
+    limit = float(as_seconds([text.strip()], unit)[0])
+    if not 0 < limit < math.inf:
+        raise InputError(f"--max: expected a time above 0, such as 90 or 1-12:00:00, got {text!r}")
+    if limit < run_times.max():
+        longest = f"{slurm_time(run_times.max())} (run {int(run_times.argmax()) + 1})"
+        raise InputError(f"--max: expected at least the longest run time, {longest}, got {slurm_time(limit)}")
+    return limit
+
+
+def _print(advice: Advice, run_times: NDArray[np.float64], planning: Planning) -> None:
+    out = console()
+    span = f"{slurm_time(run_times.min())} to {slurm_time(run_times.max())}, mean {slurm_time(run_times.mean())}"
+    out.print(Text(f"{count(len(run_times), 'run')}: {span}", style="bold"))
+    out.print(_families(advice.fits))
+    out.print()
+    out.print(_requests(advice))
+    out.print(_expected(advice, planning))
+    out.print()
+    half = len(run_times) // 2
+    out.print(Text("on the runs they are made from", style="bold"))
+    out.print(_strategies([(row.strategy.name, slurm_time(row.first), row.seen) for row in advice.rows]))
+    out.print()
+    if advice.rows[0].unseen is None:
+        out.print(f"on unseen runs: not known from fewer than {LEAST_TO_HALVE}")
+    else:
+        out.print(Text(f"on the last {len(run_times) - half}, made from the first {half}", style="bold"))
+        out.print(_strategies([(row.strategy.name, "", row.unseen) for row in advice.rows]))
+    out.print()
+    out.print("Means a run, H:MM:SS; waits in the queue do not count. A run longer than the")
+    out.print(f"last request: {GROWTH:g} times as much, until it succeeds.")
+    out.print(pairs([(row.strategy.name, row.strategy.note) for row in advice.rows]))
+
+
+def _families(fits: Sequence[Fit]) -> str:
+    if not fits:
+        return "best fitting families: none, as all run times are equal"
+    distances = ", ".join(f"{fit.name} {fit.ks:.3f}" for fit in fits[:3])
+    return f"best fitting families (AIC), with their distance from the runs (KS): {distances}"
+
+
+def _table(*headers: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for index, header in enumerate(headers):
+        table.add_column(header, justify="right" if index else "left", no_wrap=True)
+    return table
+
+
+def _requests(advice: Advice) -> Table:
+    found = advice.sequence
+    table = _table("request", "time", "needed (%)", "expected waste")
+    for number, (value, needed, wasted) in enumerate(zip(found.values, found.needed, found.wasted, strict=True), 1):
+        table.add_row(str(number), slurm_time(value), percent(float(needed)), slurm_time(float(wasted)))
+    return table
+
+
+def _expected(advice: Advice, planning: Planning) -> str:
+    law = advice.fits[0].name if planning.fitted and advice.fits else "the runs"
+    found = advice.sequence
+    time, waste = slurm_time(found.expected_makespan), slurm_time(found.expected_waste)
+    return f"{time} a run expected, {waste} of it waste (law: {law}, in {count(planning.bins, 'value')})"
+
+
+def _strategies(rows: Sequence[tuple[str, str, Fared | None]]) -> Table:
+    """Return how strategies fare: their names, first requests, and means."""
+    table = _table("", *(("first request",) if rows[0][1] else ()), "requests", "time", "waste")
+    for name, first, fared in rows:
+        cells = (ratio(fared.requests), slurm_time(fared.time), slurm_time(fared.waste)) if fared else (NOTHING,) * 3
+        table.add_row(Text(name), *((first,) if first else ()), *cells)
+    return table
+
+
+def _plain(advice: Advice, run_times: NDArray[np.float64]) -> dict[str, Any]:
+    """Return all as JSON knows it, times in seconds."""
+    found = advice.sequence
+    return {
+        "runs": len(run_times),
+        "requests": [
+            {"time": value, "needed": needed, "waste": wasted}
+            for value, needed, wasted in zip(
+                found.values.tolist(), found.needed.tolist(), found.wasted.tolist(), strict=True
+            )
+        ],
+        "expected_time": found.expected_makespan,
+        "expected_waste": found.expected_waste,
+        "strategies": {
+            row.strategy.name: {
+                "first_request": row.first,
+                "seen": row.seen and asdict(row.seen),
+                "unseen": row.unseen and asdict(row.unseen),
+            }
+            for row in advice.rows
+        },
+        "families": [{"name": fit.name, "ks": fit.ks, "p_value": fit.p_value, "aic": fit.aic} for fit in advice.fits],
+    }

@@ -1,0 +1,110 @@
+"""``hpcdispatch workload``: describe, convert, generate, analyze."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from ...base import InputError
+from ...workloads import GENERATORS, Workload, describe, write
+from ..app import debug_option
+from ..command_errors import say
+from ..help_texts import examples
+from ..output import console, count, pairs, print_json
+from ..progress import spinner
+from ..shared_options import ReadingOptions, json_option, reading_options
+from ..trace_argument import Source, load, resolve
+from . import analyze
+
+
+@click.group("workload")
+def command() -> None:
+    """Describe, convert and generate workloads; analyze the runs of workflows."""
+
+
+command.add_command(analyze.command)
+
+
+@command.command(
+    "describe",
+    epilog=examples(
+        "hpcdispatch workload describe trace.swf.gz",
+        "hpcdispatch workload describe lublin:jobs=5000,load=0.8 --json",
+    ),
+)
+@click.argument("trace", required=False)
+@reading_options
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, metavar="N", show_default=True, help="Of a generated workload."
+)
+@json_option
+@debug_option
+def describe_command(trace: str | None, reading: ReadingOptions, seed: int, as_json: bool) -> None:
+    """Print what there is to know of a workload: jobs, span, load, sizes, run times, requests, users.
+
+    TRACE is a file, a generator or a published trace, as for 'hpcdispatch run'. With --json, times are in seconds and
+    shares are fractions of 1.
+    """
+    found = describe(load(resolve(trace), reading, seed, notes=False))
+    if as_json:
+        print_json(asdict(found))
+    else:
+        console().print(pairs(found.rows()))
+
+
+@command.command(
+    "convert",
+    epilog=examples(
+        "hpcdispatch workload convert jobs.sacct jobs.swf.gz --lenient",
+    ),
+)
+@click.argument("trace", metavar="IN")
+@click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
+@reading_options
+@debug_option
+def convert_command(trace: str, out: Path, reading: ReadingOptions) -> None:
+    """Read a trace and write it as SWF.
+
+    IN is a file (.swf, .sacct, .txt, .csv, each also with .gz) or the name of a published trace; OUT ends in .swf or
+    .swf.gz. Records that are left out, and what SWF has no field for, are said on stderr.
+    """
+    _require_swf(out)
+    _write(load(resolve(trace), reading), out)
+
+
+@command.command(
+    "generate",
+    epilog=examples(
+        "hpcdispatch workload generate lublin:jobs=5000,load=0.8 out.swf.gz --seed 1",
+    ),
+)
+@click.argument("spec")
+@click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=0, metavar="N", show_default=True, help="Of the random numbers."
+)
+@debug_option
+def generate_command(spec: str, out: Path, seed: int) -> None:
+    """Draw a workload and write it as SWF.
+
+    SPEC is NAME[:key=value,...] of a generator; 'hpcdispatch list' shows them with their options. OUT ends in .swf or
+    .swf.gz. The same SPEC and seed write the same bytes.
+    """
+    _require_swf(out)
+    name = spec.partition(":")[0].strip()
+    GENERATORS.factory(name)
+    _write(load(Source(spec, spec=spec), ReadingOptions(), seed), out)
+
+
+def _require_swf(out: Path) -> None:
+    """Refuse a name that cannot be written before anything is read."""
+    if not out.name.lower().endswith((".swf", ".swf.gz")):
+        raise InputError(f"{out}: expected a file name ending in .swf or .swf.gz, got suffix {out.suffix!r}")
+
+
+def _write(workload: Workload, out: Path) -> None:
+    with spinner(f"writing {out}"):
+        write(workload, out)
+    say("note", f"{count(len(workload), 'job')} written to {out}")

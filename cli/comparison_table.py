@@ -1,0 +1,189 @@
+"""The table of a comparison, in as many parts as the width of the terminal needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from ..bench.campaigns.comparison import Comparison
+from .output import console, count, percent, ratio, seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A column: which metric, its header, how it is shown, and which end is the good one."""
+
+    name: str
+    header: str
+    show: Callable[[float], str]
+    most: bool = False
+
+
+METRICS = (
+    Metric("wait_mean", "mean\nwait\n(s)", seconds),
+    Metric("bounded_slowdown_mean", "mean\nbounded\nslowdown", ratio),
+    Metric("slowdown_mean", "\nmean\nslowdown", ratio),
+    Metric("wait_max", "max\nwait\n(s)", seconds),
+    Metric("utilization", "utili-\nzation\n(%)", percent, most=True),
+    Metric("decision_ms_mean", "mean\ndecision\n(ms)", ratio),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column ready to be laid out."""
+
+    header: str
+    cells: list[Text]
+    right: bool = False
+
+
+def print_comparison(found: Comparison, source: str, *, drawn: bool) -> None:
+    """Print what was compared and the table.
+
+    Parameters
+    ----------
+    found
+        The comparison.
+    source
+        The workload as it was asked for.
+    drawn
+        Whether the seeds are draws of a generator.
+    """
+    out = console()
+    if found.table.empty:
+        out.print("no run finished")
+        return
+    for line in _heading(found, source, drawn):
+        out.print(line)
+    out.print()
+    labels, values = _labels(found, out.width), [_values(found, metric) for metric in METRICS]
+    for table in packed(out, labels, values):
+        out.print(table)
+        out.print()
+    for remark in _legend(found):
+        out.print(remark)
+
+
+def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
+    """Return a comparison for JSON: what was compared, the table, every run, and what failed."""
+    return {
+        "workload": source,
+        "seeds": found.seeds,
+        "jitter_s": found.jitter,
+        "overrun": found.overrun,
+        "runs_planned": found.planned,
+        "interrupted": found.interrupted,
+        "table": found.table.to_dict("records"),
+        "runs": found.runs.to_dict("records"),
+        "failures": [
+            {"dispatcher": one.dispatcher, "predictor": one.predictor, "seed": one.seed, "error": one.error}
+            for one in found.failures
+        ],
+    }
+
+
+def packed(out: Console, labels: list[Column], values: list[Column]) -> list[Table]:
+    """Lay the value columns out, each part with the labels and as many columns as the width takes."""
+    tables = []
+    left = values
+    while left:
+        taken = len(left)
+        while taken > 1 and _width(out, _table(labels + left[:taken])) > out.width:
+            taken -= 1
+        tables.append(_table(labels + left[:taken]))
+        left = left[taken:]
+    return tables
+
+
+def _table(columns: list[Column]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column in columns:
+        justify = "right" if column.right else "left"
+        table.add_column(Text(column.header), justify=justify, vertical="top", no_wrap=True)  # type: ignore[arg-type]
+    for row in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*row)
+    return table
+
+
+def _width(out: Console, table: Table) -> int:
+    return out.measure(table, options=out.options.update(width=10_000)).maximum
+
+
+def _heading(found: Comparison, source: str, drawn: bool) -> list[Text]:
+    dispatchers, predictors = (found.table[name].nunique() for name in ("dispatcher", "predictor"))
+    what = f"{count(dispatchers, 'dispatcher')} with {count(predictors, 'predictor')}"
+    if predictors == 1:
+        what = f"{count(dispatchers, 'dispatcher')} with {found.table['predictor'].iloc[0]} predictions"
+    if found.seeds == 1 and found.jitter is None:
+        samples = "1 sample, seed 0" if drawn else "as it stands"
+    elif drawn:
+        samples = f"{found.seeds} samples, seeds 0 to {found.seeds - 1}"
+    else:
+        samples = f"{count(found.seeds, 'seed')}, submissions shifted by 0 to {found.jitter} s"
+    return [
+        Text(what, style="bold"),
+        Text(f"on {source}"),
+        Text(f"{_jobs(found.runs)}{samples}; overrun {found.overrun}"),
+    ]
+
+
+def _jobs(runs: pd.DataFrame) -> str:
+    totals = runs["jobs"] + runs["rejected"]
+    low, high = totals.min(), totals.max()
+    return (count(high, "job") if low == high else f"{low:,.0f} to {high:,.0f} jobs") + ", "
+
+
+def _labels(found: Comparison, width: int) -> list[Column]:
+    """Return the columns on the left; those that say the same in every row are left out."""
+    table = found.table
+    columns = [Column("dispatcher", [_label(name, width) for name in table["dispatcher"]])]
+    if table["predictor"].nunique() > 1:
+        columns.append(Column("predictor", [_label(name, width) for name in table["predictor"]]))
+    if (table["runs"] != found.seeds).any():
+        columns.append(Column("runs", [Text(f"{runs} of {found.seeds}") for runs in table["runs"]]))
+    return columns
+
+
+def _label(spec: str, width: int) -> Text:
+    """Return a part's name; its options go below it where they would take a third of the width."""
+    if len(spec) > width / 3:
+        spec = spec.replace(":", ":\n  ").replace(",", ",\n  ")
+    return Text(spec)
+
+
+def _values(found: Comparison, metric: Metric) -> Column:
+    table = found.table
+    best = _best(table, metric)
+    cells = []
+    for row in table.to_dict("records"):
+        shown = metric.show(row[metric.name])
+        text = Text(f"*{shown}", style="bold") if shown == best and row["runs"] == table["runs"].max() else Text(shown)
+        low, high = row[f"{metric.name}_low"], row[f"{metric.name}_high"]
+        if not math.isnan(low):
+            text.append(f"\n{metric.show(low)}-{metric.show(high)}", style="not bold dim")
+        cells.append(text)
+    return Column(metric.header, cells, right=True)
+
+
+def _best(table: pd.DataFrame, metric: Metric) -> str | None:
+    """Return how the best value is shown, among the rows with the most runs; nothing where all show the same."""
+    whole = table.loc[table["runs"] == table["runs"].max(), metric.name].dropna()
+    if whole.map(metric.show).nunique() < 2:
+        return None
+    return metric.show(float(whole.max() if metric.most else whole.min()))
+
+
+def _legend(found: Comparison) -> list[str]:
+    lines = ["* best of its column"] if len(found.table) > 1 else []
+    if (found.table["runs"] > 1).any():
+        lines.append("means over the seeds, below them their 95% bootstrap intervals")
+    return lines

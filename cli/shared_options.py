@@ -1,0 +1,155 @@
+"""Options that several commands share, and the types of their values."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import click
+
+from ..base import InputError
+from ..dispatchers import create_dispatcher
+from ..predictors import create as create_predictor
+from ..simulation import SameInstant
+from ..workloads.formats.read_log import DefaultWalltime
+
+#: Commas that are followed by the next item of a list, and not by another ``key=value`` of the same.
+_BETWEEN = re.compile(r",(?!\s*[^,:=]*=)")
+
+
+def _default_walltime(ctx: click.Context, param: click.Parameter, value: str | None) -> DefaultWalltime:
+    if value is None or value == "runtime":
+        return value  # type: ignore[return-value]
+    if not value.strip().isdecimal() or int(value) < 1:
+        raise click.BadParameter(f"expected whole seconds >= 1 or 'runtime', got {value!r}", ctx, param)
+    return int(value)
+
+
+@dataclass(frozen=True, slots=True)
+class ReadingOptions:
+    """How a trace is read; see :func:`hpcdispatch.workloads.read`. `head` keeps the first jobs only."""
+
+    machine: Path | None = None
+    lenient: bool = False
+    strict: bool = False
+    default_walltime: DefaultWalltime = None
+    head: int | None = None
+
+
+_READING = (
+    click.option(
+        "--machine",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="The machine, an AccaSim system file in JSON. Without it: one pool of as many cores as the trace says.",
+    ),
+    click.option("--lenient", is_flag=True, help="Drop malformed records, counted and listed, instead of stopping."),
+    click.option(
+        "--strict",
+        is_flag=True,
+        help="Refuse a trace with records that could never run, instead of dropping them.",
+    ),
+    click.option(
+        "--default-walltime",
+        callback=_default_walltime,
+        metavar="SECONDS|runtime",
+        help="Requested time (s) of jobs without one. Default: the largest of their queue.",
+    ),
+    click.option("--head", type=click.IntRange(min=1), metavar="N", help="Take the first N jobs only."),
+)
+
+
+def reading_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of reading a trace; the command gets them as `reading`."""
+
+    @functools.wraps(function)
+    def gathered(*args: Any, **options: Any) -> None:
+        names = ("machine", "lenient", "strict", "default_walltime", "head")
+        reading = ReadingOptions(**{name: options.pop(name) for name in names})
+        function(*args, reading=reading, **options)
+
+    command: Callable[..., None] = gathered
+    for option in reversed(_READING):
+        command = option(command)
+    return command
+
+
+overrun_option = click.option(
+    "--overrun",
+    default="run",
+    show_default=True,
+    metavar="run|kill|resubmit[:factor=F,cap=S]",
+    help="A job at its requested time runs on; is killed; or is killed and resubmitted with its request times F "
+    "(default 1.5), up to S seconds (default: no cap).",
+)
+
+same_instant_option = click.option(
+    "--same-instant",
+    type=click.Choice(get_args(SameInstant)),
+    default="batch",
+    show_default=True,
+    help="Dispatch once after all events of a second, or after each of them, as many published simulators do.",
+)
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, and nothing else.")
+
+
+def split_specs(values: tuple[str, ...], kind: str) -> list[str]:
+    """Split lists such as ``easy,conservative:compress=once,placement=best-fit,fcfs`` into their items.
+
+    A comma separates unless a ``key=value`` follows, which belongs to the item before.
+
+    Raises
+    ------
+    InputError
+        If an item is empty or comes twice.
+    """
+    items = [item.strip() for value in values for item in _BETWEEN.split(value)]
+    for item in items:
+        if not item:
+            raise InputError(f"--{kind}s: expected names separated by commas, got an empty one in {','.join(values)!r}")
+        if items.count(item) > 1:
+            raise InputError(f"--{kind}s: {item!r} is given twice")
+    return items
+
+
+def validate(dispatchers: Sequence[str], predictors: Sequence[str]) -> None:
+    """Build every part once, so that a bad name or option shows before the trace is read.
+
+    Raises
+    ------
+    InputError
+        For an unknown name or option, or a value that a part refuses.
+    """
+    for dispatcher in dispatchers:
+        create_dispatcher(dispatcher)
+    for predictor in predictors:
+        create_predictor(predictor)
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def make_folder(path: Path | None) -> None:
+    """Make the folder for results before anything is simulated, so that no work is lost to a bad name.
+
+    Raises
+    ------
+    InputError
+        If it cannot be made, or is a file.
+    """
+    if path is None:
+        return
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise InputError(f"{path}: expected a directory for --out, got a file") from None

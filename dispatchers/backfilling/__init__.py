@@ -1,0 +1,1 @@
+"""List scheduling and backfilling: the textbook dispatchers."""

@@ -1,0 +1,182 @@
+"""EASY backfilling: a reservation for the first blocked job alone."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from operator import attrgetter
+
+import numpy as np
+
+from ...models import PlacementRule, count_slots, shift
+from ..options import PlacementOption
+from ..protocol import Action, IntArray, Running, Start, State, Waiting
+from ..space import NodeSpace, PoolSpace, space_of
+
+_by_prediction = attrgetter("predicted")
+_by_end = attrgetter("predicted_end")
+_demand = attrgetter("demand")
+
+
+@dataclass(frozen=True)
+class EASY(PlacementOption):
+    """First come, first served with EASY backfilling (Lifka, JSSPP 1995; Mu'alem and Feitelson, TPDS 2001).
+
+    The first job that does not fit gets a reservation at the shadow time: the earliest time at which, going by the
+    predictions, enough is free. A job behind it starts now if it fits and does not delay the reservation: it is
+    predicted to end by the shadow time, or what it takes is not needed then. On machines of many nodes and resources
+    that is asked literally: does the reserved job still fit at the shadow time beside it.
+
+    Attributes
+    ----------
+    placement
+        ``"first-fit"`` or ``"best-fit"``.
+    """
+
+    placement: PlacementRule = "first-fit"
+
+    def candidates(self, waiting: list[Waiting]) -> Iterable[Waiting]:
+        """Return the jobs behind the blocked one in the order in which they are tried."""
+        return waiting
+
+    def dispatch(self, state: State) -> Sequence[Action]:
+        """Start from the head of the queue, then backfill behind the first job that does not fit."""
+        space = space_of(state, self.placement)
+        started: list[Start] = []
+        head = None
+        for waiting in state.queue:
+            placement = space.place(waiting.nodes, waiting.demand)
+            if placement is None:
+                head = waiting
+                break
+            started.append(Start(waiting, placement))
+        if head is None or len(state.queue) == len(started) + 1:
+            return started
+        free = _countable(state, space, head)
+        if free == 0:
+            return started
+        candidates = self.candidates(list(islice(state.queue, len(started) + 1, None)))
+        ending = ending_order(state, started)
+        if free is not None:
+            return started + _backfill_counting(state.now, space, free, head, candidates, ending)
+        nodes = space if isinstance(space, NodeSpace) else NodeSpace(np.array([space.free]), state.machine)
+        return started + _backfill_placing(state.now, nodes, head, candidates, ending)
+
+
+@dataclass(frozen=True)
+class EASYSJBF(EASY):
+    """EASY that backfills the shortest predicted job first (Tsafrir, Etsion and Feitelson, TPDS 2007)."""
+
+    def candidates(self, waiting: list[Waiting]) -> list[Waiting]:
+        """Return the jobs behind the blocked one, shortest prediction first; ties by submission."""
+        return sorted(waiting, key=_by_prediction)
+
+
+def _countable(state: State, space: PoolSpace | NodeSpace, head: Waiting) -> int | None:
+    """Return what is free as one number, if numbers tell all there is to know.
+
+    On one node with one resource, that is its free amount; where every job asks for the same amounts a slot, the number
+    of slots that fit, for a slot that is freed makes room for exactly one. ``None`` otherwise.
+    """
+    if isinstance(space, PoolSpace):
+        return space.free[0] if len(space.free) == 1 else None
+    same = head.demand.__eq__
+    if all(map(same, map(_demand, state.queue))) and all(map(same, map(_demand, state.running))):
+        return space.room(head.demand, sys.maxsize)
+    return None
+
+
+def ending_order(state: State, started: Sequence[Start]) -> Sequence[Running]:
+    """Return what runs, with what was just started, in order of the predicted ends."""
+    if not started:
+        return state.running
+    running = list(state.running)
+    for action in started:
+        waiting = action.job
+        new = Running(waiting.job, state.now, np.asarray(action.placement), waiting.demand, waiting.order)
+        new.predicted_end = state.now + waiting.predicted
+        running.append(new)
+    running.sort(key=_by_end)
+    return running
+
+
+def _backfill_counting(
+    now: int,
+    space: PoolSpace | NodeSpace,
+    free: int,
+    head: Waiting,
+    candidates: Iterable[Waiting],
+    ending: Sequence[Running],
+) -> list[Start]:
+    """Backfill where everything is a number: amounts on a pool, slots on nodes."""
+    pool = isinstance(space, PoolSpace)
+    if pool:
+        fitting = [(w, amount) for w in candidates if (amount := w.nodes * w.demand[0]) <= free]
+    else:
+        fitting = [(w, w.nodes) for w in candidates if w.nodes <= free]
+    if not fitting:
+        return []
+    shadow, spare = now, free - head.nodes * (head.demand[0] if pool else 1)
+    for run in ending:
+        end = run.predicted_end
+        if end <= now:
+            end = now + 1
+        if spare >= 0 and end > shadow:
+            break
+        shadow = end
+        spare += run.nodes * (run.demand[0] if pool else 1)
+    started = []
+    for waiting, amount in fitting:
+        if amount > free:
+            continue
+        if now + waiting.predicted > shadow:
+            if amount > spare:
+                continue
+            spare -= amount
+        placement = space.place(waiting.nodes, waiting.demand)
+        assert placement is not None
+        started.append(Start(waiting, placement))
+        free -= amount
+        if not free:
+            break
+    return started
+
+
+def _backfill_placing(
+    now: int, space: NodeSpace, head: Waiting, candidates: Iterable[Waiting], ending: Sequence[Running]
+) -> list[Start]:
+    """Backfill on nodes: a job that outlasts the shadow time must leave room for the head then."""
+    fitting = [w for w in candidates if space.room(w.demand, w.nodes) >= w.nodes]
+    if not fitting:
+        return []
+    shadow, later = shadow_of(now, space.free, head, ending)
+    started = []
+    for waiting in fitting:
+        if space.room(waiting.demand, waiting.nodes) < waiting.nodes:
+            continue
+        placement = space.place(waiting.nodes, waiting.demand)
+        assert placement is not None
+        if now + waiting.predicted > shadow:
+            shift(later, placement, waiting.demand, -1)
+            if int(count_slots(later, head.demand).sum()) < head.nodes:
+                shift(later, placement, waiting.demand, 1)
+                space.give(placement, waiting.demand)
+                continue
+        started.append(Start(waiting, placement))
+    return started
+
+
+def shadow_of(now: int, free: IntArray, head: Waiting, ending: Sequence[Running]) -> tuple[int, IntArray]:
+    """Return the shadow time of `head` and what is free then."""
+    later = free.copy()
+    shadow = now
+    for run in ending:
+        end = run.expected_end(now)
+        if end > shadow:
+            if int(count_slots(later, head.demand).sum()) >= head.nodes:
+                break
+            shadow = end
+        shift(later, run.placement, run.demand, 1)
+    return shadow, later

@@ -1,0 +1,1 @@
+"""The constraint-programming dispatchers PCP and HCP (Galleguillos et al., CP 2019)."""

@@ -1,0 +1,230 @@
+"""Batch jobs give way to on-demand jobs, under any dispatcher for the batch jobs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from ...models.eviction.checkpointing import Storage
+from ...workloads import Machine
+from ..options import check_choice
+from ..protocol import Action, Dispatcher, Running, State, Waiting, Wake
+from ..registered import create_inner
+from .decision_round import Holds, Round
+from .orders import Candidate, Order, Rules, decide
+from .partition import Partition
+
+#: Who gives way: the best choice, that of a heuristic, killed jobs only, nobody; or nodes are set apart.
+Policy = Literal["dp", "greedy", "kill", "wait", "static"]
+_COUNTED = ("kill", "system", "application")
+
+
+class Evict:
+    """Start on-demand jobs by their deadlines: batch jobs give way, at the least loss (Maurya et al., DS-RT 2020).
+
+    The batch jobs are left to another dispatcher, which sees neither the on-demand jobs that wait nor the nodes that
+    are kept for them. Without on-demand jobs its schedule is what it would be alone.
+
+    On-demand jobs are served in order of submission. One that does not fit gets a plan (section III): which jobs to
+    kill, to checkpoint at once, or to let work up to the next checkpoint they write themselves, so that it fits by its
+    deadline. Checkpoints are written one after the other, unless `sharing`; nodes that come free early are kept. Who is
+    to be killed works until the nodes are needed, and is chosen anew then. If there is no plan nobody gives way, and
+    the job starts when enough is free, before any batch job; so does one that has missed its deadline.
+
+    Parameters
+    ----------
+    over
+        The dispatcher of the batch jobs: an object, or ``NAME``, or ``NAME:key=value/key=value`` with ``/`` in place of
+        the comma.
+    policy
+        ``"dp"``: the plan of the least loss. ``"greedy"``: that of the paper's heuristic. ``"kill"``: jobs are killed,
+        at once, at the least loss. ``"wait"``: nobody gives way. ``"static"``: nodes are set apart for on-demand jobs.
+    reserve
+        With ``"static"``: how many nodes; on a machine of one node, how many units of its primary resource.
+    deadline
+        Seconds within which an on-demand job that says nothing should start.
+    most
+        How often a job may be made to give way; after that it is left alone. ``None``: without limit.
+    step
+        Seconds that the times of checkpoints are rounded up to while planning.
+    aggregate, node
+        Bandwidth of the file system and of a node, GB/s.
+    sharing
+        Write the checkpoints of a plan at the same time, so that they share the bandwidth.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range.
+    """
+
+    def __init__(
+        self,
+        over: str | Dispatcher = "easy",
+        policy: Policy = "dp",
+        reserve: int = 0,
+        deadline: int = 900,
+        most: int | None = 3,
+        step: int = 15,
+        aggregate: float = 250.0,
+        node: float = 0.7,
+        sharing: bool = False,
+    ) -> None:
+        check_choice("policy", policy, Policy)
+        for name, value, least in (("reserve", reserve, 0), ("deadline", deadline, 0), ("step", step, 1)):
+            if value < least:
+                raise ValueError(f"{name} must be >= {least}, got {value}")
+        if most is not None and most < 0:
+            raise ValueError(f"most must be >= 0 or none, got {most}")
+        if (policy == "static") != (reserve > 0):
+            raise ValueError(f"reserve must be > 0 with policy=static and 0 without it, got {reserve} with {policy}")
+        self.over = create_inner(over)
+        if isinstance(self.over, Evict):
+            raise ValueError("over must be another dispatcher than evict")
+        self.policy = policy
+        self.reserve = reserve
+        self.deadline = deadline
+        self.most = most
+        self.rules = Rules("greedy" if policy == "greedy" else "dp", Storage(aggregate, node), step, sharing)
+        self._partition: Partition | None = None
+        self._holds = Holds()
+        self._orders: dict[str, Order] = {}
+        self._record: dict[str, Any] = {}
+        self._forget()
+
+    def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
+        """Forget the evictions; set nodes apart.
+
+        Raises
+        ------
+        InputError
+            If more is to be set apart than the machine has.
+        """
+        self._forget()
+        shown = machine
+        if self.policy == "static":
+            self._partition = Partition.of(machine, self.reserve)
+            shown = self._partition.rest
+        if hasattr(self.over, "reset"):
+            self.over.reset(shown, rng)
+
+    def report(self) -> Mapping[str, Any]:
+        """Return what the other dispatcher reports, and who was made to give way.
+
+        ``evicted_kill``, ``evicted_system``, ``evicted_application``: how many jobs, in decisions with on-demand jobs.
+        """
+        return self._record
+
+    def dispatch(self, state: State) -> Sequence[Action]:
+        """Serve the on-demand jobs, then let the other dispatcher work with what is left."""
+        self._record = {}
+        if self._partition is not None:
+            actions, rest = self._partition.serve(state)
+            return [*actions, *(self._ask(rest) if self._wanted(rest) else ())]
+        urgent = [waiting for waiting in state.queue if waiting.job.kind == "on-demand"]
+        if not urgent:
+            self._orders.clear()
+            self._holds.clear()
+            return self._ask(state)
+        self._record = dict.fromkeys((f"evicted_{how}" for how in _COUNTED), 0)
+        round_ = Round(state)
+        self._orders = {
+            waiting.id: self._orders.get(waiting.id) or Order(waiting.since + self._deadline(waiting))
+            for waiting in urgent
+        }
+        for order in self._orders.values():
+            order.follow(round_.running)
+        for waiting in urgent:
+            self._serve(waiting, round_)
+        batch = [waiting for waiting in state.queue if waiting.job.kind != "on-demand"]
+        rest = round_.shown(batch, self._holds)
+        return [*round_.actions, *self._timers(state.now), *(self._ask(rest) if self._wanted(rest) else ())]
+
+    def _forget(self) -> None:
+        self._orders, self._record = {}, {}
+        self._evicted: Counter[str] = Counter()
+        self._written = 0
+        self._wakes: set[int] = set()
+        self._holds.clear()
+
+    def _deadline(self, waiting: Waiting) -> int:
+        return self.deadline if waiting.job.deadline is None else waiting.job.deadline
+
+    # The other dispatcher.
+
+    def _wanted(self, state: State) -> bool:
+        """Return whether the other dispatcher would be called, were it alone."""
+        return bool(state.queue) or state.now in self._wakes
+
+    def _ask(self, state: State) -> Sequence[Action]:
+        """Let the other dispatcher work, take note of its timers, and add its report."""
+        actions = self.over.dispatch(state)
+        self._wakes = {at for at in self._wakes if at > state.now}
+        self._wakes |= {action.at for action in actions if isinstance(action, Wake)}
+        report = getattr(self.over, "report", None)
+        if report is not None:
+            self._record = {**report(), **self._record}
+        return actions
+
+    # On-demand jobs.
+
+    def _serve(self, waiting: Waiting, round_: Round) -> None:
+        """Start an on-demand job, or make room for it and keep what is free for it."""
+        order = self._orders[waiting.id]
+        if not round_.start(waiting):
+            if self.policy != "wait":
+                self._make_room(waiting, order, round_)
+            if not round_.start(waiting):
+                round_.keep(waiting, order.leaving, order.due)
+                return
+        del self._orders[waiting.id]
+
+    def _make_room(self, waiting: Waiting, order: Order, round_: Round) -> None:
+        """Decide who gives way, unless that is decided and holds; stop those whose time has come."""
+        if not order.writing or round_.lacking(waiting, order.leaving) > 0:
+            order.recall()
+            if round_.now <= order.due:
+                self._plan(waiting, order, round_)
+        else:
+            order.trim(waiting, round_)
+        for id_, one in list(order.evictions.items()):
+            if one.how != "kill" and not one.begun and one.stop_at <= round_.now:
+                one.begun = True
+                self._written = max(self._written, one.free_at)
+                self._stop(one.run, one.how, one.free_at - round_.now, round_)
+                if one.free_at == round_.now:
+                    del order.evictions[id_]
+        if not order.writing:
+            for one in order.evictions.values():
+                self._stop(one.run, "kill", None, round_)
+            order.evictions.clear()
+
+    def _plan(self, waiting: Waiting, order: Order, round_: Round) -> None:
+        """Decide who gives way to a job besides those who do so already."""
+        now = round_.now
+        taken = {id_ for other in self._orders.values() for id_ in other.evictions}
+        candidates = [
+            Candidate.of(run, now, self.rules.storage, round_.state.machine.primary)
+            for run in round_.running.values()
+            if run.id not in taken and not run.stopping and run.job.kind == "batch" and self._may_go(run)
+        ]
+        writes = [one.free_at for other in self._orders.values() for one in other.evictions.values()]
+        idle = max([now, self._written, *writes])
+        due = now if self.policy == "kill" else order.due
+        order.add(decide(waiting, round_, candidates, order.leaving, idle, due, self.rules), now, idle, self.rules)
+
+    def _may_go(self, run: Running) -> bool:
+        return self.most is None or self._evicted[run.id] < self.most
+
+    def _stop(self, run: Running, how: str, delay: int | None, round_: Round) -> None:
+        self._evicted[run.id] += 1
+        self._record[f"evicted_{how}"] += 1
+        round_.stop(run, delay)
+
+    def _timers(self, now: int) -> list[Wake]:
+        """Return timers for the checkpoints that are to come."""
+        times = {one.stop_at for order in self._orders.values() for one in order.evictions.values() if not one.begun}
+        return [Wake(at) for at in sorted(times) if at > now]

@@ -1,0 +1,1 @@
+"""Age-weighted look-ahead with promises that bound the longest wait."""

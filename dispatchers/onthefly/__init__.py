@@ -1,0 +1,1 @@
+"""Dispatching on the fly, by reservation, and both by turns (Gainaru et al., IJHPCA 2019)."""

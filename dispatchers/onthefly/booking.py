@@ -1,0 +1,140 @@
+"""Reservations: a book of what is promised to whom, and the priority by which promises are made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ...models import NodeProfile, PlacementRule, PoolProfile, Profile, count_slots, pool_placement
+from ..options import check_least
+from ..protocol import Placement, Running, State, Waiting
+from ..space import Space
+
+Demand = tuple[int, ...]
+#: What a slot takes of a profile that counts slots.
+_ONE: Demand = (1,)
+
+
+@dataclass(frozen=True, slots=True)
+class Ageing:
+    """A priority by which long requests come first, and others gain while they wait.
+
+    Attributes
+    ----------
+    threshold
+        Seconds in the queue before a job gains anything.
+    every
+        Seconds from one gain to the next, at least 1.
+    gain
+        What each gain is worth, in seconds of requested time.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range.
+    """
+
+    threshold: float
+    every: float
+    gain: float
+
+    def __post_init__(self) -> None:
+        check_least("threshold", self.threshold, 0)
+        check_least("ageing", self.every, 1)
+        check_least("gain", self.gain, 0)
+
+    def key(self, waiting: Waiting, request: int, now: int) -> tuple[float, int, int]:
+        """Return what a queue is sorted by; ties by the time in the queue, then by the trace."""
+        waited = now - waiting.since - self.threshold
+        gained = self.gain * (waited // self.every) if waited > 0 else 0
+        return -(request + gained), waiting.since, waiting.order
+
+
+@dataclass(slots=True)
+class Booking:
+    """What a job holds in a book: some slots in [start, end)."""
+
+    start: int
+    end: int
+    placement: Placement
+    demand: Demand
+
+
+class Book:
+    """What is free when, beside what is booked.
+
+    A pool of one resource is one number at a time. So are nodes on which every slot asks for the same amounts: a slot
+    that is given back has room for exactly one. Else the nodes are booked one by one.
+
+    Parameters
+    ----------
+    state
+        Its machine is booked from its time on, all of it free at first.
+    rule
+        How nodes are chosen among those that are free long enough.
+    """
+
+    def __init__(self, state: State, rule: PlacementRule) -> None:
+        capacity = state.machine.capacity
+        self._same = None if capacity.size == 1 else _one_demand(state)
+        self._profile: Profile
+        if capacity.size == 1:
+            self._profile = PoolProfile(int(capacity[0, 0]), state.now)
+        elif self._same is not None:
+            self._profile = PoolProfile(int(count_slots(capacity, self._same).sum()), state.now)
+        else:
+            self._profile = NodeProfile(capacity, capacity, state.now, rule)
+
+    def takes(self, waiting: Waiting) -> bool:
+        """Return whether a job may be booked: where slots are counted, all must be alike."""
+        return self._same is None or self._same == waiting.demand
+
+    def advance(self, now: int) -> None:
+        """Forget what lies before `now`."""
+        self._profile.advance(now)
+
+    def hold(self, running: Running, now: int, end: int) -> Booking:
+        """Book what a running job holds until `end`."""
+        counted = self._same is not None
+        placement = pool_placement(running.nodes) if counted else running.placement
+        held = Booking(now, end, placement, _ONE if counted else running.demand)
+        self._profile.take(now, end, held.placement, held.demand)
+        return held
+
+    def reserve(self, waiting: Waiting, seconds: int, now: int, before: int | None = None) -> Booking | None:
+        """Book the first start in [now, before) at which a job fits for so long; ``None`` if there is none."""
+        demand = waiting.demand if self._same is None else _ONE
+        found = self._profile.earliest(waiting.nodes, demand, seconds, now, before)
+        if found is None:
+            return None
+        start, placement = found
+        self._profile.take(start, start + seconds, placement, demand)
+        return Booking(start, start + seconds, placement, demand)
+
+    def pull(self, booking: Booking, now: int) -> bool:
+        """Move a booking to begin now, if it fits there; return whether it does."""
+        held = booking.start, booking.end, booking.placement
+        found = self._profile.earlier(held, booking.demand, now, min(booking.start, now + 1))
+        if found is None:
+            return False
+        self._profile.give(*held, booking.demand)
+        booking.start, booking.end, booking.placement = now, now + booking.end - booking.start, found[1]
+        self._profile.take(booking.start, booking.end, booking.placement, booking.demand)
+        return True
+
+    def cancel(self, booking: Booking, now: int) -> None:
+        """Give back what is left of a booking."""
+        self._profile.give(max(now, booking.start), booking.end, booking.placement, booking.demand)
+
+    def occupy(self, booking: Booking, waiting: Waiting, space: Space) -> Placement | None:
+        """Take the nodes of a booking that begins now; ``None`` if they are not free yet."""
+        if self._same is not None:
+            return space.place(waiting.nodes, waiting.demand)
+        return booking.placement if space.put(booking.placement, waiting.demand) else None
+
+
+def _one_demand(state: State) -> Demand | None:
+    """Return what every slot asks for, waiting and running; ``None`` if they differ."""
+    several: Sequence[Waiting | Running] = (*state.queue, *state.running)
+    demands = {one.demand for one in several}
+    return demands.pop() if len(demands) == 1 else None

@@ -1,0 +1,199 @@
+"""What to request for a job of unknown run time, and what next when that was not enough."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+
+from ...models.reservations import Cost, discretize, optimal_sequence
+from ...workloads import Machine
+from ..protocol import State
+
+#: Sequences that are kept: one for each law, and bound of it, that jobs share.
+_KEPT = 512
+#: Least probability that a job keeps to its upper bound, for shorter requests to be thought of.
+_LEAST = 1e-9
+
+
+class Strategy(Protocol):
+    """A sequence of requests for a job whose run time has a distribution; any scheduler can work with it."""
+
+    def reset(self, machine: Machine, rng: np.random.Generator) -> None:
+        """Forget everything, before a simulation."""
+        ...
+
+    def observe(self, state: State) -> None:
+        """See the system before the jobs of an instant are asked for."""
+        ...
+
+    def requests(self, law: Any, walltime: int) -> Sequence[int]:
+        """Return what to request, one after the other, seconds, increasing; none above `walltime`.
+
+        Parameters
+        ----------
+        law
+            The distribution of the run time, seconds: a frozen scipy distribution, or what has its ``cdf`` and
+            ``support``.
+        walltime
+            What the user requests, the upper bound.
+        """
+        ...
+
+
+class UpperBound:
+    """Request the upper bound of the run time, as most users do ("classical HPC"; Gainaru et al., ICPP 2019)."""
+
+    def reset(self, machine: Machine, rng: np.random.Generator) -> None:
+        """Do nothing: there is nothing to forget."""
+
+    def observe(self, state: State) -> None:
+        """Do nothing."""
+
+    def requests(self, law: Any, walltime: int) -> Sequence[int]:
+        """Return the upper bound of the law, or the user's request if that is less."""
+        return (_bound(law, walltime),)
+
+
+class LastRuns(UpperBound):
+    """Request the longest of the last run times, and more after each failure ("Neuroscience"; ICPP 2019, section 5.1).
+
+    Of a law that was learned, the last run times are known. Where only the law is given, they are drawn from it, once:
+    jobs that share a law are of one application, with one past.
+
+    Parameters
+    ----------
+    history
+        How many of the last run times, at least 1; 10 are about best in the paper (figure 4).
+    growth
+        By how much a request grows after a failure, above 1; the paper gives no number.
+    """
+
+    def __init__(self, history: int = 10, growth: float = 1.5) -> None:
+        if history < 1:
+            raise ValueError(f"history must be >= 1, got {history}")
+        if not 1 < growth < math.inf:
+            raise ValueError(f"growth must be a finite number > 1, got {growth}")
+        self.history = history
+        self.growth = growth
+        self._rng = np.random.default_rng(0)
+        self._drawn: dict[Any, Sequence[float]] = {}
+
+    def reset(self, machine: Machine, rng: np.random.Generator) -> None:
+        """Begin another past."""
+        self._rng = rng
+        self._drawn = {}
+
+    def requests(self, law: Any, walltime: int) -> Sequence[int]:
+        """Return the longest of the last run times, times the growth, again and again up to the upper bound."""
+        last = _bound(law, walltime)
+        request = max(1, math.ceil(max(self._past(law))))
+        found = []
+        while request < last:
+            found.append(request)
+            request = max(request + 1, math.ceil(request * self.growth))
+        return *found, last
+
+    def _past(self, law: Any) -> Sequence[float]:
+        known: Sequence[float] | None = getattr(law, "samples", None)
+        if known is not None:
+            return known[-self.history :]
+        if law not in self._drawn:
+            self._drawn[law] = law.ppf(self._rng.random(self.history)).tolist()
+        return self._drawn[law]
+
+
+class TimeOptimal(UpperBound):
+    """Request the sequence of the least expected makespan (TOptimal and ATOptimal; ICPP 2019, sections 4.1 and 4.2).
+
+    Parameters
+    ----------
+    n
+        How many values the law is discretized to, at least 1.
+    rate
+        The backfill rate, in [0, 1): work of small jobs that arrives, over what the machine can do.
+    gamma
+        What a request costs beside its length, seconds, such as the wait for its start; at rate 0 only. Aupy et al.,
+        "Reservation strategies for stochastic jobs", IPDPS 2019.
+    """
+
+    def __init__(self, n: int = 200, rate: float = 0.0, gamma: float = 0.0) -> None:
+        if n < 1:
+            raise ValueError(f"n must be >= 1, got {n}")
+        if not 0 <= rate < 1:
+            raise ValueError(f"rate must lie in [0, 1), got {rate}")
+        if not 0 <= gamma < math.inf or (gamma and rate):
+            raise ValueError(f"gamma must be finite and >= 0, and 0 at a rate above 0, got {gamma}")
+        self.n = n
+        self.rate = rate
+        self.gamma = gamma
+
+    def requests(self, law: Any, walltime: int) -> Sequence[int]:
+        """Return the optimal sequence, rounded up to seconds."""
+        return _optimum(law, _bound(law, walltime), self.n, self.rate, self.gamma)
+
+
+class Adaptive(TimeOptimal):
+    """Request the sequence for the work rate of the small jobs as it is seen to be.
+
+    Small jobs are those whose run time has no distribution; their work is what was predicted of them. The paper takes
+    the rate as given.
+
+    Parameters
+    ----------
+    n
+        How many values the law is discretized to, at least 1.
+    """
+
+    #: The rate is rounded to a multiple of this, so that sequences can be kept.
+    STEP = 0.05
+    #: The largest rate that is believed.
+    MOST = 0.95
+
+    def __init__(self, n: int) -> None:
+        super().__init__(n)
+        self._begin: int | None = None
+        self._work = 0
+        self._counted = -1
+
+    def reset(self, machine: Machine, rng: np.random.Generator) -> None:
+        """Forget the small jobs."""
+        self.rate, self._begin, self._work, self._counted = 0.0, None, 0, -1
+
+    def observe(self, state: State) -> None:
+        """Count the work of the small jobs that have arrived."""
+        primary = state.machine.primary
+        if self._begin is None:
+            self._begin = state.now
+        for entry in reversed(state.queue):
+            if entry.order <= self._counted:
+                break
+            if entry.law is None:
+                self._work += entry.nodes * entry.demand[primary] * entry.predicted
+        if state.queue:
+            self._counted = max(self._counted, state.queue[-1].order)
+        elapsed = state.now - self._begin
+        if elapsed > 0:
+            share = self._work / (elapsed * int(state.machine.capacity[:, primary].sum()))
+            self.rate = min(self.MOST, round(share / self.STEP) * self.STEP)
+
+
+@lru_cache(_KEPT)
+def _optimum(law: Any, last: int, n: int, rate: float, gamma: float) -> Sequence[int]:
+    low, high = law.support()
+    low = max(low, 0.0)
+    if low >= last or float(law.cdf(last)) < _LEAST:
+        return (last,)
+    cost = Cost(gamma=gamma) if gamma else None
+    found = optimal_sequence(discretize(law, low, min(high, last), n), rate, cost=cost)
+    values = (max(1, math.ceil(value)) for value in found.values)
+    return *sorted({value for value in values if value < last}), last
+
+
+def _bound(law: Any, walltime: int) -> int:
+    """Return the upper bound of a law in whole seconds, or the user's request if that is less."""
+    high = float(law.support()[1])
+    return walltime if high >= walltime else max(1, math.ceil(high))

@@ -1,0 +1,338 @@
+"""Dispatchers that choose the requests of stochastic jobs themselves, on top of any other dispatcher."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any, Literal
+
+import numpy as np
+
+from ...workloads import Machine
+from ..options import check_choice
+from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting
+from ..registered import create_inner
+from ..space import space_of
+from .gaps import Gaps, ShadowGaps, expected_utilization
+from .request_strategies import Adaptive, LastRuns, Strategy, TimeOptimal, UpperBound
+
+#: Whether stochastic jobs are tried in gaps that their requests do not fit.
+Backfill = Literal["plain", "speculative"]
+_by_end = attrgetter("predicted_end")
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A waiting job with the request that was chosen for it.
+
+    Attributes
+    ----------
+    entry
+        The job as the system shows it.
+    shown
+        The job as the dispatcher underneath is shown it: its prediction is the request.
+    limit
+        The request, seconds.
+    """
+
+    entry: Waiting
+    shown: Waiting
+    limit: int
+
+
+@dataclass(slots=True)
+class _Known:
+    """What is known of a job that is not finished.
+
+    Attributes
+    ----------
+    law, walltime
+        What its requests were made of.
+    requests
+        What to request, one after the other.
+    above
+        The longest run that was not enough, seconds.
+    """
+
+    law: Any
+    walltime: int
+    requests: Sequence[int]
+    above: int = 0
+
+
+@dataclass(slots=True)
+class _Trial:
+    """A run under a request.
+
+    Attributes
+    ----------
+    limit
+        For how many seconds it holds its nodes at most.
+    end
+        Until when.
+    speculative
+        Whether it is in a gap that is shorter than the request.
+    """
+
+    limit: int
+    end: int
+    speculative: bool
+
+
+class ReservationSequences:
+    """Replaces what users request for stochastic jobs, and requests more when that was not enough.
+
+    The runtime framework of Gainaru et al. (ICPP 2019, figure 1 and section 4.3): a job whose run time has a
+    distribution, known (`Job.law`) or learned (a predictor that gives distributions), is submitted to the dispatcher
+    `over` with the first request of a sequence; killed at it, it returns to the end of the queue at once with the next
+    one above all that it has run. The last request is the user's own, and what happens to a job that reaches that is up
+    to the simulation. Jobs without a distribution pass as they are.
+
+    With speculative backfilling, what is free after a dispatch is filled with the job of the largest expected use of
+    the gap, though its request does not fit. Killed there, it goes to the head of the queue with its old request. The
+    gap ends where the dispatcher underneath has reservations to keep, if it tells (``conservative``, ``rounds``); else
+    where the first job of the queue can start.
+
+    Parameters
+    ----------
+    strategy
+        What is requested.
+    over
+        The dispatcher underneath, or ``NAME:key=value/key=value``, with ``/`` in place of the comma: ``"easy"`` for a
+        trace; ``"rounds"`` for a set of jobs, as in the paper.
+    backfill
+        ``"plain"``: what `over` does by itself. ``"speculative"``: as above.
+    """
+
+    def __init__(self, strategy: Strategy, over: str | Dispatcher = "easy", backfill: Backfill = "plain") -> None:
+        check_choice("backfill", backfill, Backfill)
+        self.strategy = strategy
+        self.over = create_inner(over)
+        self.backfill = backfill
+        if hasattr(self.over, "report"):
+            self.report = self.over.report
+        self._asked: dict[str, _Asked] = {}
+        self._known: dict[str, _Known] = {}
+        self._trials: dict[str, _Trial] = {}
+        self._first: list[str] = []
+
+    def reset(self, machine: Machine, rng: np.random.Generator) -> None:
+        """Forget all jobs; reset the strategy and the dispatcher underneath."""
+        self._asked, self._known, self._trials, self._first = {}, {}, {}, []
+        draws, others = rng.spawn(2)
+        self.strategy.reset(machine, draws)
+        if hasattr(self.over, "reset"):
+            self.over.reset(machine, others)
+
+    def dispatch(self, state: State) -> Sequence[Action]:
+        """Ask the dispatcher underneath, with other requests; then fill the gaps."""
+        self.strategy.observe(state)
+        self._learn(state)
+        asked = {entry.id: self._ask(entry) for entry in state.queue if entry.law is not None}
+        queue = [entry if entry.law is None else asked[entry.id].shown for entry in state.queue]
+        first = [id_ for id_ in self._first if id_ in asked]
+        if first:
+            ahead = set(first)
+            queue = [asked[id_].shown for id_ in first] + [entry for entry in queue if entry.id not in ahead]
+        self._asked, self._first = asked, first
+        shown = replace(state, queue=queue, running=self._reserved(state.running, state.now))
+        actions = [self._carry_out(action, state.now) for action in self.over.dispatch(shown)]
+        if self.backfill == "speculative":
+            actions += self._speculate(shown, actions)
+        return actions
+
+    # Requests.
+
+    def _learn(self, state: State) -> None:
+        """See which jobs came back: they run for longer than they were given."""
+        trials, self._trials = self._trials, {}
+        for run in state.running:
+            if run.id in trials:
+                self._trials[run.id] = trials.pop(run.id)
+        if not trials:
+            return
+        for entry in state.queue:
+            trial = trials.pop(entry.id, None)
+            if trial is None or entry.since < trial.end:  # Somebody else may have stopped it before its time.
+                continue
+            known = self._known[entry.id]
+            known.above = max(trial.limit, known.above)
+            if entry.id in self._first:
+                self._first.remove(entry.id)
+            if trial.speculative:
+                self._first.append(entry.id)
+        for id_ in trials:
+            del self._known[id_]
+
+    def _ask(self, entry: Waiting) -> _Asked:
+        """Return the request of a waiting job; it stays the same while the job waits."""
+        asked = self._asked.get(entry.id)
+        if asked is not None and asked.entry is entry:
+            return asked
+        law, walltime = entry.law, entry.job.walltime
+        known = self._known.get(entry.id)
+        if known is None or known.law is not law or known.walltime != walltime:
+            above = 0 if known is None else known.above
+            known = self._known[entry.id] = _Known(law, walltime, self.strategy.requests(law, walltime), above)
+        request = next((seconds for seconds in known.requests if seconds > known.above), max(walltime, known.above + 1))
+        shown = Waiting(entry.job, request, entry.since, entry.attempt, entry.order, entry.demand, entry.law)
+        return _Asked(entry, shown, request)
+
+    def _reserved(self, running: Sequence[Running], now: int) -> Sequence[Running]:
+        """Return what runs with its reservations: a job under a request holds its nodes until that is over."""
+        ends = {id_: trial.end for id_, trial in self._trials.items() if trial.end > now}
+        if all(run.predicted_end == ends.get(run.id, run.predicted_end) or run.stopping for run in running):
+            return running
+        shown = []
+        for run in running:
+            copy = run
+            if run.id in ends and not run.stopping:
+                copy = Running(run.job, run.start, run.placement, run.demand, run.order)
+                copy.kill_at, copy.predicted_end = run.kill_at, ends[run.id]
+            shown.append(copy)
+        shown.sort(key=_by_end)
+        return shown
+
+    def _carry_out(self, action: Action, now: int) -> Action:
+        """Add the request to an action of the dispatcher underneath, as the limit of the run."""
+        if isinstance(action, Stop | Reject):
+            self._trials.pop(_id(action.job), None)
+            return action
+        if not isinstance(action, Start):
+            return action
+        asked = self._asked.get(_id(action.job))
+        if asked is None:
+            return action
+        limit = asked.limit
+        if action.shape is not None or (action.limit is not None and action.limit < limit):
+            return replace(action, job=asked.entry)
+        self._trials[asked.entry.id] = _Trial(limit, now + limit, speculative=False)
+        enforced = limit if limit < asked.entry.job.walltime else action.limit
+        return replace(action, job=asked.entry, limit=enforced)
+
+    # Speculative backfilling.
+
+    def _speculate(self, state: State, actions: Sequence[Action]) -> list[Start]:
+        """Start, one after the other, the jobs that promise the most use of the gaps."""
+        left = {entry.id for entry in state.queue}
+        left -= {_id(action.job) for action in actions if isinstance(action, Start | Reject)}
+        waiting = [entry for entry in state.queue if entry.id in left]
+        candidates = [entry for entry in waiting if entry.law is not None]
+        if not candidates or any(isinstance(action, Stop) for action in actions):
+            return []
+        known = {entry.id: entry for entry in state.queue}
+        starts = [replace(action, job=known[_id(action.job)]) for action in actions if isinstance(action, Start)]
+        gaps = self.over if isinstance(self.over, Gaps) else ShadowGaps(state, starts, waiting[0])
+        space = space_of(state)
+        for start in starts:
+            space.put(np.asarray(start.placement), start.job.demand)
+        found: list[Start] = []
+        while candidates:
+            best = self._most_useful(gaps, candidates, state.machine.primary)
+            if best is None:
+                break
+            entry, placement, seconds = best
+            candidates.remove(entry)
+            if not space.put(placement, entry.demand):  # Held by a job that has outrun its prediction.
+                continue
+            gaps.occupy(entry, placement, seconds)
+            self._trials[entry.id] = _Trial(seconds, state.now + seconds, speculative=True)
+            found.append(Start(self._asked[entry.id].entry, placement, limit=seconds))
+        return found
+
+    def _most_useful(
+        self, gaps: Gaps, candidates: Sequence[Waiting], primary: int
+    ) -> tuple[Waiting, Placement, int] | None:
+        """Return the job of the largest expected use of its gap, where and how long that is; ``None`` if none is."""
+        best, most = None, 0.0
+        for entry in candidates:
+            gap = gaps.gap(entry)
+            if gap is None or gap[0] is None or gap[0] >= entry.predicted:
+                continue
+            share = expected_utilization(entry.law, entry.job.walltime, self._known[entry.id].above, gap[0])
+            if share * entry.nodes * entry.demand[primary] > most:
+                most = share * entry.nodes * entry.demand[primary]
+                best = entry, gap[1], gap[0]
+        return best
+
+
+def _id(job: object) -> str:
+    return job if isinstance(job, str) else str(job.id)  # type: ignore[attr-defined]
+
+
+class ClassicHPC(ReservationSequences):
+    """Stochastic jobs request the upper bound of their run time, as users do (Gainaru et al., ICPP 2019).
+
+    Parameters
+    ----------
+    over
+        The dispatcher underneath; ``rounds`` for a set of jobs as in the paper.
+    backfill
+        ``"speculative"`` tries jobs in gaps that their requests do not fit; see :class:`ReservationSequences`.
+    """
+
+    def __init__(self, over: str | Dispatcher = "easy", backfill: Backfill = "plain") -> None:
+        super().__init__(UpperBound(), over, backfill)
+
+
+class Neuroscience(ReservationSequences):
+    """Stochastic jobs request the longest of the last run times, and more after a failure (ICPP 2019, section 5.1).
+
+    Parameters
+    ----------
+    over, backfill
+        As those of ``classic-hpc``.
+    history
+        How many of the last run times.
+    growth
+        By how much a request grows after a failure.
+    """
+
+    def __init__(
+        self, over: str | Dispatcher = "easy", backfill: Backfill = "plain", history: int = 10, growth: float = 1.5
+    ) -> None:
+        super().__init__(LastRuns(history, growth), over, backfill)
+
+
+class TOptimal(ReservationSequences):
+    """Stochastic jobs request the sequence of the least expected makespan (ICPP 2019, section 4.1).
+
+    Parameters
+    ----------
+    over, backfill
+        As those of ``classic-hpc``.
+    n
+        How many values a distribution is discretized to.
+    gamma
+        What a request costs beside its length, seconds, such as the wait for its start.
+    """
+
+    def __init__(
+        self, over: str | Dispatcher = "easy", backfill: Backfill = "plain", n: int = 200, gamma: float = 0.0
+    ) -> None:
+        super().__init__(TimeOptimal(n, gamma=gamma), over, backfill)
+
+
+class ATOptimal(ReservationSequences):
+    """Stochastic jobs request the best sequence beside small jobs that fill what is reserved in vain (ICPP 2019).
+
+    Parameters
+    ----------
+    over, backfill
+        As those of ``classic-hpc``.
+    n
+        How many values a distribution is discretized to.
+    rate
+        Work of small jobs that arrives, over what the machine can do, in [0, 1); ``None`` takes what is seen, see
+        :class:`Adaptive`.
+    """
+
+    def __init__(
+        self,
+        over: str | Dispatcher = "easy",
+        backfill: Backfill = "plain",
+        n: int = 200,
+        rate: float | None = None,
+    ) -> None:
+        super().__init__(Adaptive(n) if rate is None else TimeOptimal(n, rate), over, backfill)

@@ -1,0 +1,184 @@
+"""The table behind eviction plans, compiled: least loss by nodes freed and time spent, and who gave way for it.
+
+A loss is a whole number below 2**123, as a pair (high, low) with 0 <= low < 2**62 that stands for high * 2**62 + low.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..compiled import compiled
+from ..scheduling.placement import IntArray
+
+ByteArray = NDArray[np.uint8]
+
+#: Bits of the low half of a loss, and the largest low half.
+LOW_BITS = 62
+LOW_MASK = (1 << LOW_BITS) - 1
+#: The high half of a loss that stands for "cannot be done".
+NEVER = 1 << 62
+#: What a job does, in the table.
+STAYS, KILLED, SAVED = 0, 1, 2
+
+
+class Candidates(NamedTuple):
+    """The jobs of a table, in the order in which they are decided.
+
+    Attributes
+    ----------
+    nodes
+        How many each frees, at least 1, shape (jobs,).
+    high, low
+        The loss of killing it, in halves, shape (jobs,).
+    time
+        Steps that saving it takes; more than the horizon where it cannot be saved; shape (jobs,).
+    """
+
+    nodes: IntArray
+    high: IntArray
+    low: IntArray
+    time: IntArray
+
+
+class Table(NamedTuple):
+    """What :func:`fill` finds.
+
+    Attributes
+    ----------
+    high, low
+        Least loss of freeing at least k nodes in at most t steps, at [t, k].
+    choice
+        What each job does there, four cells a byte: job after job, step after step.
+    first
+        Where the choices of each job begin, shape (jobs + 1,).
+    """
+
+    high: IntArray
+    low: IntArray
+    choice: ByteArray
+    first: IntArray
+
+
+def places(nodes: IntArray, most: int, horizon: int) -> IntArray:
+    """Return where the choices of each job begin, and after the last one how many bytes there are."""
+    bytes_each = (np.minimum(np.cumsum(nodes), most) // 4 + 1) * (horizon + 1)
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(bytes_each)])
+
+
+@compiled
+def fill(jobs: Candidates, most: int, horizon: int, first: IntArray) -> Table:
+    """Fill the table for 0 to `most` nodes and 0 to `horizon` steps.
+
+    With f(k, t) the least loss of freeing at least k nodes in at most t steps, job by job,
+
+        f'(k, t) = min(f(k, t), f(max(k - nodes, 0), t) + loss, f(max(k - nodes, 0), t - time)).
+
+    Time and memory grow with jobs * most * horizon; a cell takes two bits.
+    """
+    before = min(jobs.nodes.max(), most) if len(jobs.nodes) else 0
+    high = np.full((horizon + 3, before + most + 1), NEVER, dtype=np.int64)
+    low = np.zeros(high.shape, dtype=np.int64)
+    row = np.arange(horizon + 1)
+    spare, never = horizon + 1, horizon + 2
+    high[: horizon + 2, : before + 1] = 0
+    choice = np.empty(first[-1], dtype=np.uint8)
+    did = np.zeros(most + 4, dtype=np.uint8)
+    reach = 0
+    for job in range(len(jobs.nodes)):
+        nodes = min(jobs.nodes[job], most)
+        reach = min(reach + nodes, most)
+        size = reach // 4 + 1
+        here, rest = slice(before + 1, before + reach + 1), slice(before + 1 - nodes, before + reach + 1 - nodes)
+        for t in range(horizon, -1, -1):
+            stays, saved = row[t], row[t - jobs.time[job]] if jobs.time[job] <= t else never
+            _decide(
+                high[stays, here], low[stays, here], high[stays, rest], low[stays, rest], high[saved, rest],
+                low[saved, rest], jobs.high[job], jobs.low[job], high[spare, here], low[spare, here], did[1:],
+            )  # fmt: skip
+            begin = first[job] + t * size
+            for cell in range(size):
+                at = 4 * cell
+                choice[begin + cell] = did[at] | did[at + 1] << 2 | did[at + 2] << 4 | did[at + 3] << 6
+            row[t], spare = spare, stays
+    return Table(high[row, before:], low[row, before:], choice, first)
+
+
+@compiled
+def _decide(
+    stay_high: IntArray, stay_low: IntArray, rest_high: IntArray, rest_low: IntArray, save_high: IntArray,
+    save_low: IntArray, loss_high: int, loss_low: int, best_high: IntArray, best_low: IntArray, did: ByteArray,
+) -> None:  # fmt: skip
+    """Set the best losses of a row, and what the job did for them: stay, be killed or be saved.
+
+    One flat loop over arrays of their own, as that is compiled to vector instructions.
+    """
+    for k in range(len(best_high)):
+        kill_low = rest_low[k] + loss_low
+        kill_high = rest_high[k] + loss_high + (kill_low >> LOW_BITS)
+        kill_low &= LOW_MASK
+        saves = (save_high[k] < kill_high) | ((save_high[k] == kill_high) & (save_low[k] <= kill_low))
+        gone_high = save_high[k] if saves else kill_high
+        gone_low = save_low[k] if saves else kill_low
+        goes = (gone_high < stay_high[k]) | ((gone_high == stay_high[k]) & (gone_low < stay_low[k]))
+        best_high[k] = gone_high if goes else stay_high[k]
+        best_low[k] = gone_low if goes else stay_low[k]
+        did[k] = np.uint8(goes) * (np.uint8(KILLED) + np.uint8(saves))
+
+
+@compiled
+def least_step(table: Table, nodes: int, step: int) -> int:
+    """Return the fewest steps that have the loss of freeing `nodes` in at most `step`."""
+    found = step
+    while (
+        found > 0
+        and table.high[found - 1, nodes] == table.high[step, nodes]
+        and table.low[found - 1, nodes] == table.low[step, nodes]
+    ):
+        found -= 1
+    return found
+
+
+@compiled
+def trace_back(jobs: Candidates, table: Table, nodes: int, step: int) -> ByteArray:
+    """Return what each job does where `nodes` are freed in at most `step` steps, shape (jobs,)."""
+    does = np.zeros(len(jobs.nodes), dtype=np.uint8)
+    reach = np.minimum(np.cumsum(jobs.nodes), table.high.shape[1] - 1)
+    for job in range(len(does) - 1, -1, -1):
+        if nodes == 0:
+            break
+        cell = table.first[job] + step * (reach[job] // 4 + 1) + nodes // 4
+        does[job] = table.choice[cell] >> (2 * (nodes % 4)) & 3
+        if does[job] != STAYS:
+            nodes = max(nodes - jobs.nodes[job], 0)
+            step -= jobs.time[job] if does[job] == SAVED else 0
+    return does
+
+
+def fill_wide(jobs: Candidates, losses: list[int], most: int, horizon: int, first: IntArray) -> Table:
+    """Fill the table as :func:`fill` does, for losses of any size, with their ranks in place of their halves."""
+    never = sum(losses) + 1
+    best = np.full((horizon + 1, most + 1), never, dtype=object)
+    best[:, 0] = 0
+    choice = np.empty(first[-1], dtype=np.uint8)
+    reach = np.minimum(np.cumsum(jobs.nodes), most)
+    for job, loss in enumerate(losses):
+        rest = best[:, np.maximum(np.arange(most + 1) - jobs.nodes[job], 0)]
+        save = np.full_like(rest, never)
+        if jobs.time[job] <= horizon:
+            save[jobs.time[job] :] = rest[: horizon + 1 - jobs.time[job]]
+        kill = rest + loss
+        did = np.where(save <= kill, SAVED, KILLED)
+        gain = np.minimum(save, kill)
+        did = np.where(gain < best, did, STAYS).astype(np.uint8)
+        best = np.minimum(best, gain)
+        padded = np.zeros((horizon + 1, 4 * (reach[job] // 4 + 1)), dtype=np.uint8)
+        padded[:, : reach[job] + 1] = did[:, : reach[job] + 1]
+        fours = padded.reshape(horizon + 1, -1, 4)
+        packed = fours[..., 0] | fours[..., 1] << 2 | fours[..., 2] << 4 | fours[..., 3] << 6
+        choice[first[job] : first[job + 1]] = packed.ravel()
+    order = {value: rank for rank, value in enumerate(sorted(set(best.ravel().tolist())))}
+    rank = np.array([NEVER if value == never else order[value] for value in best.ravel().tolist()], dtype=np.int64)
+    return Table(rank.reshape(best.shape), np.zeros(best.shape, dtype=np.int64), choice, first)

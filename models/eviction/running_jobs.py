@@ -1,0 +1,240 @@
+"""Running jobs that can give way, and what a decision about them is."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from numbers import Integral, Rational, Real
+from typing import Any, Literal, Protocol
+
+Action = Literal["kill", "system", "application"]
+#: A loss; a float stands for the decimal that it is printed as.
+Loss = float | Fraction
+
+#: How near to a whole number of steps a time counts as one, as a share of it.
+_NEAR = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class RunningJob:
+    """A job that runs now, and what it costs to have it give way.
+
+    Attributes
+    ----------
+    id
+        Name, unique among the jobs.
+    nodes
+        How many it would free, at least 1.
+    loss
+        What is lost if it is killed, at least 0: node-hours since its last application checkpoint, or in any other
+        unit. Sums of losses are compared exactly, a float as the decimal that it is printed as: 0.1 + 0.2 ties with
+        0.3. What is computed and is to tie should be whole numbers or fractions.
+    system_checkpoint
+        Time from now on that a system checkpoint takes, at least 0; ``None`` where there can be none.
+    application_checkpoint
+        The same of an application checkpoint, with the wait for the moment when it is due.
+
+    Raises
+    ------
+    ValueError
+        If a field is out of its range; the message names job, field, expected and received.
+    """
+
+    id: str
+    nodes: int
+    loss: Loss
+    system_checkpoint: float | None = None
+    application_checkpoint: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.id, str) or not self.id:
+            raise ValueError(f"running job {self.id!r}: id must be a non-empty text, got {self.id!r}")
+        where = f"running job {self.id}"
+        object.__setattr__(self, "nodes", whole(where, "nodes", self.nodes, 1))
+        object.__setattr__(self, "loss", number(where, "loss", self.loss))
+        for name in ("system_checkpoint", "application_checkpoint"):
+            if (time := getattr(self, name)) is not None:
+                object.__setattr__(self, name, number(where, name, time, "a finite number >= 0 or None"))
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """Who gives way, and what that costs.
+
+    Attributes
+    ----------
+    deadline
+        By when the nodes are to be free.
+    loss
+        Sum of the losses of the killed jobs, rounded once; infinite if the nodes cannot be freed.
+    checkpoint_time
+        Sum of the times of the checkpoints, each rounded up to steps; infinite if the nodes cannot be freed.
+    actions
+        Job id to ``"kill"``, ``"system"`` or ``"application"`` (checkpoint), in the order of the jobs; a job that is
+        not named runs on.
+    freed
+        Nodes that come free, at least as many as are needed.
+    reason
+        Why the nodes cannot be freed; empty if they can.
+    """
+
+    deadline: float
+    loss: float
+    checkpoint_time: float
+    actions: Mapping[str, Action] = field(default_factory=dict)
+    freed: int = 0
+    reason: str = ""
+
+    @property
+    def feasible(self) -> bool:
+        """Whether the nodes can be freed."""
+        return not self.reason
+
+
+def infeasible(deadline: float, reason: str) -> Eviction:
+    """Return the decision that there is none."""
+    return Eviction(deadline, math.inf, math.inf, {}, 0, reason)
+
+
+def too_many(nodes: int, total: int) -> str:
+    """Say that so many nodes cannot be freed."""
+    return f"{nodes:,} nodes are needed, and the running jobs have {total:,}"
+
+
+class Evictable(Protocol):
+    """What every kind of running job has."""
+
+    @property
+    def id(self) -> str:
+        """Name of the job."""
+        ...
+
+    @property
+    def nodes(self) -> int:
+        """Nodes it holds."""
+        ...
+
+    @property
+    def loss(self) -> Loss:
+        """What killing it loses, node-hours."""
+        ...
+
+
+def decided(jobs: Sequence[RunningJob], actions: Mapping[str, Action], clock: Clock, deadline: float) -> Eviction:
+    """Return the decision of some actions; what it costs is added up here."""
+    steps = sum(clock.needed(job, actions[job.id]) or 0 for job in jobs if job.id in actions)
+    return decided_at(jobs, actions, deadline, steps * clock.step)
+
+
+def decided_at(jobs: Sequence[Evictable], actions: Mapping[str, Action], deadline: float, time: float) -> Eviction:
+    """Return the decision of some actions whose checkpoints take a time."""
+    chosen = {job.id: actions[job.id] for job in jobs if job.id in actions}
+    loss = sum((exact(job.loss) for job in jobs if chosen.get(job.id) == "kill"), Fraction(0))
+    return Eviction(deadline, float(loss), time, chosen, sum(job.nodes for job in jobs if job.id in chosen))
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """Times in steps.
+
+    Attributes
+    ----------
+    step
+        Length of a step, above 0.
+    """
+
+    step: float = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "step", number("plan", "step", self.step, "a finite number > 0"))
+        if not self.step:
+            raise ValueError(f"plan: step must be a finite number > 0, got {self.step!r}")
+
+    def up(self, time: float) -> int:
+        """Return how many steps a time takes."""
+        return math.ceil(self._steps(time))
+
+    def down(self, time: float) -> int:
+        """Return how many whole steps there are in a time."""
+        return math.floor(self._steps(time))
+
+    def needed(self, job: RunningJob, action: Action) -> int | None:
+        """Return how many steps an action takes; ``None`` if it cannot be."""
+        if action == "kill":
+            return 0
+        time = job.system_checkpoint if action == "system" else job.application_checkpoint
+        return None if time is None else self.up(time)
+
+    def _steps(self, time: Loss) -> float:
+        """Return a time in steps, a whole number where it is one but for the rounding of floats."""
+        steps = float(time) / float(self.step)
+        near = round(steps)
+        return near if abs(steps - near) <= _NEAR * near else steps
+
+
+def checked(jobs: Sequence[Evictable], nodes_needed: int) -> int:
+    """Return the nodes needed as an int.
+
+    Raises
+    ------
+    ValueError
+        If two jobs have the same id, or the nodes are no whole number of at least 0.
+    """
+    seen: set[str] = set()
+    for job in jobs:
+        if job.id in seen:
+            raise ValueError(f"running job {job.id}: id must be unique, got it twice")
+        seen.add(job.id)
+    return whole("plan", "nodes_needed", nodes_needed, 0)
+
+
+def exact(value: Loss) -> Fraction:
+    """Return what a number stands for."""
+    if isinstance(value, Fraction):
+        return value
+    return Fraction(int(value)) if isinstance(value, Integral) else Fraction(repr(float(value)))
+
+
+def integers(losses: Sequence[Loss]) -> tuple[list[int], int]:
+    """Return losses as whole multiples of one unit, exactly, and how many units make 1."""
+    found = [exact(loss) for loss in losses]
+    unit = math.lcm(*(loss.denominator for loss in found))
+    return [loss.numerator * (unit // loss.denominator) for loss in found], unit
+
+
+def quickest(job: RunningJob, clock: Clock) -> tuple[Action, int] | None:
+    """Return the checkpoint of the fewest steps and how many, ``None`` if there can be none.
+
+    Of equals it is the application's, as the job does some more work until then.
+    """
+    found: tuple[Action, int] | None = None
+    kinds: tuple[Action, ...] = ("application", "system")
+    for kind in kinds:
+        steps = clock.needed(job, kind)
+        if steps is not None and (found is None or steps < found[1]):
+            found = kind, steps
+    return found
+
+
+def whole(where: str, name: str, value: Any, least: int) -> int:
+    """Return a whole number of at least `least`, or raise a :class:`ValueError`."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{where}: {name} must be a whole number, got {value!r}") from None
+    if found < least:
+        raise ValueError(f"{where}: {name} must be >= {least}, got {found}")
+    return found
+
+
+def number(where: str, name: str, value: Any, expected: str = "a finite number >= 0") -> Any:
+    """Return a finite number of at least 0 as an int, a fraction or a float, or raise a :class:`ValueError`."""
+    good = isinstance(value, Real) and not isinstance(value, bool)
+    if not good or not (isinstance(value, Rational) or math.isfinite(value)) or value < 0:
+        raise ValueError(f"{where}: {name} must be {expected}, got {value!r}")
+    if isinstance(value, Integral):
+        return int(value)
+    return value if isinstance(value, Fraction) else float(value)

@@ -1,0 +1,19 @@
+"""Which times to request, one after the other, for a job whose run time is a lottery (Gainaru et al., ICPP 2019)."""
+
+from .fits import Fit, fit
+from .laws import ESDD, Distribution, discretize, from_samples
+from .optimal_sequences import Cost, Sequence, evaluate, expected_makespan, optimal_sequence
+
+__all__ = [
+    "ESDD",
+    "Cost",
+    "Distribution",
+    "Fit",
+    "Sequence",
+    "discretize",
+    "evaluate",
+    "expected_makespan",
+    "fit",
+    "from_samples",
+    "optimal_sequence",
+]

@@ -1,0 +1,256 @@
+"""Run-time laws on finitely many values: discretized from a distribution, or from run times that were seen.
+
+Gainaru et al., "Speculative scheduling for stochastic HPC applications", ICPP 2019, sections 4.1 and 4.2. Times are in
+any one unit, which all results then have.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base import InputError
+
+FloatArray = NDArray[np.float64]
+
+#: Two times are taken as one when they differ by less than this share.
+ROUNDING = 1e-12
+#: Least mass that a distribution must have within the bounds.
+_LEAST_MASS = 1e-12
+#: Least jump of a cumulative distribution function at the lower bound that is taken as an atom.
+_LEAST_ATOM = 1e-9
+
+
+class Distribution(Protocol):
+    """A law of run times; frozen distributions of scipy are.
+
+    Where it also has ``sf(x)``, the complement of ``cdf(x)``, that is used in the upper half, where it is more precise.
+    """
+
+    @property
+    def cdf(self) -> Callable[..., Any]:
+        """The probability of at most x, from one time or from an array of them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ESDD:
+    """A run time X on finitely many values; equally spaced as the functions of this module make them.
+
+    Attributes
+    ----------
+    values
+        What X can be, rising, above 0, shape (n,).
+    probabilities
+        Of each value, shape (n,); they sum to 1.
+    start
+        What X is known to be at least, v_0 of the paper, from 0 to the first value.
+
+    Raises
+    ------
+    InputError
+        If one of these does not hold.
+    """
+
+    values: FloatArray
+    probabilities: FloatArray
+    start: float = 0.0
+
+    def __post_init__(self) -> None:
+        values = rising_times("values", self.values)
+        probabilities = numbers("probabilities", self.probabilities)
+        if probabilities.shape != values.shape:
+            raise InputError(f"probabilities: expected {len(values)}, one for each value, got {len(probabilities)}")
+        total = math.fsum(probabilities)
+        if abs(total - 1) > 1e-9:
+            raise InputError(f"probabilities: must sum to 1, got {total!r}")
+        probabilities = probabilities / total
+        start = number("start", self.start)
+        if start > values[0]:
+            raise InputError(f"start: must be in [0, {values[0]:g}], up to the first value, got {start:g}")
+        for array in (values, probabilities):
+            array.flags.writeable = False
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "probabilities", probabilities)
+        object.__setattr__(self, "start", start)
+
+    @property
+    def end(self) -> float:
+        """The largest value, b of the paper."""
+        return float(self.values[-1])
+
+    @property
+    def mean(self) -> float:
+        """The expected run time."""
+        return math.fsum(self.values * self.probabilities)
+
+    def condition(self, above: float) -> ESDD:
+        """Return the law of X given that X > `above`, as after a reservation of this length that failed.
+
+        Raises
+        ------
+        InputError
+            If X is never longer.
+        """
+        above = number("above", above)
+        left = self.values > above * (1 + ROUNDING)
+        mass = math.fsum(self.probabilities[left])
+        if not mass > 0:
+            longest = self.values[self.probabilities > 0][-1]
+            raise InputError(f"above: must be in [0, {longest:g}), below the longest run time, got {above:g}")
+        return ESDD(self.values[left], self.probabilities[left] / mass, max(self.start, above))
+
+
+def discretize(distribution: Distribution, a: float, b: float, n: int) -> ESDD:
+    """Return a distribution, given that it lies in [a, b], on values v_i = a + i (b - a)/n.
+
+    Section 4.2: f_i = F(v_i) - F(v_(i-1)) for i = 1..n, over the mass of [a, b], so that run times are rounded up. An
+    atom at `a` keeps its value v_0 = a, before the n others; where a = 0, v_1 takes it, for no reservation is that
+    short. Where b = a, that is the only value.
+
+    Parameters
+    ----------
+    distribution
+        Frozen distribution of scipy, continuous or discrete, or any object with ``cdf(x)``.
+    a, b
+        Shortest and longest run time, 0 <= a <= b, b > 0, both finite.
+    n
+        In how many steps, at least 1.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of its range, or [a, b] holds less than 1e-12 of the mass.
+    """
+    a, b, n = number("a", a), number("b", b), _count("n", n)
+    if b <= 0 or a > b:
+        raise InputError(f"b: must be > 0 and >= a = {a:g}, got {b:g}")
+    if a == b:
+        around = _masses(distribution, np.array([a * (1 - _LEAST_ATOM), a * (1 + _LEAST_ATOM)]))
+        if not around[0] > 0:
+            raise InputError(f"distribution: has no mass at {a:g}, the only value of [{a:g}, {b:g}]")
+        return ESDD(np.array([b]), np.ones(1), a)
+    values = a + np.arange(1, n + 1) * (b - a) / n
+    values[-1] = b
+    mass = _masses(distribution, np.concatenate(([np.nextafter(a, -np.inf), a], values)))
+    total = math.fsum(mass)
+    if not total >= _LEAST_MASS:
+        raise InputError(f"distribution: must have mass in [{a:g}, {b:g}], got {total:g} of it there")
+    mass /= total
+    if a > 0 and mass[0] > _LEAST_ATOM:
+        return ESDD(np.concatenate(([a], values)), mass, a)
+    mass[1] += mass[0]
+    return ESDD(values, mass[1:], a)
+
+
+def from_samples(run_times: Sequence[float], n: int) -> ESDD:
+    """Return the law of run times that were seen, each rounded up to one of `n` values.
+
+    The values are spaced equally from the shortest run time to the longest, or above 0 where the shortest is 0; run
+    times that are all equal have one value.
+
+    Raises
+    ------
+    InputError
+        If there is no run time, one is not a finite number >= 0, none is > 0, or n < 1.
+    """
+    times, n = checked_run_times(run_times), _count("n", n)
+    shortest, longest = float(times.min()), float(times.max())
+    if shortest == longest:
+        values = np.array([longest])
+    elif shortest > 0 and n > 1:
+        values = np.linspace(shortest, longest, n)
+    else:
+        values = np.arange(1, n + 1) * longest / n
+    values[-1] = longest
+    ranks = np.searchsorted(values * (1 + ROUNDING), times)
+    return ESDD(values, np.bincount(ranks, minlength=len(values)) / len(times), shortest)
+
+
+def checked_run_times(run_times: Sequence[float]) -> FloatArray:
+    """Return run times as an array; refuse what is not a finite number >= 0, and those that are all 0."""
+    times = numbers("run_times", run_times)
+    if not times.max() > 0:
+        raise InputError("run_times: at least one must be > 0, got 0 only")
+    return times
+
+
+def numbers(name: str, given: Any) -> FloatArray:
+    """Return a copy of a sequence as an array; refuse an empty one, and what is not a finite number >= 0."""
+    try:
+        array = np.asarray(given)
+    except ValueError:
+        array = np.empty((0, 0))
+    if array.ndim != 1:
+        raise InputError(f"{name}: expected a sequence of numbers, got {given!r}")
+    if not array.size:
+        raise InputError(f"{name}: expected at least one, got none")
+    if array.dtype.kind in "iuf":
+        found = array.astype(np.float64)
+        wrong = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
+        if not wrong.size:
+            return found
+    items = np.asarray(given, dtype=object).tolist()
+    return np.array([number(f"{name}[{index}]", value) for index, value in enumerate(items)])
+
+
+def number(name: str, given: Any, below: float = math.inf) -> float:
+    """Return a number; refuse what is not in [0, `below`)."""
+    is_number = isinstance(given, Real) and not isinstance(given, bool | np.bool_)
+    if not (is_number and 0 <= float(given) < below):
+        expected = "a finite number >= 0" if below == math.inf else f"a number in [0, {below:g})"
+        raise InputError(f"{name}: must be {expected}, got {float(given) if is_number else given!r}")
+    return float(given)
+
+
+def rising_times(name: str, given: Any) -> FloatArray:
+    """Return times as an array; refuse those that are not > 0 and rising."""
+    times = numbers(name, given)
+    if not times[0] > 0:
+        raise InputError(f"{name}[0]: must be > 0, got {times[0]:g}")
+    for index in np.flatnonzero(np.diff(times) <= 0).tolist():
+        before, value = times[index : index + 2].tolist()
+        raise InputError(f"{name}[{index + 1}]: must be > {before}, the one before, got {value}")
+    return times
+
+
+def _count(name: str, given: Any) -> int:
+    try:
+        count = operator.index(given)
+    except TypeError:
+        count = 0
+    if count < 1 or isinstance(given, bool):
+        raise InputError(f"{name}: must be an integer >= 1, got {given!r}")
+    return count
+
+
+def _masses(distribution: Distribution, points: FloatArray) -> FloatArray:
+    """Return the mass of each (points[i], points[i + 1]]."""
+    if not callable(getattr(distribution, "cdf", None)):
+        raise InputError(f"distribution: expected an object with cdf(x), got {distribution!r}")
+    below = _at(distribution.cdf, points)
+    survival = getattr(distribution, "sf", None)
+    above = _at(survival, points) if survival is not None else 1 - below
+    mass = np.where(below[1:] < 0.5, np.diff(below), -np.diff(above))
+    wrong = np.flatnonzero(~(mass >= -_LEAST_ATOM))
+    if wrong.size:
+        at, found = points[wrong[0] + 1], below[wrong[0] + 1]
+        raise InputError(f"distribution: cdf must rise from 0 to 1, got {found:g} at {at:g}")
+    return np.maximum(mass, 0.0)
+
+
+def _at(function: Callable[..., Any], points: FloatArray) -> FloatArray:
+    """Return the values of a function at points, one by one where it takes no array."""
+    try:
+        found = np.asarray(function(points), dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.shape != points.shape:
+        found = np.array([float(function(float(point))) for point in points])
+    return found

@@ -1,0 +1,124 @@
+"""A step profile of free amounts, compiled: hold amounts, and find the first or the last start that fits."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..compiled import compiled
+from .placement import IntArray
+
+
+class Steps(NamedTuple):
+    """Free amounts over time, with room for more steps.
+
+    Attributes
+    ----------
+    at
+        When the amounts change, seconds, rising, shape (most,).
+    free
+        What is free from then on, shape (most, resources); the last step lasts for ever.
+    """
+
+    at: IntArray
+    free: IntArray
+
+
+@compiled
+def make_steps(most: int, resources: int) -> Steps:
+    """Return a profile with room for `most` steps, none of them set."""
+    return Steps(np.empty(most, dtype=np.int64), np.empty((most, resources), dtype=np.int64))
+
+
+@compiled
+def copy_steps(source: Steps, count: int, target: Steps) -> None:
+    """Copy the first `count` steps."""
+    for step in range(count):
+        target.at[step] = source.at[step]
+        for resource in range(source.free.shape[1]):
+            target.free[step, resource] = source.free[step, resource]
+
+
+@compiled
+def hold(steps: Steps, count: int, start: int, end: int, need: IntArray, sign: int) -> int:
+    """Subtract `sign` times `need` in [`start`, `end`), `start` not before the first step; return how many steps."""
+    if end <= start:
+        return count
+    first = _step_of(steps, count, start)
+    if steps.at[first] != start:
+        first += 1
+        count = _split(steps, count, first, start)
+    last = first
+    while last < count and steps.at[last] < end:
+        last += 1
+    if last == count or steps.at[last] != end:
+        count = _split(steps, count, last, end)
+    for step in range(first, last):
+        for resource in range(len(need)):
+            steps.free[step, resource] -= sign * need[resource]
+    return count
+
+
+@compiled
+def earliest(steps: Steps, count: int, need: IntArray, duration: int, after: int) -> int:
+    """Return the first start at or past `after`, not before the first step, that fits; -1 if there is none."""
+    step = _step_of(steps, count, after)
+    while True:
+        while step < count and not _fits(steps, step, need):
+            step += 1
+        if step == count:
+            return -1
+        start = max(after, int(steps.at[step]))
+        step += 1
+        while step < count and steps.at[step] < start + duration and _fits(steps, step, need):
+            step += 1
+        if step == count or steps.at[step] >= start + duration:
+            return start
+
+
+@compiled
+def latest(steps: Steps, count: int, need: IntArray, duration: int, after: int, by: int) -> int:
+    """Return the last start in [`after`, `by`] that fits, `after` not before the first step; -1 if there is none."""
+    start = by
+    while start >= after:
+        step = _step_of(steps, count, start)
+        while step < count and steps.at[step] < start + duration and _fits(steps, step, need):
+            step += 1
+        if step == count or steps.at[step] >= start + duration:
+            return start
+        start = int(steps.at[step]) - duration
+    return -1
+
+
+@compiled
+def _step_of(steps: Steps, count: int, time: int) -> int:
+    low, high = 0, count
+    while high - low > 1:
+        middle = (low + high) // 2
+        if steps.at[middle] <= time:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@compiled
+def _split(steps: Steps, count: int, where: int, time: int) -> int:
+    """Insert a step at `time`, as much free as before it."""
+    for step in range(count, where, -1):
+        steps.at[step] = steps.at[step - 1]
+        for resource in range(steps.free.shape[1]):
+            steps.free[step, resource] = steps.free[step - 1, resource]
+    steps.at[where] = time
+    for resource in range(steps.free.shape[1]):
+        steps.free[where, resource] = steps.free[where - 1, resource]
+    return count + 1
+
+
+@compiled
+def _fits(steps: Steps, step: int, need: IntArray) -> bool:
+    for resource in range(len(need)):
+        if need[resource] > 0 and steps.free[step, resource] < need[resource]:
+            return False
+    return True

@@ -1,0 +1,188 @@
+"""An independent check of a finished schedule against the invariants.
+
+It reads the workload and the tables of the result alone and shares no code with the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..workloads import Job, Machine, Workload
+from .result import Result
+from .simulation_errors import InvariantError
+
+_SHOWN = 5
+#: Share of a job's work that was done, and one second of each of its stays as such a share.
+Work = tuple[Fraction, Fraction]
+
+
+def check(workload: Workload, result: Result) -> None:
+    """Raise unless the schedule holds every invariant.
+
+    No resource of any node is ever over its capacity; nothing starts before its submission; each job ends exactly once
+    or is rejected with a reason; two stays of a job do not overlap; a completed job did all its work; work done + work
+    lost = time used.
+
+    Raises
+    ------
+    InvariantError
+        With the first violations, one a line.
+    """
+    found = list(violations(workload, result))
+    if found:
+        more = f"\n... and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
+        raise InvariantError("\n".join(found[:_SHOWN]) + more)
+
+
+def violations(workload: Workload, result: Result) -> Iterator[str]:
+    """Yield a line for every invariant that is broken."""
+    broken = list(_tables(workload, result))
+    if broken:
+        yield from broken
+        return
+    yield from _jobs(workload, result)
+    yield from _attempts(workload, result)
+    yield from _capacity(workload, result)
+
+
+def _tables(workload: Workload, result: Result) -> Iterator[str]:
+    if list(result.jobs["id"]) != [job.id for job in workload.jobs]:
+        yield "jobs: the records must name every job of the workload once, in its order"
+    known = {job.id for job in workload.jobs}
+    for id_ in result.attempts["id"]:
+        if id_ not in known:
+            yield f"attempts: job {id_} is not in the workload"
+
+
+def _jobs(workload: Workload, result: Result) -> Iterator[str]:
+    stays = result.attempts.groupby("id", sort=False)
+    ends = stays["end"].max().to_dict()
+    starts = stays["start"].min().to_dict()
+    counts = stays.size().to_dict()
+    outcomes = stays["outcome"].apply(list).to_dict() if len(result.attempts) else {}
+    for job, row in zip(workload.jobs, _rows(result.jobs), strict=True):
+        status, where = row.status, f"job {job.id}"
+        if status not in ("completed", "killed", "rejected"):
+            yield f"{where}: must end exactly once or be rejected, got status {status!r}"
+            continue
+        if row.attempts != counts.get(job.id, 0):
+            yield f"{where}: {counts.get(job.id, 0)} stays on record, but attempts says {row.attempts}"
+        completions = outcomes.get(job.id, []).count("completed")
+        if completions != (status == "completed"):
+            yield f"{where}: {status}, but completed {completions} times"
+        if status in ("rejected", "killed") and not row.reason:
+            yield f"{where}: {status} without a reason"
+        if job.id in ends and (row.end != ends[job.id] or row.start != starts[job.id]):
+            yield f"{where}: on the machine in [{starts[job.id]}, {ends[job.id]}), on record [{row.start}, {row.end})"
+        if job.id not in ends and status != "rejected":
+            yield f"{where}: {status} without ever having started"
+
+
+def _attempts(workload: Workload, result: Result) -> Iterator[str]:
+    jobs = {job.id: job for job in workload.jobs}
+    status = dict(zip(result.jobs["id"], result.jobs["status"], strict=True))
+    last: dict[str, int] = {}
+    work: dict[str, Work] = {}
+    primary = workload.machine.resources[workload.machine.primary]
+    lost: dict[str, int] = {}
+    for row in _rows(result.attempts):
+        job = jobs[row.id]
+        nodes, per_node, runtime = _shape(job, row.shape)
+        if row.start < max(job.submit, last.get(row.id, 0)):
+            yield f"job {row.id}: starts at {row.start}, before its submission or the end of its last stay"
+        if row.end < row.start:
+            yield f"job {row.id}: ends at {row.end}, before its start at {row.start}"
+        last[row.id] = row.end
+        if len(row.placement) != nodes:
+            yield f"job {row.id}: {nodes} slots, but placed on {len(row.placement)}"
+        if not 0 <= row.useful <= row.end - row.start:
+            yield f"job {row.id}: {row.useful} s of useful work in a stay of {row.end - row.start} s"
+        if row.units != nodes * per_node.get(primary, 0):
+            yield f"job {row.id}: holds {row.units} units, expected {nodes * per_node.get(primary, 0)}"
+        lost[row.id] = lost.get(row.id, 0) + (row.end - row.start - row.useful) * row.units
+        done, slack = work.get(row.id, (Fraction(0), Fraction(0)))
+        work[row.id] = (
+            (done + Fraction(row.useful, runtime), slack + Fraction(1, runtime)) if runtime else (done, slack)
+        )
+    yield from _conservation(result, jobs, status, work, lost)
+
+
+def _conservation(
+    result: Result, jobs: dict[str, Job], status: dict[str, str], work: dict[str, Work], lost: dict[str, int]
+) -> Iterator[str]:
+    """Check the work that was done, as exact shares of the job; a change of shape may round up by a second."""
+    on_record = dict(zip(result.jobs["id"], result.jobs["lost"], strict=True))
+    for id_, (done, slack) in work.items():
+        job = jobs[id_]
+        if status[id_] == "completed" and job.runtime and not 1 <= done <= 1 + (slack if job.shapes else 0):
+            yield f"job {id_}: completed with {float(done):.6f} of its work done"
+        if status[id_] != "completed" and done > 0:
+            yield f"job {id_}: {status[id_]}, but work is booked as done"
+    for id_, amount in on_record.items():
+        if amount != lost.get(id_, 0):
+            yield f"job {id_}: used - done = {lost.get(id_, 0)} unit-seconds, but {amount} are booked as lost"
+
+
+def _rows(frame: pd.DataFrame) -> Iterator[Any]:
+    return iter(cast(Any, frame).itertuples(index=False))
+
+
+def _shape(job: Job, shape: int) -> tuple[int, dict[str, int], int]:
+    if shape < 0:
+        return job.nodes, dict(job.per_node), job.runtime
+    chosen = job.shapes[shape]
+    return chosen.nodes, dict(chosen.per_node or job.per_node), chosen.runtime
+
+
+def _capacity(workload: Workload, result: Result) -> Iterator[str]:
+    """Sweep over time, every node and resource at once."""
+    machine = workload.machine
+    attempts = result.attempts[result.attempts["end"] > result.attempts["start"]]
+    if attempts.empty:
+        return
+    demand = _demands(workload, attempts)
+    slots = np.array([len(placement) for placement in attempts["placement"]])
+    nodes = np.concatenate(list(attempts["placement"])).astype(np.int64)
+    if nodes.min() < 0 or nodes.max() >= machine.nodes:
+        yield f"attempts: placements must lie in 0..{machine.nodes - 1}, got {nodes.min()}..{nodes.max()}"
+        return
+    starts = np.repeat(attempts["start"].to_numpy(), slots)
+    ends = np.repeat(attempts["end"].to_numpy(), slots)
+    for index, name in enumerate(machine.resources):
+        amounts = np.repeat(demand[:, index], slots)
+        yield from _sweep(machine, index, name, nodes, starts, ends, amounts)
+
+
+def _demands(workload: Workload, attempts: pd.DataFrame) -> NDArray[np.int64]:
+    jobs = {job.id: job for job in workload.jobs}
+    rows = []
+    for id_, shape in zip(attempts["id"], attempts["shape"], strict=True):
+        per_node = _shape(jobs[id_], shape)[1]
+        rows.append([per_node.get(name, 0) for name in workload.machine.resources])
+    return np.array(rows, dtype=np.int64)
+
+
+def _sweep(
+    machine: Machine,
+    index: int,
+    name: str,
+    nodes: NDArray[np.int64],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    amounts: NDArray[np.int64],
+) -> Iterator[str]:
+    node = np.r_[nodes, nodes]
+    time = np.r_[starts, ends]
+    change = np.r_[amounts, -amounts]
+    order = np.lexsort((change, time, node))
+    node, time, level = node[order], time[order], np.cumsum(change[order])
+    over = level > machine.capacity[node, index]
+    for at in np.flatnonzero(over)[:_SHOWN]:
+        limit = machine.capacity[node[at], index]
+        yield f"node {node[at]} at t={time[at]}: {level[at]} of {name} in use, capacity {limit}"

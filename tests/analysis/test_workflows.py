@@ -1,0 +1,124 @@
+"""Workflows by their runs: what is found, drawn and reproduced."""
+
+from io import BytesIO
+
+import matplotlib.image
+import numpy as np
+import pandas as pd
+import pytest
+
+from hpcdispatch.analysis.workflows import analyze, class_table, summary_table
+from hpcdispatch.base import InputError
+from hpcdispatch.bench.reports.workflow_figure import KINDS, picture
+from hpcdispatch.bench.reproductions import Means
+from hpcdispatch.bench.reproductions.ijhpca2019.workflow_complexity import quicksort_runs, run
+from hpcdispatch.models import COMPLEXITIES
+from hpcdispatch.workloads import workflow_logs
+from hpcdispatch.workloads.generators.workflow_logs import TABLE1
+
+
+def runs(**times):
+    """Return runs with the times of each workflow at sizes 100, 200, ..."""
+    return pd.concat(
+        [
+            pd.DataFrame({"workflow": name, "size": 100.0 * np.arange(1, len(values) + 1), "time": values})
+            for name, values in times.items()
+        ]
+    )
+
+
+def test_workflows_come_by_their_median_with_their_ranges():
+    found = analyze(runs(slow=np.arange(100.0, 201), fast=np.arange(0.0, 11)))
+    assert [one.name for one in found] == ["fast", "slow"]
+    assert found[0].range == {"min": 0, "p10": 1, "median": 5, "p90": 9, "max": 10}
+    assert found[1].range == {"min": 100, "p10": 110, "median": 150, "p90": 190, "max": 200}
+
+
+@pytest.mark.parametrize(
+    ("times", "note"),
+    [
+        (2.0 * np.arange(1, 30), ""),
+        (np.full(30, 4.0), "the time does not vary"),
+        (100.0 - np.arange(1, 30), "the time falls as the size grows: Spearman -1.00"),
+        (
+            50.0 + np.arange(200) * 7919 % 101,
+            "unpredictable from the size: correlation with the size -?0.0., limit 0.7",
+        ),
+        (np.r_[np.linspace(0, 1, 60), 300, 301], "grows as none of the classes does: Spearman 1.00"),
+        (np.array([1.0, 2.0]), "fewer than 3 different sizes: 2"),
+    ],
+)
+def test_notes_say_what_the_size_does_not(times, note):
+    found = {one.name: one for one in analyze(runs(this=times, other=[1, 2, 3]))}
+    assert pd.Series([found["this"].note]).str.fullmatch(note).all(), found["this"].note
+
+
+def test_the_limit_of_the_correlation_can_be_moved():
+    table = workflow_logs([one for one in TABLE1 if one.name == "dtiQA_v2"])
+    assert "correlation with the best class 0.6" in analyze(table)[0].note
+    assert analyze(table, explains=0.5)[0].note == ""
+
+
+def test_small_units_are_asked_for():
+    table = runs(this=np.arange(1.0, 9))
+    table["size"] /= 100
+    assert "use a smaller unit" in analyze(table)[0].note
+
+
+def test_too_few_sizes_everywhere_are_refused():
+    with pytest.raises(InputError, match="expected at least 3 different sizes to fit, got 2 in any workflow"):
+        analyze(runs(one=[1, 2], two=[3]))
+
+
+def test_tables_have_every_class_and_what_is_best():
+    found = analyze(workflow_logs(seed=1))
+    classes = class_table(found)
+    assert classes.groupby("workflow")["class"].agg(tuple).map(lambda names: names == tuple(COMPLEXITIES)).all()
+    summary = summary_table(found).set_index("workflow")
+    best = classes[classes["verdict"] == "best"].set_index("workflow")
+    assert best["class"].to_dict() == summary["best"].to_dict()
+    assert best["mse"].to_dict() == summary["mse"].to_dict()
+    assert summary.loc["Multi-Atlas", "best"] == "1"
+    assert (classes["mse"] < classes["left_out_mse"]).all()
+
+
+def test_pictures():
+    found = analyze(runs(unfit=[0.0, 0.0], zero=np.zeros(5), **{"_$x$ \u732b": 5.0 + np.arange(9.0)}))
+    shown = {kind: picture(found, "bytes", "s", kind) for kind in KINDS}
+    assert matplotlib.image.imread(BytesIO(shown["png"])).shape[1] == 1280
+    assert b"unfit" in shown["svg"]
+    assert shown["pdf"].startswith(b"%PDF")
+    assert all(picture(found, "bytes", "s", kind) == shown[kind] for kind in ("svg", "pdf"))
+
+
+def test_a_picture_has_the_ranges_of_all_workflows_and_the_runs_of_the_first():
+    found = analyze(runs(**{f"w{number}": number + np.arange(3.0) for number in range(14)}))
+    shown = picture(found, "bytes", "s", "svg")
+    assert b"runs of the first 12 of 14" in shown
+    assert shown.count(b"<!-- w11") == 2
+    assert shown.count(b"<!-- w13") == 1
+
+
+def test_comparisons_of_quicksort():
+    """The mean of many is the known 2 (n + 1) H_n - 4 n, and none is below what sorting needs or above all pairs."""
+    table = pd.concat([quicksort_runs(seed) for seed in range(3)])
+    size = table["size"].to_numpy(dtype=float)
+    harmonic = np.array([np.sum(1 / np.arange(1, int(one) + 1)) for one in size])
+    assert (table["time"] / (2 * (size + 1) * harmonic - 4 * size)).mean() == pytest.approx(1, rel=0.02)
+    assert (table["time"] >= size - 1).all()
+    assert (table["time"] <= size * (size - 1) / 2).all()
+
+
+def test_table1(tmp_path):
+    outcome = run(Means("smoke", tmp_path))
+    rows = {(row.subject.partition(" ")[0], row.metric): row for row in outcome.rows}
+    for model in TABLE1:
+        assert rows[model.name, "correlation"].published == model.correlation
+        assert rows[model.name, "MSE"].published == model.mse
+        assert rows[model.name, "MSE"].measured == pytest.approx(model.mse, rel=0.15)
+        assert rows[model.name, "kept, %"].measured >= rows[model.name, "named, %"].measured
+    assert rows["Multi-Atlas", "smallest MSE, %"].measured == 0
+    holds = {claim.text.partition(":")[0]: claim.holds for claim in outcome.claims}
+    assert holds["Multi-Atlas"]
+    assert holds["Quicksort"]
+    assert "not public" in outcome.notes[0]

@@ -1,0 +1,105 @@
+"""The engine's benchmark runs, and its floor is the same EASY."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from hpcdispatch.bench.benchmarks.bare_easy import bare_jobs, easy_starts
+from hpcdispatch.bench.benchmarks.engine import Row, Setting, main, table
+from hpcdispatch.bench.benchmarks.measurements import run_module
+from hpcdispatch.bench.benchmarks.traces import theta_like
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads import Workload, generate
+
+
+@pytest.fixture(scope="module")
+def found() -> dict:
+    done = CliRunner().invoke(main, ["--small", "--jobs", "60", "--repeat", "1", "--json"])
+    assert done.exit_code == 0, done.output
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def rows(found) -> list[Row]:
+    return [Row(**{key: value for key, value in row.items() if key != "passed"}) for row in found["rows"]]
+
+
+def test_every_requirement_has_its_row(rows):
+    required = [(row.required, row.unit, row.at_least) for row in rows]
+    assert required == [
+        (10, "x", True),
+        (5, "x", True),
+        (50, "x", True),
+        (50, "x", True),
+        (10, "x", False),
+        (700, "MB", False),
+    ]
+
+
+def test_ratios_are_those_of_the_rates(rows):
+    for row in rows[:4]:
+        assert row.jobs == 60
+        assert row.value == pytest.approx(row.ours / row.reference)
+    assert rows[4].value == pytest.approx(rows[4].reference / rows[4].ours)
+
+
+def test_the_schedules_agree(rows):
+    for row in (rows[0], rows[2], rows[4]):
+        assert "equal for 60 of 60 jobs" in row.note
+
+
+def test_memory_is_skipped_with_a_word_in_the_small_setting(rows):
+    assert rows[5].value is None
+    assert rows[5].passed is None
+    assert rows[5].note == "skipped: not in the small setting"
+
+
+def test_the_table_shows_every_row(rows):
+    console = Console(width=300)
+    with console.capture() as capture:
+        console.print(table(rows, Setting(small=True)))
+    text = capture.get()
+    assert all(row.case in text for row in rows)
+    assert "skipped" in text
+
+
+@pytest.mark.parametrize(("value", "at_least", "passed"), [(9.9, True, False), (10, True, True), (10.1, False, False)])
+def test_the_verdict_follows_the_bound(value, at_least, passed):
+    assert Row("case", 1, 1.0, 1.0, value, "x", 10, at_least).passed is passed
+
+
+def crowded(workload: Workload) -> Workload:
+    """Submissions at the same instants, and requests that every third job outruns."""
+    return workload.with_jobs(
+        replace(
+            job, submit=job.submit // 900 * 900, walltime=max(1, job.runtime // 2) if number % 3 == 0 else job.walltime
+        )
+        for number, job in enumerate(workload.jobs)
+    )
+
+
+@pytest.mark.parametrize("change", [lambda workload: workload, crowded], ids=["as generated", "crowded"])
+@pytest.mark.parametrize("load", [0.6, 1.2])
+def test_the_floor_is_our_easy_job_by_job(change, load):
+    workload = change(generate("lublin", jobs=1500, processors=64, load=load, seed=5))
+    starts = simulate(workload, "easy", overrun="run").jobs["start"].tolist()
+    assert easy_starts(bare_jobs(workload), 64) == starts
+
+
+def test_the_theta_like_workload_is_what_it_says():
+    workload = theta_like(500, seed=2)
+    sizes = {job.nodes for job in workload.jobs}
+    assert min(sizes) == 128
+    assert max(sizes) == 1024
+    assert all(job.per_node == {"core": 64} and job.runtime <= job.walltime for job in workload.jobs)
+    assert workload == theta_like(500, seed=2)
+
+
+def test_a_failing_child_is_told_in_one_line():
+    with pytest.raises(RuntimeError, match=r"engine_process nothing 1: exit code 1: KeyError: 'nothing'"):
+        run_module("engine_process", "nothing", "1")

@@ -1,0 +1,25 @@
+"""The benchmark of reservation sequences: the small setting and its tables."""
+
+import pytest
+from click.testing import CliRunner
+
+from hpcdispatch.bench.benchmarks.sequences import agreement, main
+
+
+def test_every_table_is_printed():
+    done = CliRunner().invoke(main, ["--small", "--markdown"])
+    assert done.exit_code == 0, done.output
+    lines = [line for line in done.stdout.splitlines() if line.startswith("|") and "---" not in line]
+    assert sum("| equal |" in line for line in lines) == 4
+    assert sum("DIFFERENT" in line for line in lines) == 0
+    assert sum(line.endswith("- | - | - |") for line in lines) == 6
+    assert sum("x |" in line for line in lines) == 2 + 6
+    assert [line.split(" |")[0] for line in lines if "to 16 |" in line] == [
+        "| TruncNormal(8, 2), 6 to 16",
+        "| Exponential(1), 0 to 16",
+    ]
+
+
+def test_makespans_that_differ_are_refused():
+    with pytest.raises(RuntimeError, match=r"makespans differ: 1\.0 and 1\.1"):
+        agreement(1.0, 1.1)

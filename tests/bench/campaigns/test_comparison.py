@@ -1,0 +1,160 @@
+"""Comparing as a library."""
+
+import importlib
+import sys
+
+import numpy as np
+import pytest
+
+from hpcdispatch.base import InputError
+from hpcdispatch.bench.campaigns.comparison import METRICS, ComparisonInterrupted, Generated, compare
+from hpcdispatch.dispatchers import FCFS
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads import generate, jitter
+
+SPEC = "lublin:jobs=80,processors=32,load=0.9"
+MEASURED = ["decision_ms_mean", "decision_ms_p95", "decision_ms_max", "prediction_s", "simulation_s"]
+
+
+@pytest.fixture(scope="module")
+def workload():
+    return generate(SPEC)
+
+
+def test_one_seed_is_the_trace_as_it_stands(workload):
+    found = compare(workload, ["easy"], overrun="kill")
+    expected = simulate(workload, "easy", overrun="kill").summary()
+    assert (found.jitter, found.overrun, found.planned, found.interrupted) == (None, "kill", 1, False)
+    [row] = found.runs.to_dict("records")
+    assert row["wait_mean"] == expected["wait_mean"]
+    assert set(row) == {"dispatcher", "predictor", "seed", *expected}
+    assert found.table["wait_mean_low"].isna().all()
+
+
+def test_seeds_are_jittered_copies_shared_by_all(workload):
+    found = compare(workload, ["easy", "fcfs"], ["walltime", "oracle"], seeds=2, jitter=300)
+    assert found.runs["seed"].tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    for seed in (0, 1):
+        sample = jitter(workload, 300, np.random.default_rng(seed))
+        expected = simulate(sample, "fcfs", "oracle", seed=seed).summary()["wait_mean"]
+        run = found.runs.query("seed == @seed and dispatcher == 'fcfs' and predictor == 'oracle'")
+        assert run["wait_mean"].tolist() == [expected]
+
+
+def test_table_is_the_mean_over_the_seeds(workload):
+    found = compare(workload, ["lxf", "easy"], seeds=3)
+    assert found.jitter == 60
+    assert found.table["dispatcher"].tolist() == ["lxf", "easy"]
+    assert found.table["runs"].tolist() == [3, 3]
+    for row in found.table.to_dict("records"):
+        runs = found.runs[found.runs["dispatcher"] == row["dispatcher"]]
+        for name in METRICS:
+            assert row[name] == pytest.approx(runs[name].mean())
+            assert row[f"{name}_low"] <= row[name] <= row[f"{name}_high"]
+
+
+def test_generated_samples_differ():
+    found = compare(Generated(SPEC, head=40), ["easy"], seeds=2)
+    assert found.runs["jobs"].tolist() == [40, 40]
+    expected = [simulate(generate(SPEC, seed=seed).head(40), "easy").summary()["wait_mean"] for seed in (0, 1)]
+    assert found.runs["wait_mean"].tolist() == expected
+
+
+def test_workers_change_nothing_but_the_measured_times(workload, tmp_path):
+    seen = []
+    here = compare(workload, ["easy", "conservative"], ["last2"], seeds=3, out=tmp_path / "here", check_invariants=True)
+    there = compare(
+        workload, ["easy", "conservative"], ["last2"], seeds=3, out=tmp_path / "there", workers=2, progress=seen.append
+    )
+    assert here.runs.drop(columns=MEASURED).equals(there.runs.drop(columns=MEASURED))
+    assert here.failures == there.failures == ()
+    assert (seen[-1].runs, seen[-1].planned, seen[-1].jobs, seen[-1].expected) == (6, 6, 480, 480)
+    folders = sorted(path.name for path in (tmp_path / "here").iterdir())
+    assert folders == sorted(path.name for path in (tmp_path / "there").iterdir())
+    assert len(folders) == 6
+    for folder in folders:
+        for name in ("jobs.parquet", "manifest.json"):
+            assert (tmp_path / "here" / folder / name).read_bytes() == (tmp_path / "there" / folder / name).read_bytes()
+
+
+class Counting:
+    """Fails in the second simulation it is used for."""
+
+    def __init__(self):
+        self.used = 0
+
+    def dispatch(self, state):
+        if not state.running and state.queue[0].order == 0:
+            self.used += 1
+        if self.used > 1:
+            raise RuntimeError("used twice")
+        return FCFS().dispatch(state)
+
+
+def test_each_run_gets_a_copy_of_an_object(workload):
+    found = compare(workload, [Counting()], seeds=3)
+    assert found.failures == ()
+    assert found.table["dispatcher"].tolist() == ["Counting"]
+
+
+def test_a_failure_is_kept_and_the_others_go_on(workload):
+    class Broken:
+        name = "broken"
+
+        def dispatch(self, state):
+            raise ZeroDivisionError("no\nway")
+
+    found = compare(workload, [Broken(), "fcfs"], seeds=2)
+    assert found.table["dispatcher"].tolist() == ["fcfs"]
+    assert [(one.dispatcher, one.seed, one.error) for one in found.failures] == [
+        ("broken", 0, "ZeroDivisionError: no\nway"), ("broken", 1, "ZeroDivisionError: no\nway"),
+    ]  # fmt: skip
+    assert "Traceback" in found.failures[0].traceback
+    assert not found.interrupted
+
+
+def test_a_worker_that_dies_is_a_failure(workload, tmp_path, monkeypatch):
+    (tmp_path / "dying.py").write_text("import os\nclass Dying:\n    def dispatch(self, state):\n        os._exit(7)\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    dying = importlib.import_module("dying")
+    found = compare(workload, [dying.Dying(), "fcfs", "sjf"], workers=2)
+    del sys.modules["dying"]
+    assert [one.error for one in found.failures] == ["WorkerDied: the process of this run ended with exit code 7"]
+    assert found.table["dispatcher"].tolist() == ["fcfs", "sjf"]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_interrupt_keeps_what_is_finished(workload, workers):
+    def stop(progress):
+        if progress.runs == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(ComparisonInterrupted, match="2 of 6 runs finished") as caught:
+        compare(workload, ["fcfs", "easy", "lxf"], seeds=2, workers=workers, progress=stop)
+    found = caught.value.comparison
+    assert found.interrupted
+    assert len(found.runs) == 2
+
+
+def test_prints_nothing(workload, capfd):
+    compare(workload, ["fcfs", "easy"])
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"dispatchers": ["nope"]}, "unknown dispatcher 'nope'"),
+        ({"dispatchers": ["easy", "easy"]}, "dispatcher 'easy' is given twice"),
+        ({"dispatchers": []}, "at least one dispatcher"),
+        ({"predictors": ["nope"]}, "unknown predictor 'nope'"),
+        ({"seeds": 0}, "seeds must be >= 1, got 0"),
+        ({"jitter": -1}, "jitter must be >= 0 seconds, got -1"),
+        ({"workers": 0}, "workers must be >= 1, got 0"),
+        ({"overrun": "stop"}, "expected one of run, kill, resubmit"),
+        ({"workload": Generated(SPEC), "jitter": 3}, "jitter is for a workload"),
+    ],
+)
+def test_bad_arguments(workload, options, message):
+    with pytest.raises(InputError, match=message):
+        compare(**{"workload": workload, "dispatchers": ["easy"], **options})

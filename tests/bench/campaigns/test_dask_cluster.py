@@ -1,0 +1,269 @@
+"""Campaigns on Dask: a lost worker or a lost client changes nothing in the store."""
+
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import trustme
+
+from hpcdispatch.base import InputError
+from hpcdispatch.bench.benchmarks.campaigns import deterministic
+from hpcdispatch.bench.campaigns import dask_cluster as cluster
+from hpcdispatch.bench.campaigns.execution import Store, plan_campaign, run_campaign
+
+with_dask = pytest.mark.skipif(
+    importlib.util.find_spec("distributed") is None, reason="needs dask; install hpcdispatch[cluster]"
+)
+with_queues = pytest.mark.skipif(
+    importlib.util.find_spec("dask_jobqueue") is None, reason="needs dask-jobqueue; install hpcdispatch[cluster]"
+)
+TEXT = """
+dispatchers = ["fcfs", "easy", "easy-sjbf", "lxf"]
+predictors = ["walltime", "last2"]
+jitter = 30
+seeds = 3
+
+[[workload]]
+source = "lublin:jobs=400,processors=64,load=0.9"
+"""
+#: So many workers that are ready, their modules imported, over TLS if there are files for it; ends with its input.
+CLUSTER = """
+import sys
+from pathlib import Path
+from distributed import Client, LocalCluster
+from hpcdispatch.bench.campaigns.dask_cluster import TLS
+
+def warm():
+    import os
+    import hpcdispatch.bench.campaigns.cells
+    return os.getpid()
+
+if __name__ == "__main__":
+    tls = TLS(*map(Path, sys.argv[2:]))
+    options = dict(n_workers=int(sys.argv[1]), threads_per_worker=1, processes=True, host="127.0.0.1",
+        dashboard_address=None, protocol="tls://" if tls else "tcp://", security=tls.security())
+    with LocalCluster(**options) as cluster, Client(cluster, security=tls.security()) as client:
+        print(cluster.scheduler_address, *client.run(warm).values(), flush=True)
+        sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    """Return the file of a campaign and what the store of an undisturbed run in one process holds."""
+    folder = tmp_path_factory.mktemp("campaign")
+    file = folder / "campaign.toml"
+    file.write_text(TEXT)
+    store = Store(folder / "store")
+    run_campaign(plan_campaign(file), store)
+    return file, deterministic(store)
+
+
+@contextmanager
+def cluster_of(folder, *arguments):
+    """Run a cluster in processes of its own, and give its address and the ids of its workers."""
+    script = folder / "cluster.py"
+    script.write_text(CLUSTER)
+    command = [sys.executable, script, *map(str, arguments)]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        address, *workers = process.stdout.readline().split()
+        yield address, [int(worker) for worker in workers]
+    finally:
+        process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory):
+    """Return the address of a cluster of four processes, and their ids."""
+    with cluster_of(tmp_path_factory.mktemp("cluster"), 4) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory):
+    """Return the TLS files of two authorities that know nothing of each other."""
+    folder = tmp_path_factory.mktemp("certified")
+    found = []
+    for name in ("ours", "theirs"):
+        authority = trustme.CA()
+        certificate = authority.issue_cert("127.0.0.1")
+        blobs = authority.cert_pem, certificate.cert_chain_pems[0], certificate.private_key_pem
+        paths = [folder / f"{name}-{kind}.pem" for kind in ("ca", "cert", "key")]
+        for blob, path in zip(blobs, paths, strict=True):
+            blob.write_to_path(path)
+        found.append(paths)
+    return found
+
+
+def started(file, store, address):
+    command = [sys.executable, "-m", "hpcdispatch.cli", "campaign", file, "--out", store.folder, "--cluster", address]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def half_way(process, store):
+    while process.poll() is None and len(list(store.finished())) < 10:
+        time.sleep(0.01)
+    assert process.poll() is None, process.communicate()
+
+
+@with_dask
+def test_a_client_is_killed_half_way_and_started_again(campaign, running, tmp_path):
+    file, expected = campaign
+    store = Store(tmp_path / "store")
+    first = started(file, store, running[0])
+    half_way(first, store)
+    first.kill()
+    first.communicate()
+    kept = len(list(store.finished()))
+    assert kept < 24
+    again = started(file, store, running[0])
+    out, err = again.communicate(timeout=120)
+    assert again.returncode == 0, err
+    assert f"24 cells, {24 - kept} done, {kept} reused, 0 failed" in out
+    assert deterministic(store) == expected
+
+
+@with_dask
+def test_a_worker_is_killed_half_way(campaign, running, tmp_path):
+    file, expected = campaign
+    store = Store(tmp_path / "store")
+    process = started(file, store, running[0])
+    half_way(process, store)
+    os.kill(running[1][0], signal.SIGKILL)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert "24 cells, 24 done, 0 reused, 0 failed" in out
+    assert deterministic(store) == expected
+
+
+@with_dask
+def test_an_encrypted_cluster_takes_those_with_the_files_of_its_authority(campaign, certified, tmp_path):
+    file, expected = campaign
+    (ca, cert, key), theirs = certified
+    store = Store(tmp_path / "store")
+    with cluster_of(tmp_path, 1, ca, cert, key) as (address, _):
+        assert address.startswith("tls://127.0.0.1:")
+        with cluster.connect(address, cluster.TLS(ca, cert, key)) as client:
+            outcome = run_campaign(plan_campaign(file), store, cluster=client)
+        for files in (theirs, (ca, *theirs[1:]), (theirs[0], cert, key), (ca, cert, theirs[2])):
+            with pytest.raises(InputError, match=f"--cluster {address}: no scheduler answers there ") as caught:
+                cluster.connect(address, cluster.TLS(*files)).__enter__()
+            assert "\n" not in str(caught.value)
+        with pytest.raises(InputError, match=r"--cluster tcp:.*: no scheduler answers there "):
+            cluster.connect(address.replace("tls", "tcp")).__enter__()
+    assert len(outcome.done) == 24
+    assert deterministic(store) == expected
+
+
+def test_without_dask_the_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(InputError, match=r"needs distributed; python -m pip install 'hpcdispatch\[cluster\]'"):
+        cluster.connect("tcp://127.0.0.1:1").__enter__()
+
+
+def pem(folder):
+    for name in ("ca.pem", "cert.pem", "key.pem"):
+        (folder / name).write_text("")
+    return cluster.TLS(folder / "ca.pem", folder / "cert.pem", folder / "key.pem")
+
+
+def test_tls_files_come_together_and_exist(tmp_path):
+    made = pem(tmp_path)
+    assert made
+    assert not cluster.TLS()
+    with pytest.raises(InputError, match="expected all of --tls-ca-file, --tls-cert and --tls-key or none"):
+        cluster.TLS(ca_file=made.ca_file)
+    with pytest.raises(InputError, match="nofile: expected a file in PEM format, got none"):
+        cluster.TLS(made.ca_file, made.cert, Path("nofile"))
+
+
+@with_dask
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("nowhere", "expected tcp://HOST:PORT, tls://HOST:PORT or slurm, got 'nowhere'"),
+        ("tls://127.0.0.1:1", "expected tls:// with --tls-... files and tcp:// without"),
+    ],
+)
+def test_an_address_that_is_none(address, message):
+    with pytest.raises(InputError, match=message):
+        cluster.connect(address).__enter__()
+
+
+@with_dask
+def test_tls_files_are_passed_on(tmp_path):
+    security = pem(tmp_path).security()
+    assert security.require_encryption
+    assert security.tls_ca_file == str(tmp_path / "ca.pem")
+    for role in ("client", "scheduler", "worker"):
+        assert getattr(security, f"tls_{role}_cert") == str(tmp_path / "cert.pem")
+        assert getattr(security, f"tls_{role}_key") == str(tmp_path / "key.pem")
+
+
+def asked(tmp_path, code, sbatch=""):
+    """Run code that asks a queue whose sbatch is the script given."""
+    (tmp_path / "bin").mkdir()
+    for name, text in (("sbatch", sbatch), ("scancel", "")):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    script = (
+        "import dask, psutil, signal, sys\n"
+        "from hpcdispatch.bench.campaigns.dask_cluster import TLS, connect, queue_cluster\n"
+        "dask.config.set({'jobqueue.slurm.cores': 1, 'jobqueue.slurm.memory': '2GB'})\n"
+    )
+    environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    command = [sys.executable, "-c", script + code]
+    return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+
+
+@with_queues
+def test_a_queue_is_asked_for_workers_without_dashboards(tmp_path):
+    done = asked(
+        tmp_path,
+        "before = signal.getsignal(signal.SIGINT)\n"
+        "with queue_cluster('slurm', TLS()) as made:\n"
+        "    port = int(made.scheduler_address.rpartition(':')[2])\n"
+        "    open_ = [one.laddr for one in psutil.Process().net_connections() if one.status == 'LISTEN']\n"
+        "    print(made.job_script(), *{one.ip for one in open_ if one.port != port})\n"
+        "sys.exit(signal.getsignal(signal.SIGINT) is not before)  # which importing dask_jobqueue changes\n",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "--no-dashboard" in done.stdout
+    assert done.stdout.split()[-1] == "127.0.0.1"
+
+
+@with_queues
+def test_a_queue_that_takes_no_job_is_named_with_its_answer(tmp_path):
+    code = (
+        "try:\n    connect('slurm', workers=2).__enter__()\n"
+        "except ValueError as error:\n    print(type(error).__name__, error)\n"
+    )
+    done = asked(tmp_path, code, "echo 'sbatch: error: invalid partition' >&2; exit 1")
+    expected = "InputError --cluster slurm: the queue takes no job (sbatch: error: invalid partition)\n"
+    assert (done.returncode, done.stdout) == (0, expected), done.stderr
+
+
+@with_queues
+def test_another_worker_is_asked_for_where_a_job_ends(tmp_path):
+    """Guards against campaigns that wait for ever once the time limit of their jobs is over."""
+    code = (
+        "import os, time\n"
+        "def jobs():\n    return [int(group) for group in open('jobs').read().split()]\n"
+        "with connect('slurm') as client:\n"
+        "    client.wait_for_workers(1, timeout=60)\n"
+        "    os.killpg(jobs()[0], signal.SIGKILL)\n"
+        "    deadline = time.monotonic() + 60\n"
+        "    while len(jobs()) < 2 and time.monotonic() < deadline:\n        time.sleep(0.1)\n"
+        "    print(len(jobs()))\n"
+        "os.killpg(jobs()[-1], signal.SIGKILL)\n"
+    )
+    job = "setsid sh -c 'echo $$ >> jobs; sh ./job' > log 2>&1 < /dev/null &"
+    done = asked(tmp_path, code, f'tail -1 "$1" > job\n{job}\necho Submitted batch job 7')
+    assert (done.returncode, done.stdout) == (0, "2\n"), done.stderr

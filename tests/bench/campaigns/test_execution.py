@@ -1,0 +1,407 @@
+"""Campaigns in this process and in several: what a cell is, and that it is simulated once."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from hpcdispatch.analysis.trimming import NOTHING, Cut
+from hpcdispatch.base import InputError
+from hpcdispatch.bench.benchmarks import campaigns as campaign_speed
+from hpcdispatch.bench.benchmarks.campaigns import deterministic
+from hpcdispatch.bench.campaigns import cells, versions
+from hpcdispatch.bench.campaigns.execution import CampaignInterrupted, Store, WorkerError, plan_campaign, run_campaign
+from hpcdispatch.bench.campaigns.metrics_table import campaign_table, cut_summary, write_table
+from hpcdispatch.bench.reports.saved_results import runs_of
+from hpcdispatch.bench.reports.study import study
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads import generate, write
+
+TEXT = """
+dispatchers = ["fcfs", "easy", "lxf"]
+predictors = ["walltime", "last2"]
+jitter = 30
+seeds = 2
+
+[[workload]]
+source = "lublin:jobs=120,processors=64,load=0.9"
+"""
+PLUGIN = """
+import os
+class Part:
+    def __init__(self, mark: str = ""):
+        self.mark = mark
+    def dispatch(self, state):
+        if not self.mark:
+            raise KeyError("boom")
+        with open(self.mark, "a") as file:
+            file.write("x")
+        if os.path.getsize(self.mark) < 2:
+            os.kill(os.getpid(), 9)
+        from hpcdispatch.dispatchers import FCFS
+        return FCFS().dispatch(state)
+class Leaves:
+    def dispatch(self, state):
+        raise SystemExit("over")
+class Dies:
+    def dispatch(self, state):
+        os.kill(os.getpid(), 9)
+"""
+ENTRY_POINTS = "[hpcdispatch.dispatchers]\nboom = faulty:Part\nleaves = faulty:Leaves\ndies = faulty:Dies\n"
+
+
+@pytest.fixture
+def plugin(tmp_path, monkeypatch):
+    """Install a package of dispatchers that fail."""
+    site = tmp_path / "site"
+    info = site / "faulty-1.0.dist-info"
+    info.mkdir(parents=True)
+    (site / "faulty.py").write_text(PLUGIN)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: faulty\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.setenv("PYTHONPATH", f"{site}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    monkeypatch.delitem(sys.modules, "faulty", raising=False)
+    forget_versions()
+    yield site
+    forget_versions()
+
+
+def forget_versions():
+    versions.made_by.cache_clear()
+    versions._source_of.cache_clear()
+
+
+def plan_of(tmp_path, text=TEXT, name="campaign"):
+    path = tmp_path / f"{name}.toml"
+    path.write_text(text)
+    return plan_campaign(path)
+
+
+def keys_of(tmp_path, **changes):
+    text = TEXT
+    for old, new in changes.values():
+        text = text.replace(old, new)
+    return {cell.key for cell in plan_of(tmp_path, text).cells}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """Return the plan of a campaign, and what its store holds."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    plan = plan_of(folder)
+    store = Store(folder / "store")
+    outcome = run_campaign(plan, store)
+    assert len(outcome.done) == len(plan.cells) == 12
+    return plan, deterministic(store), folder / "store"
+
+
+def test_a_result_is_the_one_of_simulate(undisturbed):
+    plan, _, folder = undisturbed
+    cell = plan.cells[3]
+    again = simulate(cells.Samples()(cell, plan.workload(cell.digest)), cell.dispatcher, cell.predictor, seed=cell.seed)
+    found = Store(folder).result(cell)
+    pd.testing.assert_frame_equal(found.jobs, again.jobs)
+    assert found.manifest == again.manifest
+
+
+def test_two_processes_make_the_same_store(undisturbed, tmp_path):
+    plan, expected, _ = undisturbed
+    seen = []
+    outcome = run_campaign(plan, Store(tmp_path), workers=2, progress=seen.append)
+    assert len(outcome.done) == 12
+    assert deterministic(Store(tmp_path)) == expected
+    assert seen[-1][:5] == (12, 12, 0, 12 * 120, 12 * 120)
+    assert max(len(one.running) for one in seen) == 2
+
+
+def test_what_is_finished_is_not_simulated_again(undisturbed, monkeypatch):
+    plan, _, folder = undisturbed
+    monkeypatch.setattr("hpcdispatch.bench.campaigns.processes.simulate_cell", None)
+    outcome = run_campaign(plan, Store(folder))
+    assert (len(outcome.reused), len(outcome.done)) == (12, 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"easy"', '"easy:placement=first-fit"'),
+        ('"easy"', '" easy "'),
+        ('"last2"', '"last2:correction=tsafrir"'),
+        ("jitter = 30", 'jitter = [30]\nwarm_up = "5 jobs"\ncool_down = "10%"'),
+        ("processors=64,load=0.9", "load=0.9,processors=64"),
+    ],
+)
+def test_another_spelling_is_the_same_cell(tmp_path, old, new):
+    assert keys_of(tmp_path, one=(old, new)) == keys_of(tmp_path)
+
+
+def test_the_order_of_options_is_none(tmp_path):
+    one = ('"easy"', '"conservative:compress=once,placement=best-fit"')
+    other = ('"easy"', '"conservative:placement=best-fit,compress=once"')
+    assert keys_of(tmp_path, one=one) == keys_of(tmp_path, one=other) != keys_of(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("jitter = 30", "jitter = 31"),
+        ("jitter = 30", "jitter = 0"),
+        ("seeds = 2", "seeds = [2, 3]"),
+        ("seeds = 2", 'seeds = 2\noverrun = "kill"'),
+        ("seeds = 2", 'seeds = 2\nsame_instant = "sequence"'),
+        ("jobs=120", "jobs=121"),
+    ],
+)
+def test_what_changes_the_result_is_another_cell(tmp_path, old, new):
+    assert not keys_of(tmp_path, one=(old, new)) & keys_of(tmp_path)
+
+
+def test_the_same_jobs_from_a_file_are_the_same_cells(tmp_path):
+    write(generate("lublin:jobs=50"), tmp_path / "a.swf")
+    write(generate("lublin:jobs=50").head(30), tmp_path / "b.swf")
+    text = 'dispatchers = "fcfs"\n[[workload]]\nsource = "{}"\n{}'
+    head = plan_of(tmp_path, text.format("a.swf", "head = 30")).cells
+    sliced = plan_of(tmp_path, text.format("a.swf", "slice = [0, 30]")).cells
+    assert head[0].key == sliced[0].key
+    both = text.format("a.swf", "head = 30\n") + '[[workload]]\nsource = "a.swf"\nname = "again"\nslice = [0, 30]'
+    plan = plan_of(tmp_path, 'warm_up = "5 jobs"\n' + both + '\nwarm_up = "0"\n')
+    assert len(plan.cells) == 1
+    assert [(row.workload, str(row.warm_up)) for row in plan.rows] == [("a.swf", "5 jobs"), ("again", "none")]
+
+
+def test_versions_are_in_the_key_where_they_matter(monkeypatch):
+    assert "ortools" not in versions.made_by("easy", "walltime")
+    assert "ortools" in versions.made_by("hcp3", "walltime")
+    for name in ("hpcdispatch", "numpy", "accasim", "python"):
+        assert name in versions.made_by("fcfs", "oracle")
+    assert not {"pandas", "pyarrow"} & versions.made_by("hcp3", "walltime").keys()
+
+
+def test_those_said_not_to_solve_do_not(monkeypatch):
+    """Guards against results that depend on a solver whose version is not in their key."""
+    script = (
+        "from unittest import mock; from ortools.sat.python import cp_model; import scipy.optimize\n"
+        "from hpcdispatch.bench.campaigns import versions; from hpcdispatch.dispatchers import registry\n"
+        "from hpcdispatch.simulation import simulate; from hpcdispatch.workloads import generate\n"
+        "with mock.patch.object(cp_model, 'CpSolver', None), mock.patch.object(cp_model, 'CpModel', None):\n"
+        "    names = [n for n in registry.names() if 'ortools' not in versions.made_by(n, 'walltime')]\n"
+        "    for name in names: simulate(generate('lublin:jobs=40,processors=32,load=1.2'), name)\n"
+        "print(*names)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert {"fcfs", "easy", "conservative"} <= set(done.stdout.split())
+
+
+def test_the_key_is_the_same_wherever_the_command_runs(tmp_path):
+    """Guards against metadata of a checkout that is found from within it only."""
+    script = "from hpcdispatch.bench.campaigns.versions import made_by; print(made_by('easy', 'walltime'))"
+    told = {
+        subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True).stdout
+        for folder in (tmp_path, Path(__file__).parents[3])
+    }
+    assert told == {f"{versions.made_by('easy', 'walltime')}\n"}
+
+
+def test_a_plugin_counts_with_version_and_source(plugin):
+    first = versions.made_by("boom", "walltime")
+    assert first["faulty"] == "1.0"
+    forget_versions()
+    (plugin / "faulty.py").write_text("# a comment\n" + PLUGIN)
+    assert versions.made_by("boom", "walltime") == first
+    forget_versions()
+    (plugin / "faulty.py").write_text(PLUGIN.replace("boom", "bang"))
+    assert versions.made_by("boom", "walltime") != first
+
+
+def test_a_failing_cell_is_recorded_and_the_rest_goes_on(plugin, tmp_path):
+    text = TEXT.replace('"lxf"', '"boom", "leaves"').replace("seeds = 2", "seeds = 1")
+    plan, store = plan_of(tmp_path, text), Store(tmp_path / "store")
+    outcome = run_campaign(plan, store)
+    assert (len(outcome.done), len(outcome.failed), outcome.missing) == (4, 4, 0)
+    cell, error = outcome.failed[0]
+    assert (error.type, error.message) == ("KeyError", "'boom'")
+    assert "Traceback" in error.traceback
+    assert store.failure(cell.key) == error
+    again = run_campaign(plan, store)
+    assert (len(again.reused), len(again.failed_before), len(again.done)) == (4, 4, 0)
+    tried = run_campaign(plan, store, retry=True)
+    assert (len(tried.reused), len(tried.failed)) == (4, 4)
+
+
+def test_the_cell_of_a_lost_process_is_simulated_again(plugin, tmp_path):
+    mark = tmp_path / "mark"
+    text = (
+        TEXT.replace('"lxf"', f'"boom:mark={mark}", "dies"').replace(', "last2"', "").replace("seeds = 2", "seeds = 1")
+    )
+    outcome = run_campaign(plan_of(tmp_path, text), Store(tmp_path / "store"), workers=2)
+    assert {cell.dispatcher for cell, _ in outcome.failed} == {"dies"}
+    assert {error.type for _, error in outcome.failed} == {"WorkerDied"}
+    assert len(outcome.done) == 3
+    assert mark.stat().st_size > 1
+
+
+def test_damaged_cells_are_named_and_simulated_again(undisturbed, tmp_path):
+    plan, expected, _ = undisturbed
+    store = Store(tmp_path)
+    run_campaign(plan, store, workers=1)
+    corrupted, truncated = random.Random(1).sample(plan.cells, 2)
+    with open(store.path(corrupted.key) / "jobs.parquet", "r+b") as file:
+        file.seek(200)
+        file.write(b"\xff\xff")
+    os.truncate(store.path(truncated.key) / "attempts.parquet", 500)
+    others = [path for key in store.finished() for path in store.path(key).iterdir()
+              if key not in (corrupted.key, truncated.key)]  # fmt: skip
+    before = {path: path.stat().st_mtime_ns for path in others}
+    outcome = run_campaign(plan, store, verify=True)
+    assert {(key, reason) for key, reason, _ in outcome.damaged} == {
+        (corrupted.key, "jobs.parquet is not what was written"),
+        (truncated.key, "attempts.parquet is not what was written"),
+    }
+    assert {cell.key for cell in outcome.done} == {corrupted.key, truncated.key}
+    assert {path: path.stat().st_mtime_ns for path in others} == before
+    assert deterministic(store) == expected
+
+
+def test_verify_simulates_nothing_that_is_missing(undisturbed, tmp_path):
+    plan = undisturbed[0]
+    store = Store(tmp_path)
+    run_campaign(replace(plan, cells=plan.cells[:3]), store)
+    (store.path(plan.cells[0].key) / "manifest.json").unlink()
+    (store.path(plan.cells[1].key) / "manifest.json").unlink()
+    outcome = run_campaign(replace(plan, cells=plan.cells[1:]), store, verify=True)
+    assert [cell for *_, cell in sorted(outcome.damaged, key=lambda one: one[2] is None)] == [plan.cells[1], None]
+    assert (outcome.done, outcome.reused, outcome.missing) == ([plan.cells[1]], [plan.cells[2]], 9)
+    assert store.has(plan.cells[0].key)
+
+
+def test_campaigns_that_share_a_store_share_cells(tmp_path):
+    store = Store(tmp_path / "store")
+    run_campaign(plan_of(tmp_path, TEXT.replace(', "lxf"', "")), store)
+    outcome = run_campaign(plan_of(tmp_path, TEXT.replace('"fcfs", ', "")), store)
+    assert (len(outcome.reused), len(outcome.done)) == (4, 4)
+    assert {cell.dispatcher for cell in outcome.reused} == {"easy"}
+
+
+def test_what_another_campaign_finishes_meanwhile_is_not_simulated(undisturbed, tmp_path):
+    plan, _, _ = undisturbed
+    store = Store(tmp_path)
+    nested = []
+
+    def meanwhile(now):
+        if now.running and not nested:
+            nested.append(run_campaign(replace(plan, cells=plan.cells[1:]), store))
+
+    outcome = run_campaign(plan, store, progress=meanwhile)
+    assert [len(nested[0].done), len(outcome.done), len(outcome.reused)] == [11, 1, 11]
+
+
+def test_an_interrupt_keeps_what_is_finished(undisturbed, tmp_path):
+    plan, expected, _ = undisturbed
+
+    def interrupt(now):
+        if now.cells == 5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(CampaignInterrupted) as caught:
+        run_campaign(plan, Store(tmp_path), workers=2, progress=interrupt)
+    assert (len(caught.value.outcome.done), caught.value.outcome.missing) == (5, 7)
+    assert len(run_campaign(plan, Store(tmp_path)).reused) == 5
+    assert deterministic(Store(tmp_path)) == expected
+
+
+def test_a_worker_of_another_version_stops_the_campaign(undisturbed, tmp_path, monkeypatch):
+    plan = plan_of(tmp_path)
+    assert plan.cells[0].key
+    monkeypatch.setattr(cells, "made_by", lambda *specs: {**versions.made_by(*specs), "numpy": "1.0"})
+    with pytest.raises(WorkerError, match=r"worker: expected numpy .*, got 1\.0"):
+        run_campaign(plan, Store(tmp_path / "store"))
+    assert not list((tmp_path / "store" / "failed").iterdir())
+
+
+def test_the_table_leaves_the_ends_out(undisturbed, tmp_path):
+    plan, _, folder = undisturbed
+    store = Store(folder)
+    whole = campaign_table(plan, store)
+    cuts = {"warm_up": Cut(20, "jobs"), "cool_down": Cut(25, "%")}
+    cut = campaign_table(replace(plan, rows=tuple(replace(cell, **cuts) for cell in plan.rows)), store)
+    assert whole["jobs"].tolist() == [120] * 12
+    assert cut["jobs"].tolist() == [70] * 12
+    assert (cut["warm_up"][0], cut["cool_down"][0], whole["warm_up"][0]) == ("20 jobs", "25%", "none")
+    jobs = store.result(plan.cells[0]).jobs
+    assert cut["wait_mean"][0] == jobs["wait"].iloc[20:90].mean()
+    assert cut["makespan"].tolist() == whole["makespan"].tolist()
+    assert not [name for name in cut if name.endswith("_ms_mean")]
+    assert "decision_ms_mean" in campaign_table(plan, store, measured=True)
+    write_table(plan, store, tmp_path / "table.csv")
+    assert pd.read_csv(tmp_path / "table.csv")["seed"].tolist() == whole["seed"].tolist()
+
+
+def test_utilization_is_that_between_the_submissions_left(undisturbed):
+    plan, _, folder = undisturbed
+    result = Store(folder).result(plan.cells[0])
+    begin, end = result.jobs["submit"].iloc[60], result.jobs["submit"].iloc[-1]
+    found = cut_summary(result, Cut(60, "jobs"), NOTHING)["utilization"]
+    stays = result.attempts
+    inside = (stays["end"].clip(begin, end) - stays["start"].clip(begin, end)) * stays["units"]
+    assert found == pytest.approx(inside.sum() / (64 * (end - begin)))
+    assert cut_summary(result, NOTHING, NOTHING) == result.summary()
+
+
+def test_a_cut_that_leaves_jobs_that_never_ran(undisturbed):
+    plan, _, folder = undisturbed
+    result = Store(folder).result(plan.cells[0])
+    jobs = result.jobs.copy()
+    jobs.loc[60:, "attempts"] = 0
+    jobs["status"] = jobs["status"].cat.set_categories(["completed", "killed", "rejected"])
+    jobs.loc[60:, "status"] = "rejected"
+    found = cut_summary(replace(result, jobs=jobs), Cut(60, "jobs"), NOTHING)
+    assert (found["jobs"], found["rejected"]) == (0, 60)
+
+
+def test_the_store_knows_what_a_campaign_calls_its_cells(tmp_path):
+    text = 'dispatchers = ["fcfs", "easy"]\nwarm_up = "10 jobs"\n[[workload]]\n{}source = "lublin:jobs=40"\n'
+    one = plan_of(tmp_path, text.format('name = "one"\njitter = [0, 9]\n'), "first")
+    other = plan_of(tmp_path, text.format('cool_down = "5%"\n'), "second")
+    store = Store(tmp_path / "store")
+    run_campaign(one, store)
+    with pytest.raises(InputError, match=r"--campaign: expected one of .*store \(first\), got 'none'"):
+        runs_of(store.folder, "none")
+    assert {run.workload for run in runs_of(store.folder).runs} == {"one, jitter 0 s", "one, jitter 9 s"}
+    run_campaign(other, store)
+    with pytest.raises(InputError, match="expected --campaign, as several share this store: first, second"):
+        runs_of(store.folder)
+    found = runs_of(store.folder, "second")
+    assert {(run.workload, str(run.warm_up), str(run.cool_down)) for run in found.runs} == {
+        ("lublin:jobs=40", "10 jobs", "5%")
+    }
+    made = study(found)
+    assert set(made.runs["jobs"]) == {28}
+    assert set(study(found, warm_up=NOTHING).runs["jobs"]) == {38}
+    store.discard(other.cells[0].key)
+    assert runs_of(store.folder, "second").left_out == ("second: cells that are not simulated yet: 1",)
+    (store.folder / "campaigns" / "second.json").write_text('{"cells": [{}]}')
+    with pytest.raises(InputError, match=r"second.json: expected the cells of a campaign"):
+        runs_of(store.folder, "second")
+
+
+def test_a_cell_says_what_it_is(undisturbed):
+    plan, _, folder = undisturbed
+    told = json.loads((Store(folder).path(plan.cells[0].key) / "cell.json").read_text())
+    assert told["workload"] == plan.cells[0].digest
+    assert (told["dispatcher"], told["jitter"], told["seed"]) == ("fcfs", 30, 0)
+
+
+def test_the_benchmark_compares_both_stores(tmp_path, undisturbed):
+    plan = undisturbed[0]
+    seconds, equal = campaign_speed.compared(replace(plan, cells=plan.cells[:2]), tmp_path, Console(quiet=True))
+    assert len(seconds) == 2
+    assert equal

@@ -1,0 +1,444 @@
+"""The report: what is on the page and beside it, that names stay text, and that it stays small whatever the jobs."""
+
+import csv
+import html
+import json
+import re
+import resource
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+from plotly.offline import get_plotlyjs
+
+from hpcdispatch.analysis.trimming import Cut, Window
+from hpcdispatch.base import InputError
+from hpcdispatch.bench.campaigns.comparison import Generated, compare
+from hpcdispatch.bench.reports.figures import figures_of
+from hpcdispatch.bench.reports.page import write_report
+from hpcdispatch.bench.reports.saved_results import runs_of
+from hpcdispatch.bench.reports.static_figures import images
+from hpcdispatch.bench.reports.study import study
+from hpcdispatch.bench.reports.summaries import tables_of
+from hpcdispatch.bench.reports.tables import Cell, Table, ratio, seconds
+from hpcdispatch.simulation import Result
+
+SPEC = "lublin:jobs=150,processors=32,load=0.9"
+NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;$x_1$ =1+1 <!-- ]]> | ` \\ %"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome", "chrome"))), None)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    out = tmp_path_factory.mktemp("saved")
+    compare(Generated(SPEC), ["fcfs", "easy", "sjf"], ["walltime"], seeds=3, out=out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def written(saved, tmp_path_factory):
+    """Return the page about them, with all its files."""
+    out = tmp_path_factory.mktemp("written") / "page.html"
+    write_report(study(runs_of(saved)), out)
+    return out
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave out the files of figures, which take their time."""
+    monkeypatch.setattr("hpcdispatch.bench.reports.page.images", lambda figure: {})
+
+
+@pytest.fixture
+def changed(saved, tmp_path):
+    """Return a copy that a test may damage."""
+    return shutil.copytree(saved, tmp_path / "changed")
+
+
+def large(jobs, dispatcher="big", seed=0, users=500):
+    """Return the result of a simulation that never was: what `jobs` jobs would leave behind."""
+    rng = np.random.default_rng(seed)
+    submit = np.sort(rng.integers(0, 30 * jobs, jobs))
+    runtime, wait = (rng.lognormal(mean, 2, jobs).astype(np.int64) for mean in (6, 5))
+    ids = pd.Series(np.arange(1, jobs + 1)).astype(str)
+    units = rng.integers(1, 257, jobs)
+    start = submit + wait
+    frame = pd.DataFrame({
+        "id": ids, "submit": submit, "runtime": runtime, "walltime": 2 * runtime + 60, "nodes": 1,
+        "user": pd.Categorical.from_codes(rng.integers(0, users, jobs), [f"user {number}" for number in range(users)]),
+        "start": start, "end": start + runtime, "wait": wait, "run": runtime, "predicted": 2 * runtime + 60,
+        "attempts": 1, "units": units, "lost": 0,
+        "status": pd.Categorical.from_codes(np.zeros(jobs, int), ["completed", "killed", "rejected"]),
+    })  # fmt: skip
+    order = np.argsort(start + runtime, kind="stable")
+    attempts = pd.DataFrame({
+        "id": ids.to_numpy()[order], "start": start[order], "end": (start + runtime)[order],
+        "useful": runtime[order], "units": units[order], "nodes": 1,
+    })  # fmt: skip
+    decisions = pd.DataFrame({"time": np.sort(start), "queued": 1, "running": 0})
+    what = ["decision"] * jobs + ["prediction", "simulation"]
+    timings = pd.DataFrame({"what": pd.Categorical(what), "index": 0, "seconds": rng.lognormal(-9, 1, jobs + 2)})
+    manifest = {
+        "format": 1, "dispatcher": dispatcher, "predictor": "walltime", "overrun": "run", "same_instant": "batch",
+        "seed": seed, "workload": {"source": "large", "sha256": "0" * 64, "jobs": jobs, "notes": []},
+        "machine": {"name": "m", "resources": ["core"], "total": [2048], "nodes": 1, "primary": "core"},
+    }  # fmt: skip
+    return Result(frame, attempts, decisions, timings, manifest)
+
+
+def rename(folder, **names):
+    """Change what the manifest in a folder says."""
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | names))
+
+
+class Reader(HTMLParser):
+    """Collects tags with their attributes, the texts of cells, and the scripts of data."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.data, self.cells, self._inside = [], {}, [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.tags.append((tag, found))
+        self._inside = self._inside if tag == "wbr" else (tag, found)
+
+    def handle_endtag(self, tag):
+        self._inside = None
+
+    def handle_data(self, text):
+        if self._inside and self._inside[0] == "script" and self._inside[1].get("type") == "application/json":
+            self.data[self._inside[1]["id"]] = json.loads(text)
+        elif self._inside and self._inside[0] == "td":
+            self.cells.append(text)
+
+
+def made_page(folder, out, **options):
+    made = study(runs_of(folder), **options)
+    write_report(made, out)
+    return Reader(out.read_text(encoding="utf-8"))
+
+
+def test_the_page_has_all_of_it_and_needs_nothing_else(written):
+    read = Reader(written.read_text(encoding="utf-8"))
+    headings = {attributes["id"] for tag, attributes in read.tags if tag == "h3"}
+    assert headings == {
+        "leaderboard", "paired", "paired-figure", "utilization", "queue", "ecdf-wait", "ecdf-bounded-slowdown",
+        "details", "by-run-time", "by-width", "fairness", "schedule", "prediction", "ecdf-prediction", "decisions",
+        "ecdf-decision",
+    }  # fmt: skip
+    assert not [tag for tag, _ in read.tags if tag in ("link", "img", "iframe") and _.get("rel") != "icon"]
+    assert not [attributes for tag, attributes in read.tags if tag == "script" and "src" in attributes]
+    assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in read.tags
+    assert list(read.data["ecdf-wait-data"]["columns"]) == ["contender", "wait", "share_percent"]
+    for tag, attributes in read.tags:
+        if tag == "a":
+            assert (written.parent / attributes["href"]).is_file()
+
+
+def test_every_figure_and_table_is_a_file_too(saved, written, tmp_path):
+    made, folder = study(runs_of(saved)), written.with_name("page_files")
+    for key in figures_of(made, made.workloads[0]):
+        name = "paired-figure" if key == "paired" else key
+        assert (folder / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+        assert "<svg" in (folder / f"{name}.svg").read_text(encoding="utf-8")
+        assert len((folder / f"{name}.csv").read_text(encoding="utf-8").splitlines()) > 1
+    for key in tables_of(made, made.workloads[0]):
+        assert r"\toprule" in (folder / f"{key}.tex").read_text(encoding="utf-8")
+        assert (folder / f"{key}.md").read_text(encoding="utf-8").count("\n|") >= 3
+
+
+def test_the_same_results_give_the_same_files(saved, written, undrawn, tmp_path):
+    made = study(runs_of(saved))
+    again = write_report(made, tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_bytes() == written.read_bytes()
+    assert all(
+        file.read_bytes() == (written.with_name("page_files") / file.name).read_bytes() for file in again.iterdir()
+    )
+    figure = figures_of(made, made.workloads[0])["ecdf-wait"]
+    for kind, data in images(figure).items():
+        assert data == (written.with_name("page_files") / f"ecdf-wait.{kind}").read_bytes()
+
+
+def test_the_numbers_are_those_of_the_summaries(saved):
+    made = study(runs_of(saved))
+    summaries = [Result.load(saved / f"easy_walltime_seed{seed}").summary() for seed in range(3)]
+    runs = made.runs[made.runs["contender"] == "easy"]
+    for name in ("wait_mean", "wait_p95", "wait_max", "bounded_slowdown_mean", "utilization", "makespan", "decisions"):
+        assert runs[name].tolist() == pytest.approx([summary[name] for summary in summaries])
+    row = next(row for row in tables_of(made, made.workloads[0])["leaderboard"].rows if row[0].text == "easy")
+    assert row[2].value == pytest.approx(np.mean([summary["wait_mean"] for summary in summaries]))
+    assert [made.baseline, made.order] == ["easy", ["easy", "fcfs", "sjf"]]
+
+
+def test_the_curve_of_the_waits_is_their_distribution(saved):
+    made = study(runs_of(saved))
+    data = figures_of(made, made.workloads[0])["ecdf-wait"].data
+    waits = np.concatenate([Result.load(saved / f"fcfs_walltime_seed{seed}").jobs["wait"] for seed in range(3)])
+    curve = data[data["contender"] == "fcfs"]
+    expected = [100 * (waits <= place).mean() for place in curve["wait"]]
+    assert curve["share_percent"].to_numpy() == pytest.approx(expected)
+    assert curve["share_percent"].iloc[-1] == 100
+    assert len(curve) <= 2000
+
+
+def test_a_warm_up_shows_in_the_metrics_of_jobs(saved):
+    made = study(runs_of(saved), warm_up=Cut.parse("10%"), cool_down=Cut.parse("20%"))
+    assert set(made.runs["jobs"]) == {105}
+    assert set(made.runs["cut"]) == {45}
+    jobs = Result.load(saved / "sjf_walltime_seed1").jobs.iloc[15:120]
+    row = made.runs[(made.runs["contender"] == "sjf") & (made.runs["seed"] == 1)].iloc[0]
+    assert row["wait_mean"] == pytest.approx(jobs["wait"].mean())
+    with pytest.raises(InputError, match=r"warm-up 99%, cool-down 50%: expected jobs in between, got none of 150"):
+        study(runs_of(saved), warm_up=Cut.parse("99%"), cool_down=Cut.parse("50%"))
+
+
+def test_the_window_of_the_schedules_is_chosen(saved):
+    made = study(runs_of(saved), window=Window.parse("50%:60%"))
+    submit = np.sort(Result.load(saved / "easy_walltime_seed0").jobs["submit"])
+    assert made.windows == {made.workloads[0]: (submit[75] - submit[0], submit[90] - submit[0])}
+    figure = figures_of(made, made.workloads[0])["schedule"]
+    assert "after the first submission, as asked for with 50%:60%." in figure.note
+    end = next(name for name in figure.data if name.startswith("end_"))
+    assert figure.data[end].min() > 0
+    assert figure.data[figure.x].max() < figure.shown[1]
+    whole = figures_of(study(runs_of(saved)), made.workloads[0])["schedule"]
+    assert "in the middle of the trace." in whole.note
+
+
+def test_names_stay_text_everywhere(changed, undrawn, tmp_path):
+    for seed in range(3):
+        folder = changed / f"sjf_walltime_seed{seed}"
+        rename(folder, dispatcher=NASTY)
+        jobs = pd.read_parquet(folder / "jobs.parquet")
+        jobs["user"] = pd.Categorical([NASTY] * len(jobs))
+        jobs.to_parquet(folder / "jobs.parquet", index=False)
+    out = tmp_path / "page.html"
+    read = made_page(changed, out)
+    assert not [tag for tag, _ in read.tags if tag in ("img", "iframe")]
+    assert not [name for _, attributes in read.tags for name in attributes if name.startswith("on")]
+    assert sum(tag == "script" for tag, _ in read.tags) == 8 + 3
+    assert NASTY in "".join(read.cells)
+    schedule = read.data["schedule-data"]["columns"]
+    assert NASTY in schedule["contender"]["names"]
+    assert NASTY in schedule["user"]["names"]
+    text = out.read_text(encoding="utf-8")
+    assert "alert(1)</script>" not in text
+    assert "<img" not in text.replace(get_plotlyjs(), "")
+    folder = tmp_path / "page_files"
+    with open(folder / "schedule.csv", encoding="utf-8", newline="") as file:
+        assert NASTY in {row["contender"] for row in csv.DictReader(file)}
+    assert "<script>" not in (folder / "leaderboard.md").read_text(encoding="utf-8")
+    tex = (folder / "leaderboard.tex").read_text(encoding="utf-8")
+    assert r"\textless{}/script\textgreater{}" in tex
+    assert r"\$x\_1\$" in tex
+    made = study(runs_of(changed))
+    drawn = images(figures_of(made, made.workloads[0])["queue"])
+    assert b"<script" not in drawn["svg"]
+
+
+def test_a_name_that_begins_with_an_underscore_is_in_the_legend(changed):
+    rename(changed / "sjf_walltime_seed0", dispatcher="_hidden")
+    made = study(runs_of(changed))
+    assert b"<!-- _hidden -->" in images(figures_of(made, made.workloads[0])["queue"])["svg"]
+
+
+def test_damaged_results_are_named_and_left_out(changed, undrawn, tmp_path):
+    (changed / "fcfs_walltime_seed0" / "timings.parquet").unlink()
+    (changed / "fcfs_walltime_seed1" / "jobs.parquet").write_bytes(b"PAR1 no more")
+    (changed / "easy_walltime_seed0" / "manifest.json").write_text('{"format": 1')
+    (changed / "easy_walltime_seed1" / "manifest.json").write_text('{"format": 1}')
+    jobs = pd.read_parquet(changed / "sjf_walltime_seed2" / "jobs.parquet").drop(columns="predicted")
+    jobs.to_parquet(changed / "sjf_walltime_seed2" / "jobs.parquet", index=False)
+    shutil.copytree(changed / "sjf_walltime_seed0", changed / "twice")
+    made = study(runs_of(changed))
+    assert len(made.runs) == 4
+    said = "\n".join(made.left_out)
+    assert said.count("\n") == 5
+    for part in (
+        r"fcfs_walltime_seed0: expected a file timings.parquet, got none",
+        r"fcfs_walltime_seed1.jobs.parquet: expected a Parquet table",
+        r"easy_walltime_seed0.manifest.json: expected JSON",
+        r"easy_walltime_seed1.manifest.json: expected the manifest of a result, got one without 'workload'",
+        r"sjf_walltime_seed2.jobs.parquet: expected a column predicted, got none",
+        r"twice: expected each run once",
+    ):
+        assert re.search(part, said), part
+    write_report(made, tmp_path / "page.html")
+    assert "expected a Parquet table" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_contenders_without_a_common_seed_are_not_paired(changed, undrawn, tmp_path):
+    for seed in (0, 1):
+        shutil.rmtree(changed / f"sjf_walltime_seed{seed}")
+    shutil.rmtree(changed / "easy_walltime_seed2")
+    made = study(runs_of(changed))
+    table = tables_of(made, made.workloads[0])["paired"]
+    assert {row[0].text for row in table.rows} == {"fcfs"}
+    assert {row[2].text for row in table.rows} == {"2"}
+    write_report(made, tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "have not all the same seeds" in text
+    assert text.count("Seed 0 only; without sjf, not run on it.") == 3
+
+
+def test_several_workloads_and_predictors(undrawn, tmp_path):
+    for number, jobs in enumerate((40, 60)):
+        compare(
+            Generated(SPEC.replace("150", str(jobs))),
+            ["easy"],
+            ["walltime", "last2"],
+            out=tmp_path / "all" / str(number),
+        )
+        for folder in list((tmp_path / "all" / str(number)).iterdir()):
+            folder.rename(tmp_path / "all" / f"{folder.name}-{number}")
+    made = study(runs_of(tmp_path / "all"), baseline="easy, last2")
+    assert made.order == ["easy, last2", "easy, walltime"]
+    assert study(runs_of(tmp_path / "all")).baseline == "easy, walltime"
+    assert len(made.workloads) == 2
+    folder = write_report(made, tmp_path / "page.html")
+    assert (folder / "1-leaderboard.csv").is_file()
+    assert (folder / "2-schedule.csv").is_file()
+    with pytest.raises(InputError, match="--baseline: expected one of easy, last2; easy, walltime, got 'easy'"):
+        study(runs_of(tmp_path / "all"), baseline="easy")
+
+
+def test_a_million_jobs(tmp_path):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    large(1_000_000).save(tmp_path / "big")
+    made = study(runs_of(tmp_path))
+    assert made.runs["jobs"].tolist() == [1_000_000]
+    figures = figures_of(made, "large")
+    assert all(len(figure.data) <= 2_000 for figure in figures.values())
+    assert "left out" in figures["schedule"].note
+    write_report(made, tmp_path / "page.html")
+    assert (tmp_path / "page.html").stat().st_size < 8_000_000
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1_500_000
+
+
+#: Uses the page as a reader would, and says what came of it.
+PROBE = """<script>
+const table = document.querySelector("table"), heads = table.querySelectorAll("th button");
+const select = document.querySelector("select"), wide = document.documentElement.scrollWidth > innerWidth;
+const sorted = () => [...table.tBodies[0].rows].map((row) => Number(row.cells[2].dataset.value));
+heads[2].click(); const up = sorted(); heads[2].click(); const down = sorted();
+heads[0].click(); const names = [...table.tBodies[0].rows].map((row) => row.cells[0].textContent);
+select.value = "fcfs"; select.dispatchEvent(new Event("change"));
+const found = { up, down, names, wide, csv: csv(read("ecdf-wait-data")) };
+const place = document.createElement("pre");
+place.id = "probe"; place.textContent = JSON.stringify(found); document.body.append(place);
+</script></body>"""
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
+def test_the_page_opens_without_an_error(changed, undrawn, tmp_path):
+    rename(changed / "sjf_walltime_seed0", dispatcher=NASTY)
+    out = tmp_path / "page.html"
+    made_page(changed, out)
+    out.write_text(out.read_text(encoding="utf-8").replace("</body>", PROBE), encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=20000"]
+    options += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=500,900"]
+    ran = subprocess.run(
+        [CHROMIUM, *options, "--dump-dom", out.as_uri()], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert "CONSOLE" not in ran.stderr
+    assert ran.stdout.count('class="main-svg"') >= 8
+    assert 'onerror="' not in ran.stdout
+    found = json.loads(html.unescape(re.search(r'<pre id="probe">(.*?)</pre>', ran.stdout, flags=re.DOTALL)[1]))
+    assert found["up"] == sorted(found["up"]) == found["down"][::-1]
+    assert set(found["names"]) == {"easy", "fcfs", "sjf", NASTY}
+    assert not found["wide"]
+    rows = list(csv.DictReader(found["csv"].splitlines()))
+    with open(tmp_path / "page_files" / "ecdf-wait.csv", encoding="utf-8", newline="") as file:
+        beside = list(csv.DictReader(file))
+    assert [(row["contender"], float(row["wait"]), float(row["share_percent"])) for row in rows] == [
+        (row["contender"], float(row["wait"]), float(row["share_percent"])) for row in beside
+    ]
+
+
+def test_tables_as_text():
+    table = Table("key", "A & B", "50% of <it>", ["name", "x (s)"], [[Cell("a|b_c"), Cell("1.0", "[0.5, 2.0]", 1.0)]])
+    assert table.markdown() == (
+        "**A &amp; B**\n\n| name | x (s) |\n| --- | ---: |\n| a\\|b\\_c | 1.0 \\[0.5, 2.0\\] |\n\n50% of &lt;it&gt;\n"
+    )
+    assert r"a\textbar{}b\_c & 1.0 [0.5, 2.0] \\" in table.latex()
+    assert r"\caption{A \& B. 50\% of \textless{}it\textgreater{}}" in table.latex()
+    assert table.frame().to_dict("records") == [{"name": "a|b_c", "x (s)": 1.0, "x (s): interval": "[0.5, 2.0]"}]
+
+
+@pytest.mark.parametrize(
+    ("show", "value", "expected"),
+    [(seconds, 1234.5, "1,234"), (seconds, -0.01, "0.0"), (ratio, 0.00021, "0.00021"), (ratio, 0.5, "0.500"),
+     (ratio, 12.345, "12.35"), (ratio, 123.45, "123.5"), (ratio, float("nan"), "-")],
+)  # fmt: skip
+def test_numbers_as_text(show, value, expected):
+    assert show(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        (["lublin:jobs=9,seed=0", "lublin:jobs=9,seed=1"], {"lublin:jobs=9"}),
+        (["lublin:seed=0,jobs=9", "lublin:seed=1,jobs=9"], {"lublin:jobs=9"}),
+        (["lublin:seed=0", "lublin:seed=1"], {"lublin"}),
+        (["lublin:jobs=9,seed=0", "lublin:jobs=9,seed=0"], {"lublin:jobs=9,seed=0"}),
+        (["seed=0/a.swf", "seed=0/a.swf"], {"seed=0/a.swf"}),
+    ],
+)
+def test_the_seed_that_was_drawn_is_no_part_of_the_name(tmp_path, sources, expected):
+    for seed, source in enumerate(sources):
+        one = large(20, seed=seed)
+        one.manifest["workload"]["source"] = source
+        one.save(tmp_path / str(seed))
+    assert {run.workload for run in runs_of(tmp_path).runs} == expected
+
+
+def test_workloads_of_one_name_are_told_apart_by_size(tmp_path):
+    for jobs in (20, 30):
+        large(jobs).save(tmp_path / str(jobs))
+    assert {run.workload for run in runs_of(tmp_path).runs} == {"large, 20 jobs", "large, 30 jobs"}
+
+
+def test_the_store_of_a_campaign(tmp_path, undrawn):
+    for seed in range(2):
+        for name in ("easy", "fcfs"):
+            key = f"{seed}{name}".ljust(64, "0")
+            large(30, name, seed).save(tmp_path / "cells" / key[:2] / key)
+    large(30).save(tmp_path / "cells" / "0e" / ".unfinished-somewhere-1-1")
+    (tmp_path / "failed").mkdir()
+    record = {"label": "large, sjf, seed 0", "error": {"type": "KeyError", "message": "'x'"}}
+    (tmp_path / "failed" / "key.json").write_text(json.dumps(record))
+    (tmp_path / "failed" / "other.json").write_text("{")
+    found = runs_of(tmp_path)
+    assert [(run.dispatcher, run.seed) for run in found.runs] == [("easy", 0), ("fcfs", 0), ("easy", 1), ("fcfs", 1)]
+    assert found.left_out == (
+        "large, sjf, seed 0: failed with KeyError: 'x'",
+        f"{tmp_path / 'failed' / 'other.json'}: expected the record of a failed run, got something else",
+    )
+    assert write_report(study(found), tmp_path / "report.html") == tmp_path / "report_files"
+    assert len(runs_of(tmp_path).runs) == 4
+
+
+@pytest.mark.parametrize("jobs", [0, 1])
+def test_hardly_any_job(tmp_path, undrawn, jobs):
+    large(jobs).save(tmp_path / "results" / "small")
+    made = study(runs_of(tmp_path / "results"))
+    write_report(made, tmp_path / "page.html")
+    figures = figures_of(made, "large")
+    assert all(images(figures[key])["png"] for key in ("paired", "ecdf-wait", "schedule"))
+
+
+def test_every_job_rejected(tmp_path, undrawn):
+    one = large(5)
+    one.jobs["status"] = pd.Categorical(["rejected"] * 5)
+    for name, value in (("start", -1), ("wait", 0), ("run", 0), ("attempts", 0), ("end", one.jobs["submit"])):
+        one.jobs[name] = value
+    Result(one.jobs, one.attempts.iloc[:0], one.decisions, one.timings, one.manifest).save(tmp_path / "none")
+    made = study(runs_of(tmp_path))
+    assert (made.runs["jobs"].item(), made.runs["rejected"].item()) == (0, 5)
+    write_report(made, tmp_path / "page.html")

@@ -1,0 +1,149 @@
+"""Figures 8, 9 and 12 of the on-the-fly paper at the smallest scale, their claims on made-up numbers, their drawing."""
+
+import pandas as pd
+import pytest
+
+from hpcdispatch.bench.reproductions import Drawing, Entry, Means, draw, find
+from hpcdispatch.bench.reproductions.ijhpca2019.pattern_claims import hybrid_claims, stretch_claims, utilization_claims
+from hpcdispatch.bench.reproductions.ijhpca2019.patterns import (
+    FAILURES,
+    MIX,
+    PATTERNS,
+    STRETCH,
+    UTILIZATION,
+    WAIT,
+    jobs,
+)
+
+FIGURES = ("ijhpca2019/fig8", "ijhpca2019/fig9", "ijhpca2019/fig12")
+
+
+@pytest.fixture(scope="module")
+def means(tmp_path_factory):
+    return Means("smoke", tmp_path_factory.mktemp("made") / "store")
+
+
+@pytest.fixture(scope="module")
+def made(means):
+    return {name: find(name).run(means) for name in FIGURES}
+
+
+# What they find.
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_one_run_decides_nothing_and_the_paper_stands_beside_it(made, name):
+    assert {claim.holds for claim in made[name].claims} == {None}
+    assert all("the paper" in claim.evidence for claim in made[name].claims)
+    assert "does not say how many nodes" in " ".join(made[name].notes)
+
+
+def test_only_rbs_has_failures_and_they_fall(made):
+    rows = [row for row in made[FIGURES[0]].rows if row.metric.endswith(FAILURES)]
+    assert {row.metric for row in rows} == {f"RBS: {FAILURES}"}
+    for name in PATTERNS.values():
+        found = [row.measured for row in rows if row.subject.startswith(name)]
+        assert found == sorted(found, reverse=True)
+        assert found[0] > 60  # more failures than jobs
+
+
+def test_figures_8_and_9_come_from_the_same_simulations(made, means, monkeypatch):
+    monkeypatch.setattr("hpcdispatch.bench.campaigns.processes.simulate_cell", None)
+    assert find(FIGURES[1]).run(means) == made[FIGURES[1]]
+
+
+@pytest.mark.parametrize(("name", "panels", "subjects"), [(FIGURES[0], 4, 4), (FIGURES[1], 4, 4), (FIGURES[2], 2, 4)])
+def test_each_is_drawn_with_a_line_for_each_dispatcher(made, name, panels, subjects, tmp_path):
+    data = pd.DataFrame(made[name].drawing.data)
+    assert data["panel"].nunique() == panels
+    assert data["subject"].nunique() == subjects
+    assert len(data) == panels * subjects * 3
+    assert (data["low"] <= data["value"]).all()
+    assert (data["value"] <= data["high"]).all()
+    files = draw(find(name), made[name].drawing, tmp_path)
+    assert [path.suffix for path in files] == [".csv", ".png", ".svg"]
+    assert files[1].read_bytes().startswith(b"\x89PNG")
+
+
+def test_lines_are_the_same_from_call_to_call(made, tmp_path):
+    drawn = [draw(find(FIGURES[0]), made[FIGURES[0]].drawing, tmp_path / name) for name in ("one", "other")]
+    for one, other in zip(*drawn, strict=True):
+        assert one.read_bytes() == other.read_bytes()
+
+
+def test_lines_are_drawn_without_counts_at_a_single_place(tmp_path):
+    data = {
+        "panel": ["p"],
+        "subject": ["s"],
+        "x": [1.0],
+        "value": [2.0],
+        "low": [1.0],
+        "high": [3.0],
+        "counted": [False],
+    }
+    files = draw(Entry("ijhpca2019/fig8", "T", "P"), Drawing("lines", data), tmp_path)
+    assert all(path.stat().st_size for path in files)
+
+
+def test_a_run_has_the_same_jobs_at_every_ratio():
+    one, other = (jobs("a", ratio, 3, "small").jobs for ratio in (0.5, 1.7))
+    assert [(job.submit, job.runtime) for job in one] == [(job.submit, job.runtime) for job in other]
+    assert sum(job.walltime for job in one) < sum(job.walltime for job in other)
+
+
+# How the claims are judged.
+
+
+def numbers(utilization=50.0, stretch=2.0, wait=3.0, failures=0.0):
+    found = {UTILIZATION: utilization, STRETCH: stretch, WAIT: wait, FAILURES: failures}
+    return {metric: [value] * 3 for metric, value in found.items()}
+
+
+def found(rbs, fly=None):
+    """Return numbers at three ratios: of RBS by ratio, and the same for all on the fly."""
+    fly = numbers(80.0, 1.5, 1.0) if fly is None else fly
+    made = {}
+    for pattern in PATTERNS:
+        for ratio, one in zip((0.5, 1.2, 1.7), rbs, strict=True):
+            made[pattern, "RBS", ratio] = one
+            made[pattern, "SEJF", ratio] = made[pattern, "LEJF", ratio] = fly
+    return made
+
+
+def verdicts(claims, words):
+    return {claim.holds for claim in claims if words in claim.text}
+
+
+def test_what_the_paper_has_holds():
+    claims = utilization_claims(found([numbers(30, failures=1600), numbers(60, failures=100), numbers(55)]))
+    assert verdicts(claims, "Utilization of RBS") == {True}
+    assert verdicts(claims, "Utilization of LEJF") == {True}
+    assert verdicts(claims, "uses less") == {True}
+    assert verdicts(claims, "is flat") == {True}
+    assert verdicts(claims, "Failures fall") == {True}
+    assert verdicts(claims, "50-200") == {True}
+    assert verdicts(claims, "no less") == {False}
+    claims = stretch_claims(found([numbers(stretch=4), numbers(stretch=3), numbers(stretch=1.6)]))
+    assert {claim.holds for claim in claims if "SEJF stretches" not in claim.text} == {True}
+    assert verdicts(claims, "SEJF stretches") == {False}  # they are the same
+
+
+def test_what_it_does_not_have_does_not():
+    claims = utilization_claims(found([numbers(10), numbers(70, failures=300), numbers(72, failures=400)], numbers(30)))
+    for words in ("Utilization of RBS", "Utilization of LEJF", "uses less", "Failures fall", "50-200"):
+        assert verdicts(claims, words) == {False}
+    assert verdicts(claims, "no less") == {True}
+    claims = stretch_claims(found([numbers(stretch=9, wait=9)] * 3, numbers(stretch=4, wait=8)))
+    for words in ("Average stretch of", "under RBS", "comes close"):
+        assert False in verdicts(claims, words)
+    assert verdicts(claims, "Average wait under RBS") == {False}
+
+
+def test_the_hybrid_must_be_better_at_most_ratios():
+    made = {}
+    for ratio, mine in ((0.5, 80.0), (1.2, 70.0), (1.7, 40.0)):
+        made[MIX, "RBS", ratio] = numbers(50, stretch=5)
+        made[MIX, "hybrid", ratio] = numbers(mine, stretch=4 if ratio == 0.5 else 6)
+    more, less = hybrid_claims(made)
+    assert (more.holds, less.holds) == (True, False)
+    assert more.evidence.startswith("at 2 of 3; over all, 63.3 and 50.0;")

@@ -1,0 +1,296 @@
+"""Reproductions: what they find at the smallest scale, how claims are judged, what is kept, and the page about them."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from hpcdispatch.base import InputError
+from hpcdispatch.bench.reproductions import (
+    SCALES,
+    Claim,
+    Drawing,
+    Entry,
+    Kept,
+    Means,
+    NotBuiltError,
+    Row,
+    SimulationFailedError,
+    draw,
+    entries,
+    find,
+    write_page,
+)
+from hpcdispatch.bench.reproductions import outcome_files as kept
+from hpcdispatch.bench.reproductions import simulations as runs
+from hpcdispatch.bench.reproductions.claims import less, more, row, within
+from hpcdispatch.bench.reproductions.cp2019.prediction_claims import COLUMNS, TABLE2
+from hpcdispatch.bench.reproductions.documentation import page
+from hpcdispatch.bench.reproductions.outcome_tables import numbers, tally, verdicts
+from hpcdispatch.workloads import generate
+
+DOCS = Path(__file__).parents[3] / "docs"
+CP = ("cp2019/fig1", "cp2019/fig2", "cp2019/fig3", "cp2019/fig4", "cp2019/table2")
+
+
+@pytest.fixture(scope="module")
+def means(tmp_path_factory):
+    return Means("smoke", tmp_path_factory.mktemp("made") / "store")
+
+
+@pytest.fixture(scope="module")
+def made(means):
+    return {name: find(name).run(means) for name in CP}
+
+
+# What is listed.
+
+
+def test_every_name_is_listed_once_with_its_paper():
+    names = [entry.name for entry in entries()]
+    assert len(set(names)) == len(names)
+    wanted = {"cp2019/table2", "cp2019/fig2", "icpp2019/fig4", "jsspp2000/table2", "ijhpca2019/fig8", "dsrt2020/fig5"}
+    assert wanted <= set(names)
+    assert all(entry.title and entry.paper for entry in entries())
+    assert {entry.name for entry in entries() if entry.run is not None} >= set(CP)
+
+
+def test_an_unknown_name_is_refused_with_a_hint():
+    with pytest.raises(
+        InputError, match=r"unknown reproduction 'cp2019/tabel2' \(did you mean cp2019/table2\?\); known"
+    ):
+        find("cp2019/tabel2")
+
+
+def test_what_is_not_built_says_so(monkeypatch):
+    monkeypatch.setattr("hpcdispatch.bench.reproductions.catalogue._runs", lambda paper: {})
+    with pytest.raises(NotBuiltError, match="icpp2019/fig4: not built"):
+        find("icpp2019/fig4")
+
+
+def test_a_paper_with_a_module_of_its_own_is_built(monkeypatch):
+    run = object()
+    monkeypatch.setattr(
+        "hpcdispatch.bench.reproductions.catalogue._runs", lambda paper: {"dsrt2020/fig5": run, "dsrt2020/no": run}
+    )
+    assert find("dsrt2020/fig5").run is run
+
+
+# What they find.
+
+
+@pytest.mark.parametrize("name", CP)
+def test_says_what_was_simulated_and_that_it_is_not_the_paper_s(made, name):
+    notes = " ".join(made[name].notes)
+    assert "lublin:" in notes
+    assert "Another machine and another trace than the paper's" in notes
+    assert "PCP and HCP differ most" in notes
+
+
+@pytest.mark.parametrize("name", CP)
+def test_one_sample_decides_nothing(made, name):
+    assert made[name].claims
+    assert {claim.holds for claim in made[name].claims} == {None}
+    assert all("the paper: " in claim.evidence for claim in made[name].claims)
+
+
+def test_table_2_has_every_published_number_beside_ours(made):
+    rows = {(row.subject, row.metric): row for row in made["cp2019/table2"].rows}
+    for label, published in TABLE2.items():
+        assert tuple(rows[label, column].published for column in COLUMNS) == published
+        assert all(rows[label, column].measured is not None for column in COLUMNS)
+    assert rows["HCP", "intervals"].measured > rows["HCP1-W", "intervals"].measured
+    assert rows["HCP", "requested resources"].measured > rows["HCP1-W", "requested resources"].measured
+    assert ("PCP, first 20 jobs", "intervals") in rows
+
+
+def test_figure_1_is_a_distribution_and_the_oracle_is_right(made):
+    rows = {(row.subject, row.metric): row.measured for row in made["cp2019/fig1"].rows}
+    assert rows["real", "mean absolute error, min"] == 0
+    assert rows["real", "within 0.75-1.25, %"] == 100
+    assert rows["wall-time", "underestimated, %"] == 0
+    curves = pd.DataFrame(made["cp2019/fig1"].drawing.data)
+    for _, curve in curves.groupby("subject"):
+        assert curve["y"].is_monotonic_increasing
+        assert curve["y"].between(0, 1).all()
+    assert (curves[curves["subject"] == "real"].set_index("x")["y"].loc[[0.99, 1.0]] == [0, 1]).all()
+
+
+@pytest.mark.parametrize(("name", "panels", "subjects"), [(CP[1], 2, 6), (CP[2], 2, 8), (CP[3], 4, 14)])
+def test_figures_2_to_4_have_a_bar_for_each_dispatcher(made, name, panels, subjects):
+    data = pd.DataFrame(made[name].drawing.data)
+    assert len(data) == panels * subjects
+    assert data["panel"].nunique() == panels
+    assert {"PCP3-R", "HCP3-R"} & set(data["subject"])
+
+
+def test_a_simulation_is_done_once(made, means, monkeypatch):
+    monkeypatch.setattr("hpcdispatch.bench.campaigns.processes.simulate_cell", None)
+    assert find("cp2019/fig3").run(means) == made["cp2019/fig3"]
+
+
+def test_a_failing_simulation_is_named(tmp_path, monkeypatch):
+    def fails(*args, **options):
+        raise RuntimeError("boom")
+
+    monkeypatch.setattr("hpcdispatch.bench.campaigns.cells.simulate", fails)
+    samples = runs.Samples("few", generate("lublin:jobs=5,processors=8"), 1)
+    with pytest.raises(SimulationFailedError, match=r"few, fcfs, walltime, overrun kill, jitter 60 s, seed 0: .*boom"):
+        runs.simulate_all(samples, [("fcfs", "walltime")], Means("smoke", tmp_path))
+
+
+# How claims are judged.
+
+
+@pytest.mark.parametrize(
+    ("values", "below", "above"),
+    [
+        ((0.8, 0.9, 0.85), True, False),
+        ((1.2, 1.1, 1.3), False, True),
+        ((0.9, 1.2, 1.0), None, None),
+        ((0.5, 0.5), None, None),
+        ((1.0, 1.0, 1.0), False, True),
+    ],
+)
+def test_the_interval_of_the_ratio_decides(values, below, above):
+    named, other = ("a", [10 * value for value in values]), ("b", [10.0] * len(values))
+    assert less("", named, other).holds is below
+    assert more("", named, other).holds is above
+
+
+def test_less_takes_a_factor_and_shows_the_numbers():
+    named, other = ("a", [10.3, 10.3, 10.3]), ("b", [10.0, 10.0, 10.0])
+    found = less("a is no worse", named, other, "no worse", factor=1.05, timed=True)
+    assert found == Claim("a is no worse", True, "a 10.3; b 10.0: +3.0% [+3.0, +3.0]; the paper: no worse", timed=True)
+
+
+def test_nothing_is_decided_without_a_number():
+    nan = float("nan")
+    assert less("", ("a", [nan] * 3), ("b", [1.0] * 3)).holds is None
+    assert less("", ("a", [1.0] * 3), ("b", [0.0] * 3)).evidence == "a 1.00; b 0.00; no ratio"
+    assert less("", ("a", [0.0] * 3), ("b", [0.0] * 3)).holds is False
+
+
+@pytest.mark.parametrize(
+    ("values", "holds"), [([45, 50, 55], True), ([5, 6, 7], False), ([39, 41, 50], None), ([50.0], None)]
+)
+def test_a_share_must_lie_within_limits_in_every_sample(values, holds):
+    assert within("", "h", values, 40, 60, "about 50%").holds is holds
+
+
+def test_a_row_has_no_number_where_there_is_none():
+    assert row("a", "m", [float("nan")] * 3) == Row("a", "m", None)
+    assert row("a", "m", [1.0, 1.0]) == Row("a", "m", 1.0, None, 1.0, 1.0)
+
+
+# Tables.
+
+
+def test_published_numbers_stand_beside_measured_ones():
+    rows = [Row("a", "m", 1.25, 3.0, 1.0, 1.5, 2), Row("b", "m", None), Row("a", "n", 1000.0)]
+    sheet = numbers(rows)
+    assert sheet.columns == ["", "m", "paper", "n"]
+    assert sheet.rows == [["a", "1.25 [1.00, 1.50]", "3", "1,000"], ["b", "-", "", ""]]
+    assert numbers([Row("a", "m", 1.0), Row("a", "n", 2.0)]).rows == [["m", "1"], ["n", "2"]]
+
+
+def test_claims_are_counted_and_told():
+    claims = [Claim("x", True, "1"), Claim("y", None, "2"), Claim("z", None, "3")]
+    assert tally(claims) == "1 hold, 2 not decided"
+    assert [line[1] for line in verdicts(claims).rows] == ["holds", "not decided", "not decided"]
+
+
+# What is kept.
+
+
+def test_times_are_kept_apart_and_the_rest_is_the_same(made, tmp_path):
+    entry = find("cp2019/table2")
+    slower = replace(
+        made[entry.name],
+        rows=tuple(replace(one, measured=-1.0) if one.timed else one for one in made[entry.name].rows),
+    )
+    for folder, outcome in (("one", made[entry.name]), ("other", slower)):
+        kept.put(tmp_path / folder, Kept.of(entry, "smoke", outcome))
+    same, times = (tmp_path / "one" / f"{entry.name}{suffix}" for suffix in (".json", ".times.json"))
+    assert same.read_bytes() == (tmp_path / "other" / f"{entry.name}.json").read_bytes()
+    assert "time, " not in "".join(row["metric"] for row in json.loads(same.read_text())["rows"])
+    assert {row["metric"] for row in json.loads(times.read_text())["rows"]} == set(COLUMNS[:3])
+
+
+def test_what_is_kept_is_the_same_from_run_to_run(made, tmp_path):
+    entry = find("cp2019/fig1")
+    again = entry.run(Means("smoke", tmp_path / "store"))
+    for folder, outcome in (("one", made[entry.name]), ("other", again)):
+        kept.put(tmp_path / folder, Kept.of(entry, "smoke", outcome))
+        draw(entry, outcome.drawing, tmp_path / folder)
+    for suffix in ("json", "csv", "png", "svg"):
+        one, other = (tmp_path / folder / f"{entry.name}.{suffix}" for folder in ("one", "other"))
+        assert one.read_bytes() == other.read_bytes()
+
+
+@pytest.mark.parametrize("name", CP)
+def test_what_is_kept_comes_back(made, tmp_path, name):
+    whole = Kept.of(find(name), "smoke", made[name])
+    kept.put(tmp_path, whole)
+    found = kept.find(tmp_path, name)
+    assert [claim.text for claim in found.claims] == [claim.text for claim in whole.claims]
+    assert numbers(found.rows) == numbers(whole.rows)
+    path = tmp_path / "all.json"
+    path.write_text(kept.dump([found]), encoding="utf-8")
+    assert kept.load(path) == (found,)
+
+
+def test_what_was_not_made_is_not_there(tmp_path):
+    assert kept.find(tmp_path, "cp2019/fig1") is None
+
+
+@pytest.mark.parametrize("text", ["", "{}", "[]", '{"format": 1, "scale": "huge"}', '{"format": 9, "scale": "smoke"}'])
+def test_damaged_files_are_refused(tmp_path, text):
+    path = tmp_path / "cp2019" / "fig1.json"
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"fig1\.json: expected the result of a reproduction, got"):
+        kept.find(tmp_path, "cp2019/fig1")
+
+
+@pytest.mark.parametrize("text", ["", "[1]", '{"name": "x"}', '[{"name": "x", "timed": false}]'])
+def test_a_damaged_page_is_not_overwritten(tmp_path, text):
+    (tmp_path / "page.json").write_text(text)
+    with pytest.raises(InputError, match=r"page\.json: expected results of reproductions, got"):
+        write_page(tmp_path / "page.md", None)
+    assert not (tmp_path / "page.md").exists()
+
+
+def test_bars_are_drawn_whatever_their_number(tmp_path):
+    data = {"panel": ["p"] * 3 + ["q", "r"], "subject": ["A-W", "A-R", "B", "A-W", "A-W"]}
+    data |= {"value": [1.0, 2.0, float("nan"), 0.0, 5.0], "deviation": [1.0, 0.0, float("nan"), 0.0, 9.0]}
+    files = draw(Entry("cp2019/fig9", "T", "P"), Drawing("bars", data), tmp_path)
+    assert [path.name for path in files] == ["fig9.csv", "fig9.png", "fig9.svg"]
+    assert files[1].read_bytes().startswith(b"\x89PNG")
+    assert pd.read_csv(files[0]).equals(pd.DataFrame(data))
+
+
+# The page.
+
+
+def test_the_page_is_what_its_results_make_it():
+    found = kept.load(DOCS / "reproduction.json")
+    assert {one.name for one in found} >= set(CP)
+    assert (DOCS / "reproduction.md").read_text(encoding="utf-8") == page(found)
+    assert {one.scale for one in found} <= set(SCALES)
+
+
+def test_the_page_keeps_what_it_has_and_takes_what_is_new(made, tmp_path):
+    results = tmp_path / "results"
+    path = tmp_path / "page.md"
+    for name in CP[:2]:
+        kept.put(results, Kept.of(find(name), "smoke", made[name]))
+        assert write_page(path, results) == CP.index(name) + 1
+        (results / f"{name}.json").unlink()
+    text = path.read_text(encoding="utf-8")
+    assert text.count("Another machine and another trace") == 1
+    assert text.count("\n### cp2019/") == 2
+    assert "Not on this page yet: cp2019/fig3, " in text
+    assert "| cp2019/fig1 | Accuracy of the three predictions | smoke | 0 hold, 5 not decided |" in text

@@ -1,0 +1,115 @@
+"""``hpcdispatch compare``."""
+
+import json
+
+import pytest
+
+from hpcdispatch.base import InputError
+from hpcdispatch.cli.shared_options import split_specs
+from hpcdispatch.simulation import Result
+
+SPEC = "lublin:jobs=80,processors=32,load=0.9"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (("a,b",), ["a", "b"]),
+        (("a, b:x=1 , y=2,c",), ["a", "b:x=1 , y=2", "c"]),
+        (
+            ("conservative:compress=once,placement=best-fit,easy",),
+            ["conservative:compress=once,placement=best-fit", "easy"],
+        ),
+        (("a:x=1,b:y=2",), ["a:x=1", "b:y=2"]),
+        (("a", "b:x=1,z=2"), ["a", "b:x=1,z=2"]),
+    ],
+)
+def test_lists_keep_options_together(given, expected):
+    assert split_specs(given, "dispatcher") == expected
+
+
+@pytest.mark.parametrize(("given", "message"), [(("a,,b",), "an empty one"), (("a", "a"), "'a' is given twice")])
+def test_bad_lists(given, message):
+    with pytest.raises(InputError, match=message):
+        split_specs(given, "dispatcher")
+
+
+def test_table_marks_the_best(invoke):
+    found = invoke("compare", SPEC, "--dispatchers", "fcfs,easy", "--predictors", "oracle,walltime", "--workers", 1)
+    assert found.exit_code == 0, found.stderr
+    assert "2 dispatchers with 2 predictors" in found.stdout
+    assert "80 jobs, 1 sample, seed 0; overrun run" in found.stdout
+    rows = [line.split() for line in found.stdout.splitlines() if line.startswith(("fcfs", "easy"))]
+    assert [row[:2] for row in rows] == [
+        ["fcfs", "oracle"],
+        ["fcfs", "walltime"],
+        ["easy", "oracle"],
+        ["easy", "walltime"],
+    ]
+    waits = [row[2] for row in rows]
+    assert not any(wait.startswith("*") for wait in waits[:2])
+    assert any(wait.startswith("*") for wait in waits[2:])
+    assert "* best of its column" in found.stdout
+
+
+@pytest.mark.parametrize("columns", [60, 80, 140])
+def test_every_width_shows_every_column_once(invoke, columns):
+    args = ("--dispatchers", "fcfs,conservative:compress=once,placement=best-fit", "--seeds", 3, "--workers", 1)
+    found = invoke("compare", SPEC, *args, columns=columns)
+    assert found.exit_code == 0
+    lines = found.stdout.splitlines()
+    assert all(len(line) <= columns for line in lines)
+    for word in ("bounded", "max", "zation", "decision\n"):
+        assert found.stdout.count(word) >= 1
+    assert sum(line.split().count("slowdown") for line in lines) == 2
+    assert "3 samples, seeds 0 to 2" in found.stdout
+    assert "95% bootstrap" in found.stdout
+    assert "…" not in found.stdout
+
+
+def test_json_of_a_jittered_trace(invoke, trace, tmp_path):
+    out = tmp_path / "out"
+    args = ("--dispatchers", "easy,lxf:blocked=skip", "--seeds", 2, "--json", "--out", out, "--check", "--workers", 1)
+    found = invoke("compare", trace, *args)
+    assert found.exit_code == 0, found.stderr
+    shown = json.loads(found.stdout)
+    assert (shown["seeds"], shown["jitter_s"], shown["interrupted"]) == (2, 60, False)
+    assert [(run["seed"], run["dispatcher"]) for run in shown["runs"]] == [
+        (0, "easy"), (0, "lxf:blocked=skip"), (1, "easy"), (1, "lxf:blocked=skip"),
+    ]  # fmt: skip
+    assert shown["table"][0]["wait_mean_low"] <= shown["table"][0]["wait_mean"] <= shown["table"][0]["wait_mean_high"]
+    assert sorted(folder.name for folder in out.iterdir()) == [
+        "easy_walltime_seed0", "easy_walltime_seed1",
+        "lxf-blocked=skip_walltime_seed0", "lxf-blocked=skip_walltime_seed1",
+    ]  # fmt: skip
+    assert Result.load(out / "easy_walltime_seed1").manifest["seed"] == 1
+
+
+def test_generator_draws_but_a_fixed_seed_or_jitter_shifts(invoke):
+    def jobs_hash(*args):
+        shown = json.loads(
+            invoke("compare", *args, "--dispatchers", "easy", "--seeds", 2, "--json", "--workers", 1).stdout
+        )
+        return shown["jitter_s"], [run["wait_mean"] for run in shown["runs"]]
+
+    drawn, waits = jobs_hash(SPEC)
+    assert drawn is None
+    assert waits[0] != waits[1]
+    assert jobs_hash(SPEC + ",seed=0")[0] == 60
+    assert jobs_hash(SPEC, "--jitter", 5)[0] == 5
+
+
+def test_a_failing_dispatcher_does_not_take_the_others_along(invoke, plugin):
+    found = invoke("compare", SPEC, "--dispatchers", "boom,easy", "--workers", 1)
+    assert found.exit_code == 1
+    assert "easy" in found.stdout
+    assert "boom" not in found.stdout
+    where, what = "dispatcher boom, predictor walltime, seed 0", "KeyError: 'boom'"
+    assert found.stderr == f"hpcdispatch: error: {where}: {what} (--debug shows the traceback)\n"
+
+
+def test_default_without_a_trace(invoke):
+    found = invoke("compare", "--head", 30, "--workers", 1)
+    assert found.exit_code == 0
+    assert "7 dispatchers with walltime predictions" in found.stdout
+    assert "30 jobs, 5 samples, seeds 0 to 4" in found.stdout

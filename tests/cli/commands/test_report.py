@@ -1,0 +1,146 @@
+"""``hpcdispatch report``."""
+
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from hpcdispatch.bench.campaigns.comparison import Generated, compare
+
+AMOUNT = "a share of the jobs such as 5%, or 200 jobs, 3600 s, 12 h, 2 d"
+SPEC = "lublin:jobs=40,processors=32,load=0.9"
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    out = tmp_path_factory.mktemp("saved")
+    compare(Generated(SPEC), ["fcfs", "easy"], seeds=2, out=out)
+    return out
+
+
+@pytest.fixture(autouse=True)
+def undrawn(monkeypatch):
+    """Leave out the files of figures, which take their time."""
+    monkeypatch.setattr("hpcdispatch.bench.reports.page.images", lambda figure: {})
+
+
+@pytest.fixture
+def changed(saved, tmp_path):
+    return shutil.copytree(saved, tmp_path / "changed")
+
+
+def test_prints_where_the_page_is(invoke, changed):
+    found = invoke("report", changed)
+    assert (found.exit_code, found.stderr) == (0, "")
+    assert found.stdout == f"{changed / 'report.html'}\n"
+    assert (changed / "report.html").stat().st_size < 8_000_000
+    assert (changed / "report_files" / "leaderboard.tex").is_file()
+    again = invoke("report", changed)
+    assert (again.exit_code, again.stderr) == (0, "")
+
+
+def test_options(invoke, saved, tmp_path):
+    out = tmp_path / "new" / "page.html"
+    found = invoke("report", saved, "--out", out, "--baseline", "fcfs", "--warm-up", "10%", "--cool-down", "1 h")
+    assert (found.exit_code, found.stderr) == (0, "")
+    text = out.read_text(encoding="utf-8")
+    assert "<dt>Baseline</dt><dd>fcfs</dd>" in text
+    assert "<dt>Warm-up left out</dt><dd>10%</dd>" in text
+    assert "<dt>Cool-down left out</dt><dd>3600 s</dd>" in text
+    assert not (saved / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--baseline", "sjf"), "--baseline: expected one of easy; fcfs, got 'sjf'"),
+        (("--warm-up", "much"), f"--warm-up: expected {AMOUNT}, got 'much'"),
+        (("--cool-down", "101%"), f"--cool-down: expected {AMOUNT}, got '101%'"),
+        (("--window", "2 d"), f"--window: expected START:END, each {AMOUNT}, got '2 d'"),
+        (("--window", "2 d:1 d"), "--window: expected START:END with START before END, got '2 d:1 d'"),
+        (("--campaign", "x"), "--campaign: expected one of {saved} (none is recorded), got 'x'"),
+    ],
+)
+def test_bad_options(invoke, saved, options, message):
+    found = invoke("report", saved, *options)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr == f"hpcdispatch: error: {message.replace('{saved}', str(saved))}\n"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--window", "900 d:901 d"), "window 77760000 s:77846400 s: expected a stretch that begins by the last subm"),
+        (("--warm-up", "900 d"), "warm-up 77760000 s, cool-down none: expected jobs in between, got none of 40"),
+    ],
+)
+def test_nothing_is_left(invoke, saved, options, message):
+    found = invoke("report", saved, *options)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert found.stderr.startswith(f"hpcdispatch: error: {SPEC}")
+    assert message in found.stderr
+    assert found.stderr.count("\n") == 1
+
+
+def test_the_report_of_a_campaign_has_its_names_and_cuts(invoke, tmp_path):
+    file, store = tmp_path / "study.toml", tmp_path / "store"
+    head = 'dispatchers = ["fcfs", "easy"]\nseeds = 2\nwarm_up = "5%"\ncool_down = "3 jobs"\n'
+    file.write_text(head + f'[[workload]]\nname = "busy & <small>"\nsource = "{SPEC}"\n')
+    assert invoke("campaign", file, "--out", store, "--workers", 1).exit_code == 0
+    found = invoke("report", store, "--window", "10%:40%")
+    assert (found.exit_code, found.stderr) == (0, "")
+    text = (store / "report.html").read_text(encoding="utf-8")
+    assert "<dt>Campaign</dt><dd>study</dd>" in text
+    assert "<h2>busy &amp; &lt;small&gt;</h2>" in text
+    assert "35 jobs measured in each" in text
+    assert "Simulated and not measured: warm-up 5%, cool-down 3 jobs." in text
+    assert "after the first submission, as asked for with 10%:40%." in text
+
+
+def test_bad_folders(invoke, tmp_path):
+    for folder, message in (
+        (tmp_path / "none", "expected a folder of saved results, got none"),
+        (tmp_path, f"expected saved results (compare --out {tmp_path} writes them), got none"),
+        (__file__, "expected a folder of saved results, got a file"),
+    ):
+        found = invoke("report", folder)
+        assert (found.exit_code, found.stdout) == (2, "")
+        assert found.stderr == f"hpcdispatch: error: {folder}: {message}\n"
+    assert not list(tmp_path.iterdir())
+
+
+def test_out_is_a_folder(invoke, saved, tmp_path):
+    found = invoke("report", saved, "--out", tmp_path)
+    assert found.exit_code == 2
+    assert found.stderr == f"hpcdispatch: error: {tmp_path}: expected a file for --out, got a folder\n"
+
+
+def test_a_damaged_result_is_named_and_left_out(invoke, changed):
+    (changed / "easy_walltime_seed0" / "jobs.parquet").write_bytes(b"")
+    found = invoke("report", changed)
+    assert found.exit_code == 1
+    assert found.stdout == f"{changed / 'report.html'}\n"
+    (line,) = found.stderr.splitlines()
+    where = changed / "easy_walltime_seed0" / "jobs.parquet"
+    assert line.startswith(f"hpcdispatch: warning: left out: {where}: expected a Parquet table, got ")
+    assert "Left out or to be known" in (changed / "report.html").read_text(encoding="utf-8")
+
+
+def test_nothing_but_damaged_results(invoke, changed):
+    for file in changed.glob("*/timings.parquet"):
+        file.unlink()
+    found = invoke("report", changed)
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert len(found.stderr.splitlines()) == 1
+    assert "expected a result that can be read, got none" in found.stderr
+    assert not (changed / "report.html").exists()
+
+
+def test_other_commands_do_without_the_libraries_of_the_report():
+    code = (
+        "import sys, hpcdispatch.cli.commands.compare, hpcdispatch.cli.commands.report; "
+        "print(sorted({'matplotlib', 'plotly', 'jinja2'} & set(sys.modules)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout == "[]\n"

@@ -1,0 +1,105 @@
+"""``hpcdispatch run``."""
+
+import json
+
+import pytest
+
+from hpcdispatch.simulation import Result, simulate
+from hpcdispatch.workloads import generate, read
+
+SPEC = "lublin:jobs=200,processors=64,load=0.8"
+
+
+def test_json_is_the_flat_summary(invoke):
+    found = invoke("run", SPEC, "--dispatcher", "easy-sjbf", "--seed", 3, "--json")
+    assert found.exit_code == 0
+    assert found.stderr == ""
+    shown = json.loads(found.stdout)
+    expected = simulate(generate(SPEC, seed=3), "easy-sjbf", seed=3).summary()
+    assert list(shown) == list(expected)
+    assert all(shown[name] == expected[name] for name in expected if "_ms_" not in name and not name.endswith("_s"))
+
+
+def test_json_has_null_where_nothing_is_defined(invoke):
+    shown = json.loads(invoke("run", "lublin:jobs=1", "--json").stdout)
+    assert None in (shown["wait_mean_short"], shown["wait_mean_long"])
+
+
+@pytest.mark.parametrize("columns", [60, 80, 140])
+def test_table_fits_and_holds_the_metrics(invoke, columns):
+    found = invoke("run", SPEC, "--overrun", "kill", columns=columns)
+    assert found.exit_code == 0
+    summary = simulate(generate(SPEC), "easy", overrun="kill").summary()
+    lines = found.stdout.splitlines()
+    assert all(len(line) <= columns for line in lines)
+    wait = next(line.split() for line in lines if line.startswith("  wait (s)"))
+    assert wait[2] == f"{summary['wait_mean']:,.0f}"
+    assert wait[5] == f"{summary['wait_max']:,.0f}"
+    for label in ("all jobs (200)", "bounded slowdown", "utilization (%)", "makespan (s)", "overrun kill"):
+        assert label in found.stdout
+
+
+def test_without_a_trace_says_which_workload(invoke):
+    found = invoke("run", "--head", 50)
+    assert found.exit_code == 0
+    assert "note: no trace given, using the built-in workload lublin:jobs=" in found.stderr
+    assert "50 jobs: 50 completed, 0 killed, 0 rejected" in found.stdout
+
+
+def test_file_with_notes_out_and_check(invoke, trace, tmp_path):
+    out = tmp_path / "new" / "results"
+    found = invoke("run", trace, "--out", out, "--check", "--predictor", "last2")
+    assert found.exit_code == 0, found.stderr
+    assert "1 of 60 records left out as unusable" in found.stderr
+    assert "checked: every invariant holds" in found.stderr
+    saved = Result.load(out)
+    assert len(saved.jobs) == 59
+    assert saved.manifest["predictor"] == "last2"
+
+
+def test_default_walltime_and_its_warning(invoke, trace):
+    lines = trace.read_text().splitlines()
+    fields = lines[-2].split()
+    fields[8] = "-1"
+    trace.write_text("\n".join([*lines[:-2], " ".join(fields), lines[-1]]) + "\n")
+    warned = invoke("run", trace, "--json")
+    assert [line for line in warned.stderr.splitlines() if line.startswith("hpcdispatch: warning: ")]
+    assert "Warning" not in warned.stderr
+    assert warned.stderr.count("no requested time") == 1
+    assert "--default-walltime" in warned.stderr
+    told = invoke("run", trace, "--json", "--default-walltime", "runtime")
+    assert "hpcdispatch: warning" not in told.stderr
+    assert told.exit_code == warned.exit_code == 0
+
+
+def test_an_existing_file_wins_over_a_name(invoke, trace, monkeypatch):
+    monkeypatch.chdir(trace.parent)
+    plain = invoke("run", "lublin", "--json", "--head", 59)
+    (trace.parent / "kth-sp2").mkdir()
+    trace.rename(trace.parent / "lublin")
+    refused = invoke("run", "lublin")
+    assert plain.exit_code == 0
+    assert refused.exit_code == 2
+    assert "expected a suffix" in refused.stderr
+
+
+def test_published_name_is_fetched(invoke, trace, monkeypatch):
+    asked = []
+    monkeypatch.setattr("hpcdispatch.cli.trace_argument.fetch", lambda name: asked.append(name) or trace)
+    found = invoke("run", "KTH-SP2", "--json")
+    assert found.exit_code == 0
+    assert asked == ["KTH-SP2"]
+
+
+def test_machine_file(invoke, trace, tmp_path):
+    machine = tmp_path / "machine.json"
+    machine.write_text('{"groups": {"g": {"core": 4}}, "resources": {"g": 8}}')
+    found = invoke("run", trace, "--machine", machine, "--out", tmp_path / "out")
+    assert found.exit_code == 0, found.stderr
+    assert Result.load(tmp_path / "out").manifest["machine"]["nodes"] == 8
+
+
+def test_same_records_as_reading_it(invoke, trace, tmp_path):
+    invoke("run", trace, "--out", tmp_path / "out", "--dispatcher", "conservative:compress=once")
+    expected = simulate(read(trace), "conservative:compress=once")
+    assert Result.load(tmp_path / "out").jobs["start"].tolist() == expected.jobs["start"].tolist()

@@ -1,0 +1,130 @@
+"""``hpcdispatch sequence``."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from hpcdispatch.analysis.requests import Planning, advise
+from hpcdispatch.cli.commands.sequence import sbatch_lines, slurm_time
+
+RUNS = np.ceil(np.random.default_rng(5).lognormal(9, 0.9, 40))
+
+
+@pytest.fixture
+def runs(tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text("Elapsed\n" + "".join(f"{value:.0f}\n" for value in RUNS))
+    return path
+
+
+def test_prints_the_requests_and_what_they_are_compared_with(invoke, runs):
+    found = invoke("sequence", runs, columns=80)
+    assert found.exit_code == 0, found.stderr
+    sequence = advise(RUNS).sequence
+    rows = [line.split() for line in found.stdout.splitlines() if re.match(r"\d+ +\d", line)]
+    assert [row[1] for row in rows] == [slurm_time(value) for value in sequence.values]
+    assert [float(row[2]) for row in rows] == pytest.approx(100 * sequence.needed, abs=0.05)
+    assert f"{slurm_time(sequence.expected_makespan)} a run expected" in found.stdout
+    for name in ("optimal sequence", "maximum", "mean", "last 10"):
+        assert len(re.findall(rf"^{name} +[\d-]", found.stdout, re.MULTILINE)) == 2
+    assert "on the last 20, made from the first 20" in found.stdout
+    assert all(len(line) <= 80 for line in found.stdout.splitlines())
+    assert "…" not in found.stdout
+
+
+def test_says_when_there_are_too_few_runs(invoke, tmp_path):
+    (tmp_path / "few.csv").write_text("10\n20\n30\n")
+    found = invoke("sequence", tmp_path / "few.csv")
+    assert "3 runs: 0:00:10 to 0:00:30, mean 0:00:20" in found.stdout
+    assert "on unseen runs: not known from fewer than 20" in found.stdout
+    assert re.search(r"^last 10 +0:00:30 +- +- +-$", found.stdout, re.MULTILINE)
+
+
+def test_sbatch_prints_times_that_cover_the_requests_and_nothing_else(invoke, runs):
+    found = invoke("sequence", runs, "--sbatch", "--max", "3-00:00:00", "--backfill-rate", 0.2)
+    lines = found.stdout.splitlines()
+    assert all(re.fullmatch(r"--time=\d+-\d\d:\d\d:00", line) for line in lines)
+    assert found.stderr == ""
+    expected = advise(RUNS, Planning(backfill_rate=0.2, limit=3 * 86400)).sequence.values
+    for line, value in zip(lines, expected, strict=True):
+        days, hours, minutes = map(int, re.findall(r"\d+", line)[:3])
+        assert 0 <= days * 86400 + hours * 3600 + minutes * 60 - value < 60
+    assert lines[-1] == "--time=3-00:00:00"
+
+
+def test_requests_that_slurm_cannot_tell_apart_are_one():
+    assert sbatch_lines([10.0, 59.0, 60.0, 60.5, 86400.0]) == [
+        "--time=0-00:01:00",
+        "--time=0-00:02:00",
+        "--time=1-00:00:00",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0, "0:00:00"), (0.2, "0:00:01"), (3661, "1:01:01"), (86400, "1-00:00:00"), (1e6, "11-13:46:40")],
+)
+def test_times(seconds, text):
+    assert slurm_time(seconds) == text
+
+
+def test_json(invoke, runs):
+    found = invoke("sequence", runs, "--json", "--unit", "min", "--fit")
+    shown = json.loads(found.stdout)
+    advice = advise(RUNS * 60, Planning(fitted=True))
+    assert [one["time"] for one in shown["requests"]] == advice.sequence.values.tolist()
+    assert shown["expected_time"] == advice.sequence.expected_makespan
+    assert shown["strategies"]["last 10"]["unseen"]["time"] == advice.rows[3].unseen.time
+    assert shown["families"][0]["name"] == advice.fits[0].name
+    assert shown["runs"] == 40
+
+
+@pytest.mark.parametrize(("name", "begins"), [("p.png", b"\x89PNG"), ("p.SVG", b"<?xml")])
+def test_plot(invoke, runs, tmp_path, name, begins):
+    found = invoke("sequence", runs, "--plot", tmp_path / name, "--sbatch")
+    assert found.exit_code == 0, found.stderr
+    data = (tmp_path / name).read_bytes()
+    assert data.startswith(begins)
+    assert found.stderr == f"hpcdispatch: note: drawn in {tmp_path / name}\n"
+    invoke("sequence", runs, "--plot", tmp_path / name)
+    assert (tmp_path / name).read_bytes() == data
+
+
+@pytest.mark.parametrize("content", ["7\n", "7\n7\n", "1\n1000000\n"])
+def test_plot_of_few_runs(invoke, tmp_path, content):
+    (tmp_path / "few.csv").write_text(content)
+    assert invoke("sequence", tmp_path / "few.csv", "--plot", tmp_path / "p.svg").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "arguments", "message"),
+    [
+        (None, (), "runs.csv: no such file"),
+        ("", (), "runs.csv: expected run times, got an empty file"),
+        ("5\n-6\n", (), "runs.csv:2: column 1: expected a time above 0, such as 90 or 1:30:00, got '-6'"),
+        ("a,b\n5,x\n", ("--column", "b"), "runs.csv:2: column b: expected a time above 0"),
+        ("a,b\n5,6\n", ("--column", "c"), "runs.csv: column c: no such column; the first line has: a, b"),
+        ("a,b\n5,6\n", (), "runs.csv: expected the name of a column, as there are 2: a, b"),
+        ("5\n", ("--bins", 0), "0 is not in the range x>=1"),
+        ("5\n", ("--backfill-rate", 1), "1.0 is not in the range 0<=x<1"),
+        ("5\n", ("--backfill-rate", "nan"), "backfill_rate: must be"),
+        ("5\n", ("--max", "soon"), "--max: expected a time above 0, such as 90 or 1-12:00:00, got 'soon'"),
+        ("5\n9\n", ("--max", 6), "--max: expected at least the longest run time, 0:00:09 (run 2), got 0:00:06"),
+        ("5\n", ("--plot", "p.pdf"), "p.pdf: expected a file name ending in .png or .svg, got suffix '.pdf'"),
+        ("5\n", ("--plot", "nodir/p.png"), "nodir/p.png: expected a file for --plot in a folder that is there"),
+        ("5\n", ("--sbatch", "--json"), "--sbatch and --json: expected one of them, got both"),
+        ("5\n", ("--unit", "d"), "'d' is not one of 's', 'min', 'h'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(invoke, tmp_path, monkeypatch, content, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    if content is not None:
+        (tmp_path / "runs.csv").write_text(content)
+    found = invoke("sequence", "runs.csv", *arguments)
+    assert found.exit_code == 2
+    assert message in found.stderr
+    assert found.stderr.startswith("hpcdispatch: error: ")
+    assert found.stderr.count("\n") == 1
+    assert found.stdout == ""

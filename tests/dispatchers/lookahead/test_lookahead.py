@@ -1,0 +1,171 @@
+"""The look-ahead dispatcher: its rules, its promises, and what it reports."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hpcdispatch.dispatchers.lookahead.lookahead import LEAST_DUE, Lookahead
+from hpcdispatch.simulation import check, simulate
+from hpcdispatch.testing import assert_same_records, check_dispatcher, samples
+from hpcdispatch.testing.strategies import workloads
+from hpcdispatch.workloads import Job, Machine, Workload, generate
+
+HOUR = 3600
+
+
+def run(rows, dispatcher, machine):
+    """Simulate rows of (submit, runtime, walltime, cores); return the result."""
+    jobs = [
+        Job(str(i), submit, runtime, walltime, nodes=cores)
+        for i, (submit, runtime, walltime, cores) in enumerate(rows, 1)
+    ]
+    workload = Workload(tuple(jobs), machine)
+    result = simulate(workload, dispatcher)
+    check(workload, result)
+    return result
+
+
+@pytest.fixture(params=["pool", "nodes"])
+def machine(request):
+    return Machine.pool(4) if request.param == "pool" else Machine.homogeneous(4, core=1)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"patience": 1e-6, "placement": "best-fit", "tolerance": 0.0},
+        {"patience": math.inf, "blocked": 0, "iterations": 0},
+        {"guards": 0},
+    ],
+)
+def test_it_keeps_the_rules_with_other_options(options):
+    check_dispatcher(lambda: Lookahead(**options), samples(), overruns=["resubmit"], predictors=["last2"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(workloads(moldable=True), st.sampled_from(["run", "kill", "resubmit"]), st.sampled_from([1e-6, 0.9, math.inf]))
+def test_no_job_is_lost(workload, overrun, patience):
+    result = simulate(workload, Lookahead(patience), overrun=overrun)
+    check(workload, result)
+    assert (result.jobs["status"] != "rejected").all()
+
+
+def test_one_object_serves_for_several_simulations():
+    dispatcher = Lookahead()
+    first, second = (generate("lublin:jobs=200,processors=32,load=0.9", seed=seed) for seed in (1, 2))
+    before = simulate(first, dispatcher)
+    simulate(second, dispatcher)
+    assert_same_records(before, simulate(first, dispatcher))
+
+
+def test_what_is_short_goes_first(machine):
+    rows = [(0, 100, 100, 4), (1, 100, 100, 4), (1, 10, 10, 4)]
+    assert run(rows, Lookahead(), machine).jobs["start"].tolist() == [0, 110, 100]
+
+
+def test_a_blocked_job_holds_back_one_that_is_less_urgent(machine):
+    # At 1 the third fits beside the first until 1001, in the way of the second from 10 on.
+    rows = [(0, 10, 10, 3), (1, 10, 10, 4), (1, 1000, 1000, 1)]
+    assert run(rows, Lookahead(), machine).jobs["start"].tolist() == [0, 10, 20]
+    assert run(rows, Lookahead(math.inf, blocked=0), machine).jobs["start"].tolist() == [0, 1001, 1]
+
+
+def test_promises_end_the_wait_of_a_wide_job(machine):
+    # Jobs of half the machine follow each other so that it is never empty; the wide one is long, and not urgent.
+    stream = [(index * HOUR // 2, HOUR, HOUR, 2) for index in range(120)]
+    rows = sorted([*stream, (10, 30 * HOUR, 30 * HOUR, 4)])
+    wide = rows.index((10, 30 * HOUR, 30 * HOUR, 4))
+    waits = {patience: run(rows, Lookahead(patience), machine).jobs["wait"][wide] for patience in (0.9, math.inf)}
+    assert waits[0.9] <= LEAST_DUE + HOUR
+    assert waits[math.inf] > 40 * HOUR
+
+
+@pytest.mark.parametrize("most", [0, 256])
+def test_on_nodes_nobody_delays_one_that_is_overdue_and_finds_no_room(most, monkeypatch):
+    monkeypatch.setattr("hpcdispatch.dispatchers.lookahead.lookahead.MOST_NODES", most)
+    # The sums of the two nodes leave room for the wide job beside a small one of each kind; no node does.
+    machine = Machine(("core", "mem"), np.array([[6, 6], [6, 6]]))
+    kinds = {"a": {"core": 1, "mem": 3}, "b": {"core": 3, "mem": 1}}
+    jobs = [
+        Job(f"{kind}{index}", after + 3 * HOUR // 2 * index, 2 * HOUR, 2 * HOUR, per_node=asked)
+        for index in range(30)
+        for after, (kind, asked) in zip((0, 2700), kinds.items(), strict=True)
+    ]
+    jobs.append(Job("wide", 10, 30 * HOUR, 30 * HOUR, nodes=2, per_node={"core": 4, "mem": 4}))
+    workload = Workload(tuple(sorted(jobs, key=lambda job: job.submit)), machine)
+    result = simulate(workload, Lookahead())
+    check(workload, result)
+    assert result.jobs.set_index("id")["wait"]["wide"] <= LEAST_DUE + 2 * HOUR
+
+
+@pytest.mark.parametrize("guards", [0, 30])
+def test_an_overdue_job_alone_needs_no_others(guards):
+    # At 13 h the first fits and is past its time; the second fits nowhere yet and is not planned.
+    machine = Machine.homogeneous(3, core=1)
+    rows = [(0, 14 * HOUR, 14 * HOUR, 1), (0, 13 * HOUR, 13 * HOUR, 2), (1, HOUR, HOUR, 2), (2, HOUR, HOUR, 3)]
+    result = run(rows, Lookahead(blocked=0, guards=guards), machine)
+    assert result.jobs["start"].tolist() == [0, 0, 13 * HOUR, 14 * HOUR]
+
+
+def test_the_report():
+    workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=1)
+    decisions = simulate(workload, Lookahead()).decisions
+    assert set(decisions["status"]) == {"none", "trivial", "feasible"}
+    assert set(decisions["used"]) == {"none", "list", "search"}
+    planned = decisions[decisions["status"] == "feasible"]
+    assert (planned["candidates"] >= 1).all()
+    assert (planned["intervals"] == planned["candidates"] + planned["running"]).all()
+    assert (planned["requested"] > 0).all()
+    assert (planned["promises"] >= 1).all()
+    assert (decisions["available"] <= 32).all()
+    assert (decisions["due_hours"] >= LEAST_DUE / HOUR).all()
+    assert decisions["due_hours"].is_monotonic_increasing
+    assert np.isnan(decisions["objective"][decisions["status"] == "none"]).all()
+
+
+def test_the_shadow_is_easys_schedule_but_for_ends_that_nobody_saw():
+    # A third of the jobs outrun their request. Ends while nothing waits are not seen: they come as a surprise later.
+    drawn = generate("lublin:jobs=400,processors=32,load=0.9", seed=4)
+    workload = drawn.with_jobs(
+        replace(job, runtime=2 * job.runtime) if index % 3 == 0 else job for index, job in enumerate(drawn.jobs)
+    )
+    easy = simulate(workload, "easy").jobs["start"].to_numpy()
+    dispatcher = Lookahead()
+    simulate(workload, dispatcher)
+    shadow = dispatcher._history.jobs
+    known = shadow.known[:400] == 1
+    assert known.sum() > 380
+    assert (shadow.run[:400] == workload.frame()["runtime"])[known].mean() > 0.97
+    started = shadow.start[:400] >= 0
+    assert started.sum() > 380
+    assert (shadow.start[:400] == easy)[started].mean() > 0.97
+
+
+def test_the_due_time_is_patience_times_easys_longest_wait():
+    workload = generate("lublin:jobs=600,processors=32,load=1.1", seed=1)
+    longest = simulate(workload, "easy").jobs["wait"].max() / HOUR
+    due = simulate(workload, Lookahead(0.5)).decisions["due_hours"]
+    assert longest > 2 * LEAST_DUE / HOUR
+    assert due.max() <= 0.5 * longest
+    assert due.max() > LEAST_DUE / HOUR
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"patience": 0}, "patience must be > 0, got 0"),
+        ({"patience": math.nan}, "patience must be > 0, got nan"),
+        ({"blocked": -1}, "blocked must be >= 0, got -1"),
+        ({"iterations": -1}, "iterations must be >= 0, got -1"),
+        ({"guards": -2}, "guards must be >= 0, got -2"),
+        ({"tolerance": 1.5}, r"tolerance must be in \[0, 1\], got 1.5"),
+        ({"placement": "worst-fit"}, "placement must be one of first-fit, best-fit, got 'worst-fit'"),
+    ],
+)
+def test_options_are_checked(options, message):
+    with pytest.raises(ValueError, match=message):
+        Lookahead(**options)

@@ -1,0 +1,319 @@
+"""Requests that the dispatcher makes itself, on examples worked out by hand and on any workload."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from hpcdispatch.base import InputError
+from hpcdispatch.dispatchers import Evict, TOptimal, create_dispatcher
+from hpcdispatch.dispatchers.reservations.gaps import expected_utilization
+from hpcdispatch.dispatchers.reservations.request_strategies import Adaptive, LastRuns, TimeOptimal, UpperBound
+from hpcdispatch.dispatchers.reservations.reservation_sequences import ReservationSequences
+from hpcdispatch.models.reservations import discretize, optimal_sequence
+from hpcdispatch.predictors import Empirical, RunTimes
+from hpcdispatch.simulation import check, simulate
+from hpcdispatch.testing import assert_same_records, cluster, pool, samples, stochastic, urgent
+from hpcdispatch.workloads import Job, Machine, Workload, generate
+
+UNIFORM = stats.uniform(0, 100)
+HOURS = stats.truncnorm(-4, 6, 8, 2)
+
+
+class Fixed(UpperBound):
+    """The same requests for every job."""
+
+    def __init__(self, *requests):
+        self._requests = requests
+
+    def requests(self, law, walltime):
+        return self._requests
+
+
+def jobs(*rows):
+    """Return jobs of law UNIFORM from rows of (submit, runtime, cores), and of none from those with a walltime."""
+    made = []
+    for index, (submit, runtime, cores, *walltime) in enumerate(rows, 1):
+        law = None if walltime else UNIFORM
+        made.append(Job(str(index), submit, runtime, *(walltime or [100]), nodes=cores, law=law))
+    return Workload(tuple(made), Machine.pool(4))
+
+
+def attempts(workload, dispatcher, **options):
+    """Simulate; return (id, start, end, outcome) of every attempt in order of their starts."""
+    result = simulate(workload, dispatcher, **options)
+    check(workload, result)
+    frame = result.attempts.sort_values(["start", "id"])
+    return list(frame[["id", "start", "end", "outcome"]].itertuples(index=False, name=None))
+
+
+def test_a_failed_request_is_followed_by_the_next_at_the_end_of_the_queue():
+    workload = jobs((0, 70, 4), (5, 30, 4))
+    assert attempts(workload, ReservationSequences(Fixed(40, 100))) == [
+        ("1", 0, 40, "limit"),
+        ("2", 40, 70, "completed"),
+        ("1", 70, 140, "completed"),
+    ]
+
+
+def test_a_failed_request_is_lost_work():
+    workload = jobs((0, 70, 4))
+    result = simulate(workload, ReservationSequences(Fixed(40, 100)))
+    assert result.summary()["utilization"] == pytest.approx(70 / 110)
+
+
+def test_the_request_is_what_backfilling_goes_by():
+    # The first holds two cores until 80, the second waits for four; the third requests 50 of up to 100.
+    workload = jobs((0, 80, 2, 80), (0, 30, 4), (0, 20, 2))
+    assert ("3", 0, 20, "completed") in attempts(workload, ReservationSequences(Fixed(50, 100)))
+    assert ("3", 0, 20, "completed") not in attempts(workload, "easy")
+
+
+def test_above_the_last_request_the_simulation_decides():
+    workload = jobs((0, 150, 4))
+    dispatcher = ReservationSequences(Fixed(40, 100))
+    assert attempts(workload, dispatcher) == [("1", 0, 40, "limit"), ("1", 40, 190, "completed")]
+    assert attempts(workload, dispatcher, overrun="kill")[-1][1:3] == (40, 140)
+    assert attempts(workload, dispatcher, overrun="resubmit:factor=2") == [
+        ("1", 0, 40, "limit"),
+        ("1", 40, 140, "limit"),
+        ("1", 140, 290, "completed"),
+    ]
+
+
+def test_a_job_that_somebody_else_stopped_has_not_failed():
+    workload = jobs((0, 90, 4))
+    urgent = Job("now", 10, 20, 20, nodes=4, kind="on-demand", deadline=0)
+    both = workload.with_jobs([*workload.jobs, urgent])
+    assert attempts(both, Evict(ReservationSequences(Fixed(80, 100)), policy="kill")) == [
+        ("1", 0, 10, "killed"),
+        ("now", 10, 30, "completed"),
+        ("1", 30, 110, "limit"),
+        ("1", 110, 200, "completed"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["classic-hpc", "neuroscience", "toptimal", "atoptimal"])
+@pytest.mark.parametrize("over", ["easy", "conservative", "fcfs", "lxf"])
+@pytest.mark.parametrize("backfill", ["plain", "speculative"])
+def test_without_laws_it_is_the_dispatcher_underneath(name, over, backfill):
+    for workload in (pool(), cluster()):
+        expected = simulate(workload, over)
+        assert_same_records(expected, simulate(workload, f"{name}:over={over},backfill={backfill}"), over)
+
+
+def test_a_job_is_tried_in_a_gap_that_its_request_does_not_fit():
+    # 2 waits for 4 cores until 50; 3 requests 100, which does not end by then, and gets the 49 s from 1 on.
+    workload = jobs((0, 50, 2, 50), (1, 10, 4), (1, 30, 2))
+    assert attempts(workload, "classic-hpc:backfill=speculative") == [
+        ("1", 0, 50, "completed"),
+        ("3", 1, 31, "completed"),
+        ("2", 50, 60, "completed"),
+    ]
+
+
+def test_a_job_that_failed_in_a_gap_goes_to_the_head_of_the_queue():
+    workload = jobs((0, 50, 2, 50), (1, 10, 4, 10), (2, 80, 2), (3, 10, 4, 10))
+    assert attempts(workload, "classic-hpc:backfill=speculative") == [
+        ("1", 0, 50, "completed"),
+        ("3", 2, 50, "limit"),
+        ("3", 50, 130, "completed"),
+        ("2", 130, 140, "completed"),
+        ("4", 140, 150, "completed"),
+    ]
+
+
+def test_a_reservation_stands_while_the_job_is_tried_in_a_gap():
+    # 2 is reserved from 100 on, in front of 3. Tried from 50 to 100, it fails and has its turn.
+    workload = jobs((0, 50, 4, 100), (0, 80, 4), (60, 10, 4, 90))
+    for over in ("rounds", "conservative:compress=never"):
+        rows = attempts(workload, ReservationSequences(UpperBound(), over, "speculative"))
+        assert rows[:3] == [("1", 0, 50, "completed"), ("2", 50, 100, "limit"), ("2", 100, 180, "completed")]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_speculation_delays_no_reservation(seed):
+    """Of jobs whose requests are exact, and reservations that never move, none starts later for what fills the gaps."""
+    rng = np.random.default_rng(seed)
+    rows = [(0, run, cores, run) for run, cores in zip(rng.integers(1, 200, 12), rng.integers(1, 5, 12), strict=True)]
+    tried = [(0, run, cores) for run, cores in zip(rng.integers(1, 100, 6), rng.integers(1, 4, 6), strict=True)]
+    workload = jobs(*rows, *tried)
+    ends = {
+        backfill: simulate(workload, f"classic-hpc:over=conservative,backfill={backfill}").jobs.set_index("id")["end"]
+        for backfill in ("plain", "speculative")
+    }
+    exact = [str(index) for index in range(1, 13)]
+    assert (ends["speculative"][exact] <= ends["plain"][exact]).all()
+
+
+def test_expected_utilization_of_a_gap_is_the_integral():
+    law = stats.truncnorm(-3, 3, 50, 15)
+    for above, seconds in ((0, 40), (0, 95), (30, 60), (70, 90)):
+        mass = 1 - law.cdf(above)
+        expected = integrate.quad(lambda t: t * law.pdf(t), max(above, 5), seconds)[0] / mass / seconds
+        assert expected_utilization(law, 95, above, seconds) == pytest.approx(expected, rel=1e-3)
+
+
+def test_a_gap_that_was_not_enough_is_worth_nothing():
+    assert expected_utilization(UNIFORM, 100, 60, 60) == 0
+    assert expected_utilization(UNIFORM, 100, 100, 200) == 0
+    assert expected_utilization(stats.uniform(50, 10), 60, 0, 40) == 0
+
+
+def test_the_most_useful_job_gets_the_gap_if_none_fits_it():
+    # 3 and 4 request 100 and the gap is 49 s of 2 cores; 4 is wider. Where 3 requests what it needs, 40, it fits.
+    soon = stats.uniform(20, 20)
+    workload = jobs((0, 50, 2, 50), (1, 10, 4), (1, 30, 1), (1, 30, 2))
+    assert ("4", 1, 31, "completed") in attempts(workload, "classic-hpc:backfill=speculative")
+    shorter = [
+        Job(job.id, job.submit, job.runtime, 100, job.nodes, law=soon) if job.id == "3" else job
+        for job in workload.jobs
+    ]
+    rows = attempts(workload.with_jobs(shorter), TOptimal(backfill="speculative"))
+    assert ("3", 1, 31, "completed") in rows
+
+
+def test_strategies_on_a_known_law():
+    assert UpperBound().requests(UNIFORM, 200) == (100,)
+    assert UpperBound().requests(UNIFORM, 60) == (60,)
+    best = optimal_sequence(discretize(UNIFORM, 0, 100, 50)).values
+    assert TimeOptimal(50).requests(UNIFORM, 100) == tuple(np.ceil(best))
+    scaled = stats.truncnorm(-4, 6, 8 * 3600, 2 * 3600)
+    hours = np.array(TimeOptimal(200).requests(scaled, 20 * 3600)) / 3600
+    assert hours == pytest.approx([10.8, 13.4, 15.4, 17.1, 18.7, 20], abs=1e-3)
+
+
+def test_requests_that_cost_are_fewer():
+    assert len(TimeOptimal(200).requests(UNIFORM, 100)) > len(TimeOptimal(200, gamma=30).requests(UNIFORM, 100))
+    assert TimeOptimal(200, gamma=1e6).requests(UNIFORM, 100) == (100,)
+
+
+@pytest.mark.parametrize("law", [stats.norm(50, 10), stats.expon(0, 30), stats.lognorm(1, 0, 20), stats.pareto(1.5)])
+def test_a_law_without_bounds_is_cut_at_the_request(law):
+    for strategy in (UpperBound(), LastRuns(), TimeOptimal(50), TimeOptimal(50, 0.5)):
+        requests = strategy.requests(law, 100)
+        assert requests[-1] == 100
+        assert all(0 < before < after for before, after in pairwise(requests))
+    assert 0 < expected_utilization(law, 100, 0, 60) < 1
+    rows = jobs((0, 70, 2), (0, 20, 3), (5, 90, 4))
+    workload = rows.with_jobs(replace(job, law=law) for job in rows.jobs)
+    for over in ("easy", "rounds"):
+        check(workload, simulate(workload, f"toptimal:over={over},backfill=speculative"))
+
+
+def test_a_bound_far_below_the_law_is_the_only_request():
+    assert TimeOptimal().requests(stats.norm(1e6, 10), 100) == (100,)
+
+
+def test_the_last_runs_of_a_law_are_drawn_once_and_grow():
+    strategy = LastRuns(history=3, growth=1.5)
+    strategy.reset(Machine.pool(1), np.random.default_rng(5))
+    requests = strategy.requests(UNIFORM, 100)
+    assert requests == strategy.requests(UNIFORM, 100)
+    assert requests[0] == np.ceil(100 * np.random.default_rng(5).random(3).max())
+    assert requests[-1] == 100
+    assert all(after == 100 or after == np.ceil(before * 1.5) for before, after in pairwise(requests))
+
+
+def test_the_last_runs_that_were_seen():
+    assert LastRuns(2, 2.0).requests(RunTimes([90, 10, 20]), 100) == (20, 40, 80, 90)
+
+
+@given(st.lists(st.integers(1, 500), min_size=1, max_size=30), st.integers(1, 600), st.sampled_from([0.0, 0.3]))
+@settings(max_examples=60, deadline=None)
+def test_any_past_gives_rising_requests_up_to_the_bound(past, walltime, rate):
+    for strategy in (UpperBound(), LastRuns(), TimeOptimal(40, rate)):
+        requests = strategy.requests(RunTimes(past), walltime)
+        assert all(before < after for before, after in pairwise(requests))
+        assert requests[-1] == min(max(past), walltime)
+        assert requests[0] >= 1
+
+
+def test_the_rate_of_small_jobs_is_seen():
+    # One core of four is taken by jobs without a law.
+    small = [(10 * index, 10, 1, 10) for index in range(40)]
+    workload = jobs(*small, (399, 50, 4))
+    strategy = Adaptive(50)
+    simulate(workload, ReservationSequences(strategy))
+    assert strategy.rate == pytest.approx(0.25)
+
+
+def test_requests_are_learned_from_the_past():
+    rng = np.random.default_rng(1)
+    times = np.where(rng.random(40) < 0.8, 50, 1000)
+    rows = [Job(str(i), 2000 * i, int(times[i]), 3600, nodes=4, user="ada", name="sort") for i in range(40)]
+    workload = Workload(tuple(rows), Machine.pool(4))
+    result = simulate(workload, "toptimal", predictor=Empirical(least=10))
+    limits = result.attempts[result.attempts["outcome"] == "limit"]
+    assert result.summary()["completed"] == 40
+    # The long ones are killed at the first request, which covers the short ones; nobody is before 10 have ended.
+    assert limits["id"].tolist() == [str(i) for i in range(10, 40) if times[i] == 1000]
+    assert ((limits["end"] - limits["start"]) < 1000).all()
+
+
+@pytest.mark.parametrize("overrun", ["run", "kill", "resubmit"])
+@pytest.mark.parametrize("name", ["neuroscience", "toptimal", "atoptimal:rate=0.4"])
+def test_learned_requests_on_every_sample(name, overrun):
+    for workload in samples():
+        for more in ("", "over=conservative,backfill=speculative"):
+            spec = name + ("," if ":" in name else ":") + more if more else name
+            check(workload, simulate(workload, spec, Empirical(by="user", least=2), overrun=overrun))
+
+
+def test_every_failed_attempt_ends_at_its_request_and_each_is_longer_than_the_last():
+    workload = generate("stochastic", walltime="exponential", processors="beta", large=30, seed=2)
+    result = simulate(workload, "toptimal:over=rounds")
+    for _, tries in result.attempts.groupby("id"):
+        lengths = (tries["end"] - tries["start"]).tolist()
+        assert lengths == sorted(lengths)
+        assert list(tries["outcome"][:-1]) == ["limit"] * (len(lengths) - 1)
+    assert result.summary()["completed"] == 30
+    assert (result.attempts["outcome"] == "limit").sum() > 5
+
+
+def test_works_on_nodes():
+    workload = stochastic()
+    nodes = Workload(workload.jobs, Machine.homogeneous(16, core=1))
+    for spec in ("toptimal:backfill=speculative", "toptimal:backfill=speculative,over=rounds"):
+        on_pool, on_nodes = simulate(workload, spec), simulate(nodes, spec)
+        check(nodes, on_nodes)
+        assert on_pool.jobs["end"].tolist() == on_nodes.jobs["end"].tolist()
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("toptimal:n=0", "n must be >= 1, got 0"),
+        ("toptimal:gamma=-1", "gamma must be finite and >= 0"),
+        ("atoptimal:rate=1", "rate must lie in"),
+        ("neuroscience:history=0", "history must be >= 1, got 0"),
+        ("neuroscience:growth=1", "growth must be a finite number > 1"),
+        ("classic-hpc:backfill=some", "expected one of plain, speculative"),
+        ("classic-hpc:over=nothing", "unknown dispatcher 'nothing'"),
+    ],
+)
+def test_refuses(spec, message):
+    with pytest.raises(InputError, match=message):
+        create_dispatcher(spec)
+
+
+@pytest.mark.parametrize("over", ["conservative", "rounds", "rbs", "sejf", "hybrid", "lookahead", "fcfs"])
+def test_any_dispatcher_underneath_can_live_with_jobs_tried_in_gaps(over):
+    workload = stochastic(80, seed=3)
+    for overrun in ("run", "kill", "resubmit"):
+        check(workload, simulate(workload, f"toptimal:over={over},backfill=speculative", overrun=overrun))
+
+
+@pytest.mark.parametrize(
+    "over", ["toptimal:backfill=speculative", "toptimal:over=rounds", "rbs", "hybrid", "lookahead"]
+)
+def test_any_dispatcher_underneath_can_live_with_evictions(over):
+    workload = urgent()
+    law = stats.uniform(60, 7140)
+    lottery = workload.with_jobs(replace(job, law=law) if job.kind == "batch" else job for job in workload.jobs)
+    for one in (workload, lottery):
+        check(one, simulate(one, f"evict:over={over}"))

@@ -1,0 +1,206 @@
+"""The look-ahead plan, its promises, its step profile, and the shadow schedule."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hpcdispatch.models.lookahead.planning import Queue, Running, Settings, plan, promise, weights
+from hpcdispatch.models.lookahead.shadow import CLOCK, lengthen, open_shadow, replay
+from hpcdispatch.models.scheduling.step_profile import earliest, hold, latest, make_steps
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads import generate
+
+HORIZON = 40
+QUICK = settings(max_examples=100, deadline=None)
+SETTINGS = Settings(due=100, tolerance=0.0, blocked=3, guards=10, iterations=30, age_scale=50.0)
+
+
+def ints(values):
+    return np.array(values, dtype=np.int64)
+
+
+def queue_of(rows, free):
+    """Lay out rows of (wait, duration, need) on a pool of one resource."""
+    wait, duration, need = (ints(column) for column in zip(*rows, strict=True))
+    return Queue(wait, duration, need[:, None], need / 10, need <= free)
+
+
+def running_of(rows, free):
+    """Lay out rows of (end, need)."""
+    end, need = (ints(column) for column in zip(*rows, strict=True)) if rows else (ints([]), ints([]))
+    return Running(end, need.reshape(-1, 1), ints([free]))
+
+
+def started(queue, running, options=SETTINGS):
+    return sorted(plan(queue, running, options).start.tolist())
+
+
+class TestSteps:
+    @QUICK
+    @given(
+        st.lists(st.tuples(st.integers(0, 20), st.integers(1, 10), st.integers(1, 3)), max_size=6),
+        st.integers(0, 4),
+        st.integers(1, 8),
+        st.integers(0, 25),
+    )
+    def test_the_first_and_the_last_start_that_fit(self, held, need, duration, time):
+        steps, seconds = make_steps(20, 1), np.full(100, 4)
+        steps.at[0], steps.free[0, 0], count = 0, 4, 1
+        for start, length, amount in held:
+            count = hold(steps, count, start, start + length, ints([amount]), 1)
+            seconds[start : start + length] -= amount
+        fits = [start for start in range(60) if not need or seconds[start : start + duration].min() >= need]
+        assert earliest(steps, count, ints([need]), duration, time) == min(start for start in fits if start >= time)
+        past = [start for start in fits if 2 <= start <= time]
+        assert latest(steps, count, ints([need]), duration, 2, time) == max(past, default=-1)
+
+    def test_what_is_given_back_is_free_again(self):
+        steps = make_steps(20, 2)
+        steps.at[0], steps.free[0], count = 0, ints([4, 2]), 1
+        count = hold(steps, count, 3, 9, ints([4, 1]), 1)
+        assert earliest(steps, count, ints([1, 0]), 4, 0) == 9
+        count = hold(steps, count, 3, 9, ints([4, 1]), -1)
+        assert earliest(steps, count, ints([1, 0]), 4, 0) == 0
+        assert (steps.free[:count] == [4, 2]).all()
+
+    def test_what_never_fits(self):
+        steps = make_steps(4, 1)
+        steps.at[0], steps.free[0] = 0, ints([4])
+        assert earliest(steps, 1, ints([5]), 1, 0) == -1
+
+
+def test_weights_are_the_slope_of_the_squared_slowdown_times_age():
+    queue = queue_of([(0, 100, 1), (300, 100, 1), (300, 2, 1)], 1)
+    assert weights(queue, -1.0) == pytest.approx([1 / 100, 4 / 100, 30.2 / 10])
+    assert weights(queue, 100.0) == pytest.approx([1 / 100, 4 / 100 * 10, 30.2 / 10 * 10])
+
+
+class TestPromises:
+    # 3 of 4 run until 50. The oldest wants all 4 and has 10 s left of its 100.
+    running = ((50, 3),)
+    old = (90, 20, 4)
+
+    def test_nobody_delays_the_first_who_is_late(self):
+        # It cannot be on time, so that it is held at 50: what ends by then may start.
+        for duration, expected in ((50, [1]), (51, [])):
+            queue = queue_of([self.old, (0, duration, 1)], 1)
+            assert started(queue, running_of(self.running, 1)) == expected
+
+    def test_what_is_left_may_be_used_up(self):
+        # With 80 s left the oldest is promised 80, and may be put off until then.
+        for duration, expected in ((80, [1]), (81, [])):
+            queue = queue_of([(20, 20, 4), (20, duration, 1)], 1)
+            options = SETTINGS._replace(blocked=0)
+            assert started(queue, running_of(self.running, 1), options) == expected
+
+    def test_tolerance_puts_off_a_young_job_past_its_earliest_start(self):
+        # Due in 10 s, startable in 50: with tolerance 1 at 50 + 10.
+        queue, running = queue_of([self.old], 1), running_of(self.running, 1)
+        assert promise(queue, running, SETTINGS._replace(tolerance=1.0))[2].tolist() == [60]
+        assert promise(queue, running, SETTINGS)[2].tolist() == [50]
+
+    def test_one_late_job_alone_is_held_a_start(self):
+        queue, running = queue_of([self.old, self.old, (50, 10, 4)], 1), running_of(self.running, 1)
+        _, _, promised, overdue = promise(queue, running, SETTINGS)
+        assert promised.tolist() == [50, -1, -1]
+        assert overdue == 0
+
+    def test_without_a_due_time_there_are_none(self):
+        queue, running = queue_of([self.old, (0, 500, 1)], 1), running_of(self.running, 1)
+        assert plan(queue, running, SETTINGS._replace(due=-1)).promises == 0
+        assert plan(queue, running, SETTINGS).promises == 2
+
+
+@st.composite
+def situations(draw):
+    """Draw a queue and what runs on a pool of two resources."""
+    capacity = ints([8, 5])
+    held = draw(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 2), st.integers(0, 1)), max_size=4))
+    end, need = ints([row[0] for row in held]), ints([row[1:] for row in held]).reshape(-1, 2)
+    free = capacity - need.sum(axis=0)
+    rows = draw(st.lists(
+        st.tuples(st.integers(0, 150), st.integers(1, 30), st.integers(1, 8), st.integers(0, 5)), min_size=1, max_size=9
+    ))  # fmt: skip
+    rows.sort(key=lambda row: -row[0])
+    wanted = ints([row[2:] for row in rows])
+    share = (wanted / capacity).mean(axis=1)
+    fits = (wanted <= free).all(axis=1)
+    queue = Queue(ints([row[0] for row in rows]), ints([row[1] for row in rows]), wanted, share, fits)
+    return queue, Running(end, need, free)
+
+
+@QUICK
+@given(situations(), st.integers(-1, 200), st.floats(0, 1), st.integers(0, 9))
+def test_what_starts_fits_and_spoils_no_promise(situation, due, tolerance, guards):
+    queue, running = situation
+    options = SETTINGS._replace(due=due, tolerance=tolerance, guards=guards)
+    found = plan(queue, running, options)
+    begin = found.start
+    assert len(set(begin.tolist())) == len(begin)
+    assert (queue.need[begin].sum(axis=0) <= running.free).all()
+    promised = promise(queue, running, options)[2]
+    assert found.promises == (promised >= 0).sum()
+    used = np.zeros((200 + 2 * HORIZON, 2), dtype=np.int64)
+    for end, need in zip(running.end, running.need, strict=True):
+        used[:end] += need
+    for job, start in enumerate(np.where(np.isin(np.arange(len(promised)), begin), 0, promised).tolist()):
+        if start >= 0:
+            used[start : start + queue.duration[job]] += queue.need[job]
+    assert (used <= [8, 5]).all()
+    assert set(np.flatnonzero((promised == 0) & queue.fits)) <= set(begin.tolist())
+
+
+@QUICK
+@given(situations())
+def test_the_search_is_never_worse_than_the_lists(situation):
+    queue, running = situation
+    listed = plan(queue, running, SETTINGS._replace(iterations=0))
+    searched = plan(queue, running, SETTINGS._replace(iterations=50))
+    assert not listed.searched
+    assert searched.objective <= listed.objective
+    assert searched.searched == (searched.objective < listed.objective)
+
+
+def shadow_of(workload, known):
+    """Return a shadow of a pool workload in which the first `known` jobs have ended."""
+    jobs = lengthen(open_shadow(workload.machine.capacity[0], 0), len(workload))
+    frame = workload.frame()
+    jobs.submit[:] = jobs.arrival[:] = frame["submit"]
+    jobs.duration[:] = frame["walltime"]
+    jobs.need[:, 0] = [job.nodes * job.per_node["core"] for job in workload.jobs]
+    jobs.run[:known] = frame["runtime"][:known]
+    jobs.known[:known] = 1
+    jobs.start[:] = -1
+    return jobs
+
+
+class TestShadow:
+    workload = generate("lublin:jobs=400,processors=32,load=0.9", seed=3)
+    easy = simulate(workload, "easy").jobs
+
+    def test_it_is_easy_where_everything_is_known(self):
+        jobs = shadow_of(self.workload, 400)
+        longest = replay(jobs, 400, 10**9)
+        assert jobs.start.tolist() == self.easy["start"].tolist()
+        assert longest == self.easy["wait"].max()
+
+    def test_it_stops_where_an_end_is_unknown_and_goes_on_when_it_is_known(self):
+        jobs = shadow_of(self.workload, 200)
+        replay(jobs, 400, 10**9)
+        done = jobs.start >= 0
+        assert 100 < done.sum() < 400
+        assert (jobs.start[done] == self.easy["start"].to_numpy()[done]).all()
+        first_unknown = self.easy["start"].to_numpy()[200:].min()
+        assert jobs.state[CLOCK] <= first_unknown + 1
+        jobs.run[200:] = self.workload.frame()["runtime"][200:]
+        jobs.known[200:] = 1
+        replay(jobs, 400, 10**9)
+        assert jobs.start.tolist() == self.easy["start"].tolist()
+
+    def test_it_does_not_run_ahead(self):
+        jobs = shadow_of(self.workload, 400)
+        now = int(self.easy["start"].median())
+        replay(jobs, 400, now)
+        assert jobs.state[CLOCK] <= now
+        assert (jobs.start <= now).all()

@@ -1,0 +1,1 @@
+"""Independent computations that tests hold the package against."""

@@ -1,0 +1,301 @@
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import warnings
+
+import numpy as np
+import pytest
+
+from hpcdispatch.base import InputError
+from hpcdispatch.workloads import Machine, TraceWarning, read
+from hpcdispatch.workloads.formats.slots import Slotter, divisors
+
+HEADER = "; Computer: Test\n; MaxProcs: 64 (batch partition; 512 total)\n"
+
+
+def record(number, submit=0, run=100, allocated=4, requested=4, time=200, memory=-1, queue=1, **other):
+    fields = [number, submit, 3, run, allocated, "1.5", -1, requested, time, memory, 1, 7, 2, 9, queue, -1, -1, -1]
+    for position, value in other.items():
+        fields[int(position[1:]) - 1] = value
+    return " ".join(map(str, fields))
+
+
+@pytest.fixture
+def swf(tmp_path):
+    def make(*lines, header=HEADER, name="t.swf"):
+        path = tmp_path / name
+        text = (header + "\n".join(lines) + "\n").encode()
+        path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+        return path
+
+    return make
+
+
+@pytest.mark.parametrize("name", ["t.swf", "t.swf.gz"])
+def test_a_record_becomes_a_job_and_the_rest_goes_to_records(swf, name):
+    workload = read(swf(record(5, submit=10), record(6, submit=10, f12=-1), name=name))
+    job = workload.jobs[0]
+    assert (job.id, job.submit, job.runtime, job.walltime, job.nodes) == ("5", 10, 100, 200, 1)
+    assert dict(job.per_node) == {"core": 4}
+    assert (job.user, job.group, job.name, job.queue) == ("7", "2", "9", "1")
+    assert workload.jobs[1].user == ""
+    assert workload.records.loc[0, ["wait", "cpu_time", "allocated_processors"]].tolist() == [3, 1.5, 4]
+    assert workload.machine == Machine.pool(64)
+    assert workload.machine.name == "Test"
+    assert workload.provenance.header == tuple(HEADER.splitlines())
+    assert workload.provenance.notes == ()
+
+
+def test_the_content_decides_about_gzip(swf, tmp_path):
+    packed = swf(record(1), name="a.swf.gz")
+    plain = tmp_path / "b.swf"
+    plain.write_bytes(packed.read_bytes())
+    assert read(plain).jobs == read(packed).jobs
+
+
+@pytest.mark.parametrize(
+    ("header", "cores", "note"),
+    [
+        ("; MaxNodes: 8\n", 8, "no MaxProcs"),
+        ("; MaxProcs: unknown\n", 4, "largest request"),
+        ("", 4, "largest request"),
+    ],
+)
+def test_without_maxprocs_the_machine_is_guessed_and_noted(swf, header, cores, note):
+    workload = read(swf(record(1), header=header))
+    assert workload.machine == Machine.pool(cores)
+    assert any(note in line for line in workload.provenance.notes)
+
+
+GOOD = record(1)
+MALFORMED = {
+    "seventeen": (GOOD.rsplit(" ", 1)[0], "wrong number of fields", r"t\.swf:4: expected 18 fields, got 17$"),
+    "nineteen": (GOOD + " 1", "wrong number of fields", r":4: expected 18 fields, got 19$"),
+    "twenty-five": (GOOD + " 1" * 7, "wrong number of fields", r":4: expected 18 fields, got 25$"),
+    "letters": (record(2, run="abc"), "not a number", r":4: field 'run time': expected a number, got 'abc'$"),
+    "nan": (record(2, run="nan"), "not a number", r":4: field 'run time': expected a number, got 'nan'$"),
+    "inf": (record(2, time="inf"), "not a number", r":4: field 'requested time': expected a number, got 'inf'$"),
+    "underscore": (record(2, run="1_0"), "not a number", r":4: .* got '1_0'$"),
+    "huge": (record(2, run="1e300"), "number too large", r":4: field 'run time': expected a number up to"),
+    "fraction": (record(2, requested="2.5"), "not a whole number", r":4: .*requested processors.* got 2\.5$"),
+    "negative": (
+        record(2, submit=-5),
+        "negative submission time",
+        r":4: field 'submit time': expected .* >= 0, got -5$",
+    ),
+    "twice": (record(1), "duplicate id", r":4: field 'job number': expected a number not used before, got 1$"),
+    "negative fraction": (record(2, submit=-0.5), "negative submission time", r":4: field 'submit time'"),
+}
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_malformed_records_stop_the_reading_unless_lenient(swf, case):
+    line, reason, message = MALFORMED[case]
+    path = swf(GOOD, line, record(3, submit=9))
+    with pytest.raises(InputError, match=message) as caught:
+        read(path)
+    assert "\n" not in str(caught.value)
+    workload = read(path, lenient=True)
+    assert [job.id for job in workload.jobs] == ["1", "3"]
+    assert workload.provenance.counts[reason] == 1
+    assert any(reason in note and note.endswith("line 4") for note in workload.provenance.notes)
+
+
+def test_unsorted_submissions(swf):
+    path = swf(record(1, submit=10), record(2, submit=5), record(3, submit=9), record(4, submit=10))
+    with pytest.raises(InputError, match=r":4: field 'submit time': expected >= 10 as before it, got 5$"):
+        read(path)
+    workload = read(path, lenient=True)
+    assert [job.id for job in workload.jobs] == ["1", "4"]
+    assert workload.provenance.counts == {"unsorted submission": 2}
+
+
+def test_the_first_malformed_line_is_the_one_named(swf):
+    with pytest.raises(InputError, match=r":4: field 'job number'"):
+        read(swf(record(1), record(1), "1 2 3"))
+
+
+def test_long_lists_of_lines_are_capped(swf):
+    workload = read(swf(record(1), *["x"] * 30), lenient=True)
+    assert workload.provenance.counts == {"wrong number of fields": 30}
+    assert workload.provenance.notes[0].endswith("lines 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, ...")
+
+
+UNUSABLE = {
+    "run time <= 0": record(2, run=0),
+    "no processor count": record(2, requested=-1, allocated=-1),
+    "larger than the machine": record(2, requested=65),
+}
+
+
+@pytest.mark.parametrize("reason", UNUSABLE)
+def test_unusable_records_are_counted_or_refused(swf, reason):
+    path = swf(record(1), UNUSABLE[reason], record(3))
+    workload = read(path)
+    assert [job.id for job in workload.jobs] == ["1", "3"]
+    assert len(workload.records) == 2
+    assert workload.provenance.counts == {reason: 1}
+    assert workload.provenance.notes == (f"1 of 3 records left out as unusable: 1 {reason}",)
+    with pytest.raises(InputError, match=r"t\.swf:4: field .* expected .* got .*1 unusable record in all"):
+        read(path, strict=True)
+
+
+def test_a_trace_without_usable_records(swf):
+    with pytest.raises(InputError, match="expected usable records, got none among 1"):
+        read(swf(record(1, run=0)))
+
+
+def test_allocated_processors_stand_in_for_requested_ones(swf):
+    assert read(swf(record(1, requested=-1, allocated=3))).jobs[0].per_node["core"] == 3
+
+
+def test_missing_requested_times(swf):
+    path = swf(record(1, time=50), record(2, time=-1), record(3, time=900, queue=2), record(4, time=0, queue=3))
+    with pytest.warns(TraceWarning, match="2 of 4 jobs have no requested time"):
+        workload = read(path)
+    assert [job.walltime for job in workload.jobs] == [50, 50, 900, 900]
+    assert workload.provenance.counts == {"requested time filled in": 2}
+    assert workload.records["requested_time"].tolist() == [50, -1, 900, 0]
+    assert [job.walltime for job in read(path, default_walltime=7).jobs] == [50, 7, 900, 7]
+    assert [job.walltime for job in read(path, default_walltime="runtime").jobs] == [50, 100, 900, 100]
+
+
+def test_a_trace_with_no_requested_time_needs_a_default(swf):
+    path = swf(record(1, time=-1))
+    with pytest.raises(InputError, match=r"'requested time': expected some > 0, got none.*default_walltime"):
+        read(path)
+    assert read(path, default_walltime="runtime").jobs[0].walltime == 100
+
+
+@pytest.mark.parametrize("value", [0, -1, "long", True, 1.5])
+def test_default_walltime_is_checked(swf, value):
+    with pytest.raises(InputError, match="default_walltime: expected whole seconds >= 1 or 'runtime', got"):
+        read(swf(GOOD), default_walltime=value)
+
+
+def test_fractions_of_a_second(swf):
+    workload = read(swf(record(1, submit="1.9", run="0.2", time="9.5"), record(2, submit=2)))
+    assert (workload.jobs[0].submit, workload.jobs[0].runtime, workload.jobs[0].walltime) == (1, 1, 10)
+    assert workload.provenance.counts == {"rounded to seconds": 1}
+
+
+def test_an_overrun_stays(swf):
+    job = read(swf(record(1, run=500))).jobs[0]
+    assert (job.runtime, job.walltime) == (500, 200)
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none\.swf: no such file$"):
+        read(tmp_path / "none.swf")
+    folder = tmp_path / "d.swf"
+    folder.mkdir()
+    with pytest.raises(IsADirectoryError, match=r"d\.swf: expected a file, got a directory"):
+        read(folder)
+    with pytest.raises(InputError, match=r"expected a suffix among \.swf, \.sacct.*got '\.json'"):
+        read(tmp_path / "x.json")
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything")
+def test_no_permission(swf):
+    path = swf(GOOD)
+    path.chmod(0)
+    with pytest.raises(PermissionError, match=r"t\.swf: no permission to read it"):
+        read(path)
+
+
+CONTENT = {
+    "wrong magic": ("a.swf.gz", b"; MaxProcs: 3\n", r"expected gzip data \(it begins with 1f 8b\), got 3b 20"),
+    "truncated": ("a.swf.gz", gzip.compress(GOOD.encode() * 50, mtime=0)[:-12], "expected a whole gzip file"),
+    "damaged": ("a.swf.gz", gzip.compress(GOOD.encode(), mtime=0)[:-8] + b"\1" * 8, "expected a sound gzip file"),
+    "empty": ("a.swf", b"", "expected a trace, got an empty file"),
+    "empty gz": ("a.swf.gz", gzip.compress(b""), "got an empty file in gzip"),
+    "binary": ("a.swf", b"\x89PNG\0\0", "expected text, got binary data"),
+    "header only": ("a.swf", b"; MaxProcs: 3\n", "expected records of 18 fields, got none"),
+}
+
+
+@pytest.mark.parametrize("case", CONTENT)
+def test_bad_content_is_one_line(tmp_path, case):
+    name, data, message = CONTENT[case]
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=message) as caught:
+        read(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_processors_are_grouped_as_the_nodes_allow(swf):
+    machine = Machine.homogeneous(16, core=4, mem=1000)
+    lines = [
+        record(1, requested=12),
+        record(2, requested=7),
+        record(3, requested=4, memory=500),
+        record(4, requested=65),
+    ]
+    workload = read(swf(*lines), machine)
+    assert [(job.nodes, dict(job.per_node)) for job in workload.jobs] == [
+        (3, {"core": 4}),
+        (7, {"core": 1}),
+        (2, {"core": 2, "mem": 1000}),
+    ]
+    assert workload.provenance.counts == {"larger than the machine": 1}
+    single = read(swf(*lines), Machine.homogeneous(100, core=1))
+    assert [job.nodes for job in single.jobs] == [12, 7, 4, 65]
+    assert {dict(job.per_node)["core"] for job in single.jobs} == {1}
+
+
+def test_smaller_slots_where_large_ones_do_not_fit():
+    slotter = Slotter(Machine.homogeneous(4, core=4))
+    assert slotter.shape(15) == (15, {"core": 1})  # 5 slots of 3 would not fit on 4 nodes
+    assert slotter.shape(17) is None
+
+
+@pytest.mark.parametrize("number", [1, 2, 12, 36, 97, 100])
+def test_divisors(number):
+    assert divisors(number) == [one for one in range(1, number + 1) if number % one == 0]
+
+
+def test_a_machine_from_an_accasim_file(swf, tmp_path):
+    path = tmp_path / "m.json"
+    path.write_text(
+        json.dumps(
+            {
+                "groups": {"g": {"core": 4, "mem": 10}},
+                "resources": {"g": 8},
+                "equivalence": {"processor": {"core": 2}},
+            }
+        )
+    )
+    assert read(swf(GOOD), path).jobs[0].nodes == 2
+    assert dict(read(swf(GOOD), path).jobs[0].per_node) == {"core": 4}
+
+
+def test_a_machine_without_the_resource(swf):
+    message = r"machine has no resource 'core', which the processors .* ask for; it has: gpu"
+    with pytest.raises(InputError, match=message):
+        read(swf(GOOD), Machine.homogeneous(4, gpu=4))
+
+
+COUNTS = {
+    "KTH-SP2-1996-2.swf.gz": (28481, 8, 0, 100),
+    "CTC-SP2-1996-3.1-cln.swf.gz": (77205, 17, 6, 338),
+    "SDSC-SP2-1998-4.2-cln.swf.gz": (54034, 5681, 35, 128),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_published_traces(trace, name):
+    jobs, unusable, filled, cores = COUNTS[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", TraceWarning)
+        workload = read(trace(name))
+    assert len(workload) == jobs
+    assert workload.machine == Machine.pool(cores)
+    expected = {"run time <= 0": unusable} | ({"requested time filled in": filled} if filled else {})
+    assert workload.provenance.counts == expected
+    overruns = np.sum([job.runtime > job.walltime for job in workload.jobs])
+    if name.startswith("KTH"):
+        assert overruns == 475

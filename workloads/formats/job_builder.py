@@ -1,0 +1,294 @@
+"""The last steps of every reader: leave out what is unusable, fill in requested times, build the jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...base import InputError
+from ..job import Job, ResourceMap
+from ..machine import Machine
+from ..workload import Provenance, Workload
+from .read_log import Log, ReadOptions
+from .slots import GPU, MEMORY, Slotter
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+FILLED = "requested time filled in"
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """A column of few different texts: `values[codes[row]]`."""
+
+    codes: IntArray
+    values: list[str]
+
+    @classmethod
+    def of(cls, column: Any, render: Callable[[Any], str] = str) -> Texts:
+        """Encode a column of numbers or texts, each different value rendered once."""
+        codes, values = pd.factorize(np.asarray(column))
+        return cls(codes.astype(np.int64), [render(value) for value in values.tolist()])
+
+    def take(self, rows: Any) -> Texts:
+        """Return the same column at some rows."""
+        return Texts(self.codes[rows], self.values)
+
+    def tolist(self) -> list[str]:
+        """Return the texts, each different one a single object."""
+        return [self.values[code] for code in self.codes.tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The well-formed records of a trace in order of submission; one array an attribute, one entry a record.
+
+    Attributes
+    ----------
+    lines
+        Gives the line of each record; called only for messages.
+    ids
+        Gives the job ids; called only for the records that are kept.
+    submit, runtime, requested_time
+        Seconds; a requested time <= 0 is missing.
+    processors
+        <= 0 where unknown.
+    memory
+        Kilobytes per processor, <= 0 where unknown.
+    gpus, nodes
+        Of the whole job; 0 where unknown.
+    user, group, name, queue
+        Texts, empty where unknown.
+    records
+        What a job has no room for.
+    unusable
+        Further reasons why records cannot be used, with the mask of the records.
+    """
+
+    lines: Callable[[], Sequence[int]]
+    ids: Any
+    submit: FloatArray
+    runtime: FloatArray
+    requested_time: FloatArray
+    processors: IntArray
+    memory: FloatArray
+    gpus: IntArray
+    nodes: IntArray
+    user: Texts
+    group: Texts
+    name: Texts
+    queue: Texts
+    records: pd.DataFrame
+    unusable: tuple[tuple[str, Mask], ...] = ()
+
+    def take(self, rows: Mask) -> Table:
+        """Return the table of some of the records."""
+        return replace(
+            self,
+            **{
+                field: getattr(self, field)[rows]
+                for field in (
+                    "ids",
+                    "submit",
+                    "runtime",
+                    "requested_time",
+                    "processors",
+                    "memory",
+                    "gpus",
+                    "nodes",
+                )
+            },
+            **{field: getattr(self, field).take(rows) for field in ("user", "group", "name", "queue")},
+            records=self.records[rows].reset_index(drop=True),
+            unusable=(),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shapes:
+    """The different shapes of the jobs, and which one each job has; ``None`` does not fit the machine."""
+
+    codes: IntArray
+    values: list[tuple[int, ResourceMap] | None]
+
+
+def assemble(table: Table, machine: Machine, header: tuple[str, ...], options: ReadOptions, log: Log) -> Workload:
+    """Turn records into a workload.
+
+    Raises
+    ------
+    InputError
+        If nothing usable is left, requested times cannot be filled in, the machine lacks a resource, or
+        `strict` meets an unusable record.
+    """
+    shapes = _shapes(table, Slotter(machine))
+    usable = _usable(table, shapes, options, log)
+    shapes = _Shapes(shapes.codes[usable], shapes.values)
+    table = table.take(usable)
+    table = _fill_requested_times(table, options, log)
+    table = _whole_seconds(table, log)
+    shown = {
+        "machine": None if options.machine is None else options.machine.describe(),
+        "lenient": options.lenient,
+        "strict": options.strict,
+        "default_walltime": options.default_walltime,
+    }
+    provenance = Provenance(log.path.name, shown, header, tuple(log.notes), dict(log.counts))
+    return Workload(_jobs(table, shapes), machine, provenance, table.records)
+
+
+def _shapes(table: Table, slotter: Slotter) -> _Shapes:
+    zero = np.zeros(len(table.submit), dtype=np.int64)
+    memory = np.ceil(np.maximum(table.memory, 0)).astype(np.int64) if slotter.takes(MEMORY) else zero
+    gpus = table.gpus if slotter.takes(GPU) else zero
+    columns = [np.maximum(table.processors, 0), memory, gpus, table.nodes]
+    combined = zero
+    different: list[IntArray] = []
+    for column in columns:
+        codes, values = pd.factorize(column)
+        different.append(values)
+        combined, kept = pd.factorize(combined * len(values) + codes)
+        different = [*(known[kept // len(values)] for known in different[:-1]), values[kept % len(values)]]
+    shapes = [
+        slotter.shape(processors, memory=mem, gpus=gpu, least=max(least, 1)) if processors > 0 else None
+        for processors, mem, gpu, least in zip(*(one.tolist() for one in different), strict=True)
+    ]
+    return _Shapes(np.asarray(combined, dtype=np.int64), shapes)
+
+
+def _usable(table: Table, shapes: _Shapes, options: ReadOptions, log: Log) -> Mask:
+    """Return the mask of the usable records; say the others in one line, or refuse them if strict."""
+    misfit = np.array([value is None for value in shapes.values], dtype=np.bool_)[shapes.codes]
+    reasons = [
+        *table.unusable,
+        ("run time <= 0", table.runtime <= 0),
+        ("no processor count", table.processors <= 0),
+        ("larger than the machine", misfit),
+    ]
+    usable = np.ones(len(table.submit), dtype=np.bool_)
+    counts: dict[str, int] = {}
+    first: dict[str, int] = {}
+    for reason, mask in reasons:
+        mine = mask & usable
+        if mine.any():
+            counts[reason] = int(mine.sum())
+            first[reason] = int(np.flatnonzero(mine)[0])
+            usable &= ~mine
+    if not counts:
+        return usable
+    said = ", ".join(f"{count:,} {reason}" for reason, count in counts.items())
+    left_out = sum(counts.values())
+    if options.strict:
+        reason = min(first, key=lambda name: first[name])
+        raise InputError(_refusal(table, reason, first[reason], left_out, log))
+    if left_out == len(usable):
+        raise InputError(f"{log.path}: expected usable records, got none among {len(usable):,} ({said})")
+    log.counts.update(counts)
+    log.notes.append(f"{left_out:,} of {len(usable):,} records left out as unusable: {said}")
+    return usable
+
+
+def _refusal(table: Table, reason: str, row: int, count: int, log: Log) -> str:
+    line = list(table.lines())[row]
+    expected = {
+        "run time <= 0": f"field 'run time': expected > 0, got {table.runtime[row]:g}",
+        "no processor count": f"field 'requested processors': expected > 0, got {table.processors[row]}",
+        "larger than the machine": "field 'requested processors': expected a job that fits on the machine, "
+        f"got {table.processors[row]} processors, larger than the machine",
+    }.get(reason, f"expected a job that started and ended, got one {reason}")
+    unusable = f"{count:,} unusable record{'s'[: count > 1]} in all"
+    return f"{log.path}:{line}: {expected} ({unusable}; strict refuses them)"
+
+
+def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table:
+    missing = table.requested_time <= 0
+    if not missing.any():
+        return table
+    count, requested = int(missing.sum()), table.requested_time.copy()
+    records = table.records
+    if options.default_walltime is not None:
+        if options.default_walltime == "runtime":
+            requested[missing], how = np.maximum(table.runtime[missing], 1), "their own run time"
+        else:
+            requested[missing], how = options.default_walltime, f"{options.default_walltime} s"
+        if "requested_time" in records:
+            records = records.assign(requested_time=compact(np.ceil(requested)))
+    elif missing.all():
+        raise InputError(
+            f"{log.path}: field 'requested time': expected some > 0, got none in {len(missing):,} records; "
+            "give default_walltime (seconds, or 'runtime')"
+        )
+    else:
+        largest = np.full(len(table.queue.values), -1.0)
+        np.maximum.at(largest, table.queue.codes, requested)
+        largest[largest <= 0] = requested.max()
+        requested[missing], how = largest[table.queue.codes[missing]], "the largest of their queue"
+    log.notes.append(f"{count:,} of {len(missing):,} jobs have no requested time and got {how}")
+    log.counts[FILLED] = count
+    return replace(table, requested_time=requested, records=records)
+
+
+def _whole_seconds(table: Table, log: Log) -> Table:
+    submit, runtime = np.floor(table.submit), np.ceil(table.runtime)
+    requested = np.ceil(table.requested_time)
+    changed = (submit != table.submit) | (runtime != table.runtime) | (requested != table.requested_time)
+    count = int(changed.sum())
+    if count:
+        log.notes.append(
+            f"{count:,} jobs had fractions of a second: submission rounded down, run and requested time up"
+        )
+        log.counts["rounded to seconds"] = count
+    return replace(table, submit=submit, runtime=runtime, requested_time=requested)
+
+
+def _jobs(table: Table, shapes: _Shapes) -> tuple[Job, ...]:
+    fitting = [value or (0, ResourceMap()) for value in shapes.values]
+    requested = Texts.of(table.requested_time.astype(np.int64))  # few different values: share the numbers
+    walltimes = [int(value) for value in requested.values]
+    trusted = Job.trusted
+    return tuple([
+        trusted(
+            id=job_id,
+            submit=submit,
+            runtime=runtime,
+            walltime=walltimes[wall],
+            nodes=fitting[shape][0],
+            per_node=fitting[shape][1],
+            user=user,
+            group=group,
+            name=name,
+            queue=queue,
+            kind="batch",
+            shapes=(),
+            checkpoint=None,
+            law=None,
+            deadline=None,
+        )
+        for job_id, submit, runtime, wall, shape, user, group, name, queue in zip(
+            map(str, table.ids.tolist()),
+            table.submit.astype(np.int64).tolist(),
+            table.runtime.astype(np.int64).tolist(),
+            requested.codes.tolist(),
+            shapes.codes.tolist(),
+            table.user.tolist(),
+            table.group.tolist(),
+            table.name.tolist(),
+            table.queue.tolist(),
+            strict=True,
+        )
+    ])  # fmt: skip
+
+
+def compact(column: FloatArray) -> NDArray[Any]:
+    """Return a column in 32-bit or 64-bit integers where all values are whole, else as it is."""
+    if column.size and not np.array_equal(column, np.trunc(column)):
+        return column
+    small = not column.size or (column.min() >= -(2**31) and column.max() < 2**31)
+    return column.astype(np.int32 if small else np.int64)

@@ -1,0 +1,105 @@
+"""What goes wrong in a trace, kept in one place: malformed records, unusable ones, and what was filled in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from ...base import InputError
+from ..machine import Machine
+
+LISTED = 10
+
+DefaultWalltime = int | Literal["runtime"] | None
+
+
+class TraceWarning(UserWarning):
+    """Something in a trace was guessed, and results depend on the guess."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What was asked of a reader; see :func:`hpcdispatch.workloads.read` for the meaning.
+
+    Raises
+    ------
+    InputError
+        If `default_walltime` is neither whole seconds >= 1 nor ``"runtime"``.
+    """
+
+    machine: Machine | None = None
+    lenient: bool = False
+    strict: bool = False
+    default_walltime: DefaultWalltime = None
+
+    def __post_init__(self) -> None:
+        value = self.default_walltime
+        whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
+        if value is not None and value != "runtime" and not whole:
+            raise InputError(f"default_walltime: expected whole seconds >= 1 or 'runtime', got {value!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A record that cannot be read.
+
+    Attributes
+    ----------
+    line
+        Its line in the file, from 1.
+    reason
+        What kind of trouble, in a few words; records are counted by it.
+    message
+        Field, expected and received.
+    """
+
+    line: int
+    reason: str
+    message: str
+
+
+@dataclass(slots=True)
+class Log:
+    """Notes and counts that end up in the provenance.
+
+    Attributes
+    ----------
+    path
+        The file, as it was named by the caller.
+    notes
+        One line for each kind of trouble.
+    counts
+        Reason to number of records.
+    """
+
+    path: Path
+    notes: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def note(self, text: str, **counts: int) -> None:
+        """Add a line, and its counts (underscores in their names become spaces)."""
+        self.notes.append(text)
+        self.counts.update({name.replace("_", " "): count for name, count in counts.items()})
+
+    def settle(self, malformed: list[Malformed], *, lenient: bool) -> None:
+        """Refuse the first of the malformed records by line, or count and list them all if `lenient`.
+
+        Raises
+        ------
+        InputError
+            For the first malformed record, unless `lenient`.
+        """
+        malformed = sorted(malformed, key=lambda one: one.line)
+        if malformed and not lenient:
+            raise InputError(f"{self.path}:{malformed[0].line}: {malformed[0].message}")
+        by_reason: dict[str, list[int]] = {}
+        for one in malformed:
+            by_reason.setdefault(one.reason, []).append(one.line)
+        for reason, lines in by_reason.items():
+            listed = ", ".join(map(str, lines[:LISTED])) + (", ..." if len(lines) > LISTED else "")
+            self.notes.append(
+                f"{len(lines)} malformed record{'s'[: len(lines) > 1]} dropped ({reason}): "
+                f"line{'s'[: len(lines) > 1]} {listed}"
+            )
+            self.counts[reason] = len(lines)

@@ -1,0 +1,83 @@
+"""Reading and writing traces of any known format."""
+
+from __future__ import annotations
+
+import warnings
+from os import PathLike
+from pathlib import Path
+
+from ..machine import Machine
+from ..workload import Workload
+from .job_builder import FILLED
+from .read_log import DefaultWalltime, Log, ReadOptions, TraceWarning
+from .sacct import parse_sacct
+from .swf import parse_swf
+from .trace_files import format_of, load
+
+
+def read(
+    path: str | PathLike[str],
+    machine: Machine | str | PathLike[str] | None = None,
+    lenient: bool = False,
+    strict: bool = False,
+    default_walltime: DefaultWalltime = None,
+) -> Workload:
+    """Read a trace: SWF, or the output of Slurm's ``sacct -P``.
+
+    The suffix tells which: ``.swf`` or ``.sacct``, ``.txt``, ``.csv``, each with ``.gz`` as well.
+
+    Whatever is left out, filled in or rounded is said in ``Workload.provenance``, as lines in `notes` and
+    as numbers in `counts`. The processor count of a job is the requested one, or the allocated one where
+    that is missing. Fractions of a second are rounded: submission down, run and requested time up. A run
+    time beyond the requested time stays.
+
+    Parameters
+    ----------
+    path
+        The file; gzip is recognised by its content.
+    machine
+        What the jobs run on: a machine, or the path of an AccaSim system file in JSON. Each processor then
+        asks for the machine's `equivalence` and, if the machine has a resource ``mem``, the memory
+        requested per processor (kilobytes in SWF); the processors of a job are grouped into node slots as
+        large as the nodes allow. Without it, the machine is one pool of as many cores as the header says
+        (MaxProcs).
+    lenient
+        Count, list and drop malformed records (wrong number of fields, not a number, negative or falling
+        submission time, duplicate id) instead of refusing the file.
+    strict
+        Refuse the file for an unusable record (run time <= 0, no processor count, larger than the machine) instead
+        of leaving it out.
+    default_walltime
+        What stands for a missing requested time: whole seconds, or ``"runtime"`` for the job's own run
+        time. Without it that is the largest of the job's queue, or of the trace if the queue has none.
+
+    Returns
+    -------
+    Workload
+        Jobs in order of submission; `records` holds the fields of the trace a job has no room for.
+
+    Raises
+    ------
+    FileNotFoundError, OSError
+        If there is no such file or it cannot be read.
+    InputError
+        For everything else that is wrong; one line that says file, line, field, expected and received.
+
+    Warns
+    -----
+    TraceWarning
+        If requested times were missing and had to be guessed.
+    """
+    path = Path(path)
+    kind, packed = format_of(path)
+    if machine is not None and not isinstance(machine, Machine):
+        machine = Machine.from_file(machine)
+    options = ReadOptions(machine, lenient, strict, default_walltime)
+    log = Log(path)
+    data = load(path, packed=packed)
+    workload = (parse_swf if kind == "swf" else parse_sacct)(data, options, log)
+    guessed = workload.provenance.counts.get(FILLED, 0)
+    if guessed and default_walltime is None:
+        message = next(note for note in workload.provenance.notes if "no requested time" in note)
+        warnings.warn(f"{path}: {message}; default_walltime sets another", TraceWarning, stacklevel=2)
+    return workload

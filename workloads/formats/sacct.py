@@ -1,0 +1,218 @@
+"""Reading Slurm's accounting: the output of ``sacct -P`` (``--parsable2``)."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...base import InputError
+from ..machine import Machine
+from ..workload import Workload
+from . import sacct_fields as fields
+from .job_builder import Table, Texts, assemble, compact
+from .read_log import Log, Malformed, ReadOptions
+from .trace_files import decode
+
+FloatArray = NDArray[np.float64]
+
+#: Columns of which at least one each must be there.
+NEEDED = (
+    ("JobID", "JobIDRaw"),
+    ("Submit",),
+    ("Start",),
+    ("End", "ElapsedRaw", "Elapsed"),
+    ("AllocCPUS", "NCPUS", "ReqCPUS"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """The columns as text, the line of each record, and how many steps were skipped."""
+
+    frame: pd.DataFrame
+    lines: list[int]
+
+
+def parse_sacct(data: bytes, options: ReadOptions, log: Log) -> Workload:
+    """Turn ``sacct -P`` output into a workload.
+
+    It needs the columns ``JobID`` (or ``JobIDRaw``), ``Submit``, ``Start``, ``End`` (or ``ElapsedRaw``,
+    ``Elapsed``) and ``AllocCPUS`` (or ``NCPUS``, ``ReqCPUS``), and uses ``TimelimitRaw`` or ``Timelimit``,
+    ``AllocNodes``, ``NNodes`` or ``ReqNodes``, ``User``, ``Group``, ``Account``, ``JobName``,
+    ``Partition``, ``ReqMem``, ``AllocTRES`` or ``ReqTRES`` and ``State``. Job steps are skipped. Times
+    count from the first submission; jobs are sorted by it. Without a machine, it is a pool of the largest
+    number of cores in use at once. ``Workload.records`` gets ``wait``, ``allocated_processors``,
+    ``requested_processors``, ``requested_memory`` (kilobytes per processor), ``requested_time``, ``status``
+    as in SWF, and ``nodes``, ``gpus``, ``state`` and ``account``.
+
+    Raises
+    ------
+    InputError
+        For a missing column, malformed records unless lenient, unusable ones if strict, and a trace without
+        usable records.
+    """
+    malformed: list[Malformed] = []
+    read = _split(decode(data), log, malformed)
+    submit = fields.times(fields.column(read.frame, "Submit"))
+    ids = fields.column(read.frame, "JobID", "JobIDRaw")
+    kept = _check(read, submit, ids, malformed)
+    log.settle(malformed, lenient=options.lenient)
+    order = np.flatnonzero(kept)
+    if not len(order):
+        raise InputError(f"{log.path}: expected well-formed records, got none")
+    order = order[np.argsort(submit[order], kind="stable")]
+    frame = read.frame.iloc[order].reset_index(drop=True)
+    lines = [read.lines[row] for row in order.tolist()]
+    table, start = _table(frame, submit[order], ids[order], lines)
+    if options.machine is None:
+        table = replace(table, nodes=np.zeros_like(table.nodes))  # a pool is one node
+    log.notes.append(f"times count from the first submission, {frame['Submit'].iloc[0]}")
+    machine = options.machine or _pool(table, start, log)
+    header = (
+        "; Version: 2.2",
+        f"; Computer: {machine.name or log.path.name}",
+        f"; UnixStartTime: {int(submit[order[0]])}",
+        f"; MaxNodes: {machine.nodes}",
+        f"; MaxProcs: {int(machine.capacity[:, machine.primary].sum())}",
+    )
+    return assemble(table, machine, header, options, log)
+
+
+def _split(text: str, log: Log, malformed: list[Malformed]) -> _Records:
+    """Split lines at the bars; leave out steps and lines with a wrong number of fields."""
+    lines = text.splitlines()
+    names = [name.strip() for name in lines[0].split("|")]
+    if "|" not in lines[0] or not {"JobID", "JobIDRaw"} & set(names):
+        raise InputError(
+            f"{log.path}:1: expected the header line of sacct -P, with JobID and columns separated by '|', "
+            f"got {lines[0][:60]!r}"
+        )
+    for choice in NEEDED:
+        if not set(choice) & set(names):
+            found = ", ".join(filter(None, names))
+            raise InputError(f"{log.path}:1: expected a column {' or '.join(choice)}, got: {found}")
+    key, width = names.index("JobID" if "JobID" in names else "JobIDRaw"), len(names)
+    good: list[int] = []
+    steps = 0
+    for number, line in enumerate(lines[1:], 2):
+        if not line.strip():
+            continue
+        if line.count("|") + 1 != width:
+            message = f"expected {width} fields, got {line.count('|') + 1}"
+            malformed.append(Malformed(number, "wrong number of fields", message))
+        elif "." in line.split("|", key + 1)[key]:
+            steps += 1
+        else:
+            good.append(number)
+    if steps:
+        log.notes.append(f"{steps:,} job step{'s'[: steps > 1]} skipped")
+        log.counts["job steps skipped"] = steps
+    if not good and not malformed:
+        raise InputError(f"{log.path}: expected records of jobs, got none")
+    body = "\n".join(lines[number - 1] for number in good)
+    frame = pd.read_csv(
+        io.StringIO("|".join(names) + "\n" + body + "\n"),
+        sep="|",
+        dtype=str,
+        keep_default_na=False,
+        quoting=csv.QUOTE_NONE,
+        index_col=False,
+    )
+    return _Records(frame, good)
+
+
+def _check(
+    read: _Records, submit: FloatArray, ids: NDArray[np.object_], malformed: list[Malformed]
+) -> NDArray[np.bool_]:
+    """Return which records are well-formed; add the others to `malformed`."""
+    kept = np.ones(len(ids), dtype=np.bool_)
+    frame = read.frame
+
+    def refuse(mask: NDArray[np.bool_], reason: str, name: str, expected: str, got: NDArray[np.object_]) -> None:
+        for row in np.flatnonzero(mask & kept).tolist():
+            message = f"field {name!r}: expected {expected}, got {got[row]!r}"
+            malformed.append(Malformed(read.lines[row], reason, message))
+        np.logical_and(kept, ~mask, out=kept)
+
+    a_time = "a time as 2024-01-31T12:00:00"
+    refuse(np.isnan(submit), "not a time", "Submit", a_time, fields.column(frame, "Submit"))
+    for name in ("AllocCPUS", "NCPUS", "ReqCPUS", "AllocNodes", "NNodes", "ReqNodes", "ElapsedRaw"):
+        if name in frame:
+            column = fields.column(frame, name)
+            refuse(np.isnan(fields.numbers(column)) & (column != ""), "not a number", name, "a number", column)
+    for name in ("Start", "End"):
+        if name in frame:
+            column = fields.column(frame, name)
+            wrong = np.isnan(fields.times(column)) & ~fields.unknown(column)
+            refuse(wrong, "not a time", name, f"{a_time} or Unknown", column)
+    chosen = np.flatnonzero(kept)
+    twice = np.zeros(len(ids), dtype=np.bool_)
+    twice[chosen[pd.Series(ids[chosen]).duplicated().to_numpy()]] = True
+    refuse(twice, "duplicate id", "JobID", "one not used before", ids)
+    return kept
+
+
+def _table(
+    frame: pd.DataFrame, submit: FloatArray, ids: NDArray[np.object_], lines: Sequence[int]
+) -> tuple[Table, FloatArray]:
+    """Return the table, and when each job started (seconds from the first submission, nan if it did not)."""
+    start = fields.times(fields.column(frame, "Start"))
+    end = fields.times(fields.column(frame, "End")) if "End" in frame else np.full(len(frame), np.inf)
+    runtime = fields.elapsed(frame, start, end)
+    allocated = fields.first_number(frame, "AllocCPUS", "NCPUS")
+    asked = fields.first_number(frame, "ReqCPUS")
+    processors = np.where(allocated > 0, allocated, asked)
+    nodes = fields.first_number(frame, "AllocNodes", "NNodes", "ReqNodes")
+    memory = fields.memory(frame, processors, nodes)
+    requested_time = fields.timelimit(frame)
+    gpus = fields.gpus(frame)
+    state = fields.column(frame, "State")
+    table = Table(
+        lines=lambda: lines,
+        ids=ids,
+        submit=submit - submit[0],
+        runtime=np.nan_to_num(runtime, nan=0.0),
+        requested_time=requested_time,
+        processors=processors.astype(np.int64),
+        memory=memory,
+        gpus=gpus,
+        nodes=np.maximum(nodes, 0).astype(np.int64),
+        user=Texts.of(fields.column(frame, "User")),
+        group=Texts.of(fields.column(frame, "Group", "Account")),
+        name=Texts.of(fields.column(frame, "JobName")),
+        queue=Texts.of(fields.column(frame, "Partition")),
+        records=pd.DataFrame({
+            "wait": compact(np.nan_to_num(start - submit, nan=-1.0)),
+            "allocated_processors": compact(np.where(allocated > 0, allocated, -1)),
+            "requested_processors": compact(np.where(processors > 0, processors, -1)),
+            "requested_memory": compact(np.where(memory > 0, memory, -1)),
+            "requested_time": compact(requested_time),
+            "status": fields.status(state),
+            "nodes": compact(nodes),
+            "gpus": gpus,
+            "state": state,
+            "account": fields.column(frame, "Account"),
+        }),
+        unusable=(("not started", np.isnan(start)), ("not finished", ~np.isnan(start) & np.isnan(end))),
+    )  # fmt: skip
+    return table, start - submit[0]
+
+
+def _pool(table: Table, start: FloatArray, log: Log) -> Machine:
+    """Return a pool of the largest number of cores in use at once; a core is free in the second its job ends."""
+    used = ~np.isnan(start) & (table.runtime > 0) & (table.processors > 0)
+    for _, mask in table.unusable:
+        used &= ~mask
+    cores = table.processors[used]
+    when = np.concatenate([start[used] + table.runtime[used], start[used]])
+    change = np.concatenate([-cores, cores])
+    in_use = np.cumsum(change[np.lexsort((change, when))])
+    peak = max(int(in_use.max(initial=0)), int(cores.max(initial=0)), 1)
+    log.notes.append(f"no machine was given; it has as many as were in use at once, {peak:,} cores")
+    return Machine.pool(peak, name=log.path.name)

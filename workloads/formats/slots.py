@@ -1,0 +1,94 @@
+"""From a number of processors to node slots on a machine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...base import InputError
+from ..job import ResourceMap
+from ..machine import Machine
+
+MEMORY = "mem"
+GPU = "gpu"
+
+
+def divisors(number: int) -> list[int]:
+    """Return the divisors of a whole number >= 1, from 1 to itself."""
+    low = [divisor for divisor in range(1, math.isqrt(number) + 1) if number % divisor == 0]
+    return low + [number // divisor for divisor in reversed(low) if divisor * divisor != number]
+
+
+class Slotter:
+    """Groups the processors of a job into node slots as large as the nodes of a machine allow.
+
+    A job of p processors gets n slots of p/n processors each, so no processor is invented or lost. n is the
+    smallest divisor of p for which the empty machine has room for all n slots.
+
+    Parameters
+    ----------
+    machine
+        The machine; its `equivalence` says what one processor asks for.
+
+    Raises
+    ------
+    InputError
+        If the machine lacks a resource that a processor asks for.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        called = f" {machine.name} " if machine.name else " "
+        for name in machine.equivalence:
+            if name not in machine.resources:
+                raise InputError(
+                    f"machine{called}has no resource {name!r}, which the processors of a trace ask for; "
+                    f"it has: {', '.join(machine.resources)}"
+                )
+        self._equivalence: Mapping[str, int] = machine.equivalence
+        self._resources = machine.resources
+        self._types, self._counts = np.unique(machine.capacity, axis=0, return_counts=True)
+
+    def takes(self, resource: str) -> bool:
+        """Tell whether the machine has `resource` and its processors do not stand for it already."""
+        return resource in self._resources and resource not in self._equivalence
+
+    def shape(self, processors: int, memory: int = 0, gpus: int = 0, least: int = 1) -> tuple[int, ResourceMap] | None:
+        """Return the number of slots and the resources of each, or ``None`` if there is no room for them.
+
+        Parameters
+        ----------
+        processors
+            How many, at least 1.
+        memory
+            Amount of resource ``mem`` per processor; 0 where unknown.
+        gpus
+            Amount of resource ``gpu`` of the whole job. Where no fitting number of slots divides it, each
+            slot gets the next whole number.
+        least
+            Do not go below this number of slots, if as many processors there are.
+        """
+        choices = [count for count in divisors(processors) if count >= min(least, processors)]
+        for exact in (True, False) if gpus else (True,):
+            for count in choices:
+                if exact and gpus % count:
+                    continue
+                demand = self._demand(processors // count, memory, -(-gpus // count))
+                if self._room(demand) >= count:
+                    return count, demand
+        return None
+
+    def _demand(self, processors: int, memory: int, gpus: int) -> ResourceMap:
+        amounts = {name: amount * processors for name, amount in self._equivalence.items()}
+        if memory > 0:
+            amounts[MEMORY] = memory * processors
+        if gpus > 0:
+            amounts[GPU] = gpus
+        return ResourceMap(amounts)
+
+    def _room(self, demand: ResourceMap) -> int:
+        wanted = np.array([demand.get(name, 0) for name in self._resources], dtype=np.int64)
+        used = wanted > 0
+        fits = (self._types[:, used] // wanted[used]).min(axis=1)
+        return int((fits * self._counts).sum())

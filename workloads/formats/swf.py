@@ -1,0 +1,287 @@
+"""Reading the Standard Workload Format of the Parallel Workloads Archive.
+
+The format has one record a line with 18 numbers, described at
+https://www.cs.huji.ac.il/labs/parallel/workload/swf.html, and header lines that begin with a semicolon.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ...base import InputError
+from ..machine import Machine
+from ..workload import Workload
+from .job_builder import FloatArray, Mask, Table, Texts, assemble, compact
+from .read_log import Log, Malformed, ReadOptions
+from .trace_files import decode
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One of the 18 fields.
+
+    Attributes
+    ----------
+    name
+        Its name in messages.
+    column
+        Its column in ``Workload.records``; ``None`` where a :class:`~hpcdispatch.workloads.Job` has the
+        field itself.
+    whole
+        Whether it must be a whole number.
+    """
+
+    name: str
+    column: str | None
+    whole: bool
+
+
+FIELDS = (
+    Field("job number", None, True),
+    Field("submit time", None, False),
+    Field("wait time", "wait", False),
+    Field("run time", None, False),
+    Field("allocated processors", "allocated_processors", True),
+    Field("average CPU time used", "cpu_time", False),
+    Field("used memory", "used_memory", False),
+    Field("requested processors", "requested_processors", True),
+    Field("requested time", "requested_time", False),
+    Field("requested memory", "requested_memory", False),
+    Field("status", "status", True),
+    Field("user", None, True),
+    Field("group", None, True),
+    Field("executable", None, True),
+    Field("queue", None, True),
+    Field("partition", "partition", True),
+    Field("preceding job", "preceding_job", True),
+    Field("think time", "think_time", False),
+)
+COLUMNS = tuple(field.column for field in FIELDS if field.column is not None)
+JOB, SUBMIT, RUN, ALLOCATED, REQUESTED, TIME, MEMORY, USER, GROUP, EXECUTABLE, QUEUE = (
+    0,
+    1,
+    3,
+    4,
+    7,
+    8,
+    9,
+    11,
+    12,
+    13,
+    14,
+)
+
+_LARGEST = 2.0**53
+_PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
+_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+# pandas reads decimals exactly by default since 3.1; before, it has to be asked to
+_EXACT: dict[str, Any] = {} if _PANDAS >= (3, 1) else {"float_precision": "round_trip"}
+_HEADER = re.compile(rb"^[ \t]*;[^\r\n]*", re.MULTILINE)
+
+
+def parse_swf(data: bytes, options: ReadOptions, log: Log) -> Workload:
+    """Turn the bytes of an SWF file into a workload.
+
+    ``Workload.records`` gets the columns `COLUMNS`, numbers as they stood (-1 where unknown): ``wait``,
+    ``cpu_time``, ``requested_time`` and ``think_time`` in seconds, ``used_memory`` and ``requested_memory``
+    in kilobytes per processor, ``allocated_processors``, ``requested_processors``, ``status``,
+    ``partition`` and ``preceding_job``.
+
+    Raises
+    ------
+    InputError
+        For malformed records unless lenient, unusable ones if strict, and a trace without usable records.
+    """
+    values = _parse(data)
+    lines: Sequence[int] | None = None
+    malformed: list[Malformed] = []
+    if values is None:
+        values, lines, malformed = _parse_carefully(data)
+    if not len(values) and not malformed:
+        raise InputError(f"{log.path}: expected records of 18 fields, got none")
+    kept, wrong = _check(values, lambda: lines if lines is not None else _record_lines(data))
+    log.settle(malformed + wrong, lenient=options.lenient)
+    if not kept.any():
+        raise InputError(f"{log.path}: expected well-formed records, got none")
+    header = tuple(decode(b"\n".join(_HEADER.findall(data))).splitlines()) if b";" in data else ()
+
+    def kept_lines() -> Sequence[int]:
+        every = np.array(lines if lines is not None else _record_lines(data))
+        chosen: list[int] = every[kept].tolist()
+        return chosen
+
+    table = _table(values if kept.all() else values[kept], kept_lines)
+    machine = options.machine
+    if machine is None:
+        machine = _pool(header, table, log)
+    return assemble(table, machine, header, options, log)
+
+
+def header_value(header: Sequence[str], key: str) -> str | None:
+    """Return the value of the first header line ``; KEY: value``, or ``None``; case does not matter."""
+    wanted = key.lower()
+    for line in header:
+        name, colon, value = line.lstrip("; \t").partition(":")
+        if colon and name.strip().lower() == wanted:
+            return value.strip()
+    return None
+
+
+def header_number(header: Sequence[str], key: str) -> int | None:
+    """Return the whole number >= 1 that a header value begins with, or ``None``.
+
+    Values such as ``338 (batch partition; 512 total)`` are common.
+    """
+    found = re.match(r"\d+", header_value(header, key) or "")
+    return (int(found[0]) or None) if found else None
+
+
+def _pool(header: Sequence[str], table: Table, log: Log) -> Machine:
+    cores = header_number(header, "MaxProcs")
+    if cores is None:
+        cores = header_number(header, "MaxNodes")
+        if cores is not None:
+            log.notes.append(f"the header gives no MaxProcs; the machine has its MaxNodes, {cores:,} cores")
+    if cores is None:
+        cores = max(int(table.processors.max()), 1)
+        log.notes.append(
+            f"the header gives no MaxProcs; the machine has as many as the largest request, {cores:,} cores"
+        )
+    return Machine.pool(cores, name=header_value(header, "Computer") or "")
+
+
+def _parse(data: bytes) -> FloatArray | None:
+    """Return the records as an array of 18 columns, or ``None`` if any line is not 18 plain numbers."""
+    try:
+        frame = pd.read_csv(
+            io.BytesIO(data),
+            sep=r"\s+",
+            header=None,
+            names=list(range(len(FIELDS) + 1)),  # one more than there may be, so that a longer line shows
+            comment=";",
+            dtype=np.float64,
+            quoting=csv.QUOTE_NONE,
+            **_EXACT,
+            low_memory=False,
+            encoding="latin-1",
+        )
+    except ValueError:  # pandas' own parser errors are of this kind too
+        return None
+    if not isinstance(frame.index, pd.RangeIndex):
+        return None
+    values: FloatArray = frame.to_numpy(dtype=np.float64)
+    if not np.isnan(values[:, -1]).all() or not np.isfinite(values[:, :-1]).all():
+        return None
+    return values[:, :-1]
+
+
+def _record_lines(data: bytes) -> list[int]:
+    """Return the line numbers of the records, from 1."""
+    return [
+        number
+        for number, line in enumerate(data.splitlines(), 1)
+        if line.strip() and not line.lstrip().startswith(b";")
+    ]
+
+
+def _parse_carefully(data: bytes) -> tuple[FloatArray, list[int], list[Malformed]]:
+    """Read line by line; return the records that are 18 numbers, their lines, and the others."""
+    rows: list[list[float]] = []
+    lines: list[int] = []
+    malformed: list[Malformed] = []
+    for number, line in enumerate(data.splitlines(), 1):
+        tokens = line.partition(b";")[0].split()
+        if not tokens:
+            continue
+        wrong = _wrong_tokens(tokens)
+        if wrong is not None:
+            malformed.append(Malformed(number, *wrong))
+        else:
+            rows.append([float(token) for token in tokens])
+            lines.append(number)
+    return np.array(rows, dtype=np.float64).reshape(len(rows), len(FIELDS)), lines, malformed
+
+
+def _wrong_tokens(tokens: list[bytes]) -> tuple[str, str] | None:
+    if len(tokens) != len(FIELDS):
+        return "wrong number of fields", f"expected {len(FIELDS)} fields, got {len(tokens)}"
+    for field, token in zip(FIELDS, tokens, strict=True):
+        if not _NUMBER.fullmatch(token):
+            shown = decode(token[:40])
+            return "not a number", f"field {field.name!r}: expected a number, got {shown!r}"
+    return None
+
+
+def _check(values: FloatArray, lines: Any) -> tuple[Mask, list[Malformed]]:
+    """Return which records are well-formed, and what is wrong with the others."""
+    kept = np.ones(len(values), dtype=np.bool_)
+    found: list[tuple[int, str, str]] = []
+
+    def refuse(mask: Mask, reason: str, column: int, expected: str) -> None:
+        for row in np.flatnonzero(mask & kept).tolist():
+            found.append(
+                (
+                    row,
+                    reason,
+                    f"field {FIELDS[column].name!r}: expected {expected}, got {values[row, column]:.15g}",
+                )
+            )
+        np.logical_and(kept, ~mask, out=kept)
+
+    for column, field in enumerate(FIELDS):
+        one = values[:, column]
+        refuse(np.abs(one) > _LARGEST, "number too large", column, "a number up to 2**53")
+        if field.whole:
+            refuse(one != np.trunc(one), "not a whole number", column, "a whole number")
+    submit = values[:, SUBMIT]
+    refuse(submit < 0, "negative submission time", SUBMIT, "seconds >= 0")
+    largest = np.maximum.accumulate(np.where(kept, submit, 0.0))
+    for row in np.flatnonzero(kept & (submit < largest)).tolist():
+        found.append((
+            row,
+            "unsorted submission",
+            f"field 'submit time': expected >= {largest[row]:.15g} as before it, got {submit[row]:.15g}",
+        ))  # fmt: skip
+    kept &= submit >= largest
+    chosen = np.flatnonzero(kept)
+    twice = np.zeros(len(values), dtype=np.bool_)
+    twice[chosen[pd.Series(values[chosen, JOB]).duplicated().to_numpy()]] = True
+    refuse(twice, "duplicate id", JOB, "a number not used before")
+    if not found:
+        return kept, []
+    at = lines()
+    return kept, [Malformed(at[row], reason, message) for row, reason, message in found]
+
+
+def _table(values: FloatArray, lines: Any) -> Table:
+    requested, allocated = values[:, REQUESTED], values[:, ALLOCATED]
+    zero = np.zeros(len(values), dtype=np.int64)
+    texts: dict[str, Any] = {
+        name: Texts.of(values[:, column].astype(np.int64), lambda number: "" if number == -1 else str(number))
+        for name, column in (("user", USER), ("group", GROUP), ("name", EXECUTABLE), ("queue", QUEUE))
+    }
+    return Table(
+        lines=lines,
+        ids=values[:, JOB].astype(np.int64),
+        submit=values[:, SUBMIT].copy(),
+        runtime=values[:, RUN].copy(),
+        requested_time=values[:, TIME].copy(),
+        processors=np.where(requested > 0, requested, allocated).astype(np.int64),
+        memory=values[:, MEMORY].copy(),
+        gpus=zero,
+        nodes=zero,
+        records=pd.DataFrame({
+            field.column: compact(values[:, number])
+            for number, field in enumerate(FIELDS)
+            if field.column is not None
+        }),
+        **texts,
+    )  # fmt: skip

@@ -1,0 +1,171 @@
+"""Writing the Standard Workload Format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
+from pathlib import Path
+
+from ...base import InputError
+from ..job import Job
+from ..workload import Workload
+from .slots import MEMORY
+from .swf import FIELDS, header_number
+from .trace_files import format_of, save
+
+_WHOLE = re.compile(r"0|-?[1-9]\d{0,14}")
+_NAMED = {"user": "user", "group": "group", "executable": "name", "queue": "queue"}
+
+
+def write(workload: Workload, path: str | PathLike[str]) -> None:
+    """Write a workload as ``.swf`` or ``.swf.gz``; the same workload gives the same bytes.
+
+    The fields a job has come from the jobs, the others from ``Workload.records`` where it has them, else
+    -1. A requested time that was missing in the source and guessed by the reader is written as it was, -1.
+    The header is that of the source; a workload without one gets its own (MaxJobs, MaxNodes, MaxProcs,
+    UnixStartTime, ...).
+
+    SWF knows numbers only. Job ids are written as they are if all are whole numbers, otherwise the jobs are
+    numbered from 1. Users, groups, executables and queues are written as they are if all of that field are
+    whole numbers (empty as -1), otherwise numbered from 1 in order of appearance. Header lines say which
+    number stands for what, and what of the jobs SWF has no field for.
+
+    Parameters
+    ----------
+    workload
+        What to write.
+    path
+        Where to; an existing file is replaced when the new one is complete.
+
+    Raises
+    ------
+    InputError
+        If the suffix is neither ``.swf`` nor ``.swf.gz``.
+    OSError
+        If the file cannot be written.
+    """
+    path = Path(path)
+    if not path.name.lower().endswith((".swf", ".swf.gz")):
+        raise InputError(f"{path}: expected a file name ending in .swf or .swf.gz, got suffix {path.suffix!r}")
+    notes: list[str] = []
+    columns = _columns(workload, notes)
+    header = _header(workload, notes)
+    lines = [*header, *map(" ".join, zip(*columns, strict=True))]
+    save(path, "\n".join(lines) + "\n", packed=format_of(path)[1])
+
+
+def _columns(workload: Workload, notes: list[str]) -> list[Sequence[str]]:
+    """Return the 18 fields, each as one text a job; what has to be said of them is added to `notes`."""
+    jobs = workload.jobs
+    known: dict[str, Sequence[str]] = {
+        "job number": _ids(jobs, notes),
+        "submit time": [str(job.submit) for job in jobs],
+        "run time": [str(job.runtime) for job in jobs],
+        "requested time": [str(job.walltime) for job in jobs],
+        "requested processors": [],
+        "requested memory": [],
+    }
+    for field, attribute in _NAMED.items():
+        known[field] = _numbered(field, [getattr(job, attribute) for job in jobs], notes)
+    if workload.records is None:
+        known["requested processors"], known["requested memory"] = _request(workload, notes)
+    _lost(jobs, notes)
+    return [_column(workload, field.name, field.column, known) for field in FIELDS]
+
+
+def _column(workload: Workload, field: str, column: str | None, known: dict[str, Sequence[str]]) -> Sequence[str]:
+    unknown = ["-1"] * len(workload)
+    if column is None or workload.records is None or column not in workload.records:
+        return known.get(field) or unknown
+    values = [_number(value) for value in workload.records[column].tolist()]
+    if field == "requested time":
+        return [
+            was if was.startswith("-") or was == "0" else now for was, now in zip(values, known[field], strict=True)
+        ]
+    return values
+
+
+def _number(value: float) -> str:
+    return str(int(value)) if value == int(value) else repr(value)
+
+
+def _ids(jobs: Sequence[Job], notes: list[str]) -> list[str]:
+    if all(_WHOLE.fullmatch(job.id) for job in jobs):
+        return [job.id for job in jobs]
+    notes.append("job ids were no whole numbers; the jobs are numbered from 1")
+    return [str(number) for number in range(1, len(jobs) + 1)]
+
+
+def _numbered(field: str, texts: list[str], notes: list[str]) -> list[str]:
+    """Return texts as whole numbers, -1 for the empty one."""
+    different = [text for text in dict.fromkeys(texts) if text]
+    if all(_WHOLE.fullmatch(text) and text != "-1" for text in different):
+        numbers = {text: text for text in different}
+    else:
+        numbers = {text: str(number) for number, text in enumerate(different, 1)}
+        notes += [f"{field} {number} is {' '.join(text.split())}" for text, number in numbers.items()]
+    numbers[""] = "-1"
+    return [numbers[text] for text in texts]
+
+
+def _request(workload: Workload, notes: list[str]) -> tuple[list[str], list[str]]:
+    """Return requested processors and memory per processor of jobs that come from no trace."""
+    resource, unit = next(iter(workload.machine.equivalence.items()))
+    processors: list[str] = []
+    memory: list[str] = []
+    for job in workload.jobs:
+        count = job.per_node.get(resource, 0) // unit
+        processors.append(str(count * job.nodes) if count else "-1")
+        amount = job.per_node.get(MEMORY, 0) if resource != MEMORY else 0
+        memory.append(_number(amount / count) if amount and count else "-1")
+    if "-1" in processors:
+        notes.append(f"{processors.count('-1')} jobs ask for no {resource}; SWF has no field for what they ask for")
+    return processors, memory
+
+
+def _lost(jobs: Sequence[Job], notes: list[str]) -> None:
+    """Say what of the jobs has no field in SWF."""
+    features: tuple[tuple[str, Callable[[Job], bool]], ...] = (
+        ("kind on-demand", lambda job: job.kind != "batch"),
+        ("shapes", lambda job: bool(job.shapes)),
+        ("checkpoint", lambda job: job.checkpoint is not None),
+        ("law", lambda job: job.law is not None),
+        ("deadline", lambda job: job.deadline is not None),
+    )
+    for name, has in features:
+        count = sum(map(has, jobs))
+        if count:
+            notes.append(f"SWF has no field for {name}, left out of {count} jobs")
+
+
+def _header(workload: Workload, notes: Iterable[str]) -> list[str]:
+    given = [line if line.lstrip().startswith(";") else f"; {line}" for line in workload.provenance.header]
+    processors = _processors(workload)
+    source = " ".join(workload.provenance.source.split()) or "jobs made in memory"
+    if not given:
+        given = [
+            "; Version: 2.2",
+            f"; Computer: {workload.machine.name or 'simulated'}",
+            f"; Note: written by hpcdispatch from {source}",
+            f"; MaxJobs: {len(workload)}",
+            f"; MaxRecords: {len(workload)}",
+            "; Preemption: No",
+            "; UnixStartTime: 0",
+            f"; MaxNodes: {workload.machine.nodes}",
+            f"; MaxProcs: {processors}",
+            f"; MaxRuntime: {max((job.runtime for job in workload.jobs), default=0)}",
+        ]
+    elif header_number(given, "MaxProcs") is None and header_number(given, "MaxNodes") is None:
+        given.append(f"; MaxProcs: {processors}")
+    said = (f"; Note: {note}" for note in notes)
+    return given + [line for line in said if line not in given]
+
+
+def _processors(workload: Workload) -> int:
+    """Return how many processors the machine has."""
+    machine = workload.machine
+    resource, unit = next(iter(machine.equivalence.items()))
+    if resource not in machine.resources:
+        return int(machine.capacity[:, machine.primary].sum())
+    return int((machine.capacity[:, machine.resources.index(resource)] // unit).sum())

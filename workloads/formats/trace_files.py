@@ -1,0 +1,126 @@
+"""Bytes in and out of trace files: plain or gzip, with one clear line for whatever is wrong with them."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import zlib
+from pathlib import Path
+from typing import Literal
+
+from ...base import InputError
+
+GZIP_MAGIC = b"\x1f\x8b"
+SUFFIXES = {".swf": "swf", ".sacct": "sacct", ".txt": "sacct", ".csv": "sacct"}
+
+Format = Literal["swf", "sacct"]
+
+
+def format_of(path: Path) -> tuple[Format, bool]:
+    """Return the format that the suffix of `path` stands for, and whether it says gzip.
+
+    Raises
+    ------
+    InputError
+        For a suffix that is not known; the message lists the known ones.
+    """
+    name = path.name.lower()
+    packed = name.endswith(".gz")
+    suffix = Path(name.removesuffix(".gz")).suffix
+    if suffix not in SUFFIXES:
+        known = ", ".join(SUFFIXES)
+        raise InputError(f"{path}: expected a suffix among {known} (each with .gz as well), got {path.suffix!r}")
+    return ("swf" if SUFFIXES[suffix] == "swf" else "sacct"), packed
+
+
+def load(path: Path, *, packed: bool) -> bytes:
+    """Return the text of the file as bytes, unpacked if it is gzip, whatever its suffix says.
+
+    Parameters
+    ----------
+    path
+        The file.
+    packed
+        Whether the suffix promises gzip, which is then required.
+
+    Raises
+    ------
+    FileNotFoundError, OSError
+        If it is not there or cannot be read.
+    InputError
+        If it should be gzip and is not, is truncated or damaged, is empty, or is no text.
+    """
+    data = _read_bytes(path)
+    if not data:
+        raise InputError(f"{path}: expected a trace, got an empty file")
+    if data.startswith(GZIP_MAGIC):
+        data = _unpack(path, data)
+    elif packed:
+        raise InputError(f"{path}: expected gzip data (it begins with 1f 8b), got {data[:2].hex(' ')}")
+    if b"\0" in data:
+        raise InputError(f"{path}: expected text, got binary data (a zero byte at offset {data.index(0)})")
+    return data
+
+
+def save(path: Path, text: str, *, packed: bool) -> None:
+    """Write `text` as UTF-8, in gzip without name and time if `packed`.
+
+    The file appears only when it is complete.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
+    data = text.encode("utf-8")
+    if packed:
+        buffer = io.BytesIO()
+        with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0) as stream:
+            stream.write(data)
+        data = buffer.getvalue()
+    if path.is_dir():
+        raise IsADirectoryError(f"{path}: expected a file to write to, got a directory")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path}: no such directory to write to: {path.parent}")
+    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        partial.write_bytes(data)
+        partial.replace(path)
+    except PermissionError:
+        raise PermissionError(f"{path}: no permission to write it") from None
+    finally:
+        with contextlib.suppress(OSError):
+            partial.unlink()
+
+
+def decode(data: bytes) -> str:
+    """Return `data` as text: UTF-8, or Latin-1 where old traces are not."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+def _read_bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: no such file") from None
+    except IsADirectoryError:
+        raise IsADirectoryError(f"{path}: expected a file, got a directory") from None
+    except PermissionError:
+        raise PermissionError(f"{path}: no permission to read it") from None
+
+
+def _unpack(path: Path, data: bytes) -> bytes:
+    try:
+        text = gzip.decompress(data)
+    except EOFError:
+        raise InputError(f"{path}: expected a whole gzip file, got a truncated one ({len(data)} bytes)") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InputError(f"{path}: expected a sound gzip file, got a damaged one ({error})") from None
+    if not text:
+        raise InputError(f"{path}: expected a trace, got an empty file in gzip")
+    return text

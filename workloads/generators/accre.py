@@ -1,0 +1,126 @@
+"""Jobs in the image of the neuroscience workflows on ACCRE, Vanderbilt's cluster.
+
+A. Gainaru, H. Sun, G. Aupy, Y. Huo, B. A. Landman, P. Raghavan: "On-the-fly scheduling vs. reservation-based scheduling
+for unpredictable workflows", International Journal of High Performance Computing Applications, 2019, sections 4.1 and
+5.2.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base import InputError
+from ..job import Job
+from ..machine import Machine
+from ..workload import Provenance, Workload
+from .option_checks import require_choice, require_number, require_whole
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: Run times: (a) normal, (b) as many small as large jobs, (c) 80% large, (d) 80% small; (mix) as (a), with wide jobs.
+Pattern = Literal["a", "b", "c", "d", "mix"]
+#: Share of small jobs by pattern.
+SMALL_SHARE = {"b": 0.5, "c": 0.2, "d": 0.8}
+MINUTE, HOUR = 60, 3600
+#: Seconds: the shortest and the longest run times of all; of small jobs; of large ones.
+ALL, SMALL, LARGE = (5 * MINUTE, 15 * HOUR), (5 * MINUTE, HOUR), (3 * HOUR, 15 * HOUR)
+#: Mean and deviation of pattern (a).
+NORMAL = (8 * HOUR, 2.5 * HOUR)
+#: Deviation of the estimation ratio, and the least there is.
+SPREAD, LEAST_RATIO = 0.2, 0.1
+
+
+def accre(
+    *,
+    pattern: Pattern = "a",
+    jobs: int | None = None,
+    wide: int | None = None,
+    nodes: int = 40,
+    mean_er: float = 1.2,
+    interarrival: float = 480.0,
+    seed: int = 0,
+) -> Workload:
+    """Draw jobs of one node each, and wide ones on half the machine, whose requests are estimates that may fall short.
+
+    The requested time is the run time times an estimation ratio, which is normal with the mean `mean_er` and the
+    deviation 0.2, and never below 0.1. Jobs arrive in a Poisson process. The same seed gives the same arrivals, run
+    times and deviations whatever `mean_er` is.
+
+    The paper says how long jobs are only in words and drawings: pattern (a) is taken as normal with a mean of 8 h and a
+    deviation of 2.5 h between 5 min and 15 h, small jobs as uniform between 5 min and 1 h, large ones as uniform
+    between 3 and 15 h. It does not say how many nodes there are: on 40, utilization, stretch and wait together are
+    nearest to what it prints. Its wide jobs, of which it says nothing else, are taken as large ones, evenly strewn
+    among the others.
+
+    Parameters
+    ----------
+    pattern
+        Of the run times of one-node jobs, as in figure 6: ``a``, ``b``, ``c`` or ``d``; ``mix`` is the workload of
+        section 5.2, which is pattern (a) with other numbers of jobs.
+    jobs
+        How many jobs of one node; 800, or 300 with ``mix``.
+    wide
+        How many jobs on half the nodes, rounded down, at least one; 0, or 30 with ``mix``.
+    nodes
+        Of the machine; a job has the whole of its nodes.
+    mean_er
+        Mean estimation ratio, above 0.
+    interarrival
+        Mean seconds from one submission to the next, above 0.
+    seed
+        Of the random numbers.
+
+    Raises
+    ------
+    InputError
+        If an option is out of its range.
+    """
+    require_choice("accre", "pattern", pattern, get_args(Pattern))
+    jobs = (300 if pattern == "mix" else 800) if jobs is None else jobs
+    wide = (30 if pattern == "mix" else 0) if wide is None else wide
+    for name, whole, least in (("jobs", jobs, 0), ("wide", wide, 0), ("nodes", nodes, 1), ("seed", seed, 0)):
+        require_whole("accre", name, whole, least)
+    require_number("accre", "mean_er", mean_er)
+    require_number("accre", "interarrival", interarrival)
+    if jobs + wide < 1:
+        raise InputError(f"workload accre: jobs: expected a whole number >= 1 without wide jobs, got {jobs}")
+    # A stream each, so that no option changes what it does not name.
+    arrivals, lengths, ratios, places = (np.random.default_rng([seed, stream]) for stream in range(4))
+    count = jobs + wide
+    submit = np.rint(np.cumsum(arrivals.exponential(interarrival, count))).astype(np.int64)
+    runtime = np.rint(_runtimes(lengths, pattern, jobs)).astype(np.int64)
+    is_wide = np.zeros(count, dtype=bool)
+    is_wide[places.permutation(count)[:wide]] = True
+    runtimes = np.empty(count, dtype=np.int64)
+    runtimes[~is_wide] = runtime
+    runtimes[is_wide] = np.rint(lengths.uniform(*LARGE, wide)).astype(np.int64)
+    ratio = np.maximum(LEAST_RATIO, mean_er + SPREAD * ratios.standard_normal(count))
+    walltime = np.maximum(1, np.rint(runtimes * ratio)).astype(np.int64)
+    slots = np.where(is_wide, max(1, nodes // 2), 1)
+    options = {"pattern": pattern, "jobs": jobs, "wide": wide, "nodes": nodes, "mean_er": mean_er}
+    options |= {"interarrival": interarrival, "seed": seed}
+    return Workload(
+        _build(submit, runtimes, walltime, slots),
+        Machine.homogeneous(nodes, name="ACCRE, in the image of", core=1),
+        Provenance("accre:" + ",".join(f"{key}={value}" for key, value in options.items()), dict(options)),
+    )
+
+
+def _runtimes(rng: np.random.Generator, pattern: Pattern, count: int) -> FloatArray:
+    """Draw the run times of one-node jobs, seconds."""
+    if pattern in ("a", "mix"):
+        drawn = rng.normal(*NORMAL, count)
+        while (outside := np.flatnonzero((drawn < ALL[0]) | (drawn > ALL[1]))).size:
+            drawn[outside] = rng.normal(*NORMAL, outside.size)
+        return drawn
+    small = rng.random(count) < SMALL_SHARE[pattern]
+    return np.where(small, rng.uniform(*SMALL, count), rng.uniform(*LARGE, count))
+
+
+def _build(submit: IntArray, runtime: IntArray, walltime: IntArray, slots: IntArray) -> tuple[Job, ...]:
+    rows = zip(submit.tolist(), runtime.tolist(), walltime.tolist(), slots.tolist(), strict=True)
+    return tuple(Job(str(number), *row) for number, row in enumerate(rows, 1))

@@ -1,0 +1,127 @@
+"""Stochastic applications: what their run times and processors are drawn from, and the jobs made of the draws.
+
+Laws of A. Gainaru, G. Pallez (Aupy), H. Sun, P. Raghavan: "Speculative scheduling for stochastic HPC applications",
+ICPP 2019, section 5.2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..job import Job
+
+IntArray = NDArray[np.int64]
+RunTimeLaw = Literal["truncnorm", "beta", "exponential", "pareto"]
+ProcessorLaw = Literal["full", "half", "truncnorm", "beta"]
+
+HOUR = 3600
+BETA, TAIL = (2.0, 2.0), 2.1
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """Bounds and parameters of a law of run times, hours; ``None`` where the law has no such parameter."""
+
+    low: float
+    high: float
+    mean: float | None = None
+    deviation: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """Jobs of one law.
+
+    Attributes
+    ----------
+    name
+        Its name, and its user's.
+    queue
+        Where its jobs are submitted.
+    law
+        The distribution of its run times, a frozen scipy distribution of finite support, seconds.
+    """
+
+    name: str
+    queue: str
+    law: Any
+
+    @property
+    def walltime(self) -> int:
+        """What a classical user requests, the upper bound, whole seconds."""
+        return ceil(round(float(self.law.support()[1]), 6))  # 1.1 h are 3960.0000000000005 s
+
+    @property
+    def mean(self) -> float:
+        """Expected run time, seconds."""
+        return float(self.law.mean())
+
+    def draw(self, rng: np.random.Generator, count: int, *, over: float = 1) -> IntArray:
+        """Draw `count` run times divided by `over`, whole seconds from 1 to the upper bound."""
+        drawn = np.rint(self.law.ppf(rng.random(count)) / over)
+        return np.asarray(np.clip(drawn, 1, self.walltime), dtype=np.int64)
+
+    def job(self, number: int, submit: int, runtime: int, processors: int) -> Job:
+        """Return a job of the application on `processors` slots of one core."""
+        return Job(
+            id=str(number),
+            submit=submit,
+            runtime=runtime,
+            walltime=self.walltime,
+            nodes=processors,
+            user=self.name,
+            name=self.name,
+            queue=self.queue,
+            law=self.law,
+        )
+
+    def predictable(self, number: int, submit: int, runtime: int, processors: int) -> Job:
+        """Return a job whose run time is known beforehand: it is requested, and there is no law."""
+        name = self.name
+        return Job(str(number), submit, runtime, runtime, processors, user=name, name=name, queue=self.queue)
+
+
+def frozen_law(name: str, hours: Hours) -> Any:
+    """Return the frozen scipy distribution in seconds whose support is from `hours.low` to `hours.high`.
+
+    ``truncnorm`` and ``exponential`` are conditioned on it, ``beta`` is Beta(2, 2) stretched over it, ``pareto`` has
+    the exponent 2.1.
+    """
+    from scipy import stats  # noqa: PLC0415 - it takes a second to import
+
+    low, high = float(hours.low * HOUR), float(hours.high * HOUR)
+    mean, deviation = float((hours.mean or 0) * HOUR), float((hours.deviation or 0) * HOUR)
+    if name == "truncnorm":
+        return stats.truncnorm((low - mean) / deviation, (high - mean) / deviation, loc=mean, scale=deviation)
+    if name == "exponential":
+        return stats.truncexpon((high - low) / mean, loc=low, scale=mean)
+    if name == "pareto":
+        return stats.truncpareto(TAIL, high / low, loc=0.0, scale=low)
+    return stats.beta(*BETA, loc=low, scale=high - low)
+
+
+def allocation(rng: np.random.Generator, law: ProcessorLaw, machine: int, count: int) -> IntArray:
+    """Draw the processors of `count` jobs on a machine of `machine`, whole numbers from 1 to all of them."""
+    if law == "full" or machine == 1:
+        return np.full(count, machine, dtype=np.int64)
+    if law == "half":
+        return np.full(count, machine // 2, dtype=np.int64)
+    if law == "beta":
+        drawn = 1 + (machine - 1) * rng.beta(*BETA, count)
+    else:
+        from scipy.stats import truncnorm  # noqa: PLC0415 - it takes a second to import
+
+        middle, spread = 0.5 * machine, 0.3 * machine
+        normal = truncnorm((1 - middle) / spread, (machine - middle) / spread, loc=middle, scale=spread)
+        drawn = normal.ppf(rng.random(count))
+    return np.clip(np.rint(drawn), 1, machine).astype(np.int64)
+
+
+def uniform_times(rng: np.random.Generator, count: int, span: float) -> IntArray:
+    """Draw `count` rising times uniform over [0, `span`) seconds: a Poisson process, given how many there are."""
+    return np.sort(np.floor(rng.random(count) * span)).astype(np.int64)

@@ -1,0 +1,107 @@
+"""Machines full of jobs that could give way: the scenarios of the eviction paper, drawn.
+
+A. Maurya, B. Nicolae, I. Guliani, M. M. Rafique: "CoSim: A Simulator for Co-Scheduling of Batch and On-Demand Jobs in
+HPC Datacenters", DS-RT 2020, section IV.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base import InputError
+from ..job import Checkpoint, Job, ResourceMap
+from ..machine import Machine
+from ..workload import Provenance, Workload
+from .lublin import ROUND_TIMES
+from .option_checks import require_whole
+
+IntArray = NDArray[np.int64]
+
+#: Nodes of Theta, their cores, and GB of memory on each: 192 of DDR4 and 16 of MCDRAM.
+THETA_NODES, CORES, MEMORY = 4392, 64, 192 + 16
+#: Shares of the memory that jobs use, and of that which goes into an application checkpoint.
+IN_USE, CRITICAL = (0.4, 0.9), (0.2, 0.6)
+#: Seconds between application checkpoints.
+HOURLY = 3600
+#: The smallest job of Theta, nodes.
+SMALLEST = 128
+#: Seconds from the first start by which all have started, before which none ends, and by which all have: figure 2.
+STARTED, FIRST_END, LAST_END = 9660, 17520, 36900
+
+
+def draw_checkpoints(rng: np.random.Generator, count: int) -> list[Checkpoint]:
+    """Draw how jobs on Theta save their state: section IV.B of the paper.
+
+    A job uses 40 to 90% of the memory of its nodes, which is a system checkpoint; 20 to 60% of that is an application
+    checkpoint, written every hour. Both shares are uniform.
+    """
+    used = MEMORY * rng.uniform(*IN_USE, count)
+    critical = used * rng.uniform(*CRITICAL, count)
+    return [
+        Checkpoint(system_size=system, application_size=application, interval=HOURLY)
+        for system, application in zip(used.tolist(), critical.tolist(), strict=True)
+    ]
+
+
+def theta_scenario(*, jobs: int = 12, nodes: int = 4352, grain: int = SMALLEST, seed: int = 0) -> Workload:
+    """Draw jobs that fill Theta at one instant.
+
+    The instant is ``provenance.options["instant"]``, in seconds. Every job starts when it is submitted, since there is
+    room for all, so that it has then worked for ``instant - submit``. The paper's scenarios of 12, 16 and 24 jobs on
+    4,352 nodes are of a trace; these are drawn:
+
+    - Each job has 128 nodes; what is left is given away in grains, by shares uniform over all that sum to one.
+    - As in the paper's figure 2, jobs start within 2 h 41 min of each other and end 4 h 52 min to 10 h 15 min after the
+      first start, both uniformly, so that all run for two hours. The instant is uniform over the time all run.
+    - Checkpoints are as in section IV.B, see :func:`draw_checkpoints`.
+
+    Parameters
+    ----------
+    jobs
+        How many, at least 1.
+    nodes
+        How many they have together, at least 128 each. The machine has 4,392, or as many as they need.
+    grain
+        All but one job have a multiple of it, at least 1; if it does not divide 128, 128 and a multiple of it.
+    seed
+        Of the random numbers.
+
+    Raises
+    ------
+    InputError
+        If an option is out of its range.
+    """
+    for name, value, least in (("jobs", jobs, 1), ("nodes", nodes, 1), ("grain", grain, 1), ("seed", seed, 0)):
+        require_whole("theta-scenario", name, value, least)
+    if nodes < jobs * SMALLEST:
+        needed = f"expected at least {SMALLEST} for each of {jobs:,} jobs, {jobs * SMALLEST:,}"
+        raise InputError(f"workload theta-scenario: nodes: {needed}, got {nodes:,}")
+    rng = np.random.default_rng(seed)
+    sizes = _sizes(rng, jobs, nodes, grain)
+    start = np.sort(rng.integers(0, STARTED + 1, jobs))
+    end = rng.integers(FIRST_END, LAST_END + 1, jobs) - start[0]
+    start -= start[0]
+    instant = int(rng.integers(start[-1], end.min()))
+    runtime = end - start
+    walltime = ROUND_TIMES[np.searchsorted(ROUND_TIMES, runtime)]
+    rows = zip(*(column.tolist() for column in (start, runtime, walltime, sizes)), strict=True)
+    options = {"jobs": jobs, "nodes": nodes, "grain": grain, "seed": seed}
+    spec = "theta-scenario:" + ",".join(f"{key}={value}" for key, value in options.items())
+    node = ResourceMap(core=CORES)
+    made = tuple(
+        Job(str(number), submit, run, request, size, node, checkpoint=checkpoint)
+        for number, ((submit, run, request, size), checkpoint) in enumerate(
+            zip(rows, draw_checkpoints(rng, jobs), strict=True), 1
+        )
+    )
+    machine = Machine.homogeneous(max(nodes, THETA_NODES), core=CORES, name="Theta")
+    return Workload(made, machine, Provenance(spec, {**options, "instant": instant}))
+
+
+def _sizes(rng: np.random.Generator, jobs: int, nodes: int, grain: int) -> IntArray:
+    """Return how many nodes each job has; what is less than a grain goes to the largest."""
+    shares = rng.dirichlet(np.ones(jobs))
+    sizes = SMALLEST + grain * rng.multinomial((nodes - jobs * SMALLEST) // grain, shares)
+    sizes[np.argmax(sizes)] += nodes - sizes.sum()
+    return np.asarray(sizes, dtype=np.int64)

@@ -1,0 +1,92 @@
+"""Two weeks of neuroscience applications on Intrepid.
+
+Scenario 4 of A. Gainaru, G. Pallez (Aupy), H. Sun, P. Raghavan: "Speculative scheduling for stochastic HPC
+applications", ICPP 2019, section 5.6.
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import numpy as np
+
+from ...base import InputError
+from ..machine import Machine
+from ..workload import Provenance, Workload
+from .applications import (
+    HOUR,
+    Application,
+    Hours,
+    ProcessorLaw,
+    allocation,
+    frozen_law,
+    uniform_times,
+)
+from .option_checks import is_number, require_choice, require_whole
+
+NODES = 40_960
+SPAN = 14 * 24 * HOUR
+#: Table 3: how many submissions, of which truncated normal run times.
+LARGE = {
+    "AbOrganSeg": (10, Hours(11, 31, mean=20, deviation=8)),
+    "maCRUISE": (90, Hours(1.5, 3, mean=1.7, deviation=0.5)),
+}
+STREAM = ("FSL", 300, Hours(10 / 60, 35 / 60, mean=20 / 60, deviation=8 / 60))
+
+
+def intrepid_neuroscience(*, processors: ProcessorLaw = "beta", work_rate: float = 0.21, seed: int = 0) -> Workload:
+    """Draw two weeks of neuroscience applications on Intrepid: scenario 4 of Gainaru et al. (ICPP 2019).
+
+    Printed in the paper: 400 submissions within two weeks, of three applications with truncated normal run times:
+    AbOrganSeg (normal of 20 h and 8 h on 11 to 31 h) 10 times, maCRUISE (1.7 h and 0.5 h on 1.5 to 3 h) 90 times, FSL
+    (20 min and 8 min on 10 to 35 min) 300 times; FSL stands for the stream of small jobs, at a normalised work rate of
+    0.21. The 40,960 nodes are Intrepid's; a node is one core here.
+
+    Ours, as the paper prints neither:
+
+    - Every submission time is uniform over the two weeks.
+    - AbOrganSeg and maCRUISE draw their nodes from a law of section 5.2, by default Beta(2, 2) over [1, 40,960]; they
+      are an expected load of 0.57.
+    - The jobs of FSL are all of one size, the one at which the stream has the work rate: 300 jobs of 21 min
+      in two weeks are 0.21 of the machine only if each takes two thirds of it.
+    - They are predictable as those of scenario 3: no law, `walltime` the run time, queue ``stream``.
+
+    Parameters
+    ----------
+    processors
+        Law of the nodes of AbOrganSeg and maCRUISE, as of the generator ``stochastic``.
+    work_rate
+        Expected work of FSL over that of which the machine is capable in two weeks; above 0, and at most what whole
+        machines give (0.31).
+    seed
+        Of the random numbers.
+
+    Raises
+    ------
+    InputError
+        If an option is out of its range.
+    """
+    owner = "intrepid-neuroscience"
+    require_choice(owner, "processors", processors, get_args(ProcessorLaw))
+    require_whole(owner, "seed", seed, 0)
+    name, small, hours = STREAM
+    fsl = Application(name, "stream", frozen_law("truncnorm", hours))
+    most = small * fsl.mean / SPAN
+    if not is_number(work_rate) or not 0 < work_rate <= most:
+        raise InputError(f"workload {owner}: work_rate: expected a number > 0 and <= {most:.4f}, got {work_rate!r}")
+    rng = np.random.default_rng(seed)
+    nodes = max(round(work_rate * NODES * SPAN / (small * fsl.mean)), 1)
+    drawn = [(fsl, run, nodes) for run in fsl.draw(rng, small).tolist()]
+    for name, (count, hours) in LARGE.items():
+        application = Application(name, "large", frozen_law("truncnorm", hours))
+        runtime, size = application.draw(rng, count), allocation(rng, processors, NODES, count)
+        drawn += [(application, run, wide) for run, wide in zip(runtime.tolist(), size.tolist(), strict=True)]
+    submit = uniform_times(rng, len(drawn), SPAN).tolist()
+    jobs = []
+    for number, (when, one) in enumerate(zip(submit, rng.permutation(len(drawn)), strict=True), 1):
+        application, run, wide = drawn[one]
+        make = application.predictable if application is fsl else application.job
+        jobs.append(make(number, when, run, wide))
+    options = {"processors": processors, "work_rate": work_rate, "seed": seed}
+    spec = f"{owner}:" + ",".join(f"{key}={value}" for key, value in options.items())
+    return Workload(tuple(jobs), Machine.pool(NODES, name="Intrepid, a node as a core"), Provenance(spec, options))

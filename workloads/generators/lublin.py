@@ -1,0 +1,244 @@
+"""The workload model of Lublin and Feitelson, with requested times and users on top.
+
+U. Lublin, D. G. Feitelson: "The workload on parallel supercomputers: modeling the characteristics of rigid
+jobs", Journal of Parallel and Distributed Computing 63(11), 2003. Parameters of the whole sample, batch and
+interactive jobs together. The model gives sizes, run times and arrivals; who submits and what time is
+requested is ours.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import cKDTree
+from scipy.special import gammainc
+
+from ...base import InputError
+from ..job import Job, ResourceMap
+from ..machine import Machine
+from ..workload import Provenance, Workload
+from .option_checks import require_whole
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Sizes
+SERIAL, POWER_OF_TWO = 0.244, 0.576  # both of all jobs, as the 10,000 jobs that the authors published bear out
+LOW, BELOW_HIGH, FIRST_STAGE = 0.8, 2.5, 0.86
+# Run times: (shape, scale) of the natural logarithm of seconds
+SHORT, LONG = (4.2, 0.94), (312.0, 0.03)
+SLOPE, INTERCEPT, LOG_RUNTIME_MAX = -0.0054, 0.78, 12.0
+# Arrivals
+GAP, LOG_GAP_MAX = (10.2303 * 1.0225, 0.4871), 13.0
+CYCLE, BUCKETS, DAY_BEGINS = (8.1737, 3.9631), 48, 11
+BUCKET, DAY = 1800, 86400
+
+#: Requested times people type, seconds.
+ROUND_TIMES: IntArray = np.array(
+    [60 * minutes for minutes in (1, 2, 5, 10, 15, 20, 30, 45, 60, 90)]
+    + [3600 * hours for hours in (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 24, 36, 48, 72, 96)],
+    dtype=np.int64,
+)
+KILLED, HABIT, NEIGHBOURS = 0.1, 0.75, 6
+QUEUES = (3600, 5 * 3600)
+
+
+def lublin(
+    *, jobs: int = 1000, processors: int = 128, load: float | None = 0.7, users: int = 0, seed: int = 0
+) -> Workload:
+    """Draw the rigid jobs of Lublin and Feitelson (2003) on one pool of cores.
+
+    Sizes, run times and arrivals with their daily cycle are the model's. On top of it, and ours:
+
+    - Users submit unequally (Zipf), each has a few applications, and an application gets the jobs that are alike in
+      size and run time, so that a user's past tells something about the next job.
+    - Requested times are round values. The ratio of run to requested time is about flat on (0, 1]; an application
+      mostly repeats its request. One job in ten (of a minute or more) is stopped at its limit: its run time
+      is moved to the nearest round value, which it requested.
+    - Queue 1 takes requests up to 1 h, queue 2 up to 5 h, queue 3 the rest. Users, groups, applications and queues are
+      numbers, as in SWF.
+
+    The day begins at midnight with second 0.
+
+    Parameters
+    ----------
+    jobs
+        How many, at least 1.
+    processors
+        Cores of the machine, at least 1.
+    load
+        Offered load: processor-seconds of all jobs over `processors` times the span from first to last
+        submission. The gaps between arrivals are stretched by one factor to reach it. ``None`` leaves the
+        model's own gaps.
+    users
+        How many users; 0 takes one for each 40 jobs, at least 3 and at most 300.
+    seed
+        Of the random numbers.
+
+    Raises
+    ------
+    InputError
+        If an option is out of its range.
+    """
+    _check(jobs, processors, load, users, seed)
+    rng = np.random.default_rng(seed)
+    size = _sizes(rng, jobs, processors)
+    runtime = _runtimes(rng, size)
+    points = np.cumsum(np.exp(_gamma_below(rng, *GAP, LOG_GAP_MAX, jobs)))
+    people = _people(rng, size, runtime, users or min(max(jobs // 40, 3), 300))
+    runtime, requested = _requests(rng, runtime, people)
+    submit = _arrivals(points, None if load is None else float((size * runtime).sum()) / (processors * load))
+    queue = np.searchsorted(QUEUES, requested) + 1
+    options = {"jobs": jobs, "processors": processors, "load": load, "users": users, "seed": seed}
+    spec = "lublin:" + ",".join(f"{key}={value}" for key, value in options.items())
+    return Workload(
+        _build(submit, runtime, requested, size, people, queue),
+        Machine.pool(processors, name="Lublin-Feitelson 2003 model"),
+        Provenance(spec, dict(options)),
+    )
+
+
+def _check(jobs: int, processors: int, load: float | None, users: int, seed: int) -> None:
+    for name, value, low in (("jobs", jobs, 1), ("processors", processors, 1), ("users", users, 0), ("seed", seed, 0)):
+        require_whole("lublin", name, value, low)
+    if load is not None and not 0 < load < np.inf:
+        raise InputError(f"workload lublin: load: expected a number > 0 or none, got {load!r}")
+
+
+def _gamma_below(rng: np.random.Generator, shape: Any, scale: Any, limit: float, count: int) -> FloatArray:
+    """Draw from Gamma(shape, scale), values above `limit` again; shape and scale may be arrays."""
+    shape, scale = np.broadcast_to(shape, count), np.broadcast_to(scale, count)
+    drawn = rng.gamma(shape, scale)
+    while (above := np.flatnonzero(drawn > limit)).size:
+        drawn[above] = rng.gamma(shape[above], scale[above])
+    return np.asarray(drawn, dtype=np.float64)
+
+
+def _sizes(rng: np.random.Generator, jobs: int, processors: int) -> IntArray:
+    """Serial, or two-stage uniform on log2 of the size with extra weight on powers of two."""
+    high = max(np.log2(processors), LOW)
+    middle = max(high - BELOW_HIGH, LOW)
+    exponent = np.where(rng.random(jobs) < FIRST_STAGE, rng.uniform(LOW, middle, jobs), rng.uniform(middle, high, jobs))
+    exponent = np.where(rng.random(jobs) < POWER_OF_TWO / (1 - SERIAL), np.rint(exponent), exponent)
+    size = np.clip(np.rint(2.0**exponent), 1, processors).astype(np.int64)
+    size[rng.random(jobs) < SERIAL] = 1
+    return size
+
+
+def _runtimes(rng: np.random.Generator, size: IntArray) -> IntArray:
+    """Hyper-gamma of the natural logarithm; the share of short jobs falls with the size."""
+    short = rng.random(len(size)) < np.clip(SLOPE * size + INTERCEPT, 0, 1)
+    shape, scale = np.where(short, SHORT[0], LONG[0]), np.where(short, SHORT[1], LONG[1])
+    logarithm = _gamma_below(rng, shape, scale, LOG_RUNTIME_MAX, len(size))
+    return np.maximum(np.rint(np.exp(logarithm)), 1).astype(np.int64)
+
+
+def _cycle() -> FloatArray:
+    """Return the arrival rate of the 48 half hours of a day from midnight, 1 on average.
+
+    The Gamma is laid over the buckets 11 to 58; buckets count from 1, so the day begins at 5 in the morning.
+    """
+    bucket = np.arange(DAY_BEGINS, DAY_BEGINS + BUCKETS)
+    shape, scale = CYCLE
+    mass = gammainc(shape, (bucket + 0.5) / scale) - gammainc(shape, (bucket - 0.5) / scale)
+    weights = np.empty(BUCKETS)
+    weights[(bucket - 1) % BUCKETS] = mass
+    return np.asarray(weights / weights.mean(), dtype=np.float64)
+
+
+def _arrivals(points: FloatArray, span: float | None) -> IntArray:
+    """Spend cumulative points, worth seconds at the mean rate, over the daily cycle; return seconds.
+
+    To reach a span from first to last, the gaps after the first arrival are stretched before they are
+    spent, so that a day keeps its 24 hours.
+    """
+    edges = np.arange(BUCKETS + 1) * float(BUCKET)
+    spent = np.concatenate([[0.0], np.cumsum(_cycle() * BUCKET)])
+    spent[-1] = DAY  # the weights are 1 on average
+
+    def clock(worth: Any) -> Any:
+        days = np.floor_divide(worth, DAY)
+        return days * DAY + np.interp(worth - days * DAY, spent, edges)
+
+    def worth(time: float) -> float:
+        days = time // DAY
+        return float(days * DAY + np.interp(time - days * DAY, edges, spent))
+
+    if span is not None and len(points) > 1:
+        last = worth(float(clock(points[0])) + span)
+        points = points[0] + (points - points[0]) * ((last - points[0]) / (points[-1] - points[0]))
+    return np.asarray(np.rint(clock(points)), dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class _People:
+    """Who submitted each job: its application, and the user and group of each application."""
+
+    application: IntArray
+    user: IntArray
+    group: IntArray
+
+
+def _people(rng: np.random.Generator, size: IntArray, runtime: IntArray, users: int) -> _People:
+    """Give every job to an application that is near in size and run time, by the weight of its user."""
+    owned = np.minimum(rng.geometric(0.4, users), 6)
+    user = np.repeat(np.arange(users), owned)
+    weight = 1.0 / (1.0 + user)
+    place = np.column_stack([np.log2(size), np.log(runtime)])
+    centre = place[rng.integers(0, len(size), len(user))]
+    near = min(NEIGHBOURS, len(user))
+    distance, candidate = cKDTree(centre).query(place, k=near)
+    distance, candidate = np.reshape(distance, (-1, near)), np.reshape(candidate, (-1, near))
+    cumulative = np.cumsum(weight[candidate] * np.exp(-0.5 * distance**2) + 1e-12, axis=1)
+    pick = (cumulative < rng.random(len(size))[:, None] * cumulative[:, -1:]).sum(axis=1)
+    application = candidate[np.arange(len(size)), np.minimum(pick, near - 1)]
+    groups = max(users // 5, 1)
+    return _People(application.astype(np.int64), user.astype(np.int64), rng.integers(0, groups, users)[user])
+
+
+def _requests(rng: np.random.Generator, runtime: IntArray, people: _People) -> tuple[IntArray, IntArray]:
+    """Return run times, some of them cut or stretched to a limit, and requested times, never below them."""
+    jobs, applications = len(runtime), len(people.user)
+    killed = (rng.random(jobs) < KILLED) & (runtime >= ROUND_TIMES[0])
+    runtime = np.where(killed, _rounded(runtime), runtime)
+    typical = np.ones(applications)
+    shuffled = rng.permutation(jobs)
+    typical[people.application[shuffled]] = runtime[shuffled]  # the run time of any one of its jobs
+    habit = _rounded(typical / (1.0 - rng.random(applications)))[people.application]
+    fresh = _rounded(runtime / (1.0 - rng.random(jobs)))
+    fresh = np.where(fresh >= runtime, fresh, ROUND_TIMES[np.searchsorted(ROUND_TIMES, runtime)])
+    keeps = (rng.random(jobs) < HABIT) & (habit >= runtime)
+    return runtime, np.where(killed, runtime, np.where(keeps, habit, fresh))
+
+
+def _rounded(seconds: FloatArray | IntArray) -> IntArray:
+    """Return the nearest of the round times, by ratio."""
+    logarithm = np.log(ROUND_TIMES)
+    return ROUND_TIMES[np.searchsorted((logarithm[1:] + logarithm[:-1]) / 2, np.log(seconds))]
+
+
+def _build(
+    submit: IntArray, runtime: IntArray, requested: IntArray, size: IntArray, people: _People, queue: IntArray
+) -> tuple[Job, ...]:
+    amounts = {cores: ResourceMap(core=cores) for cores in np.unique(size).tolist()}
+    application = people.application
+    rows = (submit, runtime, requested, size, people.user[application], people.group[application], application, queue)
+    return tuple(
+        Job(
+            id=str(number),
+            submit=when,
+            runtime=run,
+            walltime=request,
+            per_node=amounts[cores],
+            user=str(user + 1),
+            group=str(group + 1),
+            name=str(name + 1),
+            queue=str(line),
+        )
+        for number, (when, run, request, cores, user, group, name, line) in enumerate(
+            zip(*(column.tolist() for column in rows), strict=True), 1
+        )
+    )

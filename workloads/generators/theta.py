@@ -1,0 +1,166 @@
+"""A load like Theta's, with on-demand jobs: what batch jobs give way to, over a month."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..job import Checkpoint, Job, Kind, ResourceMap
+from ..machine import Machine
+from ..workload import Provenance, Workload
+from .eviction_scenarios import CORES, SMALLEST, THETA_NODES, draw_checkpoints
+from .lublin import ROUND_TIMES
+from .option_checks import require_number, require_whole
+
+IntArray = NDArray[np.int64]
+
+DAY = 86400
+#: By how much rarer each doubling of a partition is.
+RARER = 0.42
+#: Share of the jobs under half an hour, and the bounds of the run times, seconds.
+SHORT, RUNTIMES = 0.61, (60, 1800, 12 * 3600)
+#: Nodes and run times of on-demand jobs, seconds.
+URGENT_NODES, URGENT_RUNTIMES = (512, 1024, 2048), (300, 3600)
+_NODE = ResourceMap(core=CORES)
+_USERS = 60
+_BLOCK = 256
+
+
+def theta(
+    *,
+    days: int = 30,
+    nodes: int = THETA_NODES,
+    load: float = 0.95,
+    rate: float = 4.0,
+    deadline: int = 900,
+    checkpoints: bool = True,
+    seed: int = 0,
+) -> Workload:
+    """Draw batch jobs as on Theta, near its capacity, and on-demand jobs among them.
+
+    What is known of Theta is in Maurya, Nicolae, Guliani and Rafique, DS-RT 2020, section IV: 4,392 nodes, 61% of the
+    jobs under 30 minutes, mostly close to full, hourly application checkpoints; of each job's memory 40-90% is in use,
+    and of that 20-60% goes into an application checkpoint. The rest is ours:
+
+    - Partitions are 128 nodes and up in powers of two, each doubling 0.42 times as frequent. Run times are log-uniform
+      from 1 to 30 minutes and from 30 minutes to 12 hours; round times are requested, up to about 3 times as much.
+    - Batch jobs arrive at random at a constant rate. On-demand jobs arrive as a Poisson process, on 512, 1,024 or 2,048
+      nodes, for 5 to 60 minutes; requested is an hour.
+
+    Parameters
+    ----------
+    days
+        Length of the time in which jobs arrive, at least 1.
+    nodes
+        Of the machine, at least 128. No job asks for more than there are.
+    load
+        Offered load, of batch and on-demand jobs together: node-seconds over `nodes` times the days.
+    rate
+        On-demand jobs a day on average, at least 0; 0 for none.
+    deadline
+        Seconds within which an on-demand job should start.
+    checkpoints
+        Whether batch jobs can be checkpointed.
+    seed
+        Of the random numbers.
+
+    Raises
+    ------
+    InputError
+        If an option is out of its range.
+    """
+    whole = (("days", days, 1), ("nodes", nodes, SMALLEST), ("deadline", deadline, 0), ("seed", seed, 0))
+    for name, value, least in whole:
+        require_whole("theta", name, value, least)
+    require_number("theta", "load", load)
+    require_number("theta", "rate", rate, above=False)
+    rng = np.random.default_rng(seed)
+    urgent = _urgent(rng, days, nodes, rate)
+    batch = _batch(rng, days, nodes, load * nodes * days * DAY - urgent.work)
+    saves: Sequence[Checkpoint | None] = [None] * len(batch.submit)
+    if checkpoints:
+        saves = draw_checkpoints(rng, len(batch.submit))
+    options = {"days": days, "nodes": nodes, "load": load, "rate": rate, "deadline": deadline,
+               "checkpoints": checkpoints, "seed": seed}  # fmt: skip
+    spec = "theta:" + ",".join(f"{key}={value}" for key, value in options.items())
+    machine = Machine.homogeneous(nodes, core=CORES, name="Theta-like")
+    nothing = [None] * len(urgent.submit)
+    made = [*_jobs(batch, "batch", saves, None), *_jobs(urgent, "on-demand", nothing, deadline)]
+    made.sort(key=attrgetter("submit"))
+    named = tuple(replace(job, id=str(number)) for number, job in enumerate(made, 1))
+    return Workload(named, machine, Provenance(spec, options))
+
+
+@dataclass(frozen=True, slots=True)
+class _Drawn:
+    """Jobs of one kind, a value each."""
+
+    submit: IntArray
+    runtime: IntArray
+    walltime: IntArray
+    nodes: IntArray
+    user: IntArray
+
+    @property
+    def work(self) -> float:
+        """Node-seconds of all of them."""
+        return float((self.runtime * self.nodes).sum())
+
+
+def _urgent(rng: np.random.Generator, days: int, nodes: int, rate: float) -> _Drawn:
+    """Draw the on-demand jobs; on a smaller machine, they take at most half of it."""
+    count = int(rng.poisson(rate * days))
+    runtime = _log_uniform(rng, np.full(count, URGENT_RUNTIMES[0]), np.full(count, URGENT_RUNTIMES[1]))
+    sizes = np.minimum(rng.choice(URGENT_NODES, count), nodes // 2)
+    walltime = np.full(count, URGENT_RUNTIMES[1])
+    return _Drawn(rng.integers(0, days * DAY, count), runtime, walltime, sizes, np.zeros(count, dtype=np.int64))
+
+
+def _batch(rng: np.random.Generator, days: int, nodes: int, work: float) -> _Drawn:
+    """Draw batch jobs until they have that much work, node-seconds; at least one."""
+    sizes: list[IntArray] = []
+    runtimes: list[IntArray] = []
+    done = 0.0
+    while done < work or not sizes:
+        size, runtime = _sizes(rng, nodes), _runtimes(rng)
+        sizes.append(size)
+        runtimes.append(runtime)
+        done += float((size * runtime).sum())
+    size, runtime = np.concatenate(sizes), np.concatenate(runtimes)
+    count = min(int(np.searchsorted(np.cumsum(size * runtime), work)) + 1, len(size))
+    size, runtime = size[:count], runtime[:count]
+    asked = runtime / rng.uniform(1 / 3, 1, count)
+    walltime = ROUND_TIMES[np.searchsorted(ROUND_TIMES, asked)]
+    user = 1 + np.minimum(rng.geometric(0.06, count), _USERS)
+    return _Drawn(rng.integers(0, days * DAY, count), runtime, walltime, size, user)
+
+
+def _sizes(rng: np.random.Generator, nodes: int) -> IntArray:
+    sizes = SMALLEST * 2 ** np.arange(int(np.log2(nodes / SMALLEST)) + 1)
+    weight = RARER ** np.arange(len(sizes))
+    return np.asarray(rng.choice(sizes, _BLOCK, p=weight / weight.sum()), dtype=np.int64)
+
+
+def _runtimes(rng: np.random.Generator) -> IntArray:
+    least, half, most = RUNTIMES
+    short = rng.random(_BLOCK) < SHORT
+    return _log_uniform(rng, np.where(short, least, half), np.where(short, half, most))
+
+
+def _log_uniform(rng: np.random.Generator, low: IntArray, high: IntArray) -> IntArray:
+    """Draw whole numbers from `low` to below `high`."""
+    return np.exp(rng.uniform(np.log(low), np.log(high))).astype(np.int64)
+
+
+def _jobs(drawn: _Drawn, kind: Kind, saves: Sequence[Checkpoint | None], deadline: int | None) -> Iterator[Job]:
+    columns = (drawn.submit, drawn.runtime, drawn.walltime, drawn.nodes, drawn.user)
+    rows = zip(*(column.tolist() for column in columns), saves, strict=True)
+    for submit, runtime, walltime, nodes, user, saving in rows:
+        yield Job(
+            "unnamed", submit, runtime, walltime, nodes, _NODE, user=str(user), kind=kind, checkpoint=saving,
+            deadline=deadline,
+        )  # fmt: skip
