@@ -7,13 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..base import InputError
+from ..base import FloatArray, InputError
 from ..models import reservations
 from ..models.reservations import ESDD, Fit
-
-FloatArray = NDArray[np.float64]
 
 #: The rule of the users of ICPP 2019, section 5.1: the longest of so many runs.
 LAST = 10

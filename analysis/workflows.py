@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ..base import InputError
-from ..models.complexity import CONSTANT, LEAST_SIZES, ComplexityFit, FloatArray, fit_complexity
+from ..base import FloatArray, InputError
+from ..models.complexity import CONSTANT, LEAST_SIZES, ComplexityFit, fit_complexity
 
 #: Correlations above this explain the time; Gainaru et al., IJHPCA 2019, section 3.2.
 EXPLAINS = 0.7

@@ -1,6 +1,17 @@
 """What every layer may use: the error for bad input and the registries of the parts that plug in."""
 
+from .arrays import BoolArray, FloatArray, IntArray
 from .errors import InputError
 from .registry import Option, Registry, convert_options, options_of, parse_spec
 
-__all__ = ["InputError", "Option", "Registry", "convert_options", "options_of", "parse_spec"]
+__all__ = [
+    "BoolArray",
+    "FloatArray",
+    "InputError",
+    "IntArray",
+    "Option",
+    "Registry",
+    "convert_options",
+    "options_of",
+    "parse_spec",
+]

@@ -102,8 +102,10 @@ class Registry:
             raise InputError(f"{self.kind} {name!r}: cannot read its options: {reason}") from error
 
     def summary(self, name: str) -> str:
-        """Return the first line of the docstring of the part registered as `name`."""
-        return (inspect.getdoc(self.factory(name)) or "").partition("\n")[0]
+        """Return one line about the part registered as `name`: its own, or the first of its docstring."""
+        factory = self.factory(name)
+        told: str = getattr(factory, "summary", None) or inspect.getdoc(factory) or ""
+        return told.partition("\n")[0]
 
     def create(self, spec: str, **fixed: Any) -> Any:
         """Build the part that `spec` describes.
@@ -155,7 +157,10 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
 
 
 def options_of(factory: Callable[..., Any]) -> list[Option]:
-    """Return the options a class or function takes, read off its signature and annotations."""
+    """Return the options a class or function takes: those it declares, or else its signature and annotations."""
+    declared = getattr(factory, "declared_options", None)
+    if declared is not None:
+        return list(declared())
     target = factory.__init__ if inspect.isclass(factory) else factory
     hints = typing.get_type_hints(target)
     return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..base import IntArray
 from ..models import NODE_ZERO, shift
 from .backfilling.conservative import Conservative
 from .backfilling.easy import EASY, EASYSJBF
@@ -16,7 +17,6 @@ from .onthefly.rbs import RBS
 from .protocol import (
     Action,
     Dispatcher,
-    IntArray,
     JobView,
     Placement,
     Reject,

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base import IntArray
 from ..models import Problem
-from .protocol import IntArray, Running, State, Waiting
+from .protocol import Running, State, Waiting
 
 #: The largest weight of a problem: enough digits for the ratios, small enough for 64-bit sums.
 WEIGHT = 1_000_000

@@ -9,9 +9,9 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base import IntArray
 from ..workloads import Checkpoint, Job, Machine, Shape
 
-IntArray = NDArray[np.int64]
 #: Node index of every slot of a job, in any order; an index appears as often as the node holds slots.
 Placement = NDArray[np.int64]
 #: How a running job gives way.

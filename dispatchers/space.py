@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
+from ..base import IntArray
 from ..models import PlacementRule, choose, count_slots, pool_placement, shift
 from ..workloads import Machine
-from .protocol import IntArray, Placement, State, Waiting
+from .protocol import Placement, State, Waiting
 
 
 class Space(Protocol):

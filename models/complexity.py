@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import rankdata
 
-FloatArray = NDArray[np.float64]
+from ..base import FloatArray
 
 #: The classes, slowest growth first: the power of n, and that of log n.
 COMPLEXITIES: dict[str, tuple[int, int]] = {

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..dispatchers import IntArray, Placement, shift
+from ..base import IntArray
+from ..dispatchers import Placement, shift
 from ..workloads import Machine
 from .accasim_compat import ResourceManager
 

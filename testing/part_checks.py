@@ -39,7 +39,7 @@ def check_dispatcher(
     dispatcher
         ``NAME:key=value,...``, an object with ``dispatch(state)``, or a class or function that returns one.
     workloads
-        What to simulate; :func:`~hpcdispatch.testing.small_workloads` by default.
+        What to simulate; :func:`~hpcdispatch.testing.samples` by default.
     overruns
         Policies for jobs that reach their requested time.
     predictors
@@ -97,7 +97,7 @@ def check_predictor(
     predictor
         ``NAME:key=value,...``, an object with ``predict`` and ``observe``, or a class or function that returns one.
     workloads
-        What to simulate; :func:`~hpcdispatch.testing.small_workloads` by default.
+        What to simulate; :func:`~hpcdispatch.testing.samples` by default.
     overruns
         Policies for jobs that reach their requested time.
     dispatchers

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
+from ..base import IntArray
 from ..workloads import Checkpoint, Job, Machine, Provenance, Shape, Workload
 from ..workloads.job import Kind
-
-IntArray = NDArray[np.int64]
 
 _MINUTE = 60
 #: Share of the jobs that arrive together with the one before.

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base import FloatArray
 from .workload import Workload
 
 SHORT, LONG = 3600, 5 * 3600
 TOP = 5
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..base import InputError
-
-IntArray = NDArray[np.int64]
+from ..base import InputError, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

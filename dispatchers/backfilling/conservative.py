@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+from ...base.checks import check_choice
 from ...models import NodeProfile, PlacementRule, PoolProfile, Profile, free_until
 from ...workloads import Machine
-from ..options import check_choice
 from ..protocol import Action, Placement, Start, State, Waiting, Wake
 from ..space import PoolSpace, Space, space_of
 

@@ -10,9 +10,10 @@ from operator import attrgetter
 
 import numpy as np
 
+from ...base import IntArray
 from ...models import PlacementRule, count_slots, shift
 from ..options import PlacementOption
-from ..protocol import Action, IntArray, Running, Start, State, Waiting
+from ..protocol import Action, Running, Start, State, Waiting
 from ..space import NodeSpace, PoolSpace, space_of
 
 _by_prediction = attrgetter("predicted")

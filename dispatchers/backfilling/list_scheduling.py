@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from ...base.checks import check_choice
 from ...models import PlacementRule
-from ..options import PlacementOption, check_choice
+from ..options import PlacementOption
 from ..protocol import Action, Start, State, Waiting
 from ..space import space_of
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...base.checks import check_choice
 from ...models import (
     Answer,
     Limit,
@@ -24,7 +25,6 @@ from ...models import (
     solve_pooled,
 )
 from ...workloads import Machine
-from ..options import check_choice
 from ..problems import problem_of
 from ..protocol import Action, Placement, Start, State, Waiting
 from ..space import PoolSpace, Space, place_all, space_of

@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ..protocol import IntArray, Waiting
+from ...base import IntArray
+from ..protocol import Waiting
 from .expected_waits import ExpectedWaits
 
 

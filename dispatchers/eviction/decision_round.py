@@ -8,8 +8,9 @@ from operator import attrgetter
 
 import numpy as np
 
+from ...base import IntArray
 from ...models import choose, count_slots, shift
-from ..protocol import Action, IntArray, Placement, Running, Start, State, Stop, Waiting
+from ..protocol import Action, Placement, Running, Start, State, Stop, Waiting
 
 _by_end = attrgetter("predicted_end")
 

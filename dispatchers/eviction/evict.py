@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...base.checks import check_choice
 from ...models.eviction.checkpointing import Storage
 from ...workloads import Machine
-from ..options import check_choice
 from ..protocol import Action, Dispatcher, Running, State, Waiting, Wake
 from ..registered import create_inner
 from .decision_round import Holds, Round

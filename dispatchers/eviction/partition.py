@@ -6,10 +6,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...base import InputError
+from ...base import InputError, IntArray
 from ...models import choose, count_slots, shift
 from ...workloads import Machine
-from ..protocol import Action, IntArray, Reject, Start, State, Waiting
+from ..protocol import Action, Reject, Start, State, Waiting
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base import IntArray
 from ...models.lookahead.shadow import lengthen, open_shadow, replay
 from ...workloads import Machine
-from ..protocol import IntArray, Running, State, Waiting
+from ..protocol import Running, State, Waiting
 
 
 class History:

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base import IntArray
+from ...base.checks import check_choice
 from ...models import PlacementRule, count_slots, shift
 from ...models.lookahead.planning import AGE_SHARE, Plan, Queue, Settings, plan
 from ...models.lookahead.planning import Running as Held
 from ...workloads import Machine
 from ..backfilling.easy import shadow_of
-from ..options import check_choice
 from ..problems import held
-from ..protocol import Action, IntArray, Placement, Start, State, Waiting
+from ..protocol import Action, Placement, Start, State, Waiting
 from ..space import NodeSpace, PoolSpace, place_all, space_of
 from .history import History
 from .node_plan import plan_on_nodes

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...base import IntArray
 from ...models import (
     PlacementRule,
     Problem,
@@ -20,7 +21,7 @@ from ...models import (
 )
 from ...models.lookahead.planning import MOST_FITTING, Queue, Settings, weights
 from ..problems import problem_of
-from ..protocol import IntArray, Placement, State, Waiting
+from ..protocol import Placement, State, Waiting
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ...base.checks import check_least
 from ...models import NodeProfile, PlacementRule, PoolProfile, Profile, count_slots, pool_placement
-from ..options import check_least
 from ..protocol import Placement, Running, State, Waiting
 from ..space import Space
 

@@ -8,9 +8,9 @@ from typing import Literal
 
 import numpy as np
 
+from ...base.checks import check_choice, check_least
 from ...models import PlacementRule
 from ...workloads import Machine
-from ..options import check_choice, check_least
 from ..protocol import Action, Running, Start, State, Stop, Waiting, Wake
 from ..space import Space, space_of
 from .booking import Ageing, Book

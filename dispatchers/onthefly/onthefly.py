@@ -8,9 +8,9 @@ from operator import attrgetter
 
 import numpy as np
 
+from ...base.checks import check_choice, check_least
 from ...models import PlacementRule
 from ...workloads import Machine
-from ..options import check_choice, check_least
 from ..protocol import Action, Start, State, Waiting
 from ..space import Space, space_of
 

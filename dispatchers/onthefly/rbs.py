@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from ...base.checks import check_choice, check_least
 from ...models import PlacementRule
 from ...workloads import Machine
-from ..options import check_choice, check_least
 from ..protocol import Action, Reject, Start, State, Waiting, Wake
 from ..space import Space, space_of
 from .booking import Ageing, Book, Booking

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ...base.checks import check_choice
 from ...workloads import Machine
-from ..options import check_choice
 from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting
 from ..registered import create_inner
 from ..space import space_of

@@ -11,8 +11,8 @@ from functools import cached_property
 import numpy as np
 from ortools.sat.python import cp_model
 
+from ...base import IntArray
 from ..scheduling.node_layout import node_arrays
-from ..scheduling.placement import IntArray
 from ..scheduling.problem import Problem
 from .packing import pack_in_order, search_packing
 

@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 from ortools.sat.python import cp_model
 
+from ...base import IntArray
 from ..scheduling.list_schedules import Schedule, best_of, earliest_starts, improve, list_orders, list_schedule
-from ..scheduling.placement import IntArray
 from ..scheduling.problem import Problem
 from .allocation import Allocation, allocate
 from .answer import Answer, Limit, Status

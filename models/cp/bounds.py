@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from ..scheduling.placement import IntArray
+from ...base import IntArray
 from ..scheduling.problem import Problem
 from .cuts import Cut
 

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ..scheduling.placement import IntArray
+from ...base import IntArray
 from ..scheduling.problem import Problem
 from .allocation import check, pack_at_once, packing_at
 from .cuts import Cut

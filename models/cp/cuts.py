@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...base import IntArray
 from ..compiled import compiled
-from ..scheduling.placement import IntArray
 from ..scheduling.problem import Problem
 
 #: How many sizes of slot are looked at, and how many inequalities one schedule may break at a time.

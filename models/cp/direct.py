@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from ortools.sat.python import cp_model
 
+from ...base import IntArray
 from ..scheduling.list_schedules import Schedule
-from ..scheduling.placement import IntArray
 from ..scheduling.problem import Problem
 from .answer import Answer, Limit, Status
 from .pooled import SchedulingModel

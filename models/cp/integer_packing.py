@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
-from ..scheduling.placement import IntArray
+from ...base import IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from ortools.sat.python import cp_model
 
+from ...base import IntArray
 from ..scheduling.list_schedules import Schedule
-from ..scheduling.placement import IntArray
 from ..scheduling.problem import Problem
 from .cuts import Cut
 from .pooled import SchedulingModel

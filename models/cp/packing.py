@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...base import IntArray
 from ..compiled import compiled
 from ..scheduling.node_layout import NodeData, NodeRoom
-from ..scheduling.placement import IntArray
 from ..scheduling.serial_on_nodes import choose_nodes, fill, least_between, open_room
 
 

@@ -10,8 +10,8 @@ from itertools import pairwise
 import numpy as np
 from ortools.sat.python import cp_model
 
+from ...base import IntArray
 from ..scheduling.list_schedules import Schedule, list_schedule
-from ..scheduling.placement import IntArray
 from ..scheduling.problem import Problem
 from .answer import Answer, Limit, Status
 

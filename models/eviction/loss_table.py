@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base import IntArray
 from ..compiled import compiled
-from ..scheduling.placement import IntArray
 
 ByteArray = NDArray[np.uint8]
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...base import IntArray
 from ..compiled import compiled
-from ..scheduling.placement import IntArray
 from .loss_table import LOW_BITS, LOW_MASK, ByteArray
 from .running_jobs import (
     Action,

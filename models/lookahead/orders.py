@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...base import FloatArray, IntArray
 from ..compiled import compiled
-from ..scheduling.placement import IntArray
 from ..scheduling.step_profile import Steps, copy_steps, earliest, hold, make_steps
-
-FloatArray = NDArray[np.float64]
 
 _LISTS = 5
 _SEED = 88172645463325252

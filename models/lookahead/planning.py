@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...base import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
-from ..scheduling.placement import IntArray
 from ..scheduling.step_profile import Steps, earliest, hold, latest, make_steps
 from .orders import Candidates, best_order
-
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 #: Run time below which a slowdown counts a job as that long, seconds.
 BOUND = 10.0

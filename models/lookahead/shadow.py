@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...base import IntArray
 from ..compiled import compiled
-from ..scheduling.placement import IntArray
 
 NEVER = np.iinfo(np.int64).max
 #: Entries of `ShadowJobs.state`.

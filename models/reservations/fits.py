@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...base import InputError
-from .laws import FloatArray, checked_run_times
+from ...base import FloatArray, InputError
+from .laws import checked_run_times
 
 
 @dataclass(frozen=True, slots=True)

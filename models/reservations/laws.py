@@ -14,11 +14,8 @@ from numbers import Real
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...base import InputError
-
-FloatArray = NDArray[np.float64]
+from ...base import FloatArray, InputError
 
 #: Two times are taken as one when they differ by less than this share.
 ROUNDING = 1e-12

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...base import InputError
-from .laws import ESDD, ROUNDING, FloatArray, number, rising_times
+from ...base import FloatArray, InputError
+from .laws import ESDD, ROUNDING, number, rising_times
 from .sequence_search import path, tail_sums, tails_of, with_backfilling, without_backfilling
 
 

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .laws import ESDD, FloatArray
-
-IntArray = NDArray[np.int64]
+from ...base import FloatArray, IntArray
+from .laws import ESDD
 
 #: Share of the makespan within which two sequences are as good as each other.
 _TIE = 1e-15

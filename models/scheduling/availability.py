@@ -7,7 +7,8 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
-from .placement import IntArray, PlacementRule, choose, count_slots, pool_placement, shift
+from ...base import IntArray
+from .placement import PlacementRule, choose, count_slots, pool_placement, shift
 
 T = TypeVar("T")
 

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...base import IntArray
 from ..compiled import compiled
 from .node_layout import NodeData, NodeRoom, node_arrays
-from .placement import IntArray, PlacementRule
+from .placement import PlacementRule
 from .problem import Problem
 from .serial_on_nodes import choose_nodes, earliest_on_nodes, hold_on_nodes, learn, open_room
 from .serial_on_pool import Pool, earliest_on_pool, hold_on_pool, open_pool

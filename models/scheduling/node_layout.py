@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .placement import IntArray
+from ...base import IntArray
 
 
 class NodeData(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
+from ...base import IntArray
+
 PlacementRule = Literal["first-fit", "best-fit"]
 
 #: The placement of one slot on the first node, read-only and always this one object.

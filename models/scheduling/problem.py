@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from .placement import IntArray
+from ...base import IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...base import IntArray
 from ..compiled import compiled
 from .node_layout import NodeData, NodeRoom
-from .placement import IntArray
 
 
 @compiled

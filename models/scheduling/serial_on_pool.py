@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from ...base import IntArray
 from ..compiled import compiled
-from .placement import IntArray
 
 
 class Pool(NamedTuple):

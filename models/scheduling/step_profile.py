@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...base import IntArray
 from ..compiled import compiled
-from .placement import IntArray
 
 
 class Steps(NamedTuple):

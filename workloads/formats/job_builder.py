@@ -10,15 +10,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...base import InputError
+from ...base import FloatArray, InputError, IntArray
 from ..job import Job, ResourceMap
 from ..machine import Machine
 from ..workload import Provenance, Workload
 from .read_log import Log, ReadOptions
 from .slots import GPU, MEMORY, Slotter
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 FILLED = "requested time filled in"

@@ -9,13 +9,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from ...base import InputError
+from ...base import FloatArray, InputError
 from .sacct_fields import durations
 from .trace_files import decode, load
 
-FloatArray = NDArray[np.float64]
 Unit = Literal["s", "min", "h"]
 
 _SECONDS = {"s": 1, "min": 60, "h": 3600}

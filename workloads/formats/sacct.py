@@ -11,15 +11,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...base import InputError
+from ...base import FloatArray, InputError
 from ..machine import Machine
 from ..workload import Workload
 from . import sacct_fields as fields
 from .job_builder import Table, Texts, assemble, compact
 from .read_log import Log, Malformed, ReadOptions
 from .trace_files import decode
-
-FloatArray = NDArray[np.float64]
 
 #: Columns of which at least one each must be there.
 NEEDED = (

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from ...base import FloatArray
+
 TextArray = NDArray[np.object_]
 
 _UNKNOWN = ("", "Unknown", "None", "N/A")

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ...base import InputError
+from ...base import FloatArray, InputError
 from ..machine import Machine
 from ..workload import Workload
-from .job_builder import FloatArray, Mask, Table, Texts, assemble, compact
+from .job_builder import Mask, Table, Texts, assemble, compact
 from .read_log import Log, Malformed, ReadOptions
 from .trace_files import decode
 

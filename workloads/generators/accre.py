@@ -10,16 +10,12 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...base import InputError
+from ...base import FloatArray, InputError, IntArray
 from ..job import Job
 from ..machine import Machine
 from ..workload import Provenance, Workload
 from .option_checks import require_choice, require_number, require_whole
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: Run times: (a) normal, (b) as many small as large jobs, (c) 80% large, (d) 80% small; (mix) as (a), with wide jobs.
 Pattern = Literal["a", "b", "c", "d", "mix"]

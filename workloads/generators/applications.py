@@ -11,11 +11,10 @@ from math import ceil
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...base import IntArray
 from ..job import Job
 
-IntArray = NDArray[np.int64]
 RunTimeLaw = Literal["truncnorm", "beta", "exponential", "pareto"]
 ProcessorLaw = Literal["full", "half", "truncnorm", "beta"]
 

@@ -7,16 +7,13 @@ HPC Datacenters", DS-RT 2020, section IV.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...base import InputError
+from ...base import InputError, IntArray
 from ..job import Checkpoint, Job, ResourceMap
 from ..machine import Machine
 from ..workload import Provenance, Workload
 from .lublin import ROUND_TIMES
 from .option_checks import require_whole
-
-IntArray = NDArray[np.int64]
 
 #: Nodes of Theta, their cores, and GB of memory on each: 192 of DDR4 and 16 of MCDRAM.
 THETA_NODES, CORES, MEMORY = 4392, 64, 192 + 16

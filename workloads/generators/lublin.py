@@ -12,18 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.special import gammainc
 
-from ...base import InputError
+from ...base import FloatArray, InputError, IntArray
 from ..job import Job, ResourceMap
 from ..machine import Machine
 from ..workload import Provenance, Workload
 from .option_checks import require_whole
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 # Sizes
 SERIAL, POWER_OF_TWO = 0.244, 0.576  # both of all jobs, as the 10,000 jobs that the authors published bear out

@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ...base import IntArray
 from ..job import Checkpoint, Job, Kind, ResourceMap
 from ..machine import Machine
 from ..workload import Provenance, Workload
 from .eviction_scenarios import CORES, SMALLEST, THETA_NODES, draw_checkpoints
 from .lublin import ROUND_TIMES
 from .option_checks import require_number, require_whole
-
-IntArray = NDArray[np.int64]
 
 DAY = 86400
 #: By how much rarer each doubling of a partition is.
