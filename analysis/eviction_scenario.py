@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,9 +11,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ..base import InputError
-from ..models.eviction import RunningJob
-from ..models.eviction.checkpointing import Storage, even_checkpoint_time, node_hours, since_last, until_next
-from ..models.eviction.sharing import Write, WritingJob
+from ..models.eviction import RunningJob, Storage, Write, WritingJob, writing_job
 from ..workloads import Workload
 
 _Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
@@ -148,10 +147,10 @@ class Scenario(_Part):
 
     def running(self) -> list[RunningJob]:
         """Return the jobs with the times of their checkpoints, each as if it wrote alone."""
-        return [_running(job, self._storage) for job in self.jobs]
+        return [job.alone(self._storage) for job in self.writing()]
 
     def writing(self) -> list[WritingJob]:
-        """Return the jobs for checkpoints side by side; one given by its time is as if it filled the file system."""
+        """Return the jobs with their checkpoints; one given by its time is as if it filled the file system."""
         return [_writing(job, self._storage) for job in self.jobs]
 
     @property
@@ -159,36 +158,14 @@ class Scenario(_Part):
         return Storage(self.storage.aggregate, self.storage.node)
 
 
-def _loss(job: JobPart) -> Any:
-    return job.loss if job.elapsed is None else node_hours(job.nodes, since_last(job.elapsed, job.interval))
-
-
-def _delay(job: JobPart) -> float:
-    """Return the seconds until the next application checkpoint of a job that says its size."""
-    assert job.elapsed is not None
-    assert job.interval is not None
-    return until_next(job.elapsed, job.interval)
-
-
-def _running(job: JobPart, storage: Storage) -> RunningJob:
-    system, application = job.system_checkpoint, job.application_checkpoint
-    if job.system_size is not None:
-        system = even_checkpoint_time(job.nodes, job.system_size, storage)
-    if job.application_size is not None:
-        application = _delay(job) + even_checkpoint_time(job.nodes, job.application_size, storage)
-    return RunningJob(job.id, job.nodes, _loss(job), system, application)
-
-
 def _writing(job: JobPart, storage: Storage) -> WritingJob:
-    made: dict[str, Write | None] = {}
-    for kind, time, size in (
-        ("system", job.system_checkpoint, job.system_size),
-        ("application", job.application_checkpoint, job.application_size),
-    ):
-        made[kind] = None if time is None else Write(time * storage.aggregate, time)
-        if size is not None:
-            made[kind] = Write(job.nodes * size, size / storage.node, 0 if kind == "system" else _delay(job))
-    return WritingJob(job.id, job.nodes, _loss(job), **made)
+    made = writing_job(job.id, job.nodes, job.elapsed or 0, job, storage)
+    given: dict[str, Any] = {} if job.elapsed is not None else {"loss": job.loss}
+    for kind in ("system", "application"):
+        time = getattr(job, f"{kind}_checkpoint")
+        if time is not None:
+            given[kind] = Write(time * storage.aggregate, time)
+    return replace(made, **given)
 
 
 def scenario_of(workload: Workload) -> Scenario:

@@ -16,9 +16,7 @@ from ...analysis.eviction_scenario import Scenario, read_scenario, scenario_of, 
 from ...base import InputError
 from ...bench.reports.figures import Figure
 from ...bench.reports.static_figures import images
-from ...models.eviction import Eviction, greedy, plan
-from ...models.eviction.checkpointing import Storage
-from ...models.eviction.sharing import plan_sharing
+from ...models.eviction import Eviction, Storage, greedy, plan, plan_sharing
 from ...workloads import GENERATORS, generate
 from ..app import debug_option
 from ..command_errors import say

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from ...base.checks import check_choice
-from ...models.eviction.checkpointing import Storage
 from ...workloads import Machine
-from ..protocol import Action, Dispatcher, Running, State, Waiting, Wake
+from ..options import Configured
+from ..protocol import Action, Running, State, Waiting, Wake
 from ..registered import create_inner
+from .candidates import Candidate, decide
 from .decision_round import Holds, Round
-from .orders import Candidate, Order, Rules, decide
+from .evict_options import EvictOptions
+from .orders import Order
 from .partition import Partition
 
-#: Who gives way: the best choice, that of a heuristic, killed jobs only, nobody; or nodes are set apart.
-Policy = Literal["dp", "greedy", "kill", "wait", "static"]
 _COUNTED = ("kill", "system", "application")
 
 
-class Evict:
+class Evict(Configured[EvictOptions]):
     """Start on-demand jobs by their deadlines: batch jobs give way, at the least loss (Maurya et al., DS-RT 2020).
 
     The batch jobs are left to another dispatcher, which sees neither the on-demand jobs that wait nor the nodes that
@@ -34,26 +33,7 @@ class Evict:
     to be killed works until the nodes are needed, and is chosen anew then. If there is no plan nobody gives way, and
     the job starts when enough is free, before any batch job; so does one that has missed its deadline.
 
-    Parameters
-    ----------
-    over
-        The dispatcher of the batch jobs: an object, or ``NAME``, or ``NAME:key=value/key=value`` with ``/`` in place of
-        the comma.
-    policy
-        ``"dp"``: the plan of the least loss. ``"greedy"``: that of the paper's heuristic. ``"kill"``: jobs are killed,
-        at once, at the least loss. ``"wait"``: nobody gives way. ``"static"``: nodes are set apart for on-demand jobs.
-    reserve
-        With ``"static"``: how many nodes; on a machine of one node, how many units of its primary resource.
-    deadline
-        Seconds within which an on-demand job that says nothing should start.
-    most
-        How often a job may be made to give way; after that it is left alone. ``None``: without limit.
-    step
-        Seconds that the times of checkpoints are rounded up to while planning.
-    aggregate, node
-        Bandwidth of the file system and of a node, GB/s.
-    sharing
-        Write the checkpoints of a plan at the same time, so that they share the bandwidth.
+    The parameters are the :class:`EvictOptions`, by name.
 
     Raises
     ------
@@ -61,38 +41,15 @@ class Evict:
         For a value outside its range.
     """
 
-    def __init__(
-        self,
-        over: str | Dispatcher = "easy",
-        policy: Policy = "dp",
-        reserve: int = 0,
-        deadline: int = 900,
-        most: int | None = 3,
-        step: int = 15,
-        aggregate: float = 250.0,
-        node: float = 0.7,
-        sharing: bool = False,
-    ) -> None:
-        check_choice("policy", policy, Policy)
-        for name, value, least in (("reserve", reserve, 0), ("deadline", deadline, 0), ("step", step, 1)):
-            if value < least:
-                raise ValueError(f"{name} must be >= {least}, got {value}")
-        if most is not None and most < 0:
-            raise ValueError(f"most must be >= 0 or none, got {most}")
-        if (policy == "static") != (reserve > 0):
-            raise ValueError(f"reserve must be > 0 with policy=static and 0 without it, got {reserve} with {policy}")
-        self.over = create_inner(over)
+    Options = EvictOptions
+
+    def __init__(self, options: EvictOptions | None = None, /, **given: Any) -> None:
+        super().__init__(options, **given)
+        self.over = create_inner(self.options.over)
         if isinstance(self.over, Evict):
             raise ValueError("over must be another dispatcher than evict")
-        self.policy = policy
-        self.reserve = reserve
-        self.deadline = deadline
-        self.most = most
-        self.rules = Rules("greedy" if policy == "greedy" else "dp", Storage(aggregate, node), step, sharing)
         self._partition: Partition | None = None
         self._holds = Holds()
-        self._orders: dict[str, Order] = {}
-        self._record: dict[str, Any] = {}
         self._forget()
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
@@ -105,8 +62,8 @@ class Evict:
         """
         self._forget()
         shown = machine
-        if self.policy == "static":
-            self._partition = Partition.of(machine, self.reserve)
+        if self.options.policy == "static":
+            self._partition = Partition.of(machine, self.options.reserve)
             shown = self._partition.rest
         if hasattr(self.over, "reset"):
             self.over.reset(shown, rng)
@@ -144,14 +101,15 @@ class Evict:
         return [*round_.actions, *self._timers(state.now), *(self._ask(rest) if self._wanted(rest) else ())]
 
     def _forget(self) -> None:
-        self._orders, self._record = {}, {}
+        self._orders: dict[str, Order] = {}
+        self._record: dict[str, Any] = {}
         self._evicted: Counter[str] = Counter()
         self._written = 0
         self._wakes: set[int] = set()
         self._holds.clear()
 
     def _deadline(self, waiting: Waiting) -> int:
-        return self.deadline if waiting.job.deadline is None else waiting.job.deadline
+        return self.options.deadline if waiting.job.deadline is None else waiting.job.deadline
 
     # The other dispatcher.
 
@@ -175,7 +133,7 @@ class Evict:
         """Start an on-demand job, or make room for it and keep what is free for it."""
         order = self._orders[waiting.id]
         if not round_.start(waiting):
-            if self.policy != "wait":
+            if self.options.policy != "wait":
                 self._make_room(waiting, order, round_)
             if not round_.start(waiting):
                 round_.keep(waiting, order.leaving, order.due)
@@ -190,34 +148,35 @@ class Evict:
                 self._plan(waiting, order, round_)
         else:
             order.trim(waiting, round_)
-        for id_, one in list(order.evictions.items()):
-            if one.how != "kill" and not one.begun and one.stop_at <= round_.now:
-                one.begun = True
-                self._written = max(self._written, one.free_at)
-                self._stop(one.run, one.how, one.free_at - round_.now, round_)
-                if one.free_at == round_.now:
+        for id_, eviction in list(order.evictions.items()):
+            if eviction.how != "kill" and not eviction.begun and eviction.stop_at <= round_.now:
+                eviction.begun = True
+                self._written = max(self._written, eviction.free_at)
+                self._stop(eviction.run, eviction.how, eviction.free_at - round_.now, round_)
+                if eviction.free_at == round_.now:
                     del order.evictions[id_]
         if not order.writing:
-            for one in order.evictions.values():
-                self._stop(one.run, "kill", None, round_)
+            for eviction in order.evictions.values():
+                self._stop(eviction.run, "kill", None, round_)
             order.evictions.clear()
 
     def _plan(self, waiting: Waiting, order: Order, round_: Round) -> None:
         """Decide who gives way to a job besides those who do so already."""
-        now = round_.now
+        now, storage = round_.now, self.options.storage
         taken = {id_ for other in self._orders.values() for id_ in other.evictions}
         candidates = [
-            Candidate.of(run, now, self.rules.storage, round_.state.machine.primary)
+            Candidate.of(run, now, storage, round_.state.machine.primary)
             for run in round_.running.values()
             if run.id not in taken and not run.stopping and run.job.kind == "batch" and self._may_go(run)
         ]
-        writes = [one.free_at for other in self._orders.values() for one in other.evictions.values()]
-        idle = max([now, self._written, *writes])
-        due = now if self.policy == "kill" else order.due
-        order.add(decide(waiting, round_, candidates, order.leaving, idle, due, self.rules), now, idle, self.rules)
+        written = [eviction.free_at for other in self._orders.values() for eviction in other.evictions.values()]
+        idle = max([now, self._written, *written])
+        due = now if self.options.policy == "kill" else order.due
+        chosen = decide(waiting, round_, candidates, order.leaving, idle, due, self.options)
+        order.add(chosen, now, idle, self.options)
 
     def _may_go(self, run: Running) -> bool:
-        return self.most is None or self._evicted[run.id] < self.most
+        return self.options.most is None or self._evicted[run.id] < self.options.most
 
     def _stop(self, run: Running, how: str, delay: int | None, round_: Round) -> None:
         self._evicted[run.id] += 1
@@ -226,5 +185,6 @@ class Evict:
 
     def _timers(self, now: int) -> list[Wake]:
         """Return timers for the checkpoints that are to come."""
-        times = {one.stop_at for order in self._orders.values() for one in order.evictions.values() if not one.begun}
+        evictions = (eviction for order in self._orders.values() for eviction in order.evictions.values())
+        times = {eviction.stop_at for eviction in evictions if not eviction.begun}
         return [Wake(at) for at in sorted(times) if at > now]

@@ -1,9 +1,24 @@
 """Which running jobs give way for an on-demand job, at the least loss (Maurya et al., DS-RT 2020)."""
 
+from .checkpointing import (
+    Sizes,
+    Storage,
+    Write,
+    WritingJob,
+    checkpoint_time,
+    daly_interval,
+    even_checkpoint_time,
+    node_hours,
+    running_job,
+    since_last,
+    until_next,
+    writing_job,
+)
 from .plans import EvictionPlan, plan
 from .proof import prove
 from .running_jobs import Action, Eviction, RunningJob
 from .search import Search, backtracking, greedy, search
+from .sharing import finish, plan_sharing
 
 __all__ = [
     "Action",
@@ -11,9 +26,23 @@ __all__ = [
     "EvictionPlan",
     "RunningJob",
     "Search",
+    "Sizes",
+    "Storage",
+    "Write",
+    "WritingJob",
     "backtracking",
+    "checkpoint_time",
+    "daly_interval",
+    "even_checkpoint_time",
+    "finish",
     "greedy",
+    "node_hours",
     "plan",
+    "plan_sharing",
     "prove",
+    "running_job",
     "search",
+    "since_last",
+    "until_next",
+    "writing_job",
 ]

@@ -1,4 +1,4 @@
-"""How long checkpoints take, and what is lost without one.
+"""What a running job loses if it is killed, and how long its checkpoints take.
 
 Section III.B of the eviction paper (Maurya et al., DS-RT 2020), and J. T. Daly: "A higher order estimate of the optimum
 checkpoint interval for restart dumps", Future Generation Computer Systems 22(3), 2006.
@@ -7,14 +7,16 @@ checkpoint interval for restart dumps", Future Generation Computer Systems 22(3)
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .running_jobs import RunningJob, number, whole
+from ...base.checks import check_whole
+from .running_jobs import Loss, RunningJob, number
 
 HOUR = 3600
 
@@ -41,8 +43,7 @@ class Storage:
 
     def __post_init__(self) -> None:
         for name in ("aggregate", "node"):
-            if not number("storage", name, getattr(self, name), "a finite number > 0"):
-                raise ValueError(f"storage: {name} must be a finite number > 0, got 0")
+            number("storage", name, getattr(self, name), above=True)
 
 
 class Sizes(Protocol):
@@ -51,19 +52,99 @@ class Sizes(Protocol):
     Attributes
     ----------
     system_size, application_size
-        Of a checkpoint of each kind, GB a node. A system checkpoint of size 0 is one that there is not.
+        Of a checkpoint of each kind, GB a node; ``None`` where there is none. A system checkpoint of size 0 is none.
     interval
         Seconds between application checkpoints; ``None`` if there are none.
     """
 
     @property
-    def system_size(self) -> float: ...  # noqa: D102
+    def system_size(self) -> float | None: ...  # noqa: D102
 
     @property
-    def application_size(self) -> float: ...  # noqa: D102
+    def application_size(self) -> float | None: ...  # noqa: D102
 
     @property
     def interval(self) -> int | None: ...  # noqa: D102
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A checkpoint that is written.
+
+    Attributes
+    ----------
+    volume
+        Its size on all nodes, GB, at least 0.
+    least
+        Seconds it takes if the file system is no limit: that of the slowest node; at least 0.
+    delay
+        Seconds until it can begin, at least 0.
+
+    Raises
+    ------
+    ValueError
+        If a field is out of its range.
+    """
+
+    volume: float
+    least: float
+    delay: float = 0
+
+    def __post_init__(self) -> None:
+        for name in ("volume", "least", "delay"):
+            object.__setattr__(self, name, number("write", name, getattr(self, name)))
+
+    @classmethod
+    def even(cls, nodes: int, size: float, storage: Storage, delay: float = 0) -> Write:
+        """Return the checkpoint of `nodes` nodes with `size` GB each."""
+        nodes, size = check_whole("checkpoint: nodes", nodes, 1), number("checkpoint", "size", size)
+        return cls(nodes * size, size / storage.node, delay)
+
+    def alone(self, storage: Storage) -> float:
+        """Return the seconds that it takes, its delay not counted, if nothing else is written: equation 1."""
+        return max(self.volume / storage.aggregate, self.least)
+
+    def left(self, at: float) -> float:
+        """Return the GB that are left at a time, at least: if it was written as fast as its nodes can."""
+        since = at - self.delay
+        return (
+            self.volume * max(0.0, 1 - since / self.least) if since > 0 and self.least else self.volume * (since <= 0)
+        )
+
+    def later(self, seconds: float) -> Write:
+        """Return it as it is so many seconds from now."""
+        return replace(self, delay=max(0, self.delay - seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class WritingJob:
+    """A running job, and the checkpoints it can write.
+
+    Attributes
+    ----------
+    id, nodes, loss
+        As those of :class:`hpcdispatch.models.eviction.RunningJob`.
+    system, application
+        Its checkpoints; ``None`` where there can be none.
+    """
+
+    id: str
+    nodes: int
+    loss: Loss
+    system: Write | None = None
+    application: Write | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "nodes", check_whole(f"running job {self.id}: nodes", self.nodes, 1))
+        object.__setattr__(self, "loss", number(f"running job {self.id}", "loss", self.loss))
+
+    def alone(self, storage: Storage, rounded: Callable[[float], float] = float) -> RunningJob:
+        """Return it for checkpoints that are written one after another, the seconds of each rounded."""
+        system, application = (
+            None if write is None else write.delay + rounded(write.alone(storage))
+            for write in (self.system, self.application)
+        )
+        return RunningJob(self.id, self.nodes, self.loss, system, application)
 
 
 def checkpoint_time(sizes: ArrayLike, storage: Storage) -> float:
@@ -80,13 +161,12 @@ def checkpoint_time(sizes: ArrayLike, storage: Storage) -> float:
     each = np.asarray(sizes, dtype=np.float64)
     if each.ndim != 1 or not len(each) or not np.isfinite(each).all() or (each < 0).any():
         raise ValueError(f"checkpoint: sizes must be finite numbers >= 0, one for each node, got {sizes!r}")
-    return max(float(each.sum()) / storage.aggregate, float(each.max()) / storage.node)
+    return Write(float(each.sum()), float(each.max()) / storage.node).alone(storage)
 
 
 def even_checkpoint_time(nodes: int, size: float, storage: Storage) -> float:
     """Return :func:`checkpoint_time` of `nodes` nodes with `size` GB each."""
-    nodes, size = whole("checkpoint", "nodes", nodes, 1), number("checkpoint", "size", size)
-    return max(nodes * size / storage.aggregate, size / storage.node)
+    return Write.even(nodes, size, storage).alone(storage)
 
 
 def since_last(elapsed: float, interval: float | None, kept: float = 0) -> float:
@@ -109,10 +189,17 @@ def until_next(elapsed: float, interval: float, kept: float = 0) -> float:
     return interval - (kept + elapsed) % interval
 
 
-def running_job(
-    id: str, nodes: int, elapsed: float, sizes: Sizes | None, storage: Storage, *, kept: float = 0
-) -> RunningJob:
-    """Return a running job as it stands in the eviction problem; times in seconds, the loss in node-hours.
+def writing_job(
+    id: str,
+    nodes: int,
+    elapsed: float,
+    sizes: Sizes | None,
+    storage: Storage,
+    *,
+    kept: float = 0,
+    weight: int = 1,
+) -> WritingJob:
+    """Return a running job with what a kill loses and the checkpoints it can write; times in seconds.
 
     Parameters
     ----------
@@ -124,6 +211,8 @@ def running_job(
         How it saves its state, the same on each node; ``None`` if it cannot.
     storage
         What it writes to.
+    weight
+        What is lost with a node-hour.
 
     Raises
     ------
@@ -131,14 +220,21 @@ def running_job(
         If an argument is out of its range.
     """
     elapsed = number(f"running job {id}", "elapsed", elapsed)
+    interval = None if sizes is None else sizes.interval
+    loss = weight * node_hours(nodes, since_last(elapsed, interval, kept))
     system = application = None
     if sizes is not None and sizes.system_size:
-        system = even_checkpoint_time(nodes, sizes.system_size, storage)
-    if sizes is not None and sizes.interval is not None:
-        write = even_checkpoint_time(nodes, sizes.application_size, storage)
-        application = until_next(elapsed, sizes.interval, kept) + write
-    since = since_last(elapsed, None if sizes is None else sizes.interval, kept)
-    return RunningJob(id, nodes, node_hours(nodes, since), system, application)
+        system = Write.even(nodes, sizes.system_size, storage)
+    if sizes is not None and interval is not None and sizes.application_size is not None:
+        application = Write.even(nodes, sizes.application_size, storage, until_next(elapsed, interval, kept))
+    return WritingJob(id, nodes, loss, system, application)
+
+
+def running_job(
+    id: str, nodes: int, elapsed: float, sizes: Sizes | None, storage: Storage, *, kept: float = 0
+) -> RunningJob:
+    """Return :func:`writing_job` for checkpoints that are written one after another; its loss is in node-hours."""
+    return writing_job(id, nodes, elapsed, sizes, storage, kept=kept).alone(storage)
 
 
 def node_hours(nodes: int, seconds: float) -> Fraction:
@@ -158,8 +254,7 @@ def daly_interval(write: float, mtbf: float) -> float:
         If an argument is no finite number above 0.
     """
     for name, value in (("write", write), ("mtbf", mtbf)):
-        if not number("checkpoint", name, value, "a finite number > 0"):
-            raise ValueError(f"checkpoint: {name} must be a finite number > 0, got 0")
+        number("checkpoint", name, value, above=True)
     if write >= 2 * mtbf:
         return mtbf
     part = write / (2 * mtbf)

@@ -18,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
+from ...base.checks import check_whole
 from .loss_table import (
     LOW_BITS,
     LOW_MASK,
@@ -41,7 +42,6 @@ from .running_jobs import (
     number,
     quickest,
     too_many,
-    whole,
 )
 
 #: Sums of losses from here on, in their unit, are added as Python's integers.
@@ -98,7 +98,7 @@ class EvictionPlan:
         ValueError
             If it is no whole number of at least 0.
         """
-        nodes = whole("plan", "nodes", nodes, 0)
+        nodes = check_whole("plan: nodes", nodes, 0)
         tables = self._tables if nodes <= self._tables.most else self._tables.whole
         return EvictionPlan(tables, nodes)
 

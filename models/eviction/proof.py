@@ -2,13 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from ortools.sat.python import cp_model
 
-from .running_jobs import Action, Clock, Eviction, RunningJob, checked, decided, infeasible, integers, number, too_many
+from .running_jobs import (
+    Action,
+    Clock,
+    Evictable,
+    Eviction,
+    RunningJob,
+    checked,
+    decided,
+    infeasible,
+    integers,
+    number,
+    too_many,
+)
 
 _ACTIONS: tuple[Action, ...] = ("kill", "system", "application")
+
+
+class Choices:
+    """What each job may do, as a model of CP-SAT: at most one thing, and enough nodes come free.
+
+    Parameters
+    ----------
+    jobs, nodes_needed
+        What runs, and how many nodes are to be freed.
+    allowed
+        Places of jobs and what each may do.
+    where
+        What refuses losses.
+
+    Attributes
+    ----------
+    model
+        For further constraints.
+    does
+        By place and action, whether it is done.
+
+    Raises
+    ------
+    ValueError
+        If losses are not fewer than 2**60 in sum, in their common unit.
+    """
+
+    def __init__(
+        self, jobs: Sequence[Evictable], nodes_needed: int, allowed: Iterable[tuple[int, Action]], where: str
+    ) -> None:
+        self.jobs, self.model = jobs, cp_model.CpModel()
+        self.losses = integers([job.loss for job in jobs], where, 60)[0]
+        self.does = {
+            (place, action): self.model.new_bool_var(f"{action} {jobs[place].id}") for place, action in allowed
+        }
+        for place in range(len(jobs)):
+            self.model.add_at_most_one(self.does[place, action] for action in _ACTIONS if (place, action) in self.does)
+        freed = sum(jobs[place].nodes * literal for (place, _), literal in self.does.items())
+        self.model.add(freed >= nodes_needed)
+
+    def best(self, cost: cp_model.LinearExprT) -> dict[str, Action]:
+        """Return what the jobs do, by id: first the least loss, then the least cost.
+
+        Raises
+        ------
+        RuntimeError
+            If CP-SAT ends without a proof.
+        """
+        kills = {place: literal for (place, action), literal in self.does.items() if action == "kill"}
+        loss = sum(self.losses[place] * literal for place, literal in kills.items())
+        self.model.minimize(loss)
+        solver = self._solved()
+        self.model.add(loss == sum(self.losses[place] for place in kills if solver.boolean_value(kills[place])))
+        self.model.minimize(cost)
+        solver = self._solved()
+        return {self.jobs[key[0]].id: key[1] for key, literal in self.does.items() if solver.boolean_value(literal)}
+
+    def _solved(self) -> cp_model.CpSolver:
+        """Return a solver that has proved an optimum."""
+        solver = cp_model.CpSolver()
+        solver.parameters.num_workers = 1
+        status = solver.solve(self.model)
+        if status != cp_model.OPTIMAL:
+            raise RuntimeError(f"prove: CP-SAT ended without a proof: {solver.status_name(status)}")
+        return solver
 
 
 def prove(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step: float = 1) -> Eviction:
@@ -31,42 +108,10 @@ def prove(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step: 
         return infeasible(deadline, too_many(nodes_needed, total))
     if not nodes_needed:
         return decided(jobs, {}, clock, deadline)
-    losses, _ = integers([job.loss for job in jobs])
-    if sum(losses) >= 1 << 60:
-        raise ValueError("prove: losses must have a common unit of which they are fewer than 2**60 in sum")
     steps = clock.down(deadline)
-    model = cp_model.CpModel()
-    does = {
-        (place, action): model.new_bool_var(f"{action} {job.id}")
-        for place, job in enumerate(jobs)
-        for action in _ACTIONS
-        if (needed := clock.needed(job, action)) is not None and needed <= steps
-    }
-    for place in range(len(jobs)):
-        model.add_at_most_one(does[place, action] for action in _ACTIONS if (place, action) in does)
-    model.add(sum(jobs[place].nodes * literal for (place, _), literal in does.items()) >= nodes_needed)
-    time = sum((clock.needed(jobs[place], action) or 0) * literal for (place, action), literal in does.items())
-    loss = sum(losses[place] * literal for (place, action), literal in does.items() if action == "kill")
-    model.add(time <= steps)
-    model.minimize(loss)
-    solver = solved(model)
-    model.add(loss == sum(losses[place] for place, action in chosen(solver, does) if action == "kill"))
-    model.minimize(time)
-    solver = solved(model)
-    actions = {jobs[place].id: action for place, action in chosen(solver, does)}
-    return decided(jobs, actions, clock, deadline)
-
-
-def solved(model: cp_model.CpModel) -> cp_model.CpSolver:
-    """Return a solver that has proved an optimum."""
-    solver = cp_model.CpSolver()
-    solver.parameters.num_workers = 1
-    status = solver.solve(model)
-    if status != cp_model.OPTIMAL:
-        raise RuntimeError(f"prove: CP-SAT ended without a proof: {solver.status_name(status)}")
-    return solver
-
-
-def chosen(solver: cp_model.CpSolver, does: Mapping[tuple[int, Action], cp_model.IntVar]) -> list[tuple[int, Action]]:
-    """Return what is done, as places of jobs and actions."""
-    return [key for key, literal in does.items() if solver.boolean_value(literal)]
+    needed = {(place, action): clock.needed(job, action) for place, job in enumerate(jobs) for action in _ACTIONS}
+    time = {key: taken for key, taken in needed.items() if taken is not None and taken <= steps}
+    choices = Choices(jobs, nodes_needed, time, "prove")
+    total_time = sum(time[key] * literal for key, literal in choices.does.items())
+    choices.model.add(total_time <= steps)
+    return decided(jobs, choices.best(total_time), clock, deadline)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from numbers import Integral, Rational, Real
+from operator import itemgetter
 from typing import Any, Literal, Protocol
+
+from ...base.checks import check_whole
 
 Action = Literal["kill", "system", "application"]
 #: A loss; a float stands for the decimal that it is printed as.
@@ -53,11 +55,10 @@ class RunningJob:
         if not isinstance(self.id, str) or not self.id:
             raise ValueError(f"running job {self.id!r}: id must be a non-empty text, got {self.id!r}")
         where = f"running job {self.id}"
-        object.__setattr__(self, "nodes", whole(where, "nodes", self.nodes, 1))
+        object.__setattr__(self, "nodes", check_whole(f"{where}: nodes", self.nodes, 1))
         object.__setattr__(self, "loss", number(where, "loss", self.loss))
         for name in ("system_checkpoint", "application_checkpoint"):
-            if (time := getattr(self, name)) is not None:
-                object.__setattr__(self, name, number(where, name, time, "a finite number >= 0 or None"))
+            object.__setattr__(self, name, number(where, name, getattr(self, name), optional=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +150,7 @@ class Clock:
     step: float = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "step", number("plan", "step", self.step, "a finite number > 0"))
-        if not self.step:
-            raise ValueError(f"plan: step must be a finite number > 0, got {self.step!r}")
+        object.__setattr__(self, "step", number("plan", "step", self.step, above=True))
 
     def up(self, time: float) -> int:
         """Return how many steps a time takes."""
@@ -188,7 +187,7 @@ def checked(jobs: Sequence[Evictable], nodes_needed: int) -> int:
         if job.id in seen:
             raise ValueError(f"running job {job.id}: id must be unique, got it twice")
         seen.add(job.id)
-    return whole("plan", "nodes_needed", nodes_needed, 0)
+    return check_whole("plan: nodes_needed", nodes_needed, 0)
 
 
 def exact(value: Loss) -> Fraction:
@@ -198,11 +197,20 @@ def exact(value: Loss) -> Fraction:
     return Fraction(int(value)) if isinstance(value, Integral) else Fraction(repr(float(value)))
 
 
-def integers(losses: Sequence[Loss]) -> tuple[list[int], int]:
-    """Return losses as whole multiples of one unit, exactly, and how many units make 1."""
-    found = [exact(loss) for loss in losses]
-    unit = math.lcm(*(loss.denominator for loss in found))
-    return [loss.numerator * (unit // loss.denominator) for loss in found], unit
+def integers(losses: Sequence[Loss], where: str = "", bits: int | None = None) -> tuple[list[int], int]:
+    """Return losses as whole multiples of one unit, exactly, and how many units make 1.
+
+    Raises
+    ------
+    ValueError
+        If their sum takes more than so many bits.
+    """
+    fractions = [exact(loss) for loss in losses]
+    unit = math.lcm(*(loss.denominator for loss in fractions))
+    whole = [loss.numerator * (unit // loss.denominator) for loss in fractions]
+    if bits is not None and sum(whole) >= 1 << bits:
+        raise ValueError(f"{where}: losses must have a common unit of which they are fewer than 2**{bits} in sum")
+    return whole, unit
 
 
 def quickest(job: RunningJob, clock: Clock) -> tuple[Action, int] | None:
@@ -210,30 +218,24 @@ def quickest(job: RunningJob, clock: Clock) -> tuple[Action, int] | None:
 
     Of equals it is the application's, as the job does some more work until then.
     """
-    found: tuple[Action, int] | None = None
     kinds: tuple[Action, ...] = ("application", "system")
-    for kind in kinds:
-        steps = clock.needed(job, kind)
-        if steps is not None and (found is None or steps < found[1]):
-            found = kind, steps
-    return found
+    times = [(kind, steps) for kind in kinds if (steps := clock.needed(job, kind)) is not None]
+    return min(times, key=itemgetter(1), default=None)
 
 
-def whole(where: str, name: str, value: Any, least: int) -> int:
-    """Return a whole number of at least `least`, or raise a :class:`ValueError`."""
-    try:
-        found = operator.index(value)
-    except TypeError:
-        raise ValueError(f"{where}: {name} must be a whole number, got {value!r}") from None
-    if found < least:
-        raise ValueError(f"{where}: {name} must be >= {least}, got {found}")
-    return found
+def number(where: str, name: str, value: Any, *, above: bool = False, optional: bool = False) -> Any:
+    """Return a finite number of at least 0, or above 0, as an int, a fraction or a float, or ``None`` where it may be.
 
-
-def number(where: str, name: str, value: Any, expected: str = "a finite number >= 0") -> Any:
-    """Return a finite number of at least 0 as an int, a fraction or a float, or raise a :class:`ValueError`."""
-    good = isinstance(value, Real) and not isinstance(value, bool)
-    if not good or not (isinstance(value, Rational) or math.isfinite(value)) or value < 0:
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    if value is None and optional:
+        return None
+    good = isinstance(value, Real) and not isinstance(value, bool) and value >= 0 and not (above and not value)
+    if not good or not (isinstance(value, Rational) or math.isfinite(value)):
+        expected = f"a finite number {'>' if above else '>='} 0{' or None' if optional else ''}"
         raise ValueError(f"{where}: {name} must be {expected}, got {value!r}")
     if isinstance(value, Integral):
         return int(value)

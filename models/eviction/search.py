@@ -115,18 +115,18 @@ def search(
     total = sum(job.nodes for job in jobs)
     if nodes_needed > total:
         return Search(infeasible(deadline, too_many(nodes_needed, total)), 0, True)
-    losses, _ = integers([job.loss for job in jobs])
-    if sum(losses) >= 1 << (2 * LOW_BITS - 1):
-        raise ValueError("search: losses must have a common unit of which they are fewer than 2**123 in sum")
-    time = np.full((len(jobs), len(_CHOICES)), steps + 1, dtype=np.int64)
-    for place, job in enumerate(jobs):
-        for choice, action in enumerate(_CHOICES):
-            needed = 0 if action is None else clock.needed(job, action)
-            time[place, choice] = steps + 1 if needed is None else min(needed, steps + 1)
-    nodes = np.array([job.nodes for job in jobs], dtype=np.int64)
-    high = np.array([loss >> LOW_BITS for loss in losses], dtype=np.int64)
-    low = np.array([loss & LOW_MASK for loss in losses], dtype=np.int64)
-    best, visited, complete = _search(nodes, high, low, time, nodes_needed, steps, by_nodes, limit)
+    losses, _ = integers([job.loss for job in jobs], "search", 2 * LOW_BITS - 1)
+    needed = [[0 if action is None else clock.needed(job, action) for action in _CHOICES] for job in jobs]
+    time = [[steps + 1 if taken is None else min(taken, steps + 1) for taken in row] for row in needed]
+    rows = [(job.nodes, loss >> LOW_BITS, loss & LOW_MASK) for job, loss in zip(jobs, losses, strict=True)]
+    best, visited, complete = _search(
+        np.array(rows, dtype=np.int64).reshape(-1, 3),
+        np.array(time, dtype=np.int64).reshape(-1, len(_CHOICES)),
+        nodes_needed,
+        steps,
+        by_nodes,
+        limit,
+    )
     actions = {job.id: action for job, choice in zip(jobs, best.tolist(), strict=True) if (action := _CHOICES[choice])}
     return Search(decided(jobs, actions, clock, deadline), visited, complete)
 
@@ -140,54 +140,47 @@ def _arguments(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, s
 
 @compiled
 def _search(
-    nodes: IntArray, high: IntArray, low: IntArray, time: IntArray, needed: int, steps: int, by_nodes: bool, limit: int
+    rows: IntArray, time: IntArray, needed: int, steps: int, by_nodes: bool, limit: int
 ) -> tuple[ByteArray, int, bool]:
     """Return the best choices, depth first, how many partial ones there were, and whether none was left out.
 
-    It begins with the choice to kill all, which frees the nodes in any time.
+    A row has the nodes of a job and the halves of its loss. It begins with the choice to kill all, which frees the
+    nodes in any time.
     """
-    jobs = len(nodes)
-    left = np.zeros(jobs + 1, dtype=np.int64)
-    for job in range(jobs - 1, -1, -1):
-        left[job] = left[job + 1] + nodes[job]
+    jobs = len(rows)
+    left = np.append(np.cumsum(rows[::-1, 0])[::-1], 0)
     best, choice = np.full(jobs, 1, dtype=np.uint8), np.full(jobs + 1, -1, dtype=np.int64)
-    freed, used = np.zeros(jobs + 1, dtype=np.int64), np.zeros(jobs + 1, dtype=np.int64)
-    loss_high, loss_low = np.zeros(jobs + 1, dtype=np.int64), np.zeros(jobs + 1, dtype=np.int64)
-    best_high, best_low, best_used = np.int64(1) << 62, np.int64(0), np.int64(0)
+    freed, costs = np.zeros(jobs + 1, dtype=np.int64), np.zeros((jobs + 1, 3), dtype=np.int64)
+    bound = np.array([1 << 62, 0, 0])
     job, visited = 0, 0
     while job >= 0 and visited < limit:
-        if freed[job] >= needed:
-            better = loss_high[job] < best_high or (loss_high[job] == best_high and loss_low[job] < best_low)
-            same = loss_high[job] == best_high and loss_low[job] == best_low
-            if better or (same and used[job] < best_used):
-                best_high, best_low, best_used = loss_high[job], loss_low[job], used[job]
-                for before in range(jobs):
-                    best[before] = choice[before] if before < job else 0
-            job -= 1
-            continue
-        if job == jobs:
+        enough = freed[job] >= needed
+        if enough and _less(costs, job, bound):
+            bound[:] = costs[job]
+            best[:job], best[job:] = choice[:job], 0
+        if enough or job == jobs or choice[job] + 1 == time.shape[1]:
             job -= 1
             continue
         choice[job] += 1
-        made = choice[job]
-        if made == time.shape[1]:
-            choice[job] = -1
-            job -= 1
-            continue
         visited += 1
-        killed = made == 1
-        used[job + 1] = used[job] + time[job, made]
-        freed[job + 1] = freed[job] + (nodes[job] if made else 0)
-        sum_low = loss_low[job] + (low[job] if killed else 0)
-        loss_high[job + 1] = loss_high[job] + (high[job] if killed else 0) + (sum_low >> LOW_BITS)
-        loss_low[job + 1] = sum_low & LOW_MASK
-        late = used[job + 1] > steps
+        made = choice[job]
+        freed[job + 1] = freed[job] + (rows[job, 0] if made else 0)
+        low = costs[job, 1] + (rows[job, 2] if made == 1 else 0)
+        costs[job + 1, 0] = costs[job, 0] + (rows[job, 1] if made == 1 else 0) + (low >> LOW_BITS)
+        costs[job + 1, 1] = low & LOW_MASK
+        costs[job + 1, 2] = costs[job, 2] + time[job, made]
         short = by_nodes and freed[job + 1] + left[job + 1] < needed
-        worse = loss_high[job + 1] > best_high or (
-            loss_high[job + 1] == best_high
-            and (loss_low[job + 1] > best_low or (loss_low[job + 1] == best_low and used[job + 1] >= best_used))
-        )
-        if not (late or short or worse):
+        if costs[job + 1, 2] <= steps and not short and _less(costs, job + 1, bound):
             job += 1
             choice[job] = -1
     return best, visited, job < 0
+
+
+@compiled
+def _less(costs: IntArray, job: int, bound: IntArray) -> bool:
+    """Return whether the loss, in halves, and then the time of a partial decision are below the best."""
+    if costs[job, 0] != bound[0]:
+        return costs[job, 0] < bound[0]
+    if costs[job, 1] != bound[1]:
+        return costs[job, 1] < bound[1]
+    return costs[job, 2] < bound[2]

@@ -189,7 +189,7 @@ def test_any_jobs_on_any_nodes(drawn, deadlines, over, options, overrun):
         for job, deadline in zip(drawn.jobs, deadlines, strict=False)
     ]
     workload = drawn.with_jobs(jobs)
-    result = simulate(workload, Evict(over, **options), "walltime", overrun=overrun)
+    result = simulate(workload, Evict(over=over, **options), "walltime", overrun=overrun)
     check(workload, result)
     assert not (result.jobs["status"] == "rejected").any()
     urgent_ids = {job.id for job in jobs if job.kind == "on-demand"}
@@ -217,7 +217,7 @@ class TestNodesAreKept:
                 return super().dispatch(state)
 
         workload = crowd(60, seed=1)
-        check(workload, simulate(workload, Evict(Spy(), **policy)))
+        check(workload, simulate(workload, Evict(over=Spy(), **policy)))
 
 
 class TestSeveralAtOnce:
@@ -286,7 +286,7 @@ class TestPolicies:
     @pytest.mark.parametrize("over", ["fcfs", "easy", "conservative"])
     def test_they_keep_the_rules(self, options, over):
         check_dispatcher(
-            lambda: Evict(over, **options), [urgent(), moldable(), cluster(20)], overruns=["resubmit"],
+            lambda: Evict(over=over, **options), [urgent(), moldable(), cluster(20)], overruns=["resubmit"],
             predictors=["last2"],
         )  # fmt: skip
 
@@ -351,8 +351,9 @@ class TestThousandsOfEvictions:
 class TestOptions:
     def test_options_of_the_other_dispatcher(self):
         made = create_dispatcher("evict:over=sjf:blocked=skip/placement=best-fit,policy=kill,most=none")
-        assert (made.over.blocked, made.over.placement, made.policy, made.most) == ("skip", "best-fit", "kill", None)
-        assert Evict(EASY("best-fit")).over == EASY("best-fit")
+        assert (made.over.blocked, made.over.placement) == ("skip", "best-fit")
+        assert (made.options.policy, made.options.most) == ("kill", None)
+        assert Evict(over=EASY("best-fit")).over == EASY("best-fit")
 
     @pytest.mark.parametrize(
         ("spec", "message"),
@@ -363,9 +364,9 @@ class TestOptions:
             ("evict:policy=static", "reserve must be > 0 with policy=static and 0 without it, got 0 with static"),
             ("evict:reserve=3", "reserve must be > 0 with policy=static and 0 without it, got 3 with dp"),
             ("evict:policy=best", "expected one of dp, greedy, kill, wait, static, got 'best'"),
-            ("evict:most=-1", "most must be >= 0 or none, got -1"),
-            ("evict:step=0", "step must be >= 1, got 0"),
-            ("evict:deadline=-5", "deadline must be >= 0, got -5"),
+            ("evict:most=-1", "most must be a whole number >= 0, got -1"),
+            ("evict:step=0", "step must be a whole number >= 1, got 0"),
+            ("evict:deadline=-5", "deadline must be a whole number >= 0, got -5"),
             ("evict:aggregate=0", "aggregate must be a finite number > 0, got 0"),
         ],
     )

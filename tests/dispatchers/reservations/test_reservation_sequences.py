@@ -89,7 +89,7 @@ def test_a_job_that_somebody_else_stopped_has_not_failed():
     workload = jobs((0, 90, 4))
     urgent = Job("now", 10, 20, 20, nodes=4, kind="on-demand", deadline=0)
     both = workload.with_jobs([*workload.jobs, urgent])
-    assert attempts(both, Evict(ReservationSequences(Fixed(80, 100)), policy="kill")) == [
+    assert attempts(both, Evict(over=ReservationSequences(Fixed(80, 100)), policy="kill")) == [
         ("1", 0, 10, "killed"),
         ("now", 10, 30, "completed"),
         ("1", 30, 110, "limit"),

@@ -7,17 +7,21 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from hpcdispatch.models.eviction.checkpointing import (
+from hpcdispatch.models.eviction import (
     Storage,
+    Write,
+    WritingJob,
     checkpoint_time,
     daly_interval,
     even_checkpoint_time,
+    finish,
     node_hours,
+    plan_sharing,
     running_job,
     since_last,
     until_next,
+    writing_job,
 )
-from hpcdispatch.models.eviction.sharing import Write, WritingJob, finish, plan_sharing, writing_job
 from hpcdispatch.workloads import Checkpoint
 
 THETA = Storage()

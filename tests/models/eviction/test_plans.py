@@ -327,8 +327,8 @@ def test_more_nodes_than_there_are_is_infeasible_and_says_so(decide):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"nodes": 0}, "running job x: nodes must be >= 1, got 0"),
-        ({"nodes": 2.0}, "running job x: nodes must be a whole number, got 2.0"),
+        ({"nodes": 0}, "running job x: nodes must be a whole number >= 1, got 0"),
+        ({"nodes": 2.0}, "running job x: nodes must be a whole number >= 1, got 2.0"),
         ({"loss": -1}, "running job x: loss must be a finite number >= 0, got -1"),
         ({"loss": math.nan}, "running job x: loss must be a finite number >= 0, got nan"),
         ({"loss": "9"}, "running job x: loss must be a finite number >= 0, got '9'"),
@@ -348,8 +348,8 @@ def test_a_bad_job_is_named(fields, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((TIED, -1, 3), "plan: nodes_needed must be >= 0, got -1"),
-        ((TIED, 1.5, 3), "plan: nodes_needed must be a whole number, got 1.5"),
+        ((TIED, -1, 3), "plan: nodes_needed must be a whole number >= 0, got -1"),
+        ((TIED, 1.5, 3), "plan: nodes_needed must be a whole number >= 0, got 1.5"),
         ((TIED, 1, -3), "plan: horizon must be a finite number >= 0, got -3"),
         ((TIED, 1, math.nan), "plan: horizon must be a finite number >= 0, got nan"),
         ((TIED, 1, 3, 0), "plan: step must be a finite number > 0, got 0"),
