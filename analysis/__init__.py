@@ -1,3 +1,52 @@
-"""Questions asked of results and histories."""
+"""Questions asked of results and histories: how runs compare, what to request, who gives way, and so on."""
 
-__all__: list[str] = []
+from .curves import over_time, used_between, utilization
+from .eviction_scenario import Scenario, read_scenario, scenario_of, write_scenario
+from .paired import LEAST_FOR_TEST, compared, paired, sign_test, wilcoxon_test
+from .requests import GROWTH, LEAST_TO_HALVE, Advice, Fared, Planning, Strategy, advise, fare, strategies
+from .statistics import METRICS, STATISTICS, describe, fairness, grouped, jain, prediction, run_time_class, width_class
+from .trimming import NOTHING, Cut, Window, steady_state
+from .workflows import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, summary_table
+
+__all__ = [
+    "EXPLAINS",
+    "GROWTH",
+    "LEAST_FOR_TEST",
+    "LEAST_TO_HALVE",
+    "METRICS",
+    "NOTHING",
+    "PERCENTILES",
+    "STATISTICS",
+    "Advice",
+    "Cut",
+    "Fared",
+    "Planning",
+    "Scenario",
+    "Strategy",
+    "Window",
+    "Workflow",
+    "advise",
+    "analyze",
+    "class_table",
+    "compared",
+    "describe",
+    "fairness",
+    "fare",
+    "grouped",
+    "jain",
+    "over_time",
+    "paired",
+    "prediction",
+    "read_scenario",
+    "run_time_class",
+    "scenario_of",
+    "sign_test",
+    "steady_state",
+    "strategies",
+    "summary_table",
+    "used_between",
+    "utilization",
+    "width_class",
+    "wilcoxon_test",
+    "write_scenario",
+]

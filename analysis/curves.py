@@ -89,7 +89,7 @@ def distribution(grid: Grid, counts: Ints, n: int, most: int) -> tuple[Floats, F
     return points[wanted], shares[wanted]
 
 
-def worked(edges: Floats, begin: Ints, end: Ints, weight: Ints | None = None) -> Floats:
+def busy_time(edges: Floats, begin: Ints, end: Ints, weight: Ints | None = None) -> Floats:
     """Return the seconds times weight that intervals [begin, end) have between each two neighbouring `edges`."""
     weights = np.ones(len(begin)) if weight is None else weight.astype(float)
     total = _since(edges, begin, weights) - _since(edges, end, weights)
@@ -120,10 +120,10 @@ def over_time(jobs: pd.DataFrame, attempts: pd.DataFrame, capacity: int, bins: i
     first = int(jobs["submit"].min())
     edges = np.linspace(0, max(int(there["end"].max()) - first, 1), bins + 1)
     begin, end = attempts["start"].to_numpy() - first, attempts["end"].to_numpy() - first
-    inside = worked(edges, there["submit"].to_numpy() - first, there["end"].to_numpy() - first)
+    inside = busy_time(edges, there["submit"].to_numpy() - first, there["end"].to_numpy() - first)
     length = np.diff(edges)
-    held = worked(edges, begin, end, attempts["units"].to_numpy())
-    queue = np.maximum((inside - worked(edges, begin, end)) / length, 0.0)
+    held = busy_time(edges, begin, end, attempts["units"].to_numpy())
+    queue = np.maximum((inside - busy_time(edges, begin, end)) / length, 0.0)
     return pd.DataFrame(dict(zip(columns, (edges[:-1], edges[1:], held / length / capacity, queue), strict=True)))
 
 

@@ -124,8 +124,8 @@ def _moment(cut: Cut, since: Ints) -> int:
     return int(since[min(cut.jobs(len(since)), len(since) - 1)])
 
 
-def kept(submit: Ints, warm_up: Cut, cool_down: Cut) -> NDArray[np.bool_]:
-    """Return which jobs are left between warm-up and cool-down.
+def steady_state(submit: Ints, warm_up: Cut, cool_down: Cut) -> NDArray[np.bool_]:
+    """Return which jobs are left between warm-up and cool-down, shape (jobs,), from their submissions in seconds.
 
     Jobs and shares of them are counted by submission, shares rounded down; seconds leave out the jobs submitted less
     than so many seconds after the first or before the last submission.

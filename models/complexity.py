@@ -138,6 +138,16 @@ def fit_complexity(sizes: ArrayLike, times: ArrayLike) -> ComplexityFit:
         If the shapes differ, a value is not in [0, :data:`LARGEST`], a size is above 0 and below the inverse of that,
         or there are fewer than :data:`LEAST_SIZES` different sizes.
     """
+    n, time = _checked(sizes, times)
+    fits, errors = zip(*(_fit(name, n, time) for name in COMPLEXITIES), strict=True)
+    tied = _tied(np.array(errors), np.array([fit.slope > 0 or fit.complexity == CONSTANT for fit in fits]))
+    classes = tuple(replace(fit, tied=bool(ties)) for fit, ties in zip(fits, tied, strict=True))
+    best = next(fit for fit in classes if fit.tied)
+    return ComplexityFit(classes, best, _correlation(n, time), _correlation(rankdata(n), rankdata(time)))
+
+
+def _checked(sizes: ArrayLike, times: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return both as arrays, or raise what :func:`fit_complexity` does."""
     n, time = (np.asarray(values, dtype=np.float64) for values in (sizes, times))
     if n.ndim != 1 or n.shape != time.shape:
         raise ValueError(
@@ -155,11 +165,7 @@ def fit_complexity(sizes: ArrayLike, times: ArrayLike) -> ComplexityFit:
     different = len(np.unique(n))
     if different < LEAST_SIZES:
         raise ValueError(f"sizes: expected at least {LEAST_SIZES} different ones, got {different}")
-    fits, errors = zip(*(_fit(name, n, time) for name in COMPLEXITIES), strict=True)
-    tied = _tied(np.array(errors), np.array([fit.slope > 0 or fit.complexity == CONSTANT for fit in fits]))
-    classes = tuple(replace(fit, tied=bool(one)) for fit, one in zip(fits, tied, strict=True))
-    best = next(one for one in classes if one.tied)
-    return ComplexityFit(classes, best, _correlation(n, time), _correlation(rankdata(n), rankdata(time)))
+    return n, time
 
 
 def _fit(complexity: str, n: FloatArray, time: FloatArray) -> tuple[ClassFit, FloatArray]:

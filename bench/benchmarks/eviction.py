@@ -18,7 +18,7 @@ from typing import TypeVar
 import click
 import numpy as np
 
-from ...analysis.eviction_scenario import scenario_of
+from ...analysis import scenario_of
 from ...models.eviction import Eviction, EvictionPlan, RunningJob, greedy, plan, search
 from ...workloads import generate
 from ..reports.text_table import Sheet, show

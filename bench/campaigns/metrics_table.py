@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from ...analysis.curves import utilization
-from ...analysis.trimming import Cut, kept
+from ...analysis.trimming import Cut, steady_state
 from ...base.atomic_files import write_whole
 from ...simulation import Result
 from .plan import Plan
@@ -54,7 +54,7 @@ def cut_summary(result: Result, warm_up: Cut, cool_down: Cut) -> dict[str, float
     submission of them; what else is said of the machine and of the dispatcher is about the whole simulation.
     """
     whole = result.summary()
-    chosen = result.jobs[kept(result.jobs["submit"].to_numpy(), warm_up, cool_down)]
+    chosen = result.jobs[steady_state(result.jobs["submit"].to_numpy(), warm_up, cool_down)]
     if len(chosen) == len(result.jobs):
         return whole
     left = replace(result, jobs=chosen, attempts=result.attempts.iloc[:0]).summary()

@@ -9,7 +9,7 @@ from itertools import product
 from os import PathLike
 from pathlib import Path
 
-from ...analysis.trimming import Cut, kept
+from ...analysis.trimming import Cut, steady_state
 from ...base import InputError, parse_spec
 from ...simulation import Overrun, SameInstant
 from ...workloads import GENERATORS, Workload, fetch, generate, read
@@ -148,7 +148,7 @@ def _cells(
 def _check_cuts(path: Path, index: int, own: WorkloadTable, workload: Workload, cuts: tuple[Cut, Cut]) -> None:
     """See that jobs are left between warm-up and cool-down."""
     try:
-        kept(workload.frame()["submit"].to_numpy(), *cuts)
+        steady_state(workload.frame()["submit"].to_numpy(), *cuts)
     except InputError as error:
         key = "warm_up" if cuts[0].amount else "cool_down"
         where = _where(path, (key,) if getattr(own, key) is None else ("workload", index, key))

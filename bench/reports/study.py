@@ -24,7 +24,7 @@ from ...analysis.statistics import (
     width_class,
     width_name,
 )
-from ...analysis.trimming import Cut, Window, kept
+from ...analysis.trimming import Cut, Window, steady_state
 from ...base import InputError
 from ...simulation import Result, job_metrics
 from .saved_results import Found, Run
@@ -225,7 +225,7 @@ class _Reader:
             return
         jobs = result.jobs.drop(columns="placement", errors="ignore")
         try:
-            chosen = jobs[kept(jobs["submit"].to_numpy(), *self._made.cuts[run.workload])]
+            chosen = jobs[steady_state(jobs["submit"].to_numpy(), *self._made.cuts[run.workload])]
         except InputError as error:
             raise InputError(f"{run.workload}: {error}") from None
         metrics = job_metrics(chosen)

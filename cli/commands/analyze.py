@@ -14,7 +14,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from ...analysis.workflows import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, summary_table
+from ...analysis import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, summary_table
 from ...base import InputError
 from ...bench.reports.workflow_figure import KINDS, picture
 from ...models.complexity import CONSTANT

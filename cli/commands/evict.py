@@ -12,7 +12,7 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from ...analysis.eviction_scenario import Scenario, read_scenario, scenario_of, write_scenario
+from ...analysis import Scenario, read_scenario, scenario_of, write_scenario
 from ...base import InputError
 from ...bench.reports.figures import Figure
 from ...bench.reports.static_figures import images

@@ -15,7 +15,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from ...analysis.requests import GROWTH, LEAST_TO_HALVE, Advice, Fared, Planning, advise
+from ...analysis import GROWTH, LEAST_TO_HALVE, Advice, Fared, Planning, advise
 from ...base import InputError
 from ...bench.reports.requests_figure import KINDS, draw_advice
 from ...models.reservations import Fit

@@ -149,7 +149,7 @@ def _that_fit(
 
 
 def _with_ways(taken: Sequence[Candidate], horizon: float) -> list[tuple[Candidate, Action]]:
-    """Return how each gives way: the dearest first, by its quickest checkpoint while there is time; the rest is killed."""
+    """Return how each gives way: from the dearest on by its quickest checkpoint in time, else killed."""
     chosen: list[tuple[Candidate, Action]] = []
     for candidate in reversed(taken):
         times: tuple[tuple[float | None, Action], ...] = (

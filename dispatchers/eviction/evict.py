@@ -50,6 +50,8 @@ class Evict(Configured[EvictOptions]):
             raise ValueError("over must be another dispatcher than evict")
         self._partition: Partition | None = None
         self._holds = Holds()
+        self._orders: dict[str, Order] = {}
+        self._record: dict[str, Any] = {}
         self._forget()
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
@@ -101,8 +103,7 @@ class Evict(Configured[EvictOptions]):
         return [*round_.actions, *self._timers(state.now), *(self._ask(rest) if self._wanted(rest) else ())]
 
     def _forget(self) -> None:
-        self._orders: dict[str, Order] = {}
-        self._record: dict[str, Any] = {}
+        self._orders, self._record = {}, {}
         self._evicted: Counter[str] = Counter()
         self._written = 0
         self._wakes: set[int] = set()

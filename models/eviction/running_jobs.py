@@ -233,8 +233,8 @@ def number(where: str, name: str, value: Any, *, above: bool = False, optional: 
     """
     if value is None and optional:
         return None
-    good = isinstance(value, Real) and not isinstance(value, bool) and value >= 0 and not (above and not value)
-    if not good or not (isinstance(value, Rational) or math.isfinite(value)):
+    good = isinstance(value, Real) and not isinstance(value, bool)
+    if not good or not (isinstance(value, Rational) or math.isfinite(value)) or value < 0 or (above and not value):
         expected = f"a finite number {'>' if above else '>='} 0{' or None' if optional else ''}"
         raise ValueError(f"{where}: {name} must be {expected}, got {value!r}")
     if isinstance(value, Integral):

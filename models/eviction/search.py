@@ -179,8 +179,7 @@ def _search(
 @compiled
 def _less(costs: IntArray, job: int, bound: IntArray) -> bool:
     """Return whether the loss, in halves, and then the time of a partial decision are below the best."""
-    if costs[job, 0] != bound[0]:
-        return costs[job, 0] < bound[0]
-    if costs[job, 1] != bound[1]:
-        return costs[job, 1] < bound[1]
-    return costs[job, 2] < bound[2]
+    for place in range(2):
+        if costs[job, place] != bound[place]:
+            return bool(costs[job, place] < bound[place])
+    return bool(costs[job, 2] < bound[2])

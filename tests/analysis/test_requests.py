@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from hpcdispatch.analysis.requests import Planning, Strategy, advise, fare, strategies
+from hpcdispatch.analysis import Planning, Strategy, advise, fare, strategies
 from hpcdispatch.base import InputError
 from hpcdispatch.models.reservations import ESDD, evaluate
 

@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcdispatch.analysis.curves import Detail, Grid, distribution, over_time, schedule, stacked, used_between, worked
+from hpcdispatch.analysis.curves import (
+    Detail,
+    Grid,
+    busy_time,
+    distribution,
+    over_time,
+    schedule,
+    stacked,
+    used_between,
+)
 from hpcdispatch.analysis.paired import compared, paired, sign_test, wilcoxon_test
 from hpcdispatch.analysis.statistics import (
     describe,
@@ -193,7 +202,7 @@ def test_values_below_the_grid_count_at_its_first_place():
 
 def test_work_between_edges():
     edges = np.array([0.0, 10.0, 20.0, 30.0])
-    found = worked(edges, np.array([0, 5, 15]), np.array([5, 25, 15]), np.array([1, 2, 9]))
+    found = busy_time(edges, np.array([0, 5, 15]), np.array([5, 25, 15]), np.array([1, 2, 9]))
     assert found.tolist() == [15, 20, 10]
 
 

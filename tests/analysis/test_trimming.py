@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcdispatch.analysis.trimming import NOTHING, Cut, Window, kept
+from hpcdispatch.analysis import NOTHING, Cut, Window, steady_state
 from hpcdispatch.base import InputError
 
 SUBMIT = np.array([30, 0, 10, 20, 40])
@@ -54,14 +54,14 @@ def test_a_bad_amount(text):
     ],
 )
 def test_what_is_left_between_warm_up_and_cool_down(warm_up, cool_down, expected):
-    assert SUBMIT[kept(SUBMIT, Cut.parse(warm_up), Cut.parse(cool_down))].tolist() == expected
+    assert SUBMIT[steady_state(SUBMIT, Cut.parse(warm_up), Cut.parse(cool_down))].tolist() == expected
 
 
 @pytest.mark.parametrize("cuts", [("50 s", "0"), ("2 jobs", "60%"), ("9 jobs", "0"), ("0", "100%")])
 def test_nothing_left_is_an_error(cuts):
     with pytest.raises(InputError, match=r"warm-up .*, cool-down .*: expected jobs in between, got none of 5"):
-        kept(SUBMIT, *map(Cut.parse, cuts))
-    assert not len(kept(np.array([], dtype=int), Cut(50), NOTHING))
+        steady_state(SUBMIT, *map(Cut.parse, cuts))
+    assert not len(steady_state(np.array([], dtype=int), Cut(50), NOTHING))
 
 
 @pytest.mark.parametrize(
@@ -98,6 +98,6 @@ def test_as_many_are_left_out_as_was_said(submit, first, last):
     if first + last >= count:
         return
     times = np.array(submit)
-    chosen = kept(times, Cut(first, "jobs"), Cut(last, "jobs"))
+    chosen = steady_state(times, Cut(first, "jobs"), Cut(last, "jobs"))
     assert chosen.sum() == count - first - last
     assert sorted(times[chosen]) == sorted(times)[first : count - last]

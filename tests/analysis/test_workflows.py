@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hpcdispatch.analysis.workflows import analyze, class_table, summary_table
+from hpcdispatch.analysis import analyze, class_table, summary_table
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.reports.workflow_figure import KINDS, picture
 from hpcdispatch.bench.reproductions import Means

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from hpcdispatch.analysis.eviction_scenario import read_scenario, scenario_of, write_scenario
-from hpcdispatch.models.eviction import plan
-from hpcdispatch.models.eviction.checkpointing import Storage, running_job
+from hpcdispatch.analysis import read_scenario, scenario_of, write_scenario
+from hpcdispatch.models.eviction import Storage, plan, running_job
 from hpcdispatch.workloads import generate
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "scenario.json"

@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 
-from hpcdispatch.analysis.requests import Planning, advise
+from hpcdispatch.analysis import Planning, advise
 from hpcdispatch.cli.commands.sequence import sbatch_lines, slurm_time
 
 RUNS = np.ceil(np.random.default_rng(5).lognormal(9, 0.9, 40))
