@@ -20,19 +20,6 @@ PACKAGES = (
     "testing",
     "workloads",
 )
-
-PACKAGES = (
-    "analysis",
-    "base",
-    "bench",
-    "cli",
-    "dispatchers",
-    "models",
-    "predictors",
-    "simulation",
-    "testing",
-    "workloads",
-)
 EVERYTHING = set(PACKAGES)
 
 #: Package to the packages of ours it may import, beside itself.

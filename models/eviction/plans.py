@@ -41,7 +41,6 @@ from .running_jobs import (
     integers,
     number,
     quickest,
-    too_many,
 )
 
 #: Sums of losses from here on, in their unit, are added as Python's integers.
@@ -203,7 +202,7 @@ class _Tables:
         """Return the decision that frees so many nodes in so many steps."""
         deadline = step * self.clock.step
         if nodes > self.total:
-            return infeasible(deadline, too_many(nodes, self.total))
+            return infeasible(deadline, nodes, self.total)
         if not nodes:
             return Eviction(deadline, 0.0, 0)
         target = -(-nodes // self.grain)

@@ -17,7 +17,6 @@ from .running_jobs import (
     infeasible,
     integers,
     number,
-    too_many,
 )
 
 _ACTIONS: tuple[Action, ...] = ("kill", "system", "application")
@@ -105,7 +104,7 @@ def prove(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step: 
     deadline = number("plan", "deadline", deadline)
     total = sum(job.nodes for job in jobs)
     if nodes_needed > total:
-        return infeasible(deadline, too_many(nodes_needed, total))
+        return infeasible(deadline, nodes_needed, total)
     if not nodes_needed:
         return decided(jobs, {}, clock, deadline)
     steps = clock.down(deadline)

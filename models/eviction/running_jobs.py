@@ -95,14 +95,10 @@ class Eviction:
         return not self.reason
 
 
-def infeasible(deadline: float, reason: str) -> Eviction:
-    """Return the decision that there is none."""
+def infeasible(deadline: float, nodes: int, total: int) -> Eviction:
+    """Return the decision that so many nodes cannot be freed."""
+    reason = f"{nodes:,} nodes are needed, and the running jobs have {total:,}"
     return Eviction(deadline, math.inf, math.inf, {}, 0, reason)
-
-
-def too_many(nodes: int, total: int) -> str:
-    """Say that so many nodes cannot be freed."""
-    return f"{nodes:,} nodes are needed, and the running jobs have {total:,}"
 
 
 class Evictable(Protocol):

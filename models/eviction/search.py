@@ -22,7 +22,6 @@ from .running_jobs import (
     integers,
     number,
     quickest,
-    too_many,
 )
 
 #: What a job may do in a search, in the order in which it is tried: 0 stays.
@@ -40,7 +39,7 @@ def greedy(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step:
     nodes_needed, clock, limit = _arguments(jobs, nodes_needed, deadline, step)
     total = sum(job.nodes for job in jobs)
     if nodes_needed > total:
-        return infeasible(deadline, too_many(nodes_needed, total))
+        return infeasible(deadline, nodes_needed, total)
     actions: dict[str, Action] = {}
     order = sorted(jobs, key=lambda job: -exact(job.loss))
     freed, used = 0, 0
@@ -114,7 +113,7 @@ def search(
     nodes_needed, clock, steps = _arguments(jobs, nodes_needed, deadline, step)
     total = sum(job.nodes for job in jobs)
     if nodes_needed > total:
-        return Search(infeasible(deadline, too_many(nodes_needed, total)), 0, True)
+        return Search(infeasible(deadline, nodes_needed, total), 0, True)
     losses, _ = integers([job.loss for job in jobs], "search", 2 * LOW_BITS - 1)
     needed = [[0 if action is None else clock.needed(job, action) for action in _CHOICES] for job in jobs]
     time = [[steps + 1 if taken is None else min(taken, steps + 1) for taken in row] for row in needed]

@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from .checkpointing import Storage, Write, WritingJob
 from .proof import Choices
-from .running_jobs import Action, Eviction, checked, decided_at, infeasible, number, too_many
+from .running_jobs import Action, Eviction, checked, decided_at, infeasible, number
 
 #: Ticks of the solver's clock in a second; times are rounded up to them, so that no plan is late.
 _TICKS = 1000
@@ -67,7 +67,7 @@ def plan_sharing(
     deadlines = [number("plan", "deadline", deadline) for deadline in deadlines]
     total = sum(job.nodes for job in jobs)
     if nodes_needed > total:
-        return [infeasible(deadline, too_many(nodes_needed, total)) for deadline in deadlines]
+        return [infeasible(deadline, nodes_needed, total) for deadline in deadlines]
     found: dict[float, Eviction] = {}
     last: Eviction | None = None
     for deadline in sorted(set(deadlines), reverse=True):
