@@ -7,13 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from ..base import FloatArray, IntArray
 from ..simulation import Result
 from .statistics import run_time_class
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 #: Submissions in the piece of a schedule that is shown.
 WINDOW_JOBS = 120
@@ -63,20 +60,20 @@ class Grid:
     high: int
     decade: int
 
-    def points(self) -> Floats:
+    def points(self) -> FloatArray:
         """Return the places."""
-        found: Floats = np.logspace(self.low, self.high, (self.high - self.low) * self.decade + 1)
+        found: FloatArray = np.logspace(self.low, self.high, (self.high - self.low) * self.decade + 1)
         return found
 
-    def counts(self, values: Floats) -> Ints:
+    def counts(self, values: FloatArray) -> IntArray:
         """Return how many values lie at or below each place."""
         places = np.searchsorted(self.points(), values, side="left")
         size = (self.high - self.low) * self.decade + 2
-        found: Ints = np.cumsum(np.bincount(places, minlength=size)[:-1])
+        found: IntArray = np.cumsum(np.bincount(places, minlength=size)[:-1])
         return found
 
 
-def distribution(grid: Grid, counts: Ints, n: int, most: int) -> tuple[Floats, Floats]:
+def distribution(grid: Grid, counts: IntArray, n: int, most: int) -> tuple[FloatArray, FloatArray]:
     """Return places and shares of an empirical distribution: where it rises, and at most so many of them."""
     if not n:
         return np.empty(0), np.empty(0)
@@ -89,21 +86,21 @@ def distribution(grid: Grid, counts: Ints, n: int, most: int) -> tuple[Floats, F
     return points[wanted], shares[wanted]
 
 
-def busy_time(edges: Floats, begin: Ints, end: Ints, weight: Ints | None = None) -> Floats:
+def busy_time(edges: FloatArray, begin: IntArray, end: IntArray, weight: IntArray | None = None) -> FloatArray:
     """Return the seconds times weight that intervals [begin, end) have between each two neighbouring `edges`."""
     weights = np.ones(len(begin)) if weight is None else weight.astype(float)
     total = _since(edges, begin, weights) - _since(edges, end, weights)
-    found: Floats = np.diff(total)
+    found: FloatArray = np.diff(total)
     return found
 
 
-def _since(edges: Floats, times: Ints, weights: Floats) -> Floats:
+def _since(edges: FloatArray, times: IntArray, weights: FloatArray) -> FloatArray:
     """Return the sum of weight * max(0, edge - time) at each edge."""
     order = np.argsort(times, kind="stable")
     sums = np.r_[0.0, np.cumsum(weights[order])]
     moments = np.r_[0.0, np.cumsum(weights[order] * times[order])]
     place = np.searchsorted(times[order], edges, side="right")
-    found: Floats = edges * sums[place] - moments[place]
+    found: FloatArray = edges * sums[place] - moments[place]
     return found
 
 
@@ -197,7 +194,7 @@ def schedule(
     return frame, len(chosen) - len(shown)
 
 
-def stacked(start: Ints, end: Ints, units: Ints) -> tuple[Ints, Ints, Ints]:
+def stacked(start: IntArray, end: IntArray, units: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Return stretches of a resource without end, the lowest free ones, for intervals sorted by start.
 
     Returns

@@ -6,13 +6,10 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import stats
 
-from ..base import InputError
+from ..base import FloatArray, InputError
 from ..simulation import mean_interval
-
-Floats = NDArray[np.float64]
 
 #: Pairs that differ from which on a test can find anything at 5%: 2 * 0.5**6 = 0.03.
 LEAST_FOR_TEST = 6
@@ -66,7 +63,7 @@ def paired(runs: pd.DataFrame, baseline: str, metric: str, level: float = 0.95) 
     return pd.DataFrame(rows, columns=["workload", "contender", "metric", *COLUMNS])
 
 
-def compared(values: Floats, baseline: Floats, level: float = 0.95) -> dict[str, float]:
+def compared(values: FloatArray, baseline: FloatArray, level: float = 0.95) -> dict[str, float]:
     """Return what :func:`paired` says of one series of pairs; those with a NaN are left out."""
     whole = ~np.isnan(values) & ~np.isnan(baseline)
     values, baseline = values[whole], baseline[whole]
@@ -92,7 +89,7 @@ def compared(values: Floats, baseline: Floats, level: float = 0.95) -> dict[str,
     }
 
 
-def _ratio(values: Floats, baseline: Floats, level: float) -> tuple[float, float, float]:
+def _ratio(values: FloatArray, baseline: FloatArray, level: float) -> tuple[float, float, float]:
     """Return the ratio of the means, and its interval from pairs drawn together."""
     if baseline.mean() == 0:
         return float("nan"), float("nan"), float("nan")
@@ -107,7 +104,7 @@ def _ratio(values: Floats, baseline: Floats, level: float) -> tuple[float, float
     return ratio, float(low), float(high)
 
 
-def sign_test(differences: Floats) -> float:
+def sign_test(differences: FloatArray) -> float:
     """Return the p-value of the exact two-sided sign test; pairs without a difference do not count."""
     count = int((differences != 0).sum())
     if count < LEAST_FOR_TEST:
@@ -115,7 +112,7 @@ def sign_test(differences: Floats) -> float:
     return float(stats.binomtest(int((differences > 0).sum()), count).pvalue)
 
 
-def wilcoxon_test(differences: Floats) -> float:
+def wilcoxon_test(differences: FloatArray) -> float:
     """Return the p-value of Wilcoxon's two-sided signed-rank test; pairs without a difference do not count.
 
     It is exact up to 50 pairs whose differences are all of another size, else by the normal approximation.

@@ -12,9 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..base import FloatArray, IntArray
 from ..simulation.metrics import CLASSES
-
-Floats = NDArray[np.float64]
 
 METRICS = ("wait", "turnaround", "slowdown", "bounded_slowdown")
 STATISTICS = ("mean", "median", "p90", "p95", "p99", "max")
@@ -30,7 +29,7 @@ NARROWEST = 10
 _NOBODY = ("", "-1")
 
 
-def describe(values: Floats) -> dict[str, float]:
+def describe(values: FloatArray) -> dict[str, float]:
     """Return ``n`` and the :data:`STATISTICS`; NaN where there is nothing to take them of."""
     if not len(values):
         return {"n": 0, **dict.fromkeys(STATISTICS, float("nan"))}
@@ -42,13 +41,13 @@ def describe(values: Floats) -> dict[str, float]:
     }
 
 
-def run_time_class(run: Floats) -> NDArray[np.str_]:
+def run_time_class(run: FloatArray) -> NDArray[np.str_]:
     """Return the name of the run-time class of each job."""
     names = np.array([CLASS_NAMES[name] for name, _, _ in CLASSES])
     return names[np.searchsorted([high for _, _, high in CLASSES[:-1]], run, side="right")]
 
 
-def width_class(units: NDArray[np.int64], capacity: int) -> NDArray[np.int64]:
+def width_class(units: IntArray, capacity: int) -> IntArray:
     """Return k for jobs that ask for more than 2**-(k+1) and at most 2**-k of the primary resource.
 
     It is at most :data:`NARROWEST`, which also takes all that is narrower, and the jobs that ask for none of it.
@@ -78,7 +77,7 @@ def grouped(metrics: pd.DataFrame, classes: NDArray[Any], order: list[Any]) -> p
     return pd.DataFrame(rows, columns=["class", "metric", "n", *STATISTICS])
 
 
-def jain(values: Floats) -> float:
+def jain(values: FloatArray) -> float:
     """Return Jain's index, (sum x)^2 / (n sum x^2): 1 where all have the same, 1/n where one has all."""
     squares = float((values**2).sum())
     return float(values.sum()) ** 2 / (len(values) * squares) if squares else float("nan")
@@ -115,7 +114,7 @@ def fairness(jobs: pd.DataFrame, metrics: pd.DataFrame, baseline: pd.Series | No
     return found
 
 
-def aligned(values: pd.Series, ids: pd.Series) -> Floats:
+def aligned(values: pd.Series, ids: pd.Series) -> FloatArray:
     """Return the values of the jobs `ids`, NaN of those that have none."""
     if len(values) == len(ids) and np.array_equal(values.index.to_numpy(), ids.to_numpy()):
         return values.to_numpy(dtype=float)
@@ -153,12 +152,12 @@ def prediction(jobs: pd.DataFrame) -> dict[str, float]:
     }
 
 
-def real_and_predicted(jobs: pd.DataFrame) -> tuple[Floats, Floats]:
+def real_and_predicted(jobs: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
     """Return the real and the predicted run time of the jobs that ran, seconds."""
     ran = jobs[(jobs["status"] != "rejected") & (jobs["end"] >= 0)]
     return ran["runtime"].to_numpy(dtype=float), ran["predicted"].to_numpy(dtype=float)
 
 
-def real_over_predicted(real: Floats, predicted: Floats) -> Floats:
+def real_over_predicted(real: FloatArray, predicted: FloatArray) -> FloatArray:
     """Return the ratio; times below 1 s count as 1 s."""
     return np.maximum(real, 1.0) / np.maximum(predicted, 1.0)

@@ -7,11 +7,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..base import InputError
-
-Ints = NDArray[np.int64]
+from ..base import BoolArray, InputError, IntArray
 
 _SECONDS = {"s": 1, "h": 3_600, "d": 86_400}
 _WRITTEN = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(%|jobs|[shd])")
@@ -102,7 +99,7 @@ class Window:
         """Render as :meth:`parse` reads it."""
         return f"{self.begin}:{self.end}".replace("none", "0")
 
-    def seconds(self, submit: Ints) -> tuple[int, int]:
+    def seconds(self, submit: IntArray) -> tuple[int, int]:
         """Return begin and end in seconds from the first submission.
 
         Raises
@@ -117,14 +114,14 @@ class Window:
         return begin, end
 
 
-def _moment(cut: Cut, since: Ints) -> int:
+def _moment(cut: Cut, since: IntArray) -> int:
     """Return when so much of a workload has been submitted."""
     if cut.unit == "s":
         return int(cut.amount)
     return int(since[min(cut.jobs(len(since)), len(since) - 1)])
 
 
-def steady_state(submit: Ints, warm_up: Cut, cool_down: Cut) -> NDArray[np.bool_]:
+def steady_state(submit: IntArray, warm_up: Cut, cool_down: Cut) -> BoolArray:
     """Return which jobs are left between warm-up and cool-down, shape (jobs,), from their submissions in seconds.
 
     Jobs and shares of them are counted by submission, shares rounded down; seconds leave out the jobs submitted less
