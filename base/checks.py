@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, get_args
 
 import numpy as np
@@ -34,26 +34,24 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> i
     return number
 
 
-def check_least(name: str, value: float | None, least: float) -> None:
-    """Raise ``ValueError`` unless `value` is ``None`` or a finite number >= `least`."""
-    if value is not None and not least <= value < float("inf"):
-        raise ValueError(f"{name} must be a number >= {least:g}, got {value!r}")
-
-
 def is_number(value: Any) -> bool:
     """Tell whether `value` is a finite number."""
     return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_) and isfinite(value)
 
 
 def check_number(
-    name: str, value: Any, *, least: float | None = None, above: float | None = None, most: float | None = None
+    name: str,
+    value: Any,
+    *,
+    least: float = -inf,
+    above: float = -inf,
+    most: float = inf,
+    below: float = inf,
+    none: bool = False,
 ) -> None:
-    """Raise ``ValueError`` unless `value` is a finite number of at least `least`, above `above`, at most `most`."""
-    bounds = [f"{sign} {bound:g}" for sign, bound in ((">=", least), (">", above), ("<=", most)) if bound is not None]
-    if (
-        not is_number(value)
-        or (least is not None and value < least)
-        or (above is not None and value <= above)
-        or (most is not None and value > most)
-    ):
-        raise ValueError(f"{name} must be a number {' and '.join(bounds)}".rstrip() + f", got {value!r}")
+    """Raise ``ValueError`` unless `value` is a finite number within the bounds, or, with `none`, ``None``."""
+    if (value is None and none) or (is_number(value) and least <= value <= most and above < value < below):
+        return
+    bounds = ((">=", least), (">", above), ("<=", most), ("<", below))
+    wanted = " and ".join(f"{sign} {bound:g}" for sign, bound in bounds if isfinite(bound))
+    raise ValueError(f"{name} must be {' '.join(filter(None, ('a number', wanted, 'or none' * none)))}, got {value!r}")
