@@ -24,12 +24,12 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> i
     ValueError
         Unless it is a whole number from `least` to `most`.
     """
-    wanted = f"a whole number >= {least}" + (f" and <= {most}" if most is not None else "")
     try:
-        number = operator.index(value)
+        number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} must be {wanted}, got {value!r}") from None
-    if isinstance(value, bool) or number < least or (most is not None and number > most):
+        number = None
+    if number is None or number < least or (most is not None and number > most):
+        wanted = f"a whole number >= {least}" + (f" and <= {most}" if most is not None else "")
         raise ValueError(f"{name} must be {wanted}, got {value!r}")
     return number
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ...base.checks import check_choice
 from ...workloads import Machine
@@ -58,7 +58,7 @@ class Conservative(Configured[ConservativeOptions]):
         What runs and what is reserved, from the first decision on.
     """
 
-    Options = ConservativeOptions
+    Options: ClassVar[type] = ConservativeOptions
     held: StandingReservations
 
     def forget(self) -> None:
