@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcdispatch.models import Limit, Problem, Schedule, Status, best_of, list_orders, list_schedule, solve_pooled
-from hpcdispatch.models.cp.pooled import SchedulingModel, comparable, ordered
+from hpcdispatch.models.cp import SchedulingModel, comparable, rearranged
 
 LIMIT = Limit(1.0, 1.0)
 TINY = settings(max_examples=60, deadline=None)
@@ -164,17 +164,9 @@ def test_a_duration_of_zero_counts_as_a_second():
 @TINY
 def test_ordering_like_jobs_costs_nothing(problem):
     hint = hint_of(problem)
-    sorted_starts = ordered(problem, hint.starts, list(comparable(problem)))
+    sorted_starts = rearranged(problem, hint, list(comparable(problem))).starts
     assert problem.cost(sorted_starts) <= hint.cost
     assert fits(problem, sorted_starts)
-
-
-def test_only_jobs_that_ask_for_the_same_are_ordered():
-    problem = Problem(
-        np.array([5, 5, 5, 6]), np.array([1, 1, 1, 1]), np.array([[1], [1], [1], [1]]), np.array([3, 1, 2, 9]),
-        np.array([[1]]), due=np.array([0, 9, 0, 0]),
-    )  # fmt: skip
-    assert list(comparable(problem)) == [[0, 2, 1]]
 
 
 def test_a_hint_that_ends_after_the_horizon_is_left_out():
@@ -239,8 +231,3 @@ def test_the_overload_report_names_node_and_time():
     with pytest.raises(ValueError, match="counts are needed on 2 nodes"):
         problem.overloads(np.array([0, 5]))
     assert isinstance(list_schedule(problem, np.array([1, 0])), Schedule)
-
-
-def test_ctrl_c_is_not_swallowed_by_the_solver():
-    # CP-SAT would end its search and let the simulation go on.
-    assert SchedulingModel(crowd(3)).solver(1.0).parameters.catch_sigint_signal is False
