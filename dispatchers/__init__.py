@@ -7,8 +7,7 @@ from ..models import NODE_ZERO, shift
 from .backfilling.conservative import Conservative
 from .backfilling.easy import EASY, EASYSJBF
 from .backfilling.list_scheduling import FCFS, LJF, LXF, SJF, ListScheduler
-from .cp.constraint_programming import ConstraintProgramming
-from .cp.presets import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3
+from .cp import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming
 from .eviction.evict import Evict
 from .lookahead.lookahead import Lookahead
 from .onthefly.hybrid import Hybrid
