@@ -136,8 +136,7 @@ class Search:
     def loop(self, limit: Limit) -> Status:
         """Solve the master and add cuts until its schedule can be placed, or the time is up."""
         master = Master(self.problem, self.best, self.earliest)
-        for cut in self.cuts:
-            master.add_cut(cut)
+        master.add_cuts(self.cuts)
         self.last = limit.most * (1 - self.effort.proof)
         closed = self.exchange(master, limit)
         if not closed and not self.proved and self.best is not None:
@@ -193,20 +192,17 @@ class Search:
     def learn(self, master: Master, starts: IntArray) -> bool:
         """Place a schedule of the master, or add what forbids it; return whether there is anything new."""
         asked = np.flatnonzero(starts == 0) if self.horizon == "now" else np.arange(self.problem.jobs)
-        broken = self.family.broken(self.problem, starts) + self.packer.pairs(starts, asked)
-        new = [cut for cut in broken if master.add_cut(cut)]
+        new = master.add_cuts(self.family.broken(self.problem, starts) + self.packer.pairs(starts, asked))
         better = self.best is not None and self.improve(np.argsort(starts, kind="stable"), self.effort.polish)
         if new:
             return True
         found = allocate(self.problem, starts, asked, limit=0, tries=self.effort.tries)
-        if found.counts is not None:
-            return self.accept(starts, found.counts) or better
-        new = [cut for cut in self.cores(starts, asked) if master.add_cut(cut)]
-        if new:
+        if found.counts is None and master.add_cuts(self.cores(starts, asked)):
             return True
-        found = self.place(starts, asked, 4 * self.effort.packing)
+        if found.counts is None:
+            found = self.place(starts, asked, 4 * self.effort.packing)
         if found.counts is not None:
-            return self.accept(starts, found.counts) or better
+            return self.offer(Schedule(starts, self.problem.cost(starts), found.counts)) or better
         if found.possible is None:
             return better
         master.forbid(self.shrunk(starts, found.core), starts, self.packer.monotone)
@@ -233,10 +229,6 @@ class Search:
                 found = self.place(starts, np.array(rest), self.effort.packing)
                 core = found.core if found.possible is False else core
         return core
-
-    def accept(self, starts: IntArray, counts: IntArray) -> bool:
-        """Keep a schedule of the master that can be placed."""
-        return self.offer(Schedule(starts, self.problem.cost(starts), counts))
 
 
 def solve_placed(

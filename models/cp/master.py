@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from ortools.sat.python import cp_model
 
@@ -34,9 +36,9 @@ class Master:
         )  # fmt: skip
         self.variables = self.scheduling.variables
 
-    def add_cut(self, cut: Cut) -> bool:
-        """Add an inequality; return whether it is new."""
-        return self.cuts.add(self.variables, cut)
+    def add_cuts(self, cuts: Iterable[Cut]) -> bool:
+        """Add inequalities; return whether one of them is new."""
+        return bool([cut for cut in cuts if self.cuts.add(self.variables, cut)])
 
     def search(self, limit: float, *, wall: bool, bound: int, below: bool = False) -> Outcome:
         """Solve it once; the hint may be far from what is best here, so the search does not stay near it.

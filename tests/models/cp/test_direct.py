@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles.overloads import overloads
 from oracles.placing import least_cost, problems
 
 from hpcdispatch.models.cp.answer import Limit, Status
@@ -22,7 +23,7 @@ def test_finds_the_least_cost_there_is(problem, hinted):
     best, _ = least_cost(problem, 9)
     assert answer.status is Status.OPTIMAL
     assert answer.schedule.cost == best == answer.bound
-    assert not problem.overloads(answer.schedule.starts, answer.schedule.counts)
+    assert not overloads(problem, answer.schedule.starts, answer.schedule.counts)
 
 
 def whole(**other):
@@ -65,4 +66,4 @@ def test_the_hint_is_kept_when_time_is_short():
     hint = list_schedule(problem, np.array([1, 0]))
     answer = solve_direct(problem, hint, Limit(1e-9, 1e-9))
     assert answer.schedule.cost <= hint.cost
-    assert not problem.overloads(answer.schedule.starts, answer.schedule.counts)
+    assert not overloads(problem, answer.schedule.starts, answer.schedule.counts)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles.overloads import overloads
 
 from hpcdispatch.models import Limit, Problem, Schedule, Status, best_of, list_orders, list_schedule, solve_pooled
 from hpcdispatch.models.cp import SchedulingModel, comparable, rearranged
@@ -119,7 +120,7 @@ def test_is_never_worse_than_its_hint(seed, worst):
     answer = solve_pooled(problem, hint, Limit(0.001, 0.001))
     assert answer.schedule.cost <= hint.cost
     assert answer.bound <= answer.schedule.cost
-    assert problem.overloads(answer.schedule.starts) == []
+    assert overloads(problem, answer.schedule.starts) == []
     assert answer.source == ("solver" if answer.schedule.cost < hint.cost else "hint") or answer.source == "hint"
 
 
@@ -224,10 +225,10 @@ def test_a_problem_says_what_is_wrong(change, message):
 def test_the_overload_report_names_node_and_time():
     problem = Problem(np.array([5, 5]), np.array([1, 1]), np.array([[1], [1]]), np.array([1, 1]), np.array([[1], [1]]))
     together = np.array([[1, 0], [1, 0]])
-    assert problem.overloads(np.array([0, 4]), together) == ["node 0 holds [2] of [1] at 4"]
-    assert problem.overloads(np.array([0, 5]), together) == []
-    assert problem.overloads(np.array([-1, 5]), together) == ["job 0 starts at -1"]
-    assert problem.overloads(np.array([0, 5]), np.array([[1, 0], [1, 1]])) == ["job 1 has 2 slots of 1"]
+    assert overloads(problem, np.array([0, 4]), together) == ["node 0 holds [2] of [1] at 4"]
+    assert overloads(problem, np.array([0, 5]), together) == []
+    assert overloads(problem, np.array([-1, 5]), together) == ["job 0 starts at -1"]
+    assert overloads(problem, np.array([0, 5]), np.array([[1, 0], [1, 1]])) == ["job 1 has 2 slots of 1"]
     with pytest.raises(ValueError, match="counts are needed on 2 nodes"):
-        problem.overloads(np.array([0, 5]))
+        overloads(problem, np.array([0, 5]))
     assert isinstance(list_schedule(problem, np.array([1, 0])), Schedule)
