@@ -97,12 +97,11 @@ class ConstraintProgrammingOptions:
 
     def settled(self) -> ConstraintProgrammingOptions:
         """Return the same with what the version decides filled in."""
-        given = {
-            name: self.version >= since
-            for since, name in enumerate(("reduced", "underestimates", "durations"), 1)
-            if getattr(self, name) is None
-        }
-        return replace(self, **given)
+        switches = (self.reduced, self.underestimates, self.durations)
+        reduced, underestimates, durations = (
+            self.version >= since if switch is None else switch for since, switch in enumerate(switches, 1)
+        )
+        return replace(self, reduced=reduced, underestimates=underestimates, durations=durations)
 
     @property
     def solver_limit(self) -> Limit:
