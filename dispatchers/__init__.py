@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..base import IntArray
 from ..models import NODE_ZERO, shift
 from .backfilling import EASY, EASYSJBF, FCFS, LJF, LXF, SJF, Conservative, ListScheduler
-from .cp.constraint_programming import ConstraintProgramming
-from .cp.presets import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3
+from .cp import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming
 from .eviction.evict import Evict
 from .lookahead.lookahead import Lookahead
 from .onthefly import LEJF, RBS, SEJF, Hybrid

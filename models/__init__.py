@@ -1,10 +1,17 @@
 """The mathematics of dispatching: no clock, no input or output."""
 
 from .complexity import COMPLEXITIES, ClassFit, ComplexityFit, fit_complexity
-from .cp.answer import Answer, Limit, Status
-from .cp.benders import solve_placed
-from .cp.direct import rearranged, solve_direct
-from .cp.pooled import SchedulingModel, comparable, solve_pooled
+from .cp import (
+    Answer,
+    Limit,
+    SchedulingModel,
+    Status,
+    comparable,
+    rearranged,
+    solve_direct,
+    solve_placed,
+    solve_pooled,
+)
 from .scheduling.availability import NodeProfile, PoolProfile, Profile, free_until
 from .scheduling.list_schedules import Schedule, best_of, improve, list_orders, list_schedule
 from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift

@@ -2,95 +2,28 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from ..options import Preset
+from .constraint_programming import ConstraintProgramming
+from .cp_options import ConstraintProgrammingOptions, Formulation
 
-from .constraint_programming import ConstraintProgramming, Formulation, Horizon, LimitKind
-
-
-class _Preset(ConstraintProgramming):
-    """A column of the paper's Table 1."""
-
-    _formulation: ClassVar[Formulation]
-    _version: ClassVar[int]
-
-    def __init__(
-        self,
-        m: int = 100,
-        ewt: str = "measured",
-        limit: LimitKind = "deterministic",
-        d: float | None = None,
-        d_max: float | None = None,
-        k: int = 2,
-        iterations: int = 0,
-    ) -> None:
-        super().__init__(
-            self._formulation, self._version, m=m, ewt=ewt, limit=limit, d=d, d_max=d_max, k=k, iterations=iterations
-        )
+_FIXED = frozenset(("formulation", "version", "reduced", "underestimates", "durations"))
 
 
-class HCP(_Preset):
-    """HCP of Borghesi et al. (CP 2015): all jobs in the model, those past the first m at the end of the horizon."""
-
-    _formulation, _version = "hcp", 0
-
-
-class HCP1(_Preset):
-    """HCP with a reduced model and search control."""
-
-    _formulation, _version = "hcp", 1
+def _column(formulation: Formulation, version: int, summary: str) -> Preset[ConstraintProgramming]:
+    # Without the reduction, and with the pool, there is no choice of who must have nodes.
+    fixed = _FIXED if formulation == "pcp" and version else _FIXED | {"horizon"}
+    return Preset(ConstraintProgramming, ConstraintProgrammingOptions(formulation, version), summary, fixed)
 
 
-class HCP2(_Preset):
-    """HCP1 that copes with underestimated durations."""
-
-    _formulation, _version = "hcp", 2
-
-
-class HCP3(_Preset):
-    """HCP2 that minimises the sum of slowdowns."""
-
-    _formulation, _version = "hcp", 3
-
-
-class _PlacedPreset(_Preset):
-    """The same with the nodes in the model, by decomposition."""
-
-    def __init__(
-        self,
-        m: int = 100,
-        ewt: str = "measured",
-        limit: LimitKind = "deterministic",
-        d: float | None = None,
-        d_max: float | None = None,
-        k: int = 2,
-        iterations: int = 0,
-        horizon: Horizon = "now",
-    ) -> None:
-        ConstraintProgramming.__init__(
-            self, self._formulation, self._version, horizon=horizon, m=m, ewt=ewt, limit=limit, d=d, d_max=d_max, k=k,
-            iterations=iterations,
-        )  # fmt: skip
-
-
-class PCP(_Preset):
-    """PCP of Bartolini et al. (CP 2014): all jobs and all nodes in the model."""
-
-    _formulation, _version = "pcp", 0
-
-
-class PCP1(_PlacedPreset):
-    """PCP with a reduced model and search control."""
-
-    _formulation, _version = "pcp", 1
-
-
-class PCP2(_PlacedPreset):
-    """PCP1 that copes with underestimated durations."""
-
-    _formulation, _version = "pcp", 2
-
-
-class PCP3(_PlacedPreset):
-    """PCP2 that minimises the sum of slowdowns, searched from the priority order."""
-
-    _formulation, _version = "pcp", 3
+HCP = _column(
+    "hcp",
+    0,
+    "HCP of Borghesi et al. (CP 2015): all jobs in the model, those past the first m at the end of the horizon.",
+)
+HCP1 = _column("hcp", 1, "HCP with a reduced model and search control.")
+HCP2 = _column("hcp", 2, "HCP1 that copes with underestimated durations.")
+HCP3 = _column("hcp", 3, "HCP2 that minimises the sum of slowdowns.")
+PCP = _column("pcp", 0, "PCP of Bartolini et al. (CP 2014): all jobs and all nodes in the model.")
+PCP1 = _column("pcp", 1, "PCP with a reduced model and search control.")
+PCP2 = _column("pcp", 2, "PCP1 that copes with underestimated durations.")
+PCP3 = _column("pcp", 3, "PCP2 that minimises the sum of slowdowns, searched from the priority order.")

@@ -80,12 +80,6 @@ class PackingProblem:
                 fits[job] = np.minimum((least[:, asked] // self.demand[job, asked]).min(axis=1), self.slots[job])
         return fits
 
-    def part(self, jobs: IntArray) -> PackingProblem:
-        """Return the problem of some of the jobs."""
-        return PackingProblem(
-            self.slots[jobs], self.demand[jobs], self.capacity, self.free, self.first[jobs], self.last[jobs]
-        )
-
     def greedy(self, tries: int) -> IntArray | None:
         """Return counts, shape (jobs, nodes), if best-fit finds them in so many tries; else ``None``."""
         jobs = len(self.slots)

@@ -85,3 +85,11 @@ class Answer:
     bound: int | None
     time: float
     source: str
+
+
+def better_of(hint: Schedule | None, found: Schedule | None, status: Status, bound: int | None, time: float) -> Answer:
+    """Return the answer with the better of the hint and what the solver found; the hint if they cost the same."""
+    if hint is not None and (found is None or hint.cost <= found.cost):
+        proved = status if found is not None and hint.cost == found.cost else Status.FEASIBLE
+        return Answer(proved, hint, bound, time, "hint")
+    return Answer(status, found, bound, time, "none" if found is None else "solver")

@@ -6,12 +6,10 @@ master; where its jobs cannot be placed, a few of them that cannot be packed tog
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from ortools.sat.python import cp_model
 
 from ...base import IntArray
 from ..scheduling.list_schedules import Schedule, best_of, earliest_starts, improve, list_orders, list_schedule
@@ -22,6 +20,7 @@ from .bounds import linear_bound, time_edges
 from .conflicts import Packer
 from .cuts import Cut, Family, joined, sizes, slot_cuts, usable_cuts
 from .master import Master
+from .solver import Outcome
 
 #: Which jobs must have nodes: all of them, or those that start now.
 Horizon = Literal["all", "now"]
@@ -137,42 +136,42 @@ class Search:
     def loop(self, limit: Limit) -> Status:
         """Solve the master and add cuts until its schedule can be placed, or the time is up."""
         master = Master(self.problem, self.best, self.earliest)
-        for cut in self.cuts:
-            master.add_cut(cut)
-        share, self.last = limit.most * self.effort.share, limit.most * (1 - self.effort.proof)
+        master.add_cuts(self.cuts)
+        self.last = limit.most * (1 - self.effort.proof)
+        closed = self.exchange(master, limit)
+        if not closed and not self.proved and self.best is not None:
+            self.improve(self.order(self.best), self.effort.iterations // self.problem.jobs)
+        if not closed and not self.proved and limit.most > self.spent:
+            closed = self.ask(master, limit, limit.most - self.spent, below=True).status is Status.INFEASIBLE
+        if self.best is None:
+            return Status.INFEASIBLE if closed else Status.UNKNOWN
+        return Status.OPTIMAL if closed or self.proved else Status.FEASIBLE
+
+    def exchange(self, master: Master, limit: Limit) -> bool:
+        """Solve the master and learn from it, in turns; return whether it has no schedule any more."""
+        share = limit.most * self.effort.share
         for _ in range(self.effort.rounds):
             left = self.last - self.spent
             if left <= 0:
                 break
-            starts, closed = self.ask(master, min(left, share), limit.wall)
-            if closed:
-                return Status.OPTIMAL if self.best is not None else Status.INFEASIBLE
-            if self.proved or starts is None:
+            outcome = self.ask(master, limit, min(left, share))
+            if outcome.status is Status.INFEASIBLE:
+                return True
+            if self.proved or not outcome.found:
                 break
-            if not self.learn(master, starts):
+            if not self.learn(master, master.variables.starts(outcome.solver)):
                 share = left  # A better schedule of the master may tell more.
             if self.proved:
                 break
-        if not self.proved and self.best is not None:
-            self.improve(self.order(self.best), self.effort.iterations // self.problem.jobs)
-        if not self.proved and limit.most > self.spent:
-            _, closed = self.ask(master, limit.most - self.spent, limit.wall, below=True)
-            if closed:
-                return Status.OPTIMAL if self.best is not None else Status.INFEASIBLE
-        return Status.OPTIMAL if self.proved else Status.FEASIBLE if self.best is not None else Status.UNKNOWN
+        return False
 
-    def ask(self, master: Master, seconds: float, wall: bool, *, below: bool = False) -> tuple[IntArray | None, bool]:
-        """Solve the master; return its start times, if any, and whether it has none. Raises the bound."""
-        master.confine(self.bound)
-        solver = master.solver(seconds, wall=wall, below=below)
-        code = solver.solve(master.model)
-        self.spent += solver.wall_time if wall else solver.deterministic_time
-        if code == cp_model.INFEASIBLE:
-            return None, True
-        self.bound = max(self.bound, master.constant + math.ceil(solver.best_objective_bound - 1e-6))
-        if code == cp_model.UNKNOWN:
-            return None, False
-        return np.array([solver.value(job.start) for job in master.jobs], dtype=np.int64), False
+    def ask(self, master: Master, limit: Limit, seconds: float, *, below: bool = False) -> Outcome:
+        """Solve the master; raises the bound unless it has no schedule."""
+        outcome = master.search(seconds, wall=limit.wall, bound=self.bound, below=below)
+        self.spent += outcome.solver.wall_time if limit.wall else outcome.spent
+        if outcome.status is not Status.INFEASIBLE:
+            self.bound = max(self.bound, master.scheduling.constant + outcome.bound)
+        return outcome
 
     def first_cuts(self) -> list[Cut]:
         """Return the cuts that are broken if every job starts when it can alone, and by pooled list schedules."""
@@ -193,20 +192,17 @@ class Search:
     def learn(self, master: Master, starts: IntArray) -> bool:
         """Place a schedule of the master, or add what forbids it; return whether there is anything new."""
         asked = np.flatnonzero(starts == 0) if self.horizon == "now" else np.arange(self.problem.jobs)
-        broken = self.family.broken(self.problem, starts) + self.packer.pairs(starts, asked)
-        new = [cut for cut in broken if master.add_cut(cut)]
+        new = master.add_cuts(self.family.broken(self.problem, starts) + self.packer.pairs(starts, asked))
         better = self.best is not None and self.improve(np.argsort(starts, kind="stable"), self.effort.polish)
         if new:
             return True
         found = allocate(self.problem, starts, asked, limit=0, tries=self.effort.tries)
-        if found.counts is not None:
-            return self.accept(starts, found.counts) or better
-        new = [cut for cut in self.cores(starts, asked) if master.add_cut(cut)]
-        if new:
+        if found.counts is None and master.add_cuts(self.cores(starts, asked)):
             return True
-        found = self.place(starts, asked, 4 * self.effort.packing)
+        if found.counts is None:
+            found = self.place(starts, asked, 4 * self.effort.packing)
         if found.counts is not None:
-            return self.accept(starts, found.counts) or better
+            return self.offer(Schedule(starts, self.problem.cost(starts), found.counts)) or better
         if found.possible is None:
             return better
         master.forbid(self.shrunk(starts, found.core), starts, self.packer.monotone)
@@ -233,10 +229,6 @@ class Search:
                 found = self.place(starts, np.array(rest), self.effort.packing)
                 core = found.core if found.possible is False else core
         return core
-
-    def accept(self, starts: IntArray, counts: IntArray) -> bool:
-        """Keep a schedule of the master that can be placed."""
-        return self.offer(Schedule(starts, self.problem.cost(starts), counts))
 
 
 def solve_placed(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
-from scipy.sparse import coo_array
+from scipy.sparse import coo_array, csr_array
 
 from ...base import IntArray
 from ..scheduling.problem import Problem
@@ -37,8 +37,29 @@ def linear_bound(problem: Problem, cuts: Sequence[Cut], earliest: IntArray, edge
     allowed = last[None] >= earliest[:, None]
     job, at = np.nonzero(allowed)
     cost = (problem.weight[:, None] * np.maximum(begin - problem.due[:, None], 0))[job, at]
-    columns = len(job)
     taken = np.stack([_least_taken(problem, edges, begin, last, where)[job, at] for where in range(intervals - 1)])
+    loads, room = _loads(problem, cuts, edges, job, taken)
+    if not len(room):
+        return alone
+    once = coo_array((np.ones(len(job)), (job, np.arange(len(job)))), shape=(jobs, len(job))).tocsr()
+    scale = max(1.0, float(cost.max(initial=0)))
+    found = linprog(  # type: ignore[call-overload]  # Sparse matrices are documented, and missing from the stubs.
+        cost / scale, A_ub=loads, b_ub=room, A_eq=once, b_eq=np.ones(jobs), method="highs"
+    )
+    if found.status != 0:
+        return alone
+    # Weak duality: whatever multipliers the solver returns, what follows is a bound.
+    price = -np.minimum(np.asarray(found.ineqlin.marginals), 0)
+    least = np.full(jobs, np.inf)
+    np.minimum.at(least, job, cost / scale + loads.T @ price)
+    bound = (float(least.sum()) - float(price @ room)) * scale
+    return max(alone, int(np.ceil(bound - 1e-6 - 1e-9 * abs(bound))))
+
+
+def _loads(
+    problem: Problem, cuts: Sequence[Cut], edges: IntArray, job: IntArray, taken: NDArray[np.float64]
+) -> tuple[csr_array, NDArray[np.float64]]:
+    """Return what a start takes of each cut and interval that can be too little, and how much there is."""
     rows: list[NDArray[np.float64]] = []
     room: list[float] = []
     for cut in cuts:
@@ -46,23 +67,7 @@ def linear_bound(problem: Problem, cuts: Sequence[Cut], earliest: IntArray, edge
         for where in np.flatnonzero(levels < cut.demand.sum()).tolist():
             rows.append(cut.demand[job] * taken[where])
             room.append(float(levels[where]))
-    if not rows:
-        return alone
-    loads = coo_array(np.array(rows)).tocsr()
-    once = coo_array((np.ones(columns), (job, np.arange(columns))), shape=(jobs, columns)).tocsr()
-    scale = max(1.0, float(cost.max(initial=0)))
-    found = linprog(  # type: ignore[call-overload]  # Sparse matrices are documented, and missing from the stubs.
-        cost / scale, A_ub=loads, b_ub=np.array(room), A_eq=once, b_eq=np.ones(jobs), method="highs"
-    )
-    if found.status != 0:
-        return alone
-    # Weak duality: whatever multipliers the solver returns, what follows is a bound.
-    price = -np.minimum(np.asarray(found.ineqlin.marginals), 0)
-    reduced = cost / scale + loads.T @ price
-    least = np.full(jobs, np.inf)
-    np.minimum.at(least, job, reduced)
-    bound = (float(least.sum()) - float(price @ np.array(room))) * scale
-    return max(alone, int(np.ceil(bound - 1e-6 - 1e-9 * abs(bound))))
+    return coo_array(np.array(rows).reshape(-1, len(job))).tocsr(), np.array(room)
 
 
 def time_edges(starts: IntArray, durations: IntArray, most: int) -> IntArray:

@@ -52,27 +52,15 @@ def pack_most(
     jobs = len(slots)
     job, node = np.nonzero(fits)
     columns = len(job)
-    # Columns: slots of a job on a node, then whether a job is placed. A job has all its slots or none.
-    resource_rows = np.repeat(node * demand.shape[1], demand.shape[1]) + np.tile(np.arange(demand.shape[1]), columns)
-    amounts = demand[job].ravel()
-    asked = amounts > 0
-    rows = np.concatenate((resource_rows[asked], free.size + job, free.size + np.arange(jobs)))
-    index = np.concatenate((np.repeat(np.arange(columns), demand.shape[1])[asked], np.arange(columns + jobs)))
-    values = np.concatenate((amounts[asked], np.ones(columns, dtype=np.int64), -slots))
-    matrix = csr_array((values.astype(np.float64), (rows, index)), shape=(free.size + jobs, columns + jobs))
-    upper = np.concatenate((np.maximum(free, 0).ravel(), np.zeros(jobs)))
-    lower = np.concatenate((np.full(free.size, -np.inf), np.zeros(jobs)))
-    used = np.flatnonzero(np.diff(matrix.indptr))
     scale = max(1.0, float(weight.max(initial=0)))
     found = milp(
         np.concatenate((np.zeros(columns), -weight / scale)),
         integrality=np.ones(columns + jobs, dtype=np.int64),
         bounds=Bounds(0, np.concatenate((fits[job, node], np.ones(jobs)))),
-        constraints=LinearConstraint(matrix[used], lower[used], upper[used]),
+        constraints=_capacity_and_slots(job, node, slots, demand, free),
         options={"node_limit": nodes_limit, "mip_rel_gap": 0.0},
     )
-    bound = getattr(found, "mip_dual_bound", None)
-    most = int(weight.sum())
+    most, bound = int(weight.sum()), getattr(found, "mip_dual_bound", None)
     if bound is not None and np.isfinite(bound):
         most = min(most, int(np.floor(-bound * scale * (1 + 1e-7) + 1e-4)))
     if found.x is None:
@@ -81,3 +69,24 @@ def pack_most(
     counts[job, node] = np.rint(found.x[:columns]).astype(np.int64)
     placed = found.x[columns:] > 0.5
     return Packed(most, np.where(placed[:, None], counts, 0), placed)
+
+
+def _capacity_and_slots(
+    job: IntArray, node: IntArray, slots: IntArray, demand: IntArray, free: IntArray
+) -> LinearConstraint:
+    """Keep every node within each resource; a job has all its slots or none.
+
+    Columns: the slots of a job on a node, for each `job` and `node`; then whether a job is placed.
+    """
+    jobs, resources, columns = len(slots), demand.shape[1], len(job)
+    resource_rows = np.repeat(node * resources, resources) + np.tile(np.arange(resources), columns)
+    amounts = demand[job].ravel()
+    asked = amounts > 0
+    rows = np.concatenate((resource_rows[asked], free.size + job, free.size + np.arange(jobs)))
+    index = np.concatenate((np.repeat(np.arange(columns), resources)[asked], np.arange(columns + jobs)))
+    values = np.concatenate((amounts[asked], np.ones(columns, dtype=np.int64), -slots))
+    matrix = csr_array((values.astype(np.float64), (rows, index)), shape=(free.size + jobs, columns + jobs))
+    upper = np.concatenate((np.maximum(free, 0).ravel(), np.zeros(jobs)))
+    lower = np.concatenate((np.full(free.size, -np.inf), np.zeros(jobs)))
+    used = np.flatnonzero(np.diff(matrix.indptr))
+    return LinearConstraint(matrix[used], lower[used], upper[used])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -155,34 +154,3 @@ class Problem:
     def cost(self, starts: IntArray) -> int:
         """Return the cost of starting the jobs at `starts`, shape (jobs,)."""
         return int((self.weight * np.maximum(starts - self.due, 0)).sum())
-
-    def overloads(self, starts: IntArray, counts: IntArray | None = None) -> Sequence[str]:
-        """Return what is wrong with a schedule, in words; empty if nothing is.
-
-        Parameters
-        ----------
-        starts
-            Shape (jobs,).
-        counts
-            Slots of each job on each node, shape (jobs, nodes). On one node they are not needed.
-        """
-        if counts is None:
-            if self.nodes > 1:
-                raise ValueError(f"counts are needed on {self.nodes} nodes")
-            counts = self.slots[:, None]
-        wrong = [f"job {job} starts at {starts[job]}" for job in np.flatnonzero(starts < 0)]
-        wrong += [
-            f"job {job} has {counts[job].sum()} slots of {self.slots[job]}"
-            for job in np.flatnonzero((counts.sum(axis=1) != self.slots) | (counts < 0).any(axis=1))
-        ]
-        for time in np.unique(np.concatenate((np.maximum(starts, 0), self.held_from))).tolist():
-            used = np.zeros_like(self.capacity)
-            held = (self.held_from <= time) & (time < self.held_to)
-            np.add.at(used, self.held_node[held], self.held_amount[held])
-            runs = (starts <= time) & (time < starts + self.duration)
-            used += np.einsum("jn,jr->nr", counts[runs], self.demand[runs])
-            wrong += [
-                f"node {node} holds {used[node].tolist()} of {self.capacity[node].tolist()} at {time}"
-                for node in np.flatnonzero((used > self.capacity).any(axis=1))
-            ]
-        return wrong

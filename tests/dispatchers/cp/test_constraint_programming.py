@@ -103,8 +103,8 @@ def test_a_job_that_outran_its_prediction_runs_for_one_more_second():
 def test_without_underestimates_such_a_job_holds_nothing_in_the_model():
     # Both candidates fit by themselves in the free half; the model believes that all of the machine is free.
     rows = [(0, 100, 50, 2), (60, 100, 100, 2), (60, 100, 100, 2)]
-    naive = run(rows, ConstraintProgramming("hcp", 1))
-    aware = run(rows, ConstraintProgramming("hcp", 2))
+    naive = run(rows, ConstraintProgramming(formulation="hcp", version=1))
+    aware = run(rows, ConstraintProgramming(formulation="hcp", version=2))
     assert naive.decisions.set_index("time").loc[60]["postponed"] == 1
     assert aware.decisions.set_index("time").loc[60]["postponed"] == 0
     assert starts(naive) == starts(aware) == [0, 60, 100]
@@ -167,7 +167,7 @@ class TestSearchControl:
         def refuse(*arguments, **options):
             raise AssertionError("a solver was called")
 
-        monkeypatch.setattr("hpcdispatch.dispatchers.cp.constraint_programming.solve_pooled", refuse)
+        monkeypatch.setattr("hpcdispatch.dispatchers.cp.cp_plan.solve_pooled", refuse)
         rows = [(0, 100, 100, 2), (0, 100, 100, 1), (5, 10, 10, 2), (6, 10, 10, 1)]
         for name in ("hcp1", "hcp3", "pcp1", "pcp3"):
             result = run(rows, name)
@@ -185,7 +185,7 @@ class TestSearchControl:
             schedule = type(hint)(later, problem.cost(later), hint.counts)
             return Answer(Status.FEASIBLE, schedule, None, 0.0, "solver")
 
-        monkeypatch.setattr("hpcdispatch.dispatchers.cp.constraint_programming.solve_pooled", postpone)
+        monkeypatch.setattr("hpcdispatch.dispatchers.cp.cp_plan.solve_pooled", postpone)
         dispatcher = HCP3()
 
         class Awake:
@@ -207,7 +207,7 @@ class TestSearchControl:
         assert calls[0] == 3
 
     def test_m_is_halved_while_there_is_no_schedule(self, monkeypatch):
-        monkeypatch.setattr("hpcdispatch.dispatchers.cp.constraint_programming.solve_pooled", lambda *_, **__: SILENT)
+        monkeypatch.setattr("hpcdispatch.dispatchers.cp.cp_plan.solve_pooled", lambda *_, **__: SILENT)
         rows = [(0, 100, 100, 4)] + [(1, 10, 10, 3)] * 8
         decisions = run(rows, "hcp3:m=8").decisions
         solved = decisions[decisions["status"] == "unknown"]
@@ -217,7 +217,7 @@ class TestSearchControl:
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_solver_that_fails_loses_no_job(name, monkeypatch):
     for solver in ("solve_pooled", "solve_placed", "solve_direct"):
-        monkeypatch.setattr(f"hpcdispatch.dispatchers.cp.constraint_programming.{solver}", lambda *_, **__: SILENT)
+        monkeypatch.setattr(f"hpcdispatch.dispatchers.cp.cp_plan.{solver}", lambda *_, **__: SILENT)
     for machine in (POOL, Machine.homogeneous(4, core=1)):
         result = run(BUSY, name, machine)
         assert (result.jobs["status"] == "completed").all()
@@ -240,22 +240,23 @@ def test_the_local_search_gives_the_hint_it_is_told_to():
 
 
 def test_the_wall_clock_is_an_option():
-    limit = ConstraintProgramming(limit="wall").limit
+    limit = ConstraintProgramming(limit="wall").settled.solver_limit
     assert (limit.wall, limit.first, limit.most, limit.restarts) == (True, 1, 16, 2)
-    assert ConstraintProgramming(version=0, limit="wall").limit.restarts is None
+    assert ConstraintProgramming(version=0, limit="wall").settled.solver_limit.restarts is None
     assert starts(run(BUSY, "hcp3:limit=wall,d=0.5,d_max=2")) == [0, 110, 110, 100]
 
 
 def test_the_versions_are_the_columns_of_table_1():
     def switches(version):
-        made = ConstraintProgramming("pcp", version)
+        made = ConstraintProgramming(formulation="pcp", version=version).settled
         return made.reduced, made.underestimates, made.durations
 
     assert list(map(switches, range(4))) == [
         (False, False, False), (True, False, False), (True, True, False), (True, True, True)
     ]  # fmt: skip
-    assert ConstraintProgramming(version=3, durations=False).durations is False
-    assert PCP3().formulation == "pcp"
+    assert ConstraintProgramming(version=3, durations=False).settled.durations is False
+    assert PCP3().options.formulation == "pcp"
+    assert PCP3().name == "PCP3"
 
 
 @pytest.mark.parametrize(
@@ -264,10 +265,10 @@ def test_the_versions_are_the_columns_of_table_1():
         ("hcp3:d=0", "d must be > 0 seconds, got 0"),
         ("hcp3:d=-1", "d must be > 0 seconds, got -1"),
         ("hcp3:d=2,d_max=1", "d_max must be >= d = 2 seconds, got 1"),
-        ("hcp3:m=0", "m must be >= 1, got 0"),
-        ("hcp3:k=-1", "k must be >= 0, got -1"),
-        ("hcp3:iterations=-1", "iterations must be >= 0, got -1"),
-        ("cp:version=4", "version must be 0, 1, 2 or 3, got 4"),
+        ("hcp3:m=0", "m must be a whole number >= 1, got 0"),
+        ("hcp3:k=-1", "k must be a whole number >= 0, got -1"),
+        ("hcp3:iterations=-1", "iterations must be a whole number >= 0, got -1"),
+        ("cp:version=4", "version must be one of 0, 1, 2, 3, got 4"),
         ("cp:version=x", "option 'version': expected"),
         ("cp:formulation=lp", "option 'formulation': expected one of hcp, pcp, got 'lp'"),
         ("hcp4", "unknown dispatcher 'hcp4'"),

@@ -3,6 +3,7 @@
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles.overloads import overloads
 from oracles.placing import can_be_placed, problems
 
 from hpcdispatch.models.cp.allocation import allocate, check, pack_at_once, packing_at, packing_problem
@@ -24,7 +25,7 @@ def test_says_what_trying_all_says(problem, data):
             problem.duration[jobs], problem.slots[jobs], problem.demand[jobs], problem.weight[jobs], problem.capacity,
             problem.due[jobs], problem.held_from, problem.held_to, problem.held_node, problem.held_amount,
         )  # fmt: skip
-        assert not part.overloads(starts[jobs], found.counts[jobs])
+        assert not overloads(part, starts[jobs], found.counts[jobs])
     else:
         assert set(found.core) <= set(jobs.tolist())
         assert not can_be_placed(problem, tuple(starts), list(found.core))

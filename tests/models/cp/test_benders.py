@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles.overloads import overloads
 from oracles.placing import can_be_placed, least_cost, problems
 
 from hpcdispatch.models.cp.answer import Limit, Status
@@ -29,7 +30,7 @@ def test_finds_the_least_cost_there_is(problem, hinted, bare):
     best, _ = least_cost(problem, 9)
     assert answer.status is Status.OPTIMAL
     assert answer.schedule.cost == best == answer.bound
-    assert not problem.overloads(answer.schedule.starts, answer.schedule.counts)
+    assert not overloads(problem, answer.schedule.starts, answer.schedule.counts)
 
 
 @given(problems(most_jobs=3, late_holds=True))
@@ -101,7 +102,7 @@ def test_two_runs_are_the_same_and_never_worse_than_the_hint(seed):
         second.bound, second.status, second.time, second.source,
     )  # fmt: skip
     assert first.bound <= first.schedule.cost <= hint.cost
-    assert not problem.overloads(first.schedule.starts, first.schedule.counts)
+    assert not overloads(problem, first.schedule.starts, first.schedule.counts)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -137,7 +138,7 @@ def test_one_node_is_a_pool():
     problem = crowd(0).pooled
     answer = solve_placed(problem, None, LONG)
     assert answer.status is Status.OPTIMAL
-    assert not problem.overloads(answer.schedule.starts, answer.schedule.counts)
+    assert not overloads(problem, answer.schedule.starts, answer.schedule.counts)
 
 
 def test_no_job_at_all():

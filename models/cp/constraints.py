@@ -1,0 +1,124 @@
+"""What a schedule must meet, one class a family of constraints.
+
+A new family is a class here (or anywhere) with :meth:`Constraint.add_to`, and an entry in the list that a model is
+built with: :data:`.pooled.ON_THE_POOL`, :class:`.direct.DirectModel`, :class:`.master.Master`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol
+
+import numpy as np
+
+from ...base import IntArray
+from .cuts import Cut
+from .symmetry import comparable
+from .variables import Variables
+
+
+class Constraint(Protocol):
+    """A family of constraints."""
+
+    def add_to(self, variables: Variables) -> None:
+        """Add it to the model of these variables."""
+        ...
+
+
+@dataclass(frozen=True)
+class PoolCapacity:
+    """At every time t, for every resource: the need of the jobs that run, and what is held, is within the capacity.
+
+    ``sum(need[j] : start[j] <= t < start[j] + duration[j]) + held(t) <= capacity``, a cumulative for each resource.
+
+    Attributes
+    ----------
+    every_resource
+        Whether a resource that no job asks for is constrained as well, as version 0 of the paper has it.
+    """
+
+    every_resource: bool = False
+
+    def add_to(self, variables: Variables) -> None:
+        """Add a cumulative for each resource, with what is held as fixed intervals."""
+        problem = variables.problem
+        spans, index = np.unique(np.column_stack((problem.held_from, problem.held_to)), axis=0, return_inverse=True)
+        held = np.zeros((len(spans), problem.capacity.shape[1]), dtype=np.int64)
+        np.add.at(held, index.ravel(), problem.held_amount)
+        fixed = [variables.span(begin, end) for begin, end in spans.tolist()]
+        for resource, capacity in enumerate(problem.capacity[0].tolist()):
+            need = problem.need[:, resource]
+            if not (need.any() or self.every_resource):
+                continue
+            asking, holding = np.flatnonzero(need), np.flatnonzero(held[:, resource])
+            variables.model.add_cumulative(
+                [variables.jobs[job].interval for job in asking.tolist()] + [fixed[span] for span in holding.tolist()],
+                need[asking].tolist() + held[holding, resource].tolist(),
+                capacity,
+            )
+
+
+class LikeInOrder:
+    """Jobs that differ in nothing start in a fixed order: ``start[j] <= start[k]`` for j before k in a chain."""
+
+    def add_to(self, variables: Variables) -> None:
+        """Add an inequality for each two that follow each other."""
+        for chain in comparable(variables.problem):
+            for before, after in pairwise(chain):
+                variables.model.add(variables.jobs[before].start <= variables.jobs[after].start)
+
+
+@dataclass(frozen=True)
+class NotBefore:
+    """No job starts before a time of its own: ``start[j] >= earliest[j]``.
+
+    Attributes
+    ----------
+    earliest
+        Seconds from now, shape (jobs,).
+    """
+
+    earliest: IntArray
+
+    def add_to(self, variables: Variables) -> None:
+        """Add an inequality for each job that may not start now."""
+        for job, time in zip(variables.jobs, self.earliest.tolist(), strict=True):
+            if time:
+                variables.model.add(job.start >= time)
+
+
+class CutCapacity:
+    """At every time t, for every cut: ``sum(demand[j] : start[j] <= t < start[j] + duration[j]) <= level(t)``.
+
+    The resources of the pool are the first cuts; more can be added as they are found. A cumulative for each.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[bytes] = set()
+
+    def add_to(self, variables: Variables) -> None:
+        """Add a cut for each resource of the pool that a job asks for."""
+        problem = variables.problem
+        free = np.maximum(problem.profile[1][:, 0], 0)
+        for resource, need in enumerate(problem.need.T):
+            if need.any():
+                self.add(variables, Cut(need, np.minimum(free[:, resource], need.sum())))
+
+    def add(self, variables: Variables, cut: Cut) -> bool:
+        """Add a cut, its level lowered by fixed intervals; return whether it is new."""
+        if cut.key in self._seen:
+            return False
+        self._seen.add(cut.key)
+        jobs, most = np.flatnonzero(cut.demand), int(cut.level.max())
+        intervals = [variables.jobs[job].interval for job in jobs.tolist()]
+        demands = cut.demand[jobs].tolist()
+        changes = np.flatnonzero(np.diff(cut.level, prepend=-1))
+        begins = variables.problem.profile[0][changes].tolist()
+        ends = [*begins[1:], max(variables.horizon, begins[-1] + 1)]
+        for begin, end, level in zip(begins, ends, cut.level[changes].tolist(), strict=True):
+            if level < most:
+                intervals.append(variables.span(begin, end))
+                demands.append(most - level)
+        variables.model.add_cumulative(intervals, demands, most)
+        return True
