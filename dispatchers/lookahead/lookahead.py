@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from ...base import IntArray
 from ...base.checks import check_choice
 from ...models import PlacementRule, count_slots, shift
-from ...models.lookahead.planning import AGE_SHARE, Plan, Queue, Settings, plan
-from ...models.lookahead.planning import Running as Held
+from ...models.lookahead.planning import AGE_SHARE, Plan, plan
+from ...models.lookahead.promises import Queue, Settings
+from ...models.lookahead.promises import Running as Held
 from ...workloads import Machine
 from ..backfilling.easy import shadow_of
 from ..problems import held

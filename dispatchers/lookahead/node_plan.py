@@ -19,7 +19,8 @@ from ...models import (
     list_schedule,
     rearranged,
 )
-from ...models.lookahead.planning import MOST_FITTING, Queue, Settings, weights
+from ...models.lookahead.planning import MOST_FITTING, weights
+from ...models.lookahead.promises import Queue, Settings
 from ..problems import problem_of
 from ..protocol import Placement, State, Waiting
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models.lookahead.planning import Queue, Running, Settings, plan, promise, weights
+from hpcdispatch.models.lookahead.planning import plan, weights
+from hpcdispatch.models.lookahead.promises import Queue, Running, Settings, promise
 from hpcdispatch.models.lookahead.shadow import CLOCK, lengthen, open_shadow, replay
 from hpcdispatch.models.scheduling.step_profile import earliest, hold, latest, make_steps
 from hpcdispatch.simulation import simulate
@@ -97,12 +98,12 @@ class TestPromises:
     def test_tolerance_puts_off_a_young_job_past_its_earliest_start(self):
         # Due in 10 s, startable in 50: with tolerance 1 at 50 + 10.
         queue, running = queue_of([self.old], 1), running_of(self.running, 1)
-        assert promise(queue, running, SETTINGS._replace(tolerance=1.0))[2].tolist() == [60]
-        assert promise(queue, running, SETTINGS)[2].tolist() == [50]
+        assert promise(queue, running, SETTINGS._replace(tolerance=1.0)).start.tolist() == [60]
+        assert promise(queue, running, SETTINGS).start.tolist() == [50]
 
     def test_one_late_job_alone_is_held_a_start(self):
         queue, running = queue_of([self.old, self.old, (50, 10, 4)], 1), running_of(self.running, 1)
-        _, _, promised, overdue = promise(queue, running, SETTINGS)
+        _, promised, overdue = promise(queue, running, SETTINGS)
         assert promised.tolist() == [50, -1, -1]
         assert overdue == 0
 
@@ -139,7 +140,7 @@ def test_what_starts_fits_and_spoils_no_promise(situation, due, tolerance, guard
     begin = found.start
     assert len(set(begin.tolist())) == len(begin)
     assert (queue.need[begin].sum(axis=0) <= running.free).all()
-    promised = promise(queue, running, options)[2]
+    promised = promise(queue, running, options).start
     assert found.promises == (promised >= 0).sum()
     used = np.zeros((200 + 2 * HORIZON, 2), dtype=np.int64)
     for end, need in zip(running.end, running.need, strict=True):
