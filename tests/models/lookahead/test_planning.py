@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models.lookahead.planning import plan, weights
-from hpcdispatch.models.lookahead.promises import Queue, Running, Settings, promise
+from hpcdispatch.models.lookahead import Queue, Running, Settings, plan, promise, weights
 from hpcdispatch.models.lookahead.shadow import CLOCK, lengthen, open_shadow, replay
 from hpcdispatch.models.scheduling.step_profile import earliest, hold, latest, make_steps
 from hpcdispatch.simulation import simulate
