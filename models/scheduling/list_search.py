@@ -198,7 +198,7 @@ def _decode(order: IntArray, inputs: Inputs, bound: float, starts: IntArray, cou
 def _decode_on_pool(order: IntArray, costs: Costs, pool: Pool, bound: float, starts: IntArray) -> float:
     room, count = pool.room, len(pool.held.at)
     copy_steps(pool.held, count, room)
-    cost = costs.weight[:0].sum()
+    cost: float = costs.weight[:0].sum()
     for job in order:
         need, duration, promised = pool.need[job], pool.duration[job], pool.promised[job]
         if promised >= 0:
@@ -219,7 +219,7 @@ def _decode_on_nodes(order: IntArray, inputs: Inputs, bound: float, starts: IntA
     costs, _, nodes, room = inputs
     open_room(nodes, room)
     steps = len(nodes.times)
-    cost = costs.weight[:0].sum()
+    cost: float = costs.weight[:0].sum()
     for job in order:
         first, last = earliest_on_nodes(job, nodes, room, steps)
         starts[job] = room.at[first] if first >= 0 else -1
