@@ -94,10 +94,8 @@ def _best(problem: Problem, iterations: int, rule: PlacementRule) -> tuple[Sched
 
 def _now(schedule: Schedule, places: Sequence[int]) -> list[tuple[int, Placement]]:
     """Return who starts now, of jobs at `places` in the queue, and the nodes."""
-    nodes = np.arange(schedule.counts.shape[1])
-    return [
-        (places[job], np.repeat(nodes, schedule.counts[job])) for job in np.flatnonzero(schedule.starts == 0).tolist()
-    ]
+    nodes, now = np.arange(schedule.counts.shape[1]), np.flatnonzero(schedule.starts == 0).tolist()
+    return [(places[job], np.repeat(nodes, schedule.counts[job])) for job in now]
 
 
 def _put(seen: Instant, chosen: Sequence[tuple[int, Placement]]) -> list[tuple[int, Placement]]:
