@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..base import IntArray
+from ..base import FloatArray, IntArray
 from ..models import Problem
 from .protocol import Running, State, Waiting
 
@@ -18,7 +18,7 @@ WEIGHT = 1_000_000
 def problem_of(
     state: State,
     waiting: Sequence[Waiting],
-    rates: NDArray[np.float64],
+    rates: FloatArray,
     *,
     due: IntArray | None = None,
     pooled: bool = True,
@@ -45,49 +45,68 @@ def problem_of(
     pinned
         Waiting jobs with fixed starts, seconds from now; only with `pooled`.
     """
-    scale = WEIGHT / float(rates.max())
-    demand = np.array([entry.demand for entry in waiting], dtype=np.int64)
-    begin, end, node, amount = held(state, pooled=pooled, overdue=overdue)
     capacity = state.machine.capacity
-    problem = Problem(
-        duration=np.array([entry.predicted for entry in waiting], dtype=np.int64),
-        slots=np.array([entry.nodes for entry in waiting], dtype=np.int64),
-        demand=demand,
-        weight=np.maximum(np.rint(rates * scale).astype(np.int64), 1),
-        capacity=capacity.sum(axis=0, keepdims=True) if pooled else capacity,
-        due=np.zeros(len(waiting), dtype=np.int64) if due is None else due,
-        held_from=begin,
-        held_to=end,
-        held_node=node,
-        held_amount=amount,
-    )
+    busy = held(state.running, state.now, capacity, pooled=pooled, overdue=overdue)
     if pinned:
         starts = np.array([start for _, start in pinned], dtype=np.int64)
         ends = starts + np.array([entry.predicted for entry, _ in pinned], dtype=np.int64)
         amounts = np.array([[entry.nodes * unit for unit in entry.demand] for entry, _ in pinned], dtype=np.int64)
-        problem = problem.beside(starts, ends, np.zeros(len(pinned), dtype=np.int64), amounts)
+        busy = busy.beside(Held(starts, ends, np.zeros_like(starts), amounts))
+    return problem_beside(busy, capacity.sum(axis=0, keepdims=True) if pooled else capacity, waiting, rates, due)
+
+
+def problem_beside(
+    busy: Held, capacity: IntArray, waiting: Sequence[Waiting], rates: FloatArray, due: IntArray | None = None
+) -> tuple[Problem, float]:
+    """Return the problem of starting `waiting` beside what is held, as :func:`problem_of` does."""
+    scale = WEIGHT / float(rates.max())
+    problem = Problem(
+        duration=np.array([entry.predicted for entry in waiting], dtype=np.int64),
+        slots=np.array([entry.nodes for entry in waiting], dtype=np.int64),
+        demand=np.array([entry.demand for entry in waiting], dtype=np.int64),
+        weight=np.maximum(np.rint(rates * scale).astype(np.int64), 1),
+        capacity=capacity,
+        due=np.zeros(len(waiting), dtype=np.int64) if due is None else due,
+        held_from=busy.begin,
+        held_to=busy.end,
+        held_node=busy.node,
+        held_amount=busy.amount,
+    )
     return problem, scale
 
 
-def held(state: State, *, pooled: bool, overdue: bool = True) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return from when, until when (seconds from now), on which node and how much the running jobs hold."""
-    now = state.now
-    running = [run for run in state.running if overdue or run.predicted_end > now]
-    ends = [max(run.predicted_end - now, 1) for run in running]
-    resources = state.machine.capacity.shape[1]
-    if pooled or len(state.free) == 1:
+class Held(NamedTuple):
+    """What holds the machine.
+
+    Attributes
+    ----------
+    begin, end
+        From when and until when, seconds from now, shape (held,).
+    node, amount
+        Where, shape (held,), and how much, shape (held, resources).
+    """
+
+    begin: IntArray
+    end: IntArray
+    node: IntArray
+    amount: IntArray
+
+    def beside(self, more: Held) -> Held:
+        """Return both together."""
+        return Held(*(np.concatenate(columns) for columns in zip(self, more, strict=True)))
+
+
+def held(running: Sequence[Running], now: int, capacity: IntArray, *, pooled: bool, overdue: bool = True) -> Held:
+    """Return what running jobs hold, with `overdue` as in :func:`problem_of`."""
+    running = [run for run in running if overdue or run.predicted_end > now]
+    ends = np.array([max(run.predicted_end - now, 1) for run in running], dtype=np.int64)
+    if pooled or len(capacity) == 1:
         amounts = [[run.nodes * unit for unit in run.demand] for run in running]
         zeros = np.zeros(len(running), dtype=np.int64)
-        amount = np.array(amounts, dtype=np.int64).reshape(-1, resources)
-        return zeros, np.array(ends, dtype=np.int64), zeros, amount
+        return Held(zeros, ends, zeros, np.array(amounts, dtype=np.int64).reshape(-1, capacity.shape[1]))
     nodes, slots, rows = _spread(running)
-    demand = np.array([run.demand for run in running], dtype=np.int64).reshape(-1, resources)
-    return (
-        np.zeros(len(nodes), dtype=np.int64),
-        np.array(ends, dtype=np.int64)[rows],
-        nodes,
-        demand[rows] * slots[:, None],
-    )
+    demand = np.array([run.demand for run in running], dtype=np.int64).reshape(-1, capacity.shape[1])
+    return Held(np.zeros(len(nodes), dtype=np.int64), ends[rows], nodes, demand[rows] * slots[:, None])
 
 
 def _spread(running: Sequence[Running]) -> tuple[IntArray, IntArray, IntArray]:

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import IntArray
-from ...models.lookahead.shadow import lengthen, open_shadow, replay
+from ...models import PlacementRule
+from ...models.lookahead import Queue, lengthen, open_shadow, replay
 from ...workloads import Machine
 from ..protocol import Running, State, Waiting
+from ..space import NodeSpace, space_of
+from .instant import Instant
 
 
 class History:
@@ -29,6 +31,7 @@ class History:
 
     def __init__(self, machine: Machine, now: int) -> None:
         capacity = machine.capacity.sum(axis=0)
+        self.machine = machine
         self._capacity = np.maximum(capacity, 1)
         self._row: dict[str, int] = {}
         self._began: dict[int, tuple[int, int]] = {}
@@ -37,11 +40,27 @@ class History:
         self.share: NDArray[np.float64] = np.zeros(0)
         self.jobs = open_shadow(capacity, now)
 
-    def update(self, state: State) -> tuple[IntArray, IntArray]:
-        """Take note of a state; return the rows of its queue and of what runs."""
+    def see(self, state: State, rule: PlacementRule) -> Instant:
+        """Take note of a state; return what there is to decide, with nodes to be chosen by `rule`."""
         now = state.now
         running, queue = self._rows(state.running, now), self._rows(state.queue, now)
-        alive, waiting = set(running), set(queue)
+        self._learn(set(running), set(queue), now)
+        for row, run in zip(running, state.running, strict=True):
+            if row not in self._began:
+                self._began[row] = run.start, run.predicted_end
+        self._waiting, self._seen = set(queue), now
+        jobs, rows, runs = self.jobs, np.array(queue, dtype=np.int64), np.array(running, dtype=np.int64)
+        jobs.duration[rows] = [entry.predicted for entry in state.queue]
+        jobs.run[runs] = np.maximum(now - np.array([run.start for run in state.running], dtype=np.int64), 1)
+        space, free = space_of(state, rule), state.free.sum(axis=0)
+        fits = (jobs.need[rows] <= free).all(axis=1)
+        if isinstance(space, NodeSpace):
+            fits &= [space.room(entry.demand, entry.nodes) >= entry.nodes for entry in state.queue]
+        waiting = Queue(now - jobs.submit[rows], jobs.duration[rows], jobs.need[rows], self.share[rows], fits)
+        return Instant(now, state.machine, state.queue, state.running, rows, waiting, free, space)
+
+    def _learn(self, alive: set[int], waiting: set[int], now: int) -> None:
+        """Note the run time of jobs that have vanished."""
         for row in self._began.keys() & waiting:
             del self._began[row]
         for row in self._began.keys() - alive:
@@ -51,14 +70,6 @@ class History:
         for row in self._waiting - waiting - alive:
             if not self.jobs.known[row]:
                 self._end(row, 0)
-        for row, run in zip(running, state.running, strict=True):
-            if row not in self._began:
-                self._began[row] = run.start, run.predicted_end
-        self._waiting, self._seen = waiting, now
-        waits, runs = np.array(queue, dtype=np.int64), np.array(running, dtype=np.int64)
-        self.jobs.duration[waits] = [entry.predicted for entry in state.queue]
-        self.jobs.run[runs] = np.maximum(now - np.array([run.start for run in state.running], dtype=np.int64), 1)
-        return waits, runs
 
     def start(self, row: int, now: int, predicted: int) -> None:
         """Take note that a job starts."""

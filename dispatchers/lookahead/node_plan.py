@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -19,97 +19,85 @@ from ...models import (
     list_schedule,
     rearranged,
 )
-from ...models.lookahead.planning import MOST_FITTING, Queue, Settings, weights
-from ..problems import problem_of
-from ..protocol import Placement, State, Waiting
+from ...models.lookahead import Settings, candidates, weights
+from ..problems import Held, held, problem_beside
+from ..protocol import Placement, Waiting
+from .instant import Decision, Instant
 
 
-@dataclass(frozen=True)
-class NodePlan:
-    """What a plan says.
-
-    Attributes
-    ----------
-    start
-        Who starts now, as places in the queue, each with its nodes: the oldest if it was promised that, then by weight.
-    candidates, requested
-        How many jobs were planned, and the amounts they ask for.
-    objective
-        The sum of weight times start, seconds from now.
-    searched
-        Whether the local search found better than every list.
-    promised
-        Whether the oldest job holds a start.
-    """
-
-    start: list[tuple[int, Placement]]
-    candidates: int
-    requested: int
-    objective: float
-    searched: bool
-    promised: bool
-
-
-def plan_on_nodes(state: State, queue: Queue, settings: Settings, rule: PlacementRule) -> NodePlan:
+def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Decision:
     """Plan the jobs that fit now and the most urgent others, every job on nodes of its own until its end.
 
     If the oldest job is past its time, it first gets its earliest start and the nodes of that; the others are planned
-    around it. Then the best of five list schedules is improved by a local search.
+    around it. Then the best of five list schedules is improved by a local search. Who starts now: the oldest if it was
+    promised that, then by weight.
 
     Parameters
     ----------
-    state
+    seen
         Now.
-    queue
-        ``state.queue`` as arrays.
     settings
-        As for :func:`hpcdispatch.models.lookahead.planning.plan`; of the promises only the due time counts.
+        As for :func:`hpcdispatch.models.lookahead.plan`; of the promises only the due time counts.
     rule
         How nodes are chosen.
     """
+    queue, capacity = seen.waiting, seen.machine.capacity
     weight = weights(queue, settings.age_scale)
-    oldest = int(np.argmax(queue.wait))
-    late = settings.due >= 0 and settings.guards > 0 and queue.wait[oldest] >= settings.due
-    by_weight = np.argsort(-weight, kind="stable")
-    fits = queue.fits[by_weight]
-    chosen = fits & (np.cumsum(fits) <= MOST_FITTING) | ~fits & (np.cumsum(~fits) <= settings.blocked)
-    places = by_weight[chosen & ((by_weight != oldest) | (not late))]
-    promise = _promise(state, state.queue[oldest], rule) if late else None
-    start = []
-    if promise is not None and promise.starts[0] == 0:
-        start.append((oldest, np.repeat(np.arange(len(promise.counts[0])), promise.counts[0])))
-    if not len(places):
-        return NodePlan(start, 0, 0, 0.0, False, promise is not None)
-    problem, scale = problem_of(state, [state.queue[place] for place in places], weight[places], pooled=False)
+    places = candidates(queue.fits, weight, np.full(len(weight), -1), settings.blocked)
+    busy = held(seen.running, seen.now, capacity, pooled=False)
+    promise, oldest = None, int(np.argmax(queue.wait))
+    if settings.due >= 0 and settings.guards > 0 and queue.wait[oldest] >= settings.due:
+        places = places[places != oldest]
+        promise = _promise(seen.queue[oldest], busy, capacity, rule)
+    chosen = [] if promise is None else _now(promise, [oldest])
     if promise is not None:
-        problem = _beside(problem, promise, state.queue[oldest])
-    orders = list_orders(problem)
-    listed, which = best_of(problem, orders, rule)
-    best = None
-    if listed is not None:
-        found, _ = improve(problem, orders[which], settings.iterations, np.random.default_rng(0), rule)
-        best = rearranged(problem, found, list(comparable(problem)))
-        now = np.flatnonzero(best.starts == 0).tolist()
-        start += [(int(places[index]), np.repeat(np.arange(problem.nodes), best.counts[index])) for index in now]
-    return NodePlan(
-        start=start,
+        busy = busy.beside(_hold(promise, seen.queue[oldest]))
+    if not len(places):
+        return Decision(_put(seen, chosen), "feasible", objective=0.0, used="list", promises=int(promise is not None))
+    problem, scale = problem_beside(busy, capacity, [seen.queue[place] for place in places], weight[places])
+    best, searched = _best(problem, settings.iterations, rule)
+    chosen += _now(best, places.tolist()) if best is not None else []
+    return Decision(
+        starts=_put(seen, chosen),
+        status="feasible",
         candidates=len(places),
         requested=int(problem.need.sum()),
         objective=best.cost / scale if best is not None else math.nan,
-        searched=best is not None and listed is not None and best.cost < listed.cost,
-        promised=promise is not None,
+        used="search" if searched else "list",
+        promises=int(promise is not None),
     )
 
 
-def _promise(state: State, waiting: Waiting, rule: PlacementRule) -> Schedule | None:
-    """Return the earliest start of a job beside what runs, and its nodes."""
-    alone, _ = problem_of(state, [waiting], np.ones(1), pooled=False)
-    return list_schedule(alone, np.zeros(1, dtype=np.int64), rule)
+def _promise(waiting: Waiting, busy: Held, capacity: IntArray, rule: PlacementRule) -> Schedule | None:
+    """Return the earliest start of a job beside what is held, and its nodes."""
+    problem, _ = problem_beside(busy, capacity, [waiting], np.ones(1))
+    return list_schedule(problem, np.zeros(1, dtype=np.int64), rule)
 
 
-def _beside(problem: Problem, promise: Schedule, waiting: Waiting) -> Problem:
-    """Return the problem with the start that is promised to one more job held."""
+def _hold(promise: Schedule, waiting: Waiting) -> Held:
+    """Return what a job will hold."""
     nodes = np.flatnonzero(promise.counts[0])
     begin = np.full(len(nodes), promise.starts[0])
-    amount: IntArray = promise.counts[0][nodes][:, None] * np.array(waiting.demand)
-    return problem.beside(begin, begin + waiting.predicted, nodes, amount)
+    return Held(begin, begin + waiting.predicted, nodes, promise.counts[0][nodes][:, None] * np.array(waiting.demand))
+
+
+def _best(problem: Problem, iterations: int, rule: PlacementRule) -> tuple[Schedule | None, bool]:
+    """Return the best schedule found, and whether the search found better than every list."""
+    orders = list_orders(problem)
+    listed, which = best_of(problem, orders, rule)
+    if listed is None:
+        return None, False
+    found, _ = improve(problem, orders[which], iterations, np.random.default_rng(0), rule)
+    best = rearranged(problem, found, list(comparable(problem)))
+    return best, best.cost < listed.cost
+
+
+def _now(schedule: Schedule, places: Sequence[int]) -> list[tuple[int, Placement]]:
+    """Return who starts now, of jobs at `places` in the queue, and the nodes."""
+    nodes, now = np.arange(schedule.counts.shape[1]), np.flatnonzero(schedule.starts == 0).tolist()
+    return [(places[job], np.repeat(nodes, schedule.counts[job])) for job in now]
+
+
+def _put(seen: Instant, chosen: Sequence[tuple[int, Placement]]) -> list[tuple[int, Placement]]:
+    """Take room for those that find it on their nodes; return them."""
+    return [(place, nodes) for place, nodes in chosen if seen.space.put(nodes, seen.queue[place].demand)]

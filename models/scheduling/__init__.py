@@ -1,1 +1,26 @@
-"""What every planner shares: the problem of one instant, who fits where and when, and list schedules."""
+"""The problem of one instant, and what every planner of it shares: profiles, placements and list schedules."""
+
+from .availability import NodeProfile, PoolProfile, Profile, free_until
+from .list_schedules import Schedule, best_of, earliest_starts, improve, list_orders, list_schedule
+from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
+from .problem import Problem
+
+__all__ = [
+    "NODE_ZERO",
+    "NodeProfile",
+    "PlacementRule",
+    "PoolProfile",
+    "Problem",
+    "Profile",
+    "Schedule",
+    "best_of",
+    "choose",
+    "count_slots",
+    "earliest_starts",
+    "free_until",
+    "improve",
+    "list_orders",
+    "list_schedule",
+    "pool_placement",
+    "shift",
+]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -112,16 +112,6 @@ class Problem:
             self.duration, self.slots, self.demand, self.weight, self.capacity.sum(axis=0, keepdims=True), self.due,
             self.held_from, self.held_to, np.zeros_like(self.held_node), self.held_amount,
         )  # fmt: skip
-
-    def beside(self, begin: IntArray, end: IntArray, node: IntArray, amount: IntArray) -> Problem:
-        """Return the same jobs with more held: from when, until when, on which node and how much (see `held_from`)."""
-        return replace(
-            self,
-            held_from=np.concatenate((self.held_from, begin)),
-            held_to=np.concatenate((self.held_to, end)),
-            held_node=np.concatenate((self.held_node, node)),
-            held_amount=np.concatenate((self.held_amount, amount)),
-        )
 
     @cached_property
     def profile(self) -> tuple[IntArray, IntArray]:

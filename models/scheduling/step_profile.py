@@ -32,6 +32,31 @@ def make_steps(most: int, resources: int) -> Steps:
 
 
 @compiled
+def release(free: IntArray, end: IntArray, need: IntArray, steps: Steps) -> int:
+    """Set what is free as running jobs end, `free` from 0 on; return how many steps.
+
+    Parameters
+    ----------
+    free
+        Shape (resources,).
+    end, need
+        When each job ends, after 0, shape (jobs,), and what it gives back, shape (jobs, resources).
+    steps
+        To be set, with room for one step more than jobs.
+    """
+    steps.at[0] = 0
+    steps.free[0] = free
+    last = 0
+    for job in np.argsort(end, kind="mergesort"):
+        if steps.at[last] != end[job]:
+            steps.at[last + 1] = end[job]
+            steps.free[last + 1] = steps.free[last]
+            last += 1
+        steps.free[last] += need[job]
+    return last + 1
+
+
+@compiled
 def copy_steps(source: Steps, count: int, target: Steps) -> None:
     """Copy the first `count` steps."""
     for step in range(count):

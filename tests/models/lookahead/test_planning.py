@@ -1,15 +1,11 @@
-"""The look-ahead plan, its promises, its step profile, and the shadow schedule."""
+"""The look-ahead plan and its promises."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models.lookahead.planning import Queue, Running, Settings, plan, promise, weights
-from hpcdispatch.models.lookahead.shadow import CLOCK, lengthen, open_shadow, replay
-from hpcdispatch.models.scheduling.step_profile import earliest, hold, latest, make_steps
-from hpcdispatch.simulation import simulate
-from hpcdispatch.workloads import generate
+from hpcdispatch.models.lookahead import Queue, Running, Settings, plan, promise, weights
 
 HORIZON = 40
 QUICK = settings(max_examples=100, deadline=None)
@@ -34,40 +30,6 @@ def running_of(rows, free):
 
 def started(queue, running, options=SETTINGS):
     return sorted(plan(queue, running, options).start.tolist())
-
-
-class TestSteps:
-    @QUICK
-    @given(
-        st.lists(st.tuples(st.integers(0, 20), st.integers(1, 10), st.integers(1, 3)), max_size=6),
-        st.integers(0, 4),
-        st.integers(1, 8),
-        st.integers(0, 25),
-    )
-    def test_the_first_and_the_last_start_that_fit(self, held, need, duration, time):
-        steps, seconds = make_steps(20, 1), np.full(100, 4)
-        steps.at[0], steps.free[0, 0], count = 0, 4, 1
-        for start, length, amount in held:
-            count = hold(steps, count, start, start + length, ints([amount]), 1)
-            seconds[start : start + length] -= amount
-        fits = [start for start in range(60) if not need or seconds[start : start + duration].min() >= need]
-        assert earliest(steps, count, ints([need]), duration, time) == min(start for start in fits if start >= time)
-        past = [start for start in fits if 2 <= start <= time]
-        assert latest(steps, count, ints([need]), duration, 2, time) == max(past, default=-1)
-
-    def test_what_is_given_back_is_free_again(self):
-        steps = make_steps(20, 2)
-        steps.at[0], steps.free[0], count = 0, ints([4, 2]), 1
-        count = hold(steps, count, 3, 9, ints([4, 1]), 1)
-        assert earliest(steps, count, ints([1, 0]), 4, 0) == 9
-        count = hold(steps, count, 3, 9, ints([4, 1]), -1)
-        assert earliest(steps, count, ints([1, 0]), 4, 0) == 0
-        assert (steps.free[:count] == [4, 2]).all()
-
-    def test_what_never_fits(self):
-        steps = make_steps(4, 1)
-        steps.at[0], steps.free[0] = 0, ints([4])
-        assert earliest(steps, 1, ints([5]), 1, 0) == -1
 
 
 def test_weights_are_the_slope_of_the_squared_slowdown_times_age():
@@ -97,12 +59,12 @@ class TestPromises:
     def test_tolerance_puts_off_a_young_job_past_its_earliest_start(self):
         # Due in 10 s, startable in 50: with tolerance 1 at 50 + 10.
         queue, running = queue_of([self.old], 1), running_of(self.running, 1)
-        assert promise(queue, running, SETTINGS._replace(tolerance=1.0))[2].tolist() == [60]
-        assert promise(queue, running, SETTINGS)[2].tolist() == [50]
+        assert promise(queue, running, SETTINGS._replace(tolerance=1.0)).start.tolist() == [60]
+        assert promise(queue, running, SETTINGS).start.tolist() == [50]
 
     def test_one_late_job_alone_is_held_a_start(self):
         queue, running = queue_of([self.old, self.old, (50, 10, 4)], 1), running_of(self.running, 1)
-        _, _, promised, overdue = promise(queue, running, SETTINGS)
+        _, promised, overdue = promise(queue, running, SETTINGS)
         assert promised.tolist() == [50, -1, -1]
         assert overdue == 0
 
@@ -139,7 +101,7 @@ def test_what_starts_fits_and_spoils_no_promise(situation, due, tolerance, guard
     begin = found.start
     assert len(set(begin.tolist())) == len(begin)
     assert (queue.need[begin].sum(axis=0) <= running.free).all()
-    promised = promise(queue, running, options)[2]
+    promised = promise(queue, running, options).start
     assert found.promises == (promised >= 0).sum()
     used = np.zeros((200 + 2 * HORIZON, 2), dtype=np.int64)
     for end, need in zip(running.end, running.need, strict=True):
@@ -160,47 +122,3 @@ def test_the_search_is_never_worse_than_the_lists(situation):
     assert not listed.searched
     assert searched.objective <= listed.objective
     assert searched.searched == (searched.objective < listed.objective)
-
-
-def shadow_of(workload, known):
-    """Return a shadow of a pool workload in which the first `known` jobs have ended."""
-    jobs = lengthen(open_shadow(workload.machine.capacity[0], 0), len(workload))
-    frame = workload.frame()
-    jobs.submit[:] = jobs.arrival[:] = frame["submit"]
-    jobs.duration[:] = frame["walltime"]
-    jobs.need[:, 0] = [job.nodes * job.per_node["core"] for job in workload.jobs]
-    jobs.run[:known] = frame["runtime"][:known]
-    jobs.known[:known] = 1
-    jobs.start[:] = -1
-    return jobs
-
-
-class TestShadow:
-    workload = generate("lublin:jobs=400,processors=32,load=0.9", seed=3)
-    easy = simulate(workload, "easy").jobs
-
-    def test_it_is_easy_where_everything_is_known(self):
-        jobs = shadow_of(self.workload, 400)
-        longest = replay(jobs, 400, 10**9)
-        assert jobs.start.tolist() == self.easy["start"].tolist()
-        assert longest == self.easy["wait"].max()
-
-    def test_it_stops_where_an_end_is_unknown_and_goes_on_when_it_is_known(self):
-        jobs = shadow_of(self.workload, 200)
-        replay(jobs, 400, 10**9)
-        done = jobs.start >= 0
-        assert 100 < done.sum() < 400
-        assert (jobs.start[done] == self.easy["start"].to_numpy()[done]).all()
-        first_unknown = self.easy["start"].to_numpy()[200:].min()
-        assert jobs.state[CLOCK] <= first_unknown + 1
-        jobs.run[200:] = self.workload.frame()["runtime"][200:]
-        jobs.known[200:] = 1
-        replay(jobs, 400, 10**9)
-        assert jobs.start.tolist() == self.easy["start"].tolist()
-
-    def test_it_does_not_run_ahead(self):
-        jobs = shadow_of(self.workload, 400)
-        now = int(self.easy["start"].median())
-        replay(jobs, 400, now)
-        assert jobs.state[CLOCK] <= now
-        assert (jobs.start <= now).all()

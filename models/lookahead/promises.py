@@ -1,0 +1,124 @@
+"""What a plan is made from, and the starts that are promised to the oldest jobs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import BoolArray, FloatArray, IntArray
+from ..compiled import compiled
+from ..scheduling.step_profile import Steps, earliest, hold, latest, make_steps, release
+
+
+class Queue(NamedTuple):
+    """The waiting jobs, oldest first.
+
+    Attributes
+    ----------
+    wait, duration
+        Seconds waited so far, and predicted run time, at least 1; shape (jobs,).
+    need
+        Amounts the whole job asks for, shape (jobs, resources).
+    share
+        Part of the machine that is, above 0, shape (jobs,).
+    fits
+        Whether the job can start now, shape (jobs,).
+    """
+
+    wait: IntArray
+    duration: IntArray
+    need: IntArray
+    share: FloatArray
+    fits: BoolArray
+
+
+class Running(NamedTuple):
+    """What holds the machine.
+
+    Attributes
+    ----------
+    end
+        Seconds from now, at least 1, shape (running,).
+    need
+        Amounts, shape (running, resources).
+    free
+        What is free now, shape (resources,).
+    """
+
+    end: IntArray
+    need: IntArray
+    free: IntArray
+
+
+class Settings(NamedTuple):
+    """How to plan.
+
+    Attributes
+    ----------
+    due
+        The wait after which a job is to have started, seconds; below 0 for no promises.
+    tolerance
+        Part of the time until then by which a young job may be put off past its earliest start.
+    blocked, guards, iterations
+        Blocked jobs in the plan; jobs with a promise; orders tried by the local search.
+    age_scale
+        Seconds of waiting that double the weight of a job; below 0 for no ageing.
+    """
+
+    due: int
+    tolerance: float
+    blocked: int
+    guards: int
+    iterations: int
+    age_scale: float
+
+
+class Promises(NamedTuple):
+    """Starts held for the oldest jobs.
+
+    Attributes
+    ----------
+    free
+        What is free beside what runs and the promises.
+    start
+        Seconds from now, -1 for none, shape (jobs,).
+    overdue
+        The first job that cannot be on time nor start now, -1 if there is none.
+    """
+
+    free: Steps
+    start: IntArray
+    overdue: int
+
+
+@compiled
+def promise(queue: Queue, running: Running, settings: Settings) -> Promises:
+    """Hold a start for each of the oldest jobs, in order of age.
+
+    It is the last one that fits and is not past the job's time. That time is `due` seconds after it came; for a job not
+    yet so old no earlier than its earliest start plus `tolerance` times what is missing. The first job that cannot be
+    on time is held at its earliest start; others that cannot are held nothing.
+    """
+    guards = min(settings.guards, len(queue.wait)) if settings.due >= 0 else 0
+    steps = make_steps(len(running.end) + 1 + 2 * guards, len(running.free))
+    count = release(running.free, running.end, running.need, steps)
+    promised = np.full(len(queue.wait), -1, dtype=np.int64)
+    late, overdue = False, -1
+    for job in range(guards):
+        need, duration = queue.need[job], queue.duration[job]
+        left = settings.due - queue.wait[job]
+        by = left
+        if left > 0 and settings.tolerance > 0:
+            soonest = earliest(steps, count, need, duration, 0)
+            by = max(by, soonest + int(settings.tolerance * left)) if soonest >= 0 else by
+        start = latest(steps, count, need, duration, 0, by)
+        if start < 0 and not late:
+            late = True
+            start = earliest(steps, count, need, duration, 0)
+            if start > 0 or not queue.fits[job]:
+                overdue = job
+        if start >= 0:
+            promised[job] = start
+            count = hold(steps, count, start, start + duration, need, 1)
+    return Promises(Steps(steps.at[:count], steps.free[:count]), promised, overdue)
