@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from hpcdispatch.workloads import Job
 
@@ -96,6 +96,8 @@ class Heuristic:
     ValueError
         If an option is out of its range.
     """
+
+    uses: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, *, prefix: int | None = None, correction: Correction = "walltime") -> None:
         self.prefix = None if prefix is None else at_least("prefix", prefix, 1)

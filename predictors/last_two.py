@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Literal
+from typing import ClassVar, Literal
 
 from hpcdispatch.workloads import Job
 
@@ -39,6 +39,8 @@ class LastTwo:
     ValueError
         If an option is out of its range.
     """
+
+    uses: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, *, count: int = 2, correction: Literal["tsafrir", "sc15"] = "tsafrir") -> None:
         self.count = at_least("count", count, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -75,6 +75,8 @@ class Conservative:
     compress
         ``"until-stable"`` as above; ``"once"`` traverses the queue once; ``"never"`` keeps every reservation.
     """
+
+    uses: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, placement: PlacementRule = "first-fit", compress: Compress = "until-stable") -> None:
         check_choice("placement", placement, PlacementRule)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from heapq import nsmallest
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -92,6 +92,8 @@ class ConstraintProgramming:
     ValueError
         For a value outside its range.
     """
+
+    uses: ClassVar[tuple[str, ...]] = ("numba", "ortools", "scipy")
 
     def __init__(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class Evict:
     ValueError
         For a value outside its range.
     """
+
+    uses: ClassVar[tuple[str, ...]] = ("numba", "ortools")
 
     def __init__(
         self,

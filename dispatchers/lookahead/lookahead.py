@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +64,8 @@ class Lookahead:
     ValueError
         For a value outside its range.
     """
+
+    uses: ClassVar[tuple[str, ...]] = ("numba",)
 
     def __init__(
         self,

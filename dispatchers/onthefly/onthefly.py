@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from operator import attrgetter
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +34,7 @@ class OnTheFly:
         ``"first-fit"`` or ``"best-fit"``.
     """
 
+    uses: ClassVar[tuple[str, ...]] = ()
     #: Whether long estimates come first.
     longest: bool = False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -104,6 +104,8 @@ class ReservationSequences:
     backfill
         ``"plain"``: what `over` does by itself. ``"speculative"``: as above.
     """
+
+    uses: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, strategy: Strategy, over: str | Dispatcher = "easy", backfill: Backfill = "plain") -> None:
         check_choice("backfill", backfill, Backfill)
