@@ -9,7 +9,7 @@ import signal
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, ClassVar
 
-from pebble import ProcessExpired, ProcessFuture, ProcessPool
+from pebble import ProcessExpired, ProcessPool
 
 from ...workloads import Workload
 from .board import Board
@@ -83,7 +83,7 @@ class _Pool:
         self._losses = losses
         self._jobs, self._pids = context.RawArray("q", workers), context.RawArray("q", workers)
         self._free = list(range(workers))
-        self._running: dict[ProcessFuture[None], _Running] = {}
+        self._running: dict[Future[None], _Running] = {}
         self._broken = False
         self._pool = ProcessPool(
             workers, initializer=_Worker.begin, initargs=(folder, self._jobs, self._pids), context=context
@@ -97,7 +97,7 @@ class _Pool:
 
     def __exit__(self, *_: object) -> None:
         """End them, whatever they do."""
-        self._pool.stop()
+        self._pool.stop()  # type: ignore[no-untyped-call]
         self._pool.join()
 
     def run(self) -> None:
@@ -133,10 +133,10 @@ class _Pool:
         future = self._pool.schedule(_Worker.simulate, (cell.key, cell.digest, seat))
         self._running[future] = _Running(cell, seat)
 
-    def _take(self, future: ProcessFuture[None], running: _Running) -> None:
+    def _take(self, future: Future[None], running: _Running) -> None:
         """Keep what became of a cell; if its process was lost, have it simulated again."""
         self._free.append(running.seat)
-        error = ProcessExpired("", 0) if future.cancelled() else future.exception()
+        error = ProcessExpired("") if future.cancelled() else future.exception()  # type: ignore[no-untyped-call]
         if error is None:
             self._board.finish(running.cell, self._result(running.cell))
         elif isinstance(error, ProcessExpired | BrokenProcessPool):
@@ -160,7 +160,7 @@ class _Pool:
         path.unlink()
         return found
 
-    def _missed(self) -> Iterator[ProcessFuture[None]]:
+    def _missed(self) -> Iterator[Future[None]]:
         """Yield those whose process has ended without the pool's noticing, as it does not with exit code 0."""
         alive = {process.pid for process in multiprocessing.active_children()}
         for future, running in list(self._running.items()):
@@ -175,9 +175,10 @@ def _reason(error: ProcessExpired | BrokenProcessPool) -> str:
     """Return how a process ended."""
     if isinstance(error, BrokenProcessPool):
         return "its process could not be started"
-    if error.exitcode < 0:
-        return f"its process was killed (signal {-error.exitcode})" + ": out of memory?" * (error.exitcode == -_KILLED)
-    return f"its process ended with exit code {error.exitcode}"
+    code: int = error.exitcode
+    if code < 0:
+        return f"its process was killed (signal {-code})" + ": out of memory?" * (-code == _KILLED)
+    return f"its process ended with exit code {code}"
 
 
 @contextmanager

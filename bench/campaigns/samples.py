@@ -22,7 +22,6 @@ Sampler = Callable[[int], Workload]
 #: Digest of a workload to what returns it.
 Loaders = dict[str, Callable[[], Workload]]
 JobsT = TypeVar("JobsT", bound=Workload | Sampler)
-PartT = TypeVar("PartT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +108,13 @@ class Samples(Generic[JobsT]):
         InputError
             For an unknown name or option.
         """
-        policies = [_named(policy, canonical_dispatcher) for policy, _ in pairs]
-        beliefs = [_named(belief, canonical_predictor) for _, belief in pairs]
+        names = [
+            (_spelled(policy, canonical_dispatcher), _spelled(belief, canonical_predictor)) for policy, belief in pairs
+        ]
+        objects = [
+            (None if isinstance(policy, str) else policy, None if isinstance(belief, str) else belief)
+            for policy, belief in pairs
+        ]
         rows = []
         for seed in range(self.seeds):
             load = partial(self._jobs, seed)
@@ -119,9 +123,8 @@ class Samples(Generic[JobsT]):
             label = self.label or workload.provenance.source
             sample = label, len(workload), workload.digest(), self.jitter, seed
             rows.append([
-                Cell(*sample, dispatcher, predictor, self.overrun, self.same_instant,
-                     check=self.check, objects=(policy, belief))
-                for (dispatcher, policy), (predictor, belief) in zip(policies, beliefs, strict=True)
+                Cell(*sample, *named, self.overrun, self.same_instant, check=self.check, objects=given)
+                for named, given in zip(names, objects, strict=True)
             ])  # fmt: skip
         return list(zip(*rows, strict=True))
 
@@ -131,9 +134,9 @@ class Samples(Generic[JobsT]):
 
 def name_of(part: object) -> str:
     """Return what a dispatcher or predictor is called: its spec, or the name of the object or of its class."""
-    return part if isinstance(part, str) else getattr(part, "name", None) or type(part).__name__
+    return part if isinstance(part, str) else str(getattr(part, "name", None) or type(part).__name__)
 
 
-def _named(part: PartT, canonical: Callable[[str], str]) -> tuple[str, PartT | None]:
-    """Return the name of a part in its one spelling, and the object if it is one."""
-    return (canonical(part), None) if isinstance(part, str) else (name_of(part), part)
+def _spelled(part: object, canonical: Callable[[str], str]) -> str:
+    """Return the name of a part, a spec in its one spelling."""
+    return canonical(part) if isinstance(part, str) else name_of(part)

@@ -230,7 +230,7 @@ for name in names:
             failed.append(f"{name}: {error}")
             break
 print(*names)
-sys.exit("; ".join(failed))
+sys.exit("; ".join(failed) or None)
 """
 
 
