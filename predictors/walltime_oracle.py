@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from hpcdispatch.workloads import Job
+from ..workloads import Job
 
 
 class Walltime:

@@ -94,7 +94,7 @@ def _of_spec(registry: Registry, spec: str) -> dict[str, str]:
     entry = {entry.name: entry for entry in entry_points(group=registry.group)}[name]
     package = entry.module.partition(".")[0]
     if package == "hpcdispatch":
-        found = {used: _version(used) for used in factory.uses}
+        found = {used: _version(used) for used in getattr(factory, "uses", BEYOND)}
     else:  # which may do other things than the class it inherits from
         found = {used: _version(used) for used in getattr(factory, "__dict__", {}).get("uses", BEYOND)}
         found |= {f"{package} source": source_of(package)} | _needed(entry.dist)
