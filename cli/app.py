@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -145,5 +146,6 @@ def cli() -> None:
 
 
 def main() -> NoReturn:
-    """Run the command line."""
+    """Run the command line; a termination ends it as Ctrl-C does, with what is finished kept."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     cli.main()

@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, Task, TextColumn, TimeRemainingColumn
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
+from ..bench.campaigns.board import CampaignProgress
+
 _PATIENCE = 0.5
+#: Running simulations that are shown.
+_SHOWN = 8
 
 
 class RateColumn(ProgressColumn):
@@ -34,21 +48,23 @@ class JobBar:
     label
         What stands before the bar.
     total
-        How many jobs there are.
+        How many jobs there are; ``None`` while that is not known.
     """
 
-    def __init__(self, label: str, total: int) -> None:
-        self.label = label
-        self.total = total
+    def __init__(self, label: str, total: int | None = None) -> None:
         self.done = 0
-        self._bar = _bar() if sys.stderr.isatty() else None
-        self._clock = threading.Timer(_PATIENCE, self._appear)
+        self._running: Sequence[str] = ()
+        console = Console(stderr=True)
+        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(bar_width=20))
+        self._progress = Progress(*columns, MofNCompleteColumn(), RateColumn(), TimeRemainingColumn(), console=console)
+        self._task = self._progress.add_task(label, total=total)
+        self._live = Live(console=console, transient=True, refresh_per_second=8, get_renderable=self._shown)
+        self._clock = threading.Timer(_PATIENCE, self._live.start)
         self._clock.daemon = True
 
     def __enter__(self) -> JobBar:
         """Start to wait for the bar to be worth it."""
-        if self._bar is not None:
-            self._bar.add_task(self.label, total=self.total)
+        if sys.stderr.isatty():
             self._clock.start()
         return self
 
@@ -56,22 +72,28 @@ class JobBar:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Take the bar away."""
-        if self._bar is not None:
-            self._clock.cancel()
+        self._clock.cancel()
+        if self._clock.ident is not None:
             self._clock.join()
-            self._bar.stop()
+            self._live.stop()
 
-    def update(self, done: int, label: str | None = None) -> None:
+    def update(self, done: int) -> None:
         """Say how many jobs are done."""
         self.done = done
-        self.label = label or self.label
-        if self._bar is not None:
-            completed = min(done, self.total)
-            self._bar.update(self._bar.task_ids[0], completed=completed, total=self.total, description=self.label)
+        self._progress.update(self._task, completed=done)
 
-    def _appear(self) -> None:
-        if self._bar is not None:
-            self._bar.start()
+    def show(self, now: CampaignProgress, noun: str = "cells") -> None:
+        """Say how far a campaign is; its running cells are listed below the bar."""
+        self.done, self._running = now.jobs, now.running
+        failed = f", {now.failed} failed" if now.failed else ""
+        label = f"{now.cells} of {now.planned} {noun}{failed}"
+        self._progress.update(self._task, completed=now.jobs, total=now.expected, description=label)
+
+    def _shown(self) -> Group:
+        lines = [Text(f"  {label}", no_wrap=True, overflow="ellipsis", style="dim") for label in self._running[:_SHOWN]]
+        if len(self._running) > _SHOWN:
+            lines.append(Text(f"  and {len(self._running) - _SHOWN} more", style="dim"))
+        return Group(self._progress, *lines)
 
 
 @contextmanager
@@ -82,16 +104,3 @@ def spinner(text: str) -> Iterator[None]:
         return
     with Console(stderr=True).status(Text(text)):
         yield
-
-
-def _bar() -> Progress:
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=20),
-        TextColumn("{task.completed:,.0f}/{task.total:,.0f}", markup=False),
-        RateColumn(),
-        TimeRemainingColumn(),
-        console=Console(stderr=True),
-        transient=True,
-    )

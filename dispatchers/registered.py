@@ -30,4 +30,9 @@ def create_inner(spec: str | Dispatcher) -> Dispatcher:
 
     ``over=hcp3:m=50/k=1`` is one option of the other one.
     """
-    return create_dispatcher(spec.replace("/", ",") if isinstance(spec, str) else spec)
+    return create_dispatcher(spec_of_inner(spec) if isinstance(spec, str) else spec)
+
+
+def spec_of_inner(text: str) -> str:
+    """Return the spec of a dispatcher that is an option of another one."""
+    return text.replace("/", ",")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -71,6 +71,8 @@ class Empirical:
     ValueError
         If an option is out of its range.
     """
+
+    uses: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, *, by: By = "request", last: int = 100, least: int = 10) -> None:
         check_choice("by", by, By)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ..base.checks import check_choice, check_whole
 from ..workloads import Job
@@ -95,6 +95,8 @@ class Heuristic:
     ValueError
         If an option is out of its range.
     """
+
+    uses: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, *, prefix: int | None = None, correction: Correction = "walltime") -> None:
         self.prefix = None if prefix is None else check_whole("prefix", prefix, 1)

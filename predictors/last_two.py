@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ..base.checks import check_choice, check_whole
 from ..workloads import Job
@@ -38,6 +38,8 @@ class LastTwo:
     ValueError
         If an option is out of its range.
     """
+
+    uses: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, *, count: int = 2, correction: Literal["tsafrir", "sc15"] = "tsafrir") -> None:
         self.count = check_whole("count", count, 1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from ..workloads import Job
 
 
@@ -10,6 +12,8 @@ class Walltime:
 
     Called "-W" in the CP paper (section 5, job duration prediction).
     """
+
+    uses: ClassVar[tuple[str, ...]] = ()
 
     def predict(self, job: Job, now: int) -> float:
         """Return the requested time of `job`, seconds."""
@@ -26,6 +30,8 @@ class Oracle:
     requested one: a job that overran its request in the trace is predicted to do so. A job of 0 s is
     predicted 0 s.
     """
+
+    uses: ClassVar[tuple[str, ...]] = ()
 
     def predict(self, job: Job, now: int) -> float:
         """Return the actual run time of `job`, seconds."""

@@ -1,8 +1,8 @@
 """The dispatchers on published traces: whole traces once, and jittered copies of a slice of each.
 
-``python -m hpcdispatch.bench.benchmarks.results`` keeps every finished run in a folder. Interrupted, it goes on where
-it was; called once more, it prints the tables of what is there. Predictions are the requested times, a missing one
-being the largest of its queue; jobs run on to their real end.
+``python -m hpcdispatch.bench.benchmarks.results`` keeps every finished run in the store of a campaign, ``results``.
+Interrupted, it goes on where it was; called once more, it prints the tables of what is there. Predictions are the
+requested times, a missing one being the largest of its queue; jobs run on to their real end.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import re
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import click
@@ -19,14 +20,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ...base import InputError
-from ...dispatchers import create_dispatcher, registry
+from ...dispatchers import registry
 from ...simulation import mean_interval
 from ...workloads import Workload, read
 from ...workloads.fetching import TRACES
 from ...workloads.formats.read_log import TraceWarning
-from ..campaigns.comparison_runs import Failure, Task
-from ..campaigns.comparison_runs import Progress as Reached
-from ..campaigns.summary_files import Kept, Part, run_missing
+from ..campaigns.cells import Cell
+from ..campaigns.execution import CampaignProgress, Outcome, Plan, Store, WorkerError, run_campaign
+from ..campaigns.samples import Loaders, Samples
 from ..reports.text_table import Sheet, show
 from .traces import published_trace
 
@@ -53,6 +54,25 @@ _BETWEEN = re.compile(r",(?!\s*[^,:=]*=)")
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """What is run of a trace: jittered copies of a slice of it, or the whole as it stands.
+
+    Attributes
+    ----------
+    trace
+        Its name.
+    span
+        The first job of the slice and the one after its last, by their place in the trace; ``None`` for all jobs.
+    cells
+        Those of each dispatcher, one for each seed.
+    """
+
+    trace: str
+    span: tuple[int, int] | None
+    cells: dict[str, tuple[Cell, ...]]
+
+
+@dataclass(frozen=True)
 class Setting:
     """What is run.
 
@@ -75,11 +95,38 @@ class Setting:
     seeds: int = 5
     whole: bool = True
 
-    def parts(self, trace: str) -> list[Part]:
-        """Return what is run of a trace, the quick part first."""
-        name, workload = load(trace)
-        parts = [Part.slice_of(name, workload, self.span, self.jitter, self.seeds)]
-        return [*parts, Part(name, workload)] if self.whole else parts
+    @cached_property
+    def planned(self) -> tuple[list[Part], Plan]:
+        """What is run of each trace, the quick part first, and all of it as a campaign.
+
+        Raises
+        ------
+        InputError
+            If a trace has not the jobs of the slice, or a dispatcher is unknown.
+        """
+        parts: list[Part] = []
+        loaders: Loaders = {}
+        for trace in self.traces:
+            name, workload = load(trace)
+            label = f"{name}, {_jobs(self.span)}"
+            parts.append(self._part(name, self.span, Samples(self._slice(name, workload), self.seeds, self.jitter,
+                                                             label=label), loaders))  # fmt: skip
+            if self.whole:
+                parts.append(self._part(name, None, Samples(workload, label=f"{name}, {_jobs(None)}"), loaders))
+        together = [
+            cell for part in parts for same_jobs in zip(*part.cells.values(), strict=True) for cell in same_jobs
+        ]
+        return parts, Plan.of("results", together, loaders)
+
+    def _slice(self, name: str, workload: Workload) -> Workload:
+        first, last = self.span
+        if not 0 <= first < last <= len(workload):
+            raise InputError(f"{name}: expected a slice within its {len(workload)} jobs, got {first}:{last}")
+        return workload.slice(first, last)
+
+    def _part(self, trace: str, span: tuple[int, int] | None, samples: Samples[Workload], loaders: Loaders) -> Part:
+        cells = samples.cells([(name, "walltime") for name in self.dispatchers], loaders)
+        return Part(trace, span, dict(zip(self.dispatchers, cells, strict=True)))
 
 
 def load(trace: str) -> tuple[str, Workload]:
@@ -94,53 +141,42 @@ def load(trace: str) -> tuple[str, Workload]:
         return name, read(path)
 
 
-def run_all(setting: Setting, kept: Kept, workers: int, console: Console) -> tuple[list[Part], list[Failure]]:
-    """Do what is missing and say how far it is; return the parts and the runs that failed."""
-    parts: list[Part] = []
-    failures: list[Failure] = []
+def run_all(plan: Plan, store: Store, workers: int, console: Console) -> Outcome:
+    """Do what is missing and say how far it is, then what was done and what failed."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("jobs"))
     with Progress(*columns, TimeElapsedColumn(), console=console, disable=not console.is_terminal) as bar:
-        for trace in setting.traces:
-            for part in setting.parts(trace):
-                row = bar.add_task(f"{part.trace}, {_jobs(part.span)}", total=None)
+        row = bar.add_task("checking the store", total=None)
 
-                def reached(now: Reached, row: int = row) -> None:
-                    bar.update(row, completed=now.jobs, total=now.expected)  # type: ignore[arg-type]
+        def reached(now: CampaignProgress) -> None:
+            bar.update(row, completed=now.jobs, total=now.expected, description=f"{now.cells} of {now.planned} runs")
 
-                def said(task: Task, outcome: dict[str, float] | Failure, part: Part = part) -> None:
-                    bar.console.print(_line(part, task, outcome), highlight=False, markup=False, soft_wrap=True)
-
-                failures += run_missing(part, setting.dispatchers, kept, workers=workers, progress=reached, said=said)
-                bar.remove_task(row)
-                parts.append(part)
-    return parts, failures
-
-
-def _line(part: Part, task: Task, outcome: dict[str, float] | Failure) -> str:
-    run = f"{part.trace}, {_jobs(part.span)}, {task.dispatcher_name}, seed {task.seed}"
-    if isinstance(outcome, Failure):
-        return f"{run}: {outcome.error}"
-    return f"{run}: mean wait {outcome['wait_mean']:,.0f} s, simulated in {outcome['simulation_s']:,.0f} s"
+        outcome = run_campaign(plan, store, workers=workers, retry=True, progress=reached)
+    for cell in outcome.done:
+        summary = store.result(cell).summary()
+        told = f"mean wait {summary['wait_mean']:,.0f} s, simulated in {summary['simulation_s']:,.0f} s"
+        console.print(f"{cell.label}: {told}", highlight=False, markup=False, soft_wrap=True)
+    for cell, error in outcome.failed:
+        console.print(f"{cell.label}: {error}", highlight=False, markup=False, soft_wrap=True)
+    return outcome
 
 
 def _jobs(span: tuple[int, int] | None) -> str:
     return "whole" if span is None else "jobs {:,}-{:,}".format(*span)
 
 
-def rows(parts: Sequence[Part], dispatchers: Sequence[str], kept: Kept) -> list[list[str]]:
+def rows(parts: Sequence[Part], store: Store) -> list[list[str]]:
     """Return what is kept, as text: trace, dispatcher, number of runs (of a whole trace: of jobs), and the metrics."""
     made = []
     for part in parts:
-        for name in dispatchers:
-            records = [kept.find(part, name, seed) for seed in range(part.seeds)]
-            found = [record["summary"] for record in records if record is not None]
+        for name, cells in part.cells.items():
+            found = [store.result(cell).summary() for cell in cells if store.has(cell.key)]
             if found:
                 number = found[0]["jobs"] if part.span is None else len(found)
-                cells = [
+                metrics = [
                     _cell([summary[metric] * factor for summary in found], digits, metric != TIME)
                     for metric, _, factor, digits in SHOWN
                 ]
-                made.append([part.trace, name, f"{number:,.0f}", *cells])
+                made.append([part.trace, name, f"{number:,.0f}", *metrics])
     return made
 
 
@@ -150,8 +186,9 @@ def _cell(values: list[float], digits: int, interval: bool) -> str:
     return mean if np.isnan(low) else f"{mean} [{low:,.{digits}f}, {high:,.{digits}f}]"
 
 
-def sheets(setting: Setting, parts: Sequence[Part], kept: Kept) -> list[Sheet]:
+def sheets(setting: Setting, store: Store) -> list[Sheet]:
     """Return both tables."""
+    parts, _ = setting.planned
     sliced = [part for part in parts if part.span is not None]
     whole = [part for part in parts if part.span is None]
     metrics = [header for _, header, _, _ in SHOWN]
@@ -160,7 +197,7 @@ def sheets(setting: Setting, parts: Sequence[Part], kept: Kept) -> list[Sheet]:
     if whole:
         titles["Whole traces, once, as they stand"] = ("jobs", whole)
     return [
-        Sheet(title, ("trace", "dispatcher", number, *metrics), rows(of, setting.dispatchers, kept), 2, NOTE)
+        Sheet(title, ("trace", "dispatcher", number, *metrics), rows(of, store), 2, NOTE)
         for title, (number, of) in titles.items()
     ]
 
@@ -206,35 +243,30 @@ def main(
     workers: int, out: Path, again: tuple[str, ...], only_kept: bool, as_markdown: bool,
 ) -> None:  # fmt: skip
     """Run what is missing and print both tables."""
-    setting, kept = Setting(traces, dispatchers, span, jitter, seeds, whole), Kept(out)
-    failures: list[Failure] = []
+    setting, store = Setting(traces, dispatchers, span, jitter, seeds, whole), Store(out)
+    failed = 0
     try:
-        for name in (*dispatchers, *again):
-            create_dispatcher(name)
-        if only_kept:
-            parts = [part for trace in traces for part in setting.parts(trace)]
-        else:
-            _forget(setting, again, kept)
-            parts, failures = run_all(setting, kept, workers, Console(stderr=True))
-        found = sheets(setting, parts, kept)
+        _, plan = setting.planned
+        if not only_kept:
+            _forget(setting, again, store)
+            failed = len(run_all(plan, store, workers, Console(stderr=True)).failed)
+        found = sheets(setting, store)
     except KeyboardInterrupt:
         raise click.ClickException(f"interrupted; what was finished is kept in {out}") from None
-    except (InputError, OSError) as error:
+    except (InputError, OSError, WorkerError) as error:
         raise click.ClickException(str(error)) from None
     show(found, as_markdown)
-    if failures:
-        raise click.ClickException(f"{len(failures)} runs failed, see above")
+    if failed:
+        raise click.ClickException(f"{failed} runs failed, see above")
 
 
-def _forget(setting: Setting, again: tuple[str, ...], kept: Kept) -> None:
+def _forget(setting: Setting, again: tuple[str, ...], store: Store) -> None:
     """Remove what is to be run again; it is gone before the first run, so that an interrupted rerun goes on."""
-    unknown = [name for name in again if name not in setting.dispatchers]
-    if unknown:
-        raise InputError(f"--again {unknown[0]}: expected one of {', '.join(setting.dispatchers)}")
-    for part in [part for trace in setting.traces if again for part in setting.parts(trace)]:
-        for name in again:
-            for seed in range(part.seeds):
-                kept.forget(part, name, seed)
+    for name in again:
+        if name not in setting.dispatchers:
+            raise InputError(f"--again {name}: expected one of {', '.join(setting.dispatchers)}")
+    for cell in [cell for part in setting.planned[0] for name in again for cell in part.cells[name]]:
+        store.discard(cell.key)
 
 
 if __name__ == "__main__":

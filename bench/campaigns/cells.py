@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import tempfile
 import traceback
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...analysis.trimming import NOTHING, Cut
-from ...simulation import Result, SameInstant, simulate
-from ...workloads import Workload
-from .comparison_runs import Jittered
+from ...dispatchers import Dispatcher
+from ...predictors import Predictor
+from ...simulation import Result, SameInstant, check, simulate
+from ...workloads import Workload, jitter
 from .versions import made_by
 
 #: Raised with every change of what a cell holds.
@@ -51,6 +55,10 @@ class Cell:
         As in :func:`hpcdispatch.simulation.simulate`.
     warm_up, cool_down
         What tables and reports leave out; no part of the key, it is simulated.
+    check
+        Whether a schedule that breaks an invariant makes the cell fail.
+    objects
+        Dispatcher and predictor that are no specs, else ``None``; a name does not tell what they do.
     """
 
     workload: str
@@ -64,11 +72,24 @@ class Cell:
     same_instant: SameInstant
     warm_up: Cut = NOTHING
     cool_down: Cut = NOTHING
+    check: bool = False
+    objects: tuple[Dispatcher | None, Predictor | None] = field(default=(None, None), compare=False, repr=False)
+
+    @property
+    def parts(self) -> tuple[str | Dispatcher, str | Predictor]:
+        """Dispatcher and predictor, as an object or by name."""
+        policy, belief = self.objects
+        return self.dispatcher if policy is None else policy, self.predictor if belief is None else belief
+
+    @property
+    def lasting(self) -> bool:
+        """Whether its key says all that determines the result, so that it need not be simulated again."""
+        return all(part is None for part in self.objects)
 
     @cached_property
     def text(self) -> str:
         """All that determines the result, as JSON in one spelling."""
-        determined = {
+        determined: dict[str, Any] = {
             "format": FORMAT,
             "workload": self.digest,
             "jitter": self.jitter,
@@ -77,8 +98,11 @@ class Cell:
             "predictor": self.predictor,
             "overrun": self.overrun,
             "same_instant": self.same_instant,
-            "made_by": made_by(self.dispatcher, self.predictor),
+            "made_by": made_by(*self.parts),
         }
+        determined |= {"checked": True} if self.check else {}
+        if not self.lasting:
+            determined["objects"] = [f"{type(part).__module__}.{type(part).__qualname__}" for part in self.parts]
         return json.dumps(determined, indent=2, sort_keys=True) + "\n"
 
     @cached_property
@@ -113,29 +137,34 @@ class CellError:
     traceback: str = ""
     blameless: bool = False
 
+    @classmethod
+    def of(cls, error: BaseException) -> CellError:
+        """Return an exception that is being handled."""
+        return cls(type(error).__name__, str(error), traceback.format_exc())
+
     def __str__(self) -> str:
         """Render as ``Type: message``."""
         return f"{self.type}: {self.message}"
 
 
-class Samples:
-    """Keeps the last workload and the last sample of it: cells that share one follow each other."""
+class LastSample:
+    """Keeps the last sample: cells that share one follow each other."""
 
     def __init__(self) -> None:
-        self._made: tuple[tuple[Any, ...], Workload] | None = None
+        self._made: tuple[tuple[str, int, int], Workload] | None = None
 
     def __call__(self, cell: Cell, workload: Workload) -> Workload:
-        """Return the sample of a cell."""
-        wanted = (cell.digest, cell.jitter, cell.seed)
+        """Return the sample of a cell: its workload, shifted."""
         if cell.jitter is None:
             return workload
+        wanted = (cell.digest, cell.jitter, cell.seed)
         if self._made is None or self._made[0] != wanted:
-            self._made = wanted, Jittered(workload, cell.jitter)(cell.seed)
+            self._made = wanted, jitter(workload, cell.jitter, np.random.default_rng(cell.seed))
         return self._made[1]
 
 
 def simulate_cell(
-    cell: Cell, workload: Workload, samples: Samples, report: Callable[[int], None] | None = None
+    cell: Cell, workload: Workload, samples: LastSample, report: Callable[[int], None] | None = None
 ) -> Files | CellError:
     """Return the files of a cell, or what went wrong in it.
 
@@ -154,17 +183,19 @@ def simulate_cell(
     if mismatch:
         return CellError("WrongVersion", mismatch, blameless=True)
     try:
+        sample = samples(cell, workload)
         result = simulate(
-            samples(cell, workload),
-            cell.dispatcher,
-            cell.predictor,
+            sample,
+            *copy.deepcopy(cell.parts),
             overrun=cell.overrun,
             seed=cell.seed,
             same_instant=cell.same_instant,
             progress=report,
         )
+        if cell.check:
+            check(sample, result)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugged-in part may raise anything; the rest goes on
-        return CellError(type(error).__name__, str(error), traceback.format_exc())
+        return CellError.of(error)
     try:
         return {DESCRIPTION: cell.text.encode(), **_files(result)}
     except OSError as error:
@@ -181,7 +212,7 @@ def _files(result: Result) -> Files:
 
 def _mismatch(cell: Cell) -> str | None:
     """Return what differs here from where the campaign was started: results must come from the same code."""
-    theirs, ours = json.loads(cell.text)["made_by"], made_by(cell.dispatcher, cell.predictor)
+    theirs, ours = json.loads(cell.text)["made_by"], made_by(*cell.parts)
     for name in sorted({*theirs, *ours}):
         if theirs.get(name) != ours.get(name):
             return (

@@ -7,11 +7,12 @@ changes the measured times and nothing else.
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import product
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -22,15 +23,30 @@ from ...predictors import Predictor
 from ...predictors import create as create_predictor
 from ...simulation import Overrun, SameInstant, mean_interval
 from ...workloads import Workload
-from .comparison_processes import run_here, run_pooled
-from .comparison_runs import Board, Failure, Generated, Jittered, Plan, Progress, Samples, Task
+from .board import CampaignProgress, Outcome
+from .cells import Cell
+from .execution import CampaignInterrupted, run_campaign
+from .plan import Plan
+from .samples import Generated, Jittered, Loaders, Sampler, Samples, name_of
+from .store import Store
 
-__all__ = ["METRICS", "Comparison", "ComparisonInterrupted", "Failure", "Generated", "Jittered", "Progress", "compare"]
+__all__ = ["METRICS", "Comparison", "ComparisonInterrupted", "Failure", "Generated", "Jittered", "compare"]
 
 #: What the aggregated table holds: the mean over the seeds of these entries of ``Result.summary()``.
 METRICS = ("wait_mean", "bounded_slowdown_mean", "slowdown_mean", "wait_max", "utilization", "decision_ms_mean")
 #: Largest shift of a submission where several seeds are asked for and no jitter is given, seconds.
 DEFAULT_JITTER = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A run that ended in an exception: which one, ``Type: message``, and the traceback as text."""
+
+    dispatcher: str
+    predictor: str
+    seed: int
+    error: str
+    traceback: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,7 +93,7 @@ class ComparisonInterrupted(KeyboardInterrupt):
 
 
 def compare(
-    workload: Workload | Samples,
+    workload: Workload | Sampler,
     dispatchers: Sequence[str | Dispatcher],
     predictors: Sequence[str | Predictor] = ("walltime",),
     *,
@@ -88,7 +104,7 @@ def compare(
     check_invariants: bool = False,
     out: str | PathLike[str] | None = None,
     workers: int = 1,
-    progress: Callable[[Progress], None] | None = None,
+    progress: Callable[[CampaignProgress], None] | None = None,
 ) -> Comparison:
     """Simulate every pair of dispatcher and predictor on the samples of the seeds 0 to `seeds` - 1.
 
@@ -108,7 +124,8 @@ def compare(
     check_invariants
         Check each schedule; a violation makes the run a failure.
     out
-        Where to save each result, in a folder of its own; the folders are named by dispatcher, predictor and seed.
+        The store that the results are kept in, as those of a campaign are: what is in it is not simulated again, but
+        for runs of objects, which replace those of the same name. Without it nothing is kept.
     workers
         Processes to run in; 1 runs in this one. They are spawned, so that a script needs its main guard.
     progress
@@ -126,68 +143,68 @@ def compare(
     ComparisonInterrupted
         On Ctrl-C, with what was finished; the workers are stopped.
     """
-    samples, jitter = _samples(workload, seeds, jitter)
-    folder = None if out is None else Path(out)
-    plan = Plan(samples, Overrun.parse(overrun), same_instant, jitter, check_invariants, folder)
-    _validate(dispatchers, predictors, workers)
-    pairs = product(range(seeds), _labelled(dispatchers, "dispatcher"), _labelled(predictors, "predictor"))
-    tasks = [Task(index, seed, *one, *other) for index, (seed, one, other) in enumerate(pairs)]
-    size = len(workload if isinstance(workload, Workload) else workload(0))
-    board = Board(plan, tasks, size, seeds, progress)
-    try:
-        if min(workers, len(tasks)) == 1:
-            run_here(tasks, plan, board)
-        else:
-            run_pooled(tasks, plan, board, min(workers, len(tasks)))
-    except KeyboardInterrupt:
-        raise ComparisonInterrupted(_outcome(board)) from None
-    return _outcome(board)
+    labels = list(product(_labels(dispatchers, "dispatcher"), _labels(predictors, "predictor")))
+    shift = _jitter(workload, seeds, jitter)
+    samples = Samples(workload, seeds, shift, str(Overrun.parse(overrun)), same_instant, check_invariants)
+    loaders: Loaders = {}
+    cells = samples.cells(list(product(dispatchers, predictors)), loaders)
+    runs = [(*pair, seed, each[seed]) for seed in range(seeds) for pair, each in zip(labels, cells, strict=True)]
+    plan = Plan.of("", [cell for *_, cell in runs], loaders)
+    with ExitStack() as stack:
+        store = Store(stack.enter_context(tempfile.TemporaryDirectory(prefix="hpcdispatch-")) if out is None else out)
+        for cell in plan.cells:
+            if not cell.lasting:
+                store.discard(cell.key)
+        try:
+            outcome = run_campaign(plan, store, workers=workers, retry=True, progress=progress)
+        except CampaignInterrupted as error:
+            raise ComparisonInterrupted(_found(samples, runs, store, error.outcome)) from None
+        return _found(samples, runs, store, outcome)
 
 
-def _samples(workload: Workload | Samples, seeds: int, jitter: int | None) -> tuple[Samples, int | None]:
-    """Return what makes the sample of a seed, and the jitter it makes it with."""
+def _jitter(workload: Workload | Sampler, seeds: int, jitter: int | None) -> int | None:
+    """Return the largest shift of a submission."""
     if seeds < 1:
         raise InputError(f"compare: seeds must be >= 1, got {seeds}")
     if jitter is not None and jitter < 0:
         raise InputError(f"compare: jitter must be >= 0 seconds, got {jitter}")
     if isinstance(workload, Workload):
-        jitter = DEFAULT_JITTER if jitter is None and seeds > 1 else jitter
-        return Jittered(workload, jitter), jitter
+        return DEFAULT_JITTER if jitter is None and seeds > 1 else jitter
     if jitter is not None:
         raise InputError("compare: jitter is for a workload; a function draws another one for each seed")
-    return workload, None
+    return None
 
 
-def _validate(dispatchers: Sequence[Any], predictors: Sequence[Any], workers: int) -> None:
-    if workers < 1:
-        raise InputError(f"compare: workers must be >= 1, got {workers}")
-    if not dispatchers or not predictors:
-        raise InputError("compare: expected at least one dispatcher and one predictor")
-    for dispatcher in dispatchers:
-        create_dispatcher(dispatcher)
-    for predictor in predictors:
-        create_predictor(predictor)
-
-
-def _labelled(parts: Sequence[Any], kind: str) -> list[tuple[str, Any]]:
-    labels = [part if isinstance(part, str) else getattr(part, "name", None) or type(part).__name__ for part in parts]
-    for label in labels:
+def _labels(parts: Sequence[Any], kind: str) -> list[str]:
+    """Return what the dispatchers or predictors are called, each of which is built once to see that it can be."""
+    labels = [name_of(part) for part in parts]
+    if not labels:
+        raise InputError(f"compare: expected at least one dispatcher and one predictor, got no {kind}")
+    for part, label in zip(parts, labels, strict=True):
+        create_dispatcher(part) if kind == "dispatcher" else create_predictor(part)
         if labels.count(label) > 1:
             raise InputError(f"compare: {kind} {label!r} is given twice")
-    return list(zip(labels, parts, strict=True))
+    return labels
 
 
-def _outcome(board: Board) -> Comparison:
+def _found(
+    samples: Samples[Any], asked: Sequence[tuple[str, str, int, Cell]], store: Store, outcome: Outcome
+) -> Comparison:
     """Return what the finished runs say."""
+    finished = {cell.key for cell in (*outcome.done, *outcome.reused)}
+    failed = {cell.key: error for cell, error in outcome.failed}
     rows = [
-        {"dispatcher": task.dispatcher_name, "predictor": task.predictor_name, "seed": task.seed, **summary}
-        for task in board.tasks
-        if (summary := board.finished.get(task.number)) is not None
+        {"dispatcher": dispatcher, "predictor": predictor, "seed": seed, **store.result(cell).summary()}
+        for dispatcher, predictor, seed, cell in asked
+        if cell.key in finished
     ]
     runs = pd.DataFrame(rows) if rows else pd.DataFrame(columns=["dispatcher", "predictor", "seed", *METRICS])
-    failures = tuple(board.failures[index] for index in sorted(board.failures))
-    overrun = str(board.plan.overrun)
-    return Comparison(runs, _aggregate(runs), failures, len(board.tasks), board.seeds, board.plan.jitter, overrun)
+    failures = tuple(
+        Failure(dispatcher, predictor, seed, str(error), error.traceback)
+        for dispatcher, predictor, seed, cell in asked
+        if (error := failed.get(cell.key)) is not None
+    )
+    return Comparison(runs, _aggregate(runs), failures, len(asked), samples.seeds, samples.jitter, samples.overrun)
 
 
 def _aggregate(runs: pd.DataFrame) -> pd.DataFrame:

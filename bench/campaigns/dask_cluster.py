@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...base import InputError
 from ...workloads import Workload
-from .cells import Cell, CellError, Files, Samples, simulate_cell
-
-if TYPE_CHECKING:
-    from .execution import Desk
+from .board import Board
+from .cells import Cell, CellError, Files, LastSample, simulate_cell
 
 #: What a job queue is called to Dask: its name here, and the class in dask_jobqueue.
 QUEUES = {"slurm": "SLURMCluster"}
@@ -152,7 +150,7 @@ def _ask(cluster: Any, queue: str, workers: int) -> None:
     cluster.adapt(minimum=workers, maximum=workers)
 
 
-def run_on_cluster(desk: Desk, client: Any) -> None:
+def run_on_cluster(board: Board, client: Any) -> None:
     """Work off the cells on a cluster.
 
     Cells whose worker is lost are simulated again on another, as Dask does by itself; one that takes several workers
@@ -162,7 +160,7 @@ def run_on_cluster(desk: Desk, client: Any) -> None:
 
     @lru_cache(maxsize=2)
     def packed(digest: str) -> bytes:
-        return zlib.compress(pickle.dumps(desk.plan.workload(digest)), 1)
+        return zlib.compress(pickle.dumps(board.plan.workload(digest)), 1)
 
     # What belongs to a workload is one task that several cells wait for; unlike scattered data it survives its worker.
     sent: dict[str, Any] = {}
@@ -170,9 +168,12 @@ def run_on_cluster(desk: Desk, client: Any) -> None:
     done = distributed.as_completed(loop=client.loop)
     try:
         while True:
-            while len(running) < _AHEAD * max(1, sum(client.nthreads().values())) and (cell := desk.next()) is not None:
+            while (
+                len(running) < _AHEAD * max(1, sum(client.nthreads().values())) and (cell := board.next()) is not None
+            ):
                 if cell.digest not in sent:
-                    sent = {key: one for key, one in sent.items() if key in {cell.digest for cell in running.values()}}
+                    at_work = {cell.digest for cell in running.values()}
+                    sent = {digest: unpacked for digest, unpacked in sent.items() if digest in at_work}
                     sent[cell.digest] = client.submit(_unpacked, packed(cell.digest), pure=False)
                 future = client.submit(_simulated, cell, sent[cell.digest], pure=False)
                 running[future] = cell
@@ -181,7 +182,7 @@ def run_on_cluster(desk: Desk, client: Any) -> None:
                 return
             future = next(done)
             cell = running.pop(future)
-            desk.finish(cell, _outcome(future, distributed))
+            board.finish(cell, _outcome(future, distributed))
     finally:
         client.cancel([*running, *sent.values()])
 
@@ -205,7 +206,7 @@ def _unpacked(data: bytes) -> Workload:
 
 
 def _simulated(cell: Cell, workload: Workload) -> Files | CellError:
-    return simulate_cell(cell, workload, Samples())
+    return simulate_cell(cell, workload, LastSample())
 
 
 def _line(error: BaseException) -> str:

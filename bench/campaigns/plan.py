@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import product
@@ -16,6 +16,7 @@ from ...workloads import GENERATORS, Workload, fetch, generate, read
 from ...workloads.fetching import TRACES
 from .campaign_file import CampaignTable, WorkloadTable, read_campaign
 from .cells import Cell
+from .samples import Loaders
 from .toml_lines import line_of
 from .versions import canonical_dispatcher, canonical_predictor
 
@@ -67,7 +68,7 @@ class Plan:
     Attributes
     ----------
     name
-        Of the campaign file, without its suffix.
+        Of the campaign file, without its suffix; that of a plan that the store takes no note of is empty.
     cells
         Every cell once, in the order of workload, seed, jitter, dispatcher and so on; those on the same jobs follow
         each other.
@@ -81,8 +82,16 @@ class Plan:
     name: str
     cells: tuple[Cell, ...]
     rows: tuple[Cell, ...]
-    loaders: dict[str, Callable[[], Workload]] = field(repr=False)
+    loaders: Loaders = field(repr=False)
     _last: dict[str, Workload] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of(cls, name: str, rows: Iterable[Cell], loaders: Loaders) -> Plan:
+        """Return the plan of these cells, in which each is simulated once."""
+        rows, cells = tuple(rows), dict[str, Cell]()
+        for cell in rows:
+            cells.setdefault(cell.key, cell)
+        return cls(name, tuple(cells.values()), rows, loaders)
 
     def workload(self, digest: str) -> Workload:
         """Return the jobs of a digest; the last are kept."""
@@ -117,17 +126,12 @@ def plan_campaign(path: str | PathLike[str]) -> Plan:
     table = read_campaign(path)
     reader = lru_cache(maxsize=None)(read)
     sources = [_resolve(path, table, index, reader) for index in range(len(table.workload))]
-    loaders: dict[str, Callable[[], Workload]] = {}
+    loaders: Loaders = {}
     rows = [cell for index, source in enumerate(sources) for cell in _cells(path, table, index, source, loaders)]
-    cells: dict[str, Cell] = {}
-    for cell in rows:
-        cells.setdefault(cell.key, cell)
-    return Plan(path.stem, tuple(cells.values()), tuple(rows), loaders)
+    return Plan.of(path.stem, rows, loaders)
 
 
-def _cells(
-    path: Path, table: CampaignTable, index: int, source: Source, loaders: dict[str, Callable[[], Workload]]
-) -> list[Cell]:
+def _cells(path: Path, table: CampaignTable, index: int, source: Source, loaders: Loaders) -> list[Cell]:
     """Return the cells of one ``[[workload]]``, and add what loads its jobs."""
     own, found = source.table, list[Cell]()
     parts = _parts(table)
@@ -167,7 +171,7 @@ def _parts(table: CampaignTable) -> list[tuple[str, str, str, SameInstant]]:
     )
 
 
-def _loaded(path: Path, index: int, source: Source, seed: int, loaders: dict[str, Callable[[], Workload]]) -> Workload:
+def _loaded(path: Path, index: int, source: Source, seed: int, loaders: Loaders) -> Workload:
     """Return the jobs of a seed; remember how to load them, and a trace itself."""
     try:
         workload = source.load(seed)

@@ -2,119 +2,240 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
 import pickle
 import signal
-from collections.abc import Callable
-from contextlib import suppress
-from functools import lru_cache, partial
-from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import resource_tracker
+from pathlib import Path
+from time import monotonic
+from typing import Any, ClassVar
+
+from pebble import ProcessExpired, ProcessPool
 
 from ...workloads import Workload
-from .cells import Cell, CellError, Samples, simulate_cell
-from .comparison_processes import Spawned
-
-if TYPE_CHECKING:
-    from .execution import Desk
+from .board import Board
+from .cells import Cell, CellError, Files, LastSample, simulate_cell
 
 #: How many processes may be lost over a cell before it counts as failed.
 LOSSES = 2
+#: How often running cells are looked at, and how long after a process the pool must have missed its end, seconds.
+_TICK, _MISSED = 0.1, 2.0
+#: The signal with which a system that is out of memory ends a process.
+_KILLED = 9
 
 
-def run_here(desk: Desk) -> None:
+def run_here(board: Board) -> None:
     """Work off the cells in this process."""
-    samples = Samples()
-    while (cell := desk.next()) is not None:
-        found = simulate_cell(cell, desk.plan.workload(cell.digest), samples, partial(desk.advance, cell))
-        desk.finish(cell, found)
+    last = LastSample()
+    while (cell := board.next()) is not None:
+        found = simulate_cell(cell, board.plan.workload(cell.digest), last, partial(board.advance, cell))
+        board.finish(cell, found)
 
 
-def run_pooled(desk: Desk, workers: int) -> None:
-    """Work off the cells in so many processes; one that dies is replaced, its cell simulated again."""
+def run_pooled(board: Board, workers: int) -> None:
+    """Work off the cells in so many processes; one that dies is replaced, its cell simulated again.
 
-    @lru_cache(maxsize=2)
-    def pickled(digest: str) -> bytes:
-        return pickle.dumps(desk.plan.workload(digest))
-
-    losses: dict[str, int] = {}
-    pool: list[_Worker] = []
-    try:
-        for _ in range(workers):
-            pool.append(_Worker())
-        for worker in pool:  # after all have begun to import: it blocks until the worker reads
-            worker.give(desk.next(), pickled)
-        while busy := {worker.connection: worker for worker in pool if worker.cell is not None}:
-            for ready in wait(list(busy)):
-                worker = busy[ready]  # type: ignore[index]
-                if not _listen(worker, desk, losses):
-                    worker.stop()
-                    pool.remove(worker)
-                    if not desk.waiting:
-                        continue
-                    worker = _Worker()
-                    pool.append(worker)
-                if worker.cell is None:
-                    worker.give(desk.next(), pickled)
-    finally:
-        for worker in pool:
-            worker.stop()
+    Whatever is large goes through files: the processes share one pipe, which a process that is killed while it writes
+    more than a line to it would leave damaged.
+    """
+    losses: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory(prefix="hpcdispatch-") as folder:
+        while board.waiting:
+            with _Pool(board, workers, Path(folder), losses) as pool:
+                pool.run()
 
 
-class _Worker(Spawned):
-    """A process that is told a workload now and then, and one cell at a time."""
+@dataclass
+class _Running:
+    """A cell at work: its seat, which is where its process says how far it is, and since when the process is gone."""
 
-    def __init__(self) -> None:
-        super().__init__(_serve)
-        self.cell: Cell | None = None
-        self._digest = ""
-
-    def give(self, cell: Cell | None, pickled: Callable[[str], bytes]) -> None:
-        """Send a cell, and its workload if it is not the last one; that the process died, the next listening finds."""
-        self.cell = cell
-        if cell is None:
-            return
-        with suppress(BrokenPipeError, ConnectionResetError):
-            if cell.digest != self._digest:
-                self.connection.send_bytes(pickled(cell.digest))
-                self._digest = cell.digest
-            self.connection.send(cell)
+    cell: Cell
+    seat: int
+    gone: float | None = None
 
 
-def _listen(worker: _Worker, desk: Desk, losses: dict[str, int]) -> bool:
-    """Take one message of a worker; return whether it is still alive."""
-    cell = worker.cell
-    assert cell is not None
-    try:
-        message = worker.connection.recv()
-    except (EOFError, ConnectionError):
-        worker.process.join()
-        losses[cell.key] = losses.get(cell.key, 0) + 1
-        if losses[cell.key] < LOSSES:
-            desk.again(cell)
-        else:
-            code = worker.process.exitcode
-            desk.finish(cell, CellError("WorkerDied", f"{LOSSES} processes of this cell ended, exit code {code}"))
-        return False
-    if isinstance(message, int):
-        desk.advance(cell, message)
-    else:
-        desk.finish(cell, message)
-        worker.cell = None
-    return True
+class _Pool:
+    """Processes with a seat each.
 
+    Parameters
+    ----------
+    board, workers
+        As in :func:`run_pooled`.
+    folder
+        Of the files that go to the processes and come from them.
+    losses
+        Counts how many processes were lost over a cell, by its key.
+    """
 
-def _serve(connection: Connection) -> None:
-    """Work off cells until the connection closes; what a worker process runs."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    samples = Samples()
-    workload: Workload | None = None
-    try:
+    def __init__(self, board: Board, workers: int, folder: Path, losses: Counter[str]) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._board = board
+        self._folder = folder
+        self._losses = losses
+        self._jobs, self._pids = context.RawArray("q", workers), context.RawArray("q", workers)
+        self._free = list(range(workers))
+        self._running: dict[Future[None], _Running] = {}
+        self._broken = False
+        self._pool = ProcessPool(
+            workers, initializer=_Worker.begin, initargs=(folder, self._jobs, self._pids), context=context
+        )
+
+    def __enter__(self) -> _Pool:
+        """Start the processes."""
+        with _interrupts_held():
+            self._broken = not self._pool.active
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End them, whatever they do."""
+        self._pool.stop()  # type: ignore[no-untyped-call]
+        self._pool.join()
+
+    def run(self) -> None:
+        """Work off the cells, until all are or the pool is broken."""
         while True:
-            message = connection.recv()
-            if isinstance(message, Workload):
-                workload = message
-            else:
-                assert workload is not None
-                connection.send(simulate_cell(message, workload, samples, connection.send))
-    except (EOFError, OSError):
-        return  # the parent is gone
+            while self._free and not self._broken and (cell := self._board.next()) is not None:
+                self._give(cell)
+            if not self._running:
+                return
+            ended, _ = wait(self._running, _TICK, FIRST_COMPLETED)
+            for future in ended or self._missed():
+                self._take(future, self._running.pop(future))
+            for running in self._running.values():
+                self._board.advance(running.cell, self._jobs[running.seat])
+
+    def _give(self, cell: Cell) -> None:
+        """Send a cell, and its workload if no process has it yet."""
+        seat = self._free.pop()
+        self._jobs[seat] = self._pids[seat] = 0
+        spooled = self._folder / f"{cell.digest}.workload"
+        if not spooled.exists():
+            at_work = {running.cell.digest for running in self._running.values()}
+            for path in self._folder.glob("*.workload"):
+                if path.stem not in at_work:
+                    path.unlink()
+            spooled.write_bytes(pickle.dumps(self._board.plan.workload(cell.digest)))
+        try:
+            (self._folder / f"{cell.key}.cell").write_bytes(pickle.dumps(cell))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            self._free.append(seat)
+            self._board.finish(cell, CellError.of(error))
+            return
+        future = self._pool.schedule(_Worker.simulate, (cell.key, cell.digest, seat))
+        self._running[future] = _Running(cell, seat)
+
+    def _take(self, future: Future[None], running: _Running) -> None:
+        """Keep what became of a cell; if its process was lost, have it simulated again."""
+        self._free.append(running.seat)
+        error = ProcessExpired("") if future.cancelled() else future.exception()  # type: ignore[no-untyped-call]
+        if error is None:
+            self._board.finish(running.cell, self._result(running.cell))
+        elif isinstance(error, ProcessExpired | BrokenProcessPool):
+            self._lost(running.cell, error)
+        else:
+            failed = CellError(type(error).__name__, str(error), blameless=isinstance(error, OSError))
+            self._board.finish(running.cell, failed)
+
+    def _lost(self, cell: Cell, error: ProcessExpired | BrokenProcessPool) -> None:
+        """Have a cell simulated again, unless too many processes were lost over it."""
+        self._broken = self._broken or isinstance(error, BrokenProcessPool)
+        self._losses[cell.key] += 1
+        if self._losses[cell.key] < LOSSES:
+            self._board.again(cell)
+        else:
+            self._board.finish(cell, CellError("WorkerDied", _reason(error)))
+
+    def _result(self, cell: Cell) -> Files | CellError:
+        path = self._folder / f"{cell.key}.result"
+        found: Files | CellError = pickle.loads(path.read_bytes())
+        path.unlink()
+        return found
+
+    def _missed(self) -> Iterator[Future[None]]:
+        """Yield those whose process has ended without the pool's noticing, as it does not with exit code 0."""
+        alive = {process.pid for process in multiprocessing.active_children()}
+        for future, running in list(self._running.items()):
+            pid = self._pids[running.seat]
+            if pid and pid not in alive:
+                running.gone = running.gone or monotonic()
+                if monotonic() - running.gone > _MISSED and future.cancel():
+                    yield future
+
+
+def _reason(error: ProcessExpired | BrokenProcessPool) -> str:
+    """Return how a process ended."""
+    if isinstance(error, BrokenProcessPool):
+        return "its process could not be started"
+    code: int = error.exitcode
+    if code < 0:
+        return f"its process was killed (signal {-code})" + ": out of memory?" * (-code == _KILLED)
+    return f"its process ended with exit code {code}"
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let Ctrl-C wait: a process started meanwhile inherits that, and never sees one before it can ignore it."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # its start lets interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@dataclass
+class _Worker:
+    """What a process keeps from cell to cell.
+
+    Attributes
+    ----------
+    folder
+        Of the files.
+    jobs, pids
+        How many jobs are finished, and in which process, for each seat.
+    workload
+        Digest and jobs of the last cell.
+    last
+        The last sample of them.
+    """
+
+    here: ClassVar[_Worker]
+    folder: Path
+    jobs: Any
+    pids: Any
+    workload: tuple[str, Workload] | None = None
+    last: LastSample = field(default_factory=LastSample)
+
+    @classmethod
+    def begin(cls, folder: Path, jobs: Any, pids: Any) -> None:
+        """Make this process one that simulates and that a termination ends at once, also within a solver."""
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        cls.here = cls(folder, jobs, pids)
+
+    @classmethod
+    def simulate(cls, key: str, digest: str, seat: int) -> None:
+        """Simulate a cell and write down what was found."""
+        here = cls.here
+        here.pids[seat] = os.getpid()
+        if here.workload is None or here.workload[0] != digest:
+            here.workload = digest, pickle.loads((here.folder / f"{digest}.workload").read_bytes())
+        found: Files | CellError
+        try:
+            cell = pickle.loads((here.folder / f"{key}.cell").read_bytes())
+        except Exception as error:  # noqa: BLE001 - what a plugged-in part raises where it is read
+            found = CellError.of(error)
+        else:
+            found = simulate_cell(cell, here.workload[1], here.last, partial(here.jobs.__setitem__, seat))
+        (here.folder / f"{key}.result").write_bytes(pickle.dumps(found))

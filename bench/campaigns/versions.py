@@ -10,20 +10,21 @@ from collections.abc import Iterable
 from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, entry_points, version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...base import Option, Registry, convert_options, parse_spec
-from ...dispatchers import create_dispatcher
+from ...dispatchers import Dispatcher, create_dispatcher
 from ...dispatchers import registry as dispatchers
+from ...dispatchers.options import Preset
+from ...dispatchers.registered import spec_of_inner
+from ...predictors import Predictor
 from ...predictors import create as create_predictor
 from ...predictors import registry as predictors
 
 #: Packages whose code every simulation runs. Those that only write tables and files, pandas and pyarrow, are not here.
 ALWAYS = ("hpcdispatch", "accasim", "numpy")
-#: What the dispatchers that solve need beyond.
-SOLVING = ("ortools", "scipy")
-#: Modules of dispatchers that never solve; of any other, the solvers' versions count.
-_NOT_SOLVING = ("list_scheduling", "easy", "conservative", "lookahead", "onthefly", "rbs", "hybrid")
+#: What a part may use beyond: those that it names in its attribute ``uses``, else all.
+BEYOND = ("numba", "ortools", "scipy")
 #: The packages of this one that a simulation runs.
 _OWN = ("base", "workloads", "predictors", "models", "dispatchers", "simulation")
 
@@ -63,51 +64,52 @@ def _is_default(value: Any, option: Option) -> bool:
     return bool(value == option.default) and isinstance(value, bool) == isinstance(option.default, bool)
 
 
-@cache
-def made_by(dispatcher: str, predictor: str) -> dict[str, str]:
-    """Return package to version, and source to digest, of all that takes part in simulating two specs.
+def made_by(dispatcher: str | Dispatcher, predictor: str | Predictor) -> dict[str, str]:
+    """Return package to version, and source to digest, of all that takes part in a simulation.
 
-    A plug-in counts with its version and with its source, since its author changes it more often than its version.
-    Of hpcdispatch the source counts where it runs from a checkout. Python counts with two numbers: the sum of
-    floating-point numbers changed in 3.12.
+    A part counts with what it says it uses, and with what the dispatcher that it stands over uses. A plug-in counts
+    with its version and with its source too, since its author changes it more often than its version. Of hpcdispatch
+    the source counts where it runs from a checkout. Python counts with two numbers: the sum of floating-point numbers
+    changed in 3.12.
+
+    Parameters
+    ----------
+    dispatcher, predictor
+        With their options; or objects, which count with everything, but not with their source.
     """
-    parts = [_part(registry, spec) for registry, spec in ((dispatchers, dispatcher), (predictors, predictor))]
-    foreign = [part for part in parts if part.package != "hpcdispatch"]
-    names = [*ALWAYS, *(SOLVING if foreign or parts[0].module.rpartition(".")[2] not in _NOT_SOLVING else ())]
-    found = {name: version(name) for name in names}
+    found = {name: _version(name) for name in ALWAYS}
     found["python"] = ".".join(platform.python_version_tuple()[:2])
     if _under_development():
         found["hpcdispatch source"] = _own_source()
-    for part in foreign:
-        found |= _versions_of(part)
+    for registry, part in ((dispatchers, dispatcher), (predictors, predictor)):
+        found |= _of_spec(registry, part) if isinstance(part, str) else {name: _version(name) for name in BEYOND}
     return dict(sorted(found.items()))
 
 
-class _Part(NamedTuple):
-    """A registered part: the module that defines it, and the distribution that registers it."""
-
-    module: str
-    dist: Distribution | None
-
-    @property
-    def package(self) -> str:
-        return self.module.partition(".")[0]
-
-
-def _part(registry: Registry, spec: str) -> _Part:
-    name = parse_spec(spec)[0]
+def _of_spec(registry: Registry, spec: str) -> dict[str, str]:
+    """Return what a registered part adds, and what the one adds that it stands over."""
+    name, options = parse_spec(spec)
+    factory: Any = registry.factory(name)
+    factory = factory.build if isinstance(factory, Preset) else factory
     entry = {entry.name: entry for entry in entry_points(group=registry.group)}[name]
-    return _Part(getattr(registry.factory(name), "__module__", entry.module), entry.dist)
+    package = entry.module.partition(".")[0]
+    if package == "hpcdispatch":
+        found = {used: _version(used) for used in getattr(factory, "uses", BEYOND)}
+    else:  # which may do other things than the class it inherits from
+        found = {used: _version(used) for used in getattr(factory, "__dict__", {}).get("uses", BEYOND)}
+        found |= {f"{package} source": source_of(package)} | _needed(entry.dist)
+    over = options.get("over", {option.name: option.default for option in registry.options(name)}.get("over"))
+    return found | (_of_spec(registry, spec_of_inner(over)) if isinstance(over, str) else {})
 
 
-def _versions_of(part: _Part) -> dict[str, str]:
-    """Return the versions of a plug-in and of what it says it needs, and the digest of its source."""
-    found = {f"{part.package} source": _source_of(part.package)}
-    if part.dist is not None:
-        found[part.dist.name] = part.dist.version
-        for line in part.dist.requires or ():
-            if "extra ==" not in line:
-                found |= _installed(line)
+def _needed(distribution: Distribution | None) -> dict[str, str]:
+    """Return the versions of a plug-in and of what it says it needs."""
+    if distribution is None:
+        return {}
+    found = {distribution.name: distribution.version}
+    for line in distribution.requires or ():
+        if "extra ==" not in line:
+            found |= _installed(line)
     return found
 
 
@@ -122,8 +124,11 @@ def _installed(requirement: str) -> dict[str, str]:
         return {}
 
 
+_version = cache(version)
+
+
 @cache
-def _source_of(package: str) -> str:
+def source_of(package: str) -> str:
     """Return the digest of a package as it was when it was first asked for, which is soon after its import."""
     return _digest(_files_of(package))
 

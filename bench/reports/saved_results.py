@@ -1,4 +1,4 @@
-"""The saved results in a folder: what ``hpcdispatch compare --out`` writes, or the store of a campaign."""
+"""The saved results in a folder: the store of a campaign or a comparison, or what ``hpcdispatch run --out`` writes."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Found:
 
 
 def runs_of(folder: str | PathLike[str], campaign: str | None = None) -> Found:
-    """Return the results saved in a folder: it is one, its subfolders are, or it is the store of a campaign.
+    """Return the results saved in a folder: it is a store, or a result, or its subfolders are.
 
     Parameters
     ----------

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TypeVar
 
 from ...simulation import Result
-from ...workloads import Workload
 from ..campaigns.cells import Cell
-from ..campaigns.comparison_runs import Generated
-from ..campaigns.versions import canonical_dispatcher, canonical_predictor
+from ..campaigns.samples import Generated, Loaders, Samples
 from .outcome import Means
 from .simulations import finished
 
 T = TypeVar("T")
-_PREDICTOR = "walltime"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,19 +37,15 @@ def measure_all(pairings: Sequence[Pairing], seeds: int, means: Means, measure: 
     Raises
     ------
     SimulationFailedError, CampaignInterrupted
-        As :func:`~.runs.simulate_all`.
+        As :func:`~.simulations.simulate_all`.
     """
-    names = {pairing.dispatcher: canonical_dispatcher(pairing.dispatcher) for pairing in pairings}
-    predictor = canonical_predictor(_PREDICTOR)
-    loaders: dict[str, Callable[[], Workload]] = {}
-    cells: dict[tuple[Pairing, int], Cell] = {}
+    loaders: Loaders = {}
+    cells: dict[Pairing, tuple[Cell, ...]] = {}
     for jobs in dict.fromkeys(pairing.jobs for pairing in pairings):
         own = [pairing for pairing in pairings if pairing.jobs == jobs]
-        for seed in range(seeds):
-            workload = jobs(seed)
-            loaders[workload.digest()] = partial(jobs, seed)
-            drawn = jobs.spec, len(workload), workload.digest(), None, seed
-            for pairing in own:
-                cells[pairing, seed] = Cell(*drawn, names[pairing.dispatcher], predictor, "kill", "batch")
-    store = finished(cells.values(), loaders, means)
-    return [[measure(store.result(cells[pairing, seed])) for seed in range(seeds)] for pairing in pairings]
+        samples = Samples(jobs, seeds, overrun="kill", label=jobs.spec)
+        found = samples.cells([(pairing.dispatcher, "walltime") for pairing in own], loaders)
+        cells |= dict(zip(own, found, strict=True))
+    together = sorted((cell for each in cells.values() for cell in each), key=lambda cell: (cell.workload, cell.seed))
+    store = finished(together, loaders, means)
+    return [[measure(store.result(cell)) for cell in cells[pairing]] for pairing in pairings]

@@ -23,11 +23,10 @@ from ...bench.campaigns.execution import (
 from ...bench.campaigns.metrics_table import write_table
 from ...workloads import TraceWarning
 from ..app import debug_option
-from ..campaign_progress import CampaignBar
 from ..command_errors import InterruptedRunError, RunFailedError, say
 from ..help_texts import examples
 from ..output import count, print_json
-from ..progress import spinner
+from ..progress import JobBar, spinner
 from ..shared_options import cores, json_option
 
 _FILE = click.Path(path_type=Path)
@@ -98,7 +97,7 @@ def command(
             if cluster is not None:
                 with spinner(f"connecting to {cluster}"):
                     client = stack.enter_context(connect(cluster, tls, workers or 1))
-            bar = stack.enter_context(CampaignBar())
+            bar = stack.enter_context(JobBar("checking the store"))
             outcome = run_campaign(
                 plan,
                 store,
@@ -106,7 +105,7 @@ def command(
                 cluster=client,
                 retry=retry,
                 verify=verify,
-                progress=bar.update,
+                progress=bar.show,
             )
             interrupted = False
         except CampaignInterrupted as error:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import click
 
-from ...bench.campaigns.comparison import Comparison, ComparisonInterrupted, Generated, Progress, compare
-from ...bench.campaigns.comparison_runs import Samples
+from ...bench.campaigns.comparison import Comparison, ComparisonInterrupted, Generated, compare
+from ...bench.campaigns.samples import Sampler
 from ...simulation import Overrun, SameInstant
 from ...workloads import Workload
 from ..app import debug_option
@@ -71,7 +72,10 @@ BUILT_IN_SEEDS = 5
 @same_instant_option
 @reading_options
 @click.option(
-    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Save each result in a folder of its own in there."
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Keep the results there; what is there already is not simulated again.",
 )
 @click.option("--check", "checked", is_flag=True, help="Check each schedule against the invariants.")
 @click.option(
@@ -117,12 +121,7 @@ def command(
     source = resolve(trace)
     samples = _samples(source, reading, jitter)
     make_folder(out)
-    with JobBar("comparing", 1) as bar:
-
-        def show(progress: Progress) -> None:
-            bar.total = progress.expected
-            bar.update(progress.jobs, f"{progress.runs} of {progress.planned} runs")
-
+    with JobBar("comparing") as bar:
         try:
             found = compare(
                 samples,
@@ -135,14 +134,14 @@ def command(
                 check_invariants=checked,
                 out=out,
                 workers=workers or cores(),
-                progress=show,
+                progress=partial(bar.show, noun="runs"),
             )
         except ComparisonInterrupted as error:
             found = error.comparison
     _report(found, source, out, as_json=as_json)
 
 
-def _samples(source: Source, reading: ReadingOptions, jitter: int | None) -> Workload | Samples:
+def _samples(source: Source, reading: ReadingOptions, jitter: int | None) -> Workload | Sampler:
     """Return the workload to be jittered, or the generator to be drawn from."""
     workload = load(source, reading)
     if source.spec is not None and source.sampled and jitter is None:

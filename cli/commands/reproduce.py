@@ -29,10 +29,10 @@ from ...bench.reproductions import (
 from ...bench.reproductions import outcome_files as keeping
 from ...bench.reproductions.outcome_tables import numbers, tally, verdicts
 from ..app import debug_option
-from ..campaign_progress import CampaignBar
 from ..command_errors import InterruptedRunError, RunFailedError
 from ..help_texts import examples
 from ..output import console, count
+from ..progress import JobBar
 from ..shared_options import make_folder
 
 _STYLES = {True: "green", False: "red", None: "yellow"}
@@ -125,8 +125,8 @@ def _made(entry: Entry, means: Means) -> Outcome:
     """Make one, with a bar."""
     assert entry.run is not None
     try:
-        with CampaignBar() as bar:
-            return entry.run(Means(means.scale, means.store, means.workers, bar.update))
+        with JobBar("checking the store") as bar:
+            return entry.run(Means(means.scale, means.store, means.workers, bar.show))
     except CampaignInterrupted as error:
         done = len(error.outcome.done) + len(error.outcome.reused)
         raise InterruptedRunError(f"{entry.name}: {done} of {error.outcome.planned} simulations finished") from None

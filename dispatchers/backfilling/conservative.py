@@ -58,6 +58,7 @@ class Conservative(Configured[ConservativeOptions]):
         What runs and what is reserved, from the first decision on.
     """
 
+    uses: ClassVar[tuple[str, ...]] = ()
     Options: ClassVar[type] = ConservativeOptions
     held: StandingReservations
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from operator import attrgetter
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,6 +37,7 @@ class EASY(PlacementOption):
         ``"first-fit"`` or ``"best-fit"``.
     """
 
+    uses: ClassVar[tuple[str, ...]] = ()
     placement: PlacementRule = "first-fit"
 
     def candidates(self, waiting: list[Waiting]) -> Iterable[Waiting]:

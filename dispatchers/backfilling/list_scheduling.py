@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ...base.checks import check_choice
 from ...models import PlacementRule
@@ -28,6 +28,7 @@ class ListScheduler(PlacementOption):
         ``"first-fit"`` or ``"best-fit"``.
     """
 
+    uses: ClassVar[tuple[str, ...]] = ()
     placement: PlacementRule = "first-fit"
     blocked: Blocked = "wait"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -35,6 +35,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
     """
 
     Options = ConstraintProgrammingOptions
+    uses: ClassVar[tuple[str, ...]] = ("numba", "ortools", "scipy")
 
     def __init__(self, options: ConstraintProgrammingOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -42,6 +42,7 @@ class Evict(Configured[EvictOptions]):
     """
 
     Options = EvictOptions
+    uses: ClassVar[tuple[str, ...]] = ("numba", "ortools")
 
     def __init__(self, options: EvictOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)

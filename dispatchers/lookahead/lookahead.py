@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -83,6 +83,7 @@ class Lookahead(Configured[LookaheadOptions]):
     """
 
     Options = LookaheadOptions
+    uses: ClassVar[tuple[str, ...]] = ("numba",)
 
     def __init__(self, options: LookaheadOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from ...base.checks import check_number, check_whole
 from ...models import PlacementRule
@@ -81,6 +82,7 @@ class Hybrid(Configured[HybridOptions]):
     Its options are those of :class:`HybridOptions`.
     """
 
+    uses: ClassVar[tuple[str, ...]] = ()
     Options = HybridOptions
 
     def forget(self) -> None:

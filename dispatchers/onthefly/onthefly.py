@@ -6,7 +6,7 @@ import math
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ...base.checks import check_choice, check_number
 from ...models import PlacementRule
@@ -61,6 +61,7 @@ class OnTheFly(Configured[OnTheFlyOptions]):
         Ids of jobs that come before all others.
     """
 
+    uses: ClassVar[tuple[str, ...]] = ()
     Options = OnTheFlyOptions
     ahead: Container[str] = ()
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from typing import Literal
+from typing import ClassVar, Literal
 
 from ...base.checks import check_choice, check_number, check_whole
 from ...models import PlacementRule
@@ -94,6 +94,7 @@ class RBS(Configured[RBSOptions]):
     Its options are those of :class:`RBSOptions`.
     """
 
+    uses: ClassVar[tuple[str, ...]] = ()
     Options = RBSOptions
 
     def forget(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -128,6 +128,7 @@ class ReservationSequences(Configured[SequenceOptions]):
         The dispatcher underneath.
     """
 
+    uses: ClassVar[tuple[str, ...]] = ()
     Options = SequenceOptions
 
     def __init__(self, strategy: Strategy, options: SequenceOptions | None = None, /, **given: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ...base import Option
 from ...base.registry import options_of
@@ -25,6 +25,7 @@ class SequencePreset:
         One line on what it is.
     """
 
+    uses: ClassVar[tuple[str, ...]] = ()
     strategy: Callable[..., Strategy]
     summary: str
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from functools import cache
 
 from ....simulation import Result
-from ....workloads import generate, read
+from ....workloads import Workload, generate, read
 from ....workloads.fetching import TRACES
 from ...benchmarks.traces import published_trace
+from ...campaigns.samples import Samples
 from ..outcome import Means, Scale
-from ..simulations import Samples, simulate_all
+from ..simulations import simulate_all
 
 #: The paper's -D counts a job that outran its prediction as one of one more second.
 PREDICTORS = {"W": "walltime", "R": "oracle", "D": "heuristic:correction=none"}
@@ -28,16 +29,20 @@ Runs = dict[str, list[Result]]
 
 
 @cache
-def samples(scale: Scale) -> Samples:
+def samples(scale: Scale) -> Samples[Workload]:
     """Return the jobs of a scale."""
     if scale == "smoke":
-        return Samples(_GENERATED, generate(_GENERATED, seed=2), _SEEDS[scale])
+        return _shifted(generate(_GENERATED, seed=2), scale, _GENERATED)
     published = TRACES[_TRACE].file
     last = _FIRST + _JOBS[scale]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         workload = read(published_trace(_TRACE)).slice(_FIRST, last)
-    return Samples(f"jobs {_FIRST:,}-{last:,} of {published.partition('.')[0]}", workload, _SEEDS[scale])
+    return _shifted(workload, scale, f"jobs {_FIRST:,}-{last:,} of {published.partition('.')[0]}")
+
+
+def _shifted(workload: Workload, scale: Scale, label: str) -> Samples[Workload]:
+    return Samples(workload, _SEEDS[scale], 60, "kill", label=label)
 
 
 def specs(label: str) -> tuple[str, str]:

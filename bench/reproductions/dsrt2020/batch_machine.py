@@ -5,10 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 from ....simulation import Result
-from ....workloads import generate
+from ....workloads import Workload, generate
+from ...campaigns.samples import Samples
 from ..claims import less, row
 from ..outcome import Claim, Drawing, Means, Outcome, Row, Scale
-from ..simulations import Samples, simulate_all
+from ..simulations import simulate_all
 
 #: Days, nodes, on-demand jobs a day, and how many samples.
 _SCALES: dict[Scale, tuple[int, int, int, int]] = {
@@ -61,10 +62,10 @@ def _specs(scale: Scale) -> dict[str, str]:
 
 
 @cache
-def _samples(scale: Scale) -> tuple[Samples, ...]:
+def _samples(scale: Scale) -> tuple[Samples[Workload], ...]:
     days, nodes, rate, count = _SCALES[scale]
     specs = [f"theta:days={days},nodes={nodes},rate={rate},seed={seed}" for seed in range(1, count + 1)]
-    return tuple(Samples(spec, generate(spec), seeds=1, jitter=0) for spec in specs)
+    return tuple(Samples(generate(spec), jitter=0, overrun="kill", label=spec) for spec in specs)
 
 
 def _results(means: Means) -> dict[str, list[Result]]:

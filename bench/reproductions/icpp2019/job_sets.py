@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from ...campaigns.comparison_runs import Generated
+from ...campaigns.samples import Generated
 from ..claims import less
 from ..outcome import Claim, Means, Outcome, Scale
 from . import strategies_compared as runs

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ....simulation import Result
-from ...campaigns.comparison_runs import Generated
+from ...campaigns.samples import Generated
 from ..claims import Floats, less, more, row
 from ..generated_jobs import Pairing, measure_all
 from ..outcome import Claim, Drawing, Means, Row, Scale

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from ....simulation import Result
 from ....workloads import Workload, generate
 from ...campaigns.cells import Cell
-from ...campaigns.versions import canonical_dispatcher, canonical_predictor
+from ...campaigns.samples import Loaders, Samples
 from ..outcome import Means, Scale
 from ..simulations import finished
 
@@ -35,26 +35,24 @@ def grid(scale: Scale) -> tuple[float, ...]:
 
 def measured(patterns: Sequence[str], dispatchers: Mapping[str, str], means: Means) -> Found:
     """Return what was measured of each pattern, dispatcher and mean estimation ratio."""
-    seeds = range(_SEEDS[means.scale])
-    cells: dict[tuple[str, str, float, int], Cell] = {}
-    loaders: dict[str, Callable[[], Workload]] = {}
+    pairs = [(spec, "walltime") for spec in dispatchers.values()]
+    rows: dict[tuple[str, float], list[tuple[Cell, ...]]] = {}
+    loaders: Loaders = {}
     for pattern in patterns:
         for ratio in grid(means.scale):
-            for seed in seeds:
-                load = partial(jobs, pattern, ratio, seed, means.scale)
-                workload = load()
-                loaders[workload.digest()] = load
-                for label, spec in dispatchers.items():
-                    cells[pattern, label, ratio, seed] = _cell(workload, spec, seed)
-    store = finished(cells.values(), loaders, means)
+            drawn = Samples(partial(jobs, pattern, ratio, means.scale), _SEEDS[means.scale])
+            rows[pattern, ratio] = drawn.cells(pairs, loaders)
+    together = (cell for row in rows.values() for same_jobs in zip(*row, strict=True) for cell in same_jobs)
+    store = finished(together, loaders, means)
     found: Found = {}
-    for (pattern, label, ratio, _), cell in cells.items():
-        for metric, value in metrics(store.result(cell)).items():
-            found.setdefault((pattern, label, ratio), {}).setdefault(metric, []).append(value)
+    for (pattern, ratio), row in rows.items():
+        for label, cells in zip(dispatchers, row, strict=True):
+            for metric, value in (item for cell in cells for item in metrics(store.result(cell)).items()):
+                found.setdefault((pattern, label, ratio), {}).setdefault(metric, []).append(value)
     return found
 
 
-def jobs(pattern: str, ratio: float, seed: int, scale: Scale) -> Workload:
+def jobs(pattern: str, ratio: float, scale: Scale, seed: int) -> Workload:
     """Return the jobs of a run."""
     small = _SMOKE if scale == "smoke" else ""
     if small and pattern == MIX:
@@ -71,20 +69,6 @@ def metrics(result: Result) -> dict[str, float]:
         WAIT: summary["wait_mean"] / 3600,
         FAILURES: float(np.count_nonzero(result.attempts["outcome"] == "limit")),
     }
-
-
-def _cell(workload: Workload, dispatcher: str, seed: int) -> Cell:
-    return Cell(
-        workload.provenance.source,
-        len(workload),
-        workload.digest(),
-        None,
-        seed,
-        canonical_dispatcher(dispatcher),
-        canonical_predictor("walltime"),
-        "run",
-        "batch",
-    )
 
 
 def notes(scale: Scale) -> tuple[str, ...]:

@@ -8,9 +8,9 @@ import shutil
 import pytest
 from click.testing import CliRunner
 
-from hpcdispatch.bench.benchmarks.results import main
-from hpcdispatch.bench.campaigns.summary_files import Kept, Part
-from hpcdispatch.simulation import simulate
+from hpcdispatch.bench.benchmarks.results import Setting, main
+from hpcdispatch.bench.campaigns.store import Store
+from hpcdispatch.simulation import Result, simulate
 from hpcdispatch.workloads import generate, read, write
 
 NAMES = ("easy", "fcfs")
@@ -32,20 +32,22 @@ def call(folder, *arguments, out="kept"):
 
 
 def records(folder, out="kept"):
-    return {path.name: json.loads(path.read_text()) for path in (folder / out).iterdir()}
+    store = Store(folder / out)
+    cells = {key: json.loads((store.path(key) / "cell.json").read_text()) for key in store.finished()}
+    return {key: cell | {"summary": Result.load(store.path(key)).summary()} for key, cell in cells.items()}
 
 
 def test_every_run_is_kept(folder):
     found = records(folder)
-    keys = {(one["dispatcher"], tuple(one["jobs"] or ()), one["jitter"], one["seed"]) for one in found.values()}
-    slices = {(name, (20, 100), 60, seed) for name in NAMES for seed in (0, 1)}
-    assert keys == slices | {(name, (), None, 0) for name in NAMES}
-    assert not [name for name in found if name.endswith(".part")]
+    keys = {(one["dispatcher"], one["summary"]["jobs"], one["jitter"], one["seed"]) for one in found.values()}
+    slices = {(name, 80, 60, seed) for name in NAMES for seed in (0, 1)}
+    assert keys == slices | {(name, 120, None, 0) for name in NAMES}
+    assert not list((folder / "kept").rglob(".unfinished*"))
 
 
 def test_the_whole_trace_is_run_as_it_stands(folder):
     expected = simulate(read(folder / "small.swf"), "easy").summary()
-    [found] = [one for one in records(folder).values() if one["dispatcher"] == "easy" and one["jobs"] is None]
+    [found] = [one for one in records(folder).values() if one["dispatcher"] == "easy" and one["jitter"] is None]
     for name in ("jobs", "wait_mean", "slowdown_mean", "utilization"):
         assert found["summary"][name] == expected[name]
 
@@ -59,11 +61,12 @@ def test_what_is_kept_is_not_run_again(folder):
 
 
 def test_goes_on_where_it_was(folder):
-    gone = sorted((folder / "kept").iterdir())[0]
-    gone.unlink()
+    store = Store(folder / "kept")
+    gone = next(store.finished())
+    store.discard(gone)
     done = call(folder)
     assert done.stderr.count("simulated in") == 1
-    assert gone.is_file()
+    assert store.has(gone)
 
 
 def test_one_dispatcher_is_run_again(folder):
@@ -74,10 +77,11 @@ def test_one_dispatcher_is_run_again(folder):
 
 
 def test_a_run_on_another_workload_does_not_count(folder):
-    workload = read(folder / "small.swf")
-    kept = Kept(folder / "kept")
-    assert kept.find(Part("small", workload), "easy", 0) is not None
-    assert kept.find(Part("small", workload.head(50)), "easy", 0) is None
+    store = Store(folder / "kept")
+    write(read(folder / "small.swf").head(110), folder / "fewer.swf")
+    for trace, kept in (("small", True), ("fewer", False)):
+        [_, whole], _ = Setting((str(folder / f"{trace}.swf"),), NAMES, (20, 100), seeds=2).planned
+        assert store.has(whole.cells["easy"][0].key) is kept
 
 
 def test_the_tables_show_means_and_intervals(folder):
@@ -132,7 +136,8 @@ def test_bad_input_is_told_in_one_line(folder, arguments, message):
 
 def test_a_damaged_record_is_named(folder):
     shutil.copytree(folder / "kept", folder / "damaged")
-    path = sorted((folder / "damaged").glob("*20-100*"))[0]
+    store = Store(folder / "damaged")
+    path = store.path(next(store.finished())) / "jobs.parquet"
     path.write_text("{")
-    done = call(folder, "--kept", "--no-whole", out="damaged")
-    assert f"{path}: expected the record of a run" in done.stderr
+    done = call(folder, "--kept", out="damaged")
+    assert f"{path}: expected a Parquet table" in done.stderr

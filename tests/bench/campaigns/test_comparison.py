@@ -8,6 +8,7 @@ import pytest
 
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.campaigns.comparison import METRICS, ComparisonInterrupted, Generated, compare
+from hpcdispatch.bench.campaigns.store import Store
 from hpcdispatch.dispatchers import FCFS
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import generate, jitter
@@ -68,13 +69,12 @@ def test_workers_change_nothing_but_the_measured_times(workload, tmp_path):
     )
     assert here.runs.drop(columns=MEASURED).equals(there.runs.drop(columns=MEASURED))
     assert here.failures == there.failures == ()
-    assert (seen[-1].runs, seen[-1].planned, seen[-1].jobs, seen[-1].expected) == (6, 6, 480, 480)
-    folders = sorted(path.name for path in (tmp_path / "here").iterdir())
-    assert folders == sorted(path.name for path in (tmp_path / "there").iterdir())
-    assert len(folders) == 6
-    for folder in folders:
-        for name in ("jobs.parquet", "manifest.json"):
-            assert (tmp_path / "here" / folder / name).read_bytes() == (tmp_path / "there" / folder / name).read_bytes()
+    assert (seen[-1].cells, seen[-1].planned, seen[-1].jobs, seen[-1].expected) == (6, 6, 480, 480)
+    stores = Store(tmp_path / "here"), Store(tmp_path / "there")
+    assert len(list(stores[0].finished())) == 6
+    for name in ("jobs.parquet", "manifest.json"):
+        one, other = (sorted((store.path(key) / name).read_bytes() for key in store.finished()) for store in stores)
+        assert one == other
 
 
 class Counting:
@@ -119,14 +119,14 @@ def test_a_worker_that_dies_is_a_failure(workload, tmp_path, monkeypatch):
     dying = importlib.import_module("dying")
     found = compare(workload, [dying.Dying(), "fcfs", "sjf"], workers=2)
     del sys.modules["dying"]
-    assert [one.error for one in found.failures] == ["WorkerDied: the process of this run ended with exit code 7"]
+    assert [one.error for one in found.failures] == ["WorkerDied: its process ended with exit code 7"]
     assert found.table["dispatcher"].tolist() == ["fcfs", "sjf"]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_interrupt_keeps_what_is_finished(workload, workers):
     def stop(progress):
-        if progress.runs == 2:
+        if progress.cells == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(ComparisonInterrupted, match="2 of 6 runs finished") as caught:

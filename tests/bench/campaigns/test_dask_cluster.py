@@ -23,15 +23,7 @@ with_dask = pytest.mark.skipif(
 with_queues = pytest.mark.skipif(
     importlib.util.find_spec("dask_jobqueue") is None, reason="needs dask-jobqueue; install hpcdispatch[cluster]"
 )
-TEXT = """
-dispatchers = ["fcfs", "easy", "easy-sjbf", "lxf"]
-predictors = ["walltime", "last2"]
-jitter = 30
-seeds = 3
-
-[[workload]]
-source = "lublin:jobs=400,processors=64,load=0.9"
-"""
+JOBS = 400
 #: So many workers that are ready, their modules imported, over TLS if there are files for it; ends with its input.
 CLUSTER = """
 import sys
@@ -52,17 +44,6 @@ if __name__ == "__main__":
         print(cluster.scheduler_address, *client.run(warm).values(), flush=True)
         sys.stdin.read()
 """
-
-
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    """Return the file of a campaign and what the store of an undisturbed run in one process holds."""
-    folder = tmp_path_factory.mktemp("campaign")
-    file = folder / "campaign.toml"
-    file.write_text(TEXT)
-    store = Store(folder / "store")
-    run_campaign(plan_campaign(file), store)
-    return file, deterministic(store)
 
 
 @contextmanager

@@ -6,20 +6,10 @@ import subprocess
 import sys
 import time
 
-import pytest
-
 from hpcdispatch.bench.benchmarks.campaigns import deterministic
-from hpcdispatch.bench.campaigns.execution import Store, plan_campaign, run_campaign
+from hpcdispatch.bench.campaigns.execution import Store
 
-TEXT = """
-dispatchers = ["fcfs", "easy", "easy-sjbf", "lxf"]
-predictors = ["walltime", "last2"]
-jitter = 30
-seeds = 3
-
-[[workload]]
-source = "lublin:jobs=150,processors=64,load=0.9"
-"""
+JOBS = 150
 #: Forks runs and kills each after a random time, until one comes to its end.
 KILLING = """
 import os, random, signal, sys, time
@@ -47,18 +37,6 @@ while True:
         print(kills)
         break
 """
-
-
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory):
-    """Return the file of a campaign and what the store of an undisturbed run holds."""
-    folder = tmp_path_factory.mktemp("campaign")
-    file = folder / "campaign.toml"
-    file.write_text(TEXT)
-    store = Store(folder / "store")
-    outcome = run_campaign(plan_campaign(file), store)
-    assert len(outcome.done) == 24
-    return file, deterministic(store)
 
 
 def unfinished(store):

@@ -8,6 +8,7 @@ import resource
 import shutil
 import subprocess
 from html.parser import HTMLParser
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,8 @@ from hpcdispatch.bench.reports.static_figures import images
 from hpcdispatch.bench.reports.study import study
 from hpcdispatch.bench.reports.summaries import tables_of
 from hpcdispatch.bench.reports.tables import Cell, Table, ratio, seconds
-from hpcdispatch.simulation import Result
+from hpcdispatch.simulation import Result, simulate
+from hpcdispatch.workloads import generate
 
 SPEC = "lublin:jobs=150,processors=32,load=0.9"
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&amp;$x_1$ =1+1 <!-- ]]> | ` \\ %"
@@ -34,7 +36,8 @@ CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     out = tmp_path_factory.mktemp("saved")
-    compare(Generated(SPEC), ["fcfs", "easy", "sjf"], ["walltime"], seeds=3, out=out)
+    for name, seed in product(("fcfs", "easy", "sjf"), range(3)):
+        simulate(generate(SPEC, seed=seed), name, seed=seed).save(out / f"{name}_walltime_seed{seed}")
     return out
 
 
@@ -288,15 +291,8 @@ def test_contenders_without_a_common_seed_are_not_paired(changed, undrawn, tmp_p
 
 
 def test_several_workloads_and_predictors(undrawn, tmp_path):
-    for number, jobs in enumerate((40, 60)):
-        compare(
-            Generated(SPEC.replace("150", str(jobs))),
-            ["easy"],
-            ["walltime", "last2"],
-            out=tmp_path / "all" / str(number),
-        )
-        for folder in list((tmp_path / "all" / str(number)).iterdir()):
-            folder.rename(tmp_path / "all" / f"{folder.name}-{number}")
+    for jobs in (40, 60):
+        compare(Generated(SPEC.replace("150", str(jobs))), ["easy"], ["walltime", "last2"], out=tmp_path / "all")
     made = study(runs_of(tmp_path / "all"), baseline="easy, last2")
     assert made.order == ["easy, last2", "easy, walltime"]
     assert study(runs_of(tmp_path / "all")).baseline == "easy, walltime"

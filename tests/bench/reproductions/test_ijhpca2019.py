@@ -86,7 +86,7 @@ def test_lines_are_drawn_without_counts_at_a_single_place(tmp_path):
 
 
 def test_a_run_has_the_same_jobs_at_every_ratio():
-    one, other = (jobs("a", ratio, 3, "small").jobs for ratio in (0.5, 1.7))
+    one, other = (jobs("a", ratio, "small", 3).jobs for ratio in (0.5, 1.7))
     assert [(job.submit, job.runtime) for job in one] == [(job.submit, job.runtime) for job in other]
     assert sum(job.walltime for job in one) < sum(job.walltime for job in other)
 

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from hpcdispatch.base import InputError
+from hpcdispatch.bench.reports.saved_results import runs_of
 from hpcdispatch.cli.shared_options import split_specs
-from hpcdispatch.simulation import Result
 
 SPEC = "lublin:jobs=80,processors=32,load=0.9"
 
@@ -78,11 +78,13 @@ def test_json_of_a_jittered_trace(invoke, trace, tmp_path):
         (0, "easy"), (0, "lxf:blocked=skip"), (1, "easy"), (1, "lxf:blocked=skip"),
     ]  # fmt: skip
     assert shown["table"][0]["wait_mean_low"] <= shown["table"][0]["wait_mean"] <= shown["table"][0]["wait_mean_high"]
-    assert sorted(folder.name for folder in out.iterdir()) == [
-        "easy_walltime_seed0", "easy_walltime_seed1",
-        "lxf-blocked=skip_walltime_seed0", "lxf-blocked=skip_walltime_seed1",
+    saved = runs_of(out).runs
+    assert sorted((run.dispatcher, run.seed) for run in saved) == [
+        ("easy", 0), ("easy", 1), ("lxf", 0), ("lxf", 1),
     ]  # fmt: skip
-    assert Result.load(out / "easy_walltime_seed1").manifest["seed"] == 1
+    assert {run.load().manifest["seed"] for run in saved} == {0, 1}
+    again = invoke("compare", trace, *args)
+    assert json.loads(again.stdout) == shown
 
 
 def test_generator_draws_but_a_fixed_seed_or_jitter_shifts(invoke):

@@ -3,10 +3,13 @@
 import shutil
 import subprocess
 import sys
+from itertools import product
 
 import pytest
 
 from hpcdispatch.bench.campaigns.comparison import Generated, compare
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads import generate
 
 AMOUNT = "a share of the jobs such as 5%, or 200 jobs, 3600 s, 12 h, 2 d"
 SPEC = "lublin:jobs=40,processors=32,load=0.9"
@@ -15,7 +18,8 @@ SPEC = "lublin:jobs=40,processors=32,load=0.9"
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory):
     out = tmp_path_factory.mktemp("saved")
-    compare(Generated(SPEC), ["fcfs", "easy"], seeds=2, out=out)
+    for name, seed in product(("fcfs", "easy"), range(2)):
+        simulate(generate(SPEC, seed=seed), name, seed=seed).save(out / f"{name}_walltime_seed{seed}")
     return out
 
 
@@ -38,6 +42,13 @@ def test_prints_where_the_page_is(invoke, changed):
     assert (changed / "report_files" / "leaderboard.tex").is_file()
     again = invoke("report", changed)
     assert (again.exit_code, again.stderr) == (0, "")
+
+
+def test_a_store_of_a_comparison(invoke, tmp_path):
+    compare(Generated(SPEC), ["fcfs", "easy"], seeds=2, out=tmp_path / "store")
+    found = invoke("report", tmp_path / "store")
+    assert (found.exit_code, found.stderr) == (0, "")
+    assert "<dt>Baseline</dt><dd>easy</dd>" in (tmp_path / "store" / "report.html").read_text(encoding="utf-8")
 
 
 def test_options(invoke, saved, tmp_path):

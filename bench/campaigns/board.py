@@ -1,0 +1,159 @@
+"""How far the cells of a campaign are: which wait, which are at work, what became of the others."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from .cells import Cell, CellError, Files
+from .plan import Plan
+from .store import Store
+
+
+class CampaignProgress(NamedTuple):
+    """How far a campaign is.
+
+    Attributes
+    ----------
+    cells, planned
+        Cells that have ended, and all that are to be simulated.
+    failed
+        How many of them failed.
+    jobs, expected
+        Jobs finished, and all.
+    running
+        The cells that are being simulated.
+    """
+
+    cells: int
+    planned: int
+    failed: int
+    jobs: int
+    expected: int
+    running: tuple[str, ...]
+
+
+@dataclass
+class Outcome:
+    """What became of the cells of a campaign.
+
+    Attributes
+    ----------
+    planned
+        How many cells the campaign has.
+    done
+        Cells simulated now.
+    reused
+        Cells that were in the store.
+    failed
+        Cells that failed now, with their errors.
+    failed_before
+        Cells that failed in an earlier run and were not tried again.
+    damaged
+        Keys of cells whose files are not what was written, with what is wrong and, for those of the campaign, the cell.
+    seconds
+        How long it took, on the wall.
+    """
+
+    planned: int
+    done: list[Cell] = field(default_factory=list)
+    reused: list[Cell] = field(default_factory=list)
+    failed: list[tuple[Cell, CellError]] = field(default_factory=list)
+    failed_before: list[tuple[Cell, CellError]] = field(default_factory=list)
+    damaged: list[tuple[str, str, Cell | None]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def missing(self) -> int:
+        """How many cells have neither a result nor an error."""
+        return self.planned - len(self.done) - len(self.reused) - len(self.failed) - len(self.failed_before)
+
+
+class WorkerError(Exception):
+    """A worker cannot simulate what the campaign asks for: other versions are installed there, or its disk is full."""
+
+
+class Board:
+    """Hands out the cells of a campaign and takes what became of them.
+
+    Parameters
+    ----------
+    plan, store, outcome
+        As in :func:`run_campaign`.
+    missing
+        What is to be simulated.
+    progress
+        Called with every step.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        store: Store,
+        outcome: Outcome,
+        missing: Sequence[Cell],
+        progress: Callable[[CampaignProgress], None] | None,
+    ) -> None:
+        self.plan = plan
+        self.store = store
+        self.outcome = outcome
+        self.waiting = deque(missing)
+        self.underway: dict[str, tuple[Cell, int]] = {}
+        self._planned = len(missing)
+        self._expected = sum(cell.jobs for cell in missing)
+        self._jobs = 0
+        self._progress = progress
+        self._tell()
+
+    def next(self) -> Cell | None:
+        """Return the next cell to simulate, but none that another campaign has finished meanwhile."""
+        while self.waiting:
+            cell = self.waiting.popleft()
+            if not self.store.has(cell.key):
+                self.underway[cell.key] = cell, 0
+                self._tell()
+                return cell
+            self.outcome.reused.append(cell)
+            self._jobs += cell.jobs
+        return None
+
+    def again(self, cell: Cell) -> None:
+        """Take back a cell whose worker was lost; it is the next to be handed out."""
+        self.underway.pop(cell.key, None)
+        self.waiting.appendleft(cell)
+
+    def advance(self, cell: Cell, jobs: int) -> None:
+        """Take note that so many jobs of a cell are finished."""
+        self.underway[cell.key] = cell, jobs
+        self._tell()
+
+    def finish(self, cell: Cell, found: Files | CellError) -> None:
+        """Keep the result of a cell, or how it failed."""
+        if isinstance(found, CellError):
+            if found.blameless:
+                raise WorkerError(f"worker: {found.message}")
+            self.store.fail(cell, found)
+            self.outcome.failed.append((cell, found))
+        else:
+            self.store.put(cell.key, found)
+            self.outcome.done.append(cell)
+        self.underway.pop(cell.key, None)
+        self._jobs += cell.jobs
+        self._tell()
+
+    def settle(self) -> None:
+        """Count the cells that an interrupt left in the store before they were counted."""
+        known = {cell.key for cell in self.outcome.done}
+        self.outcome.done.extend(
+            cell for key, (cell, _) in self.underway.items() if key not in known and self.store.has(key)
+        )
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            jobs = self._jobs + sum(jobs for _, jobs in self.underway.values())
+            running = tuple(cell.label for cell, _ in self.underway.values())
+            ended = self._planned - len(self.waiting) - len(running)
+            failed = len(self.outcome.failed)
+            self._progress(CampaignProgress(ended, self._planned, failed, jobs, self._expected, running))

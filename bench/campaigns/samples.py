@@ -1,0 +1,142 @@
+"""What is simulated for each seed: copies of a trace with submissions shifted, or other draws of a generator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from ...dispatchers import Dispatcher
+from ...predictors import Predictor
+from ...simulation import SameInstant
+from ...workloads import Workload, generate
+from ...workloads import jitter as shift
+from .cells import Cell
+from .versions import canonical_dispatcher, canonical_predictor
+
+#: From a seed to its jobs.
+Sampler = Callable[[int], Workload]
+#: Digest of a workload to what returns it.
+Loaders = dict[str, Callable[[], Workload]]
+JobsT = TypeVar("JobsT", bound=Workload | Sampler)
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """The samples of a generator: seed k draws the k-th.
+
+    Attributes
+    ----------
+    spec
+        ``NAME`` or ``NAME:key=value,...`` of a registered generator.
+    head
+        Keep only that many jobs of each sample; ``None`` keeps all.
+    """
+
+    spec: str
+    head: int | None = None
+
+    def __call__(self, seed: int) -> Workload:
+        """Return the sample of a seed."""
+        drawn = generate(self.spec, seed=seed)
+        return drawn if self.head is None else drawn.head(self.head)
+
+
+@dataclass(frozen=True, slots=True)
+class Jittered:
+    """The samples of a trace: seed k shifts each submission by whole seconds, uniform in [0, `seconds`].
+
+    Attributes
+    ----------
+    workload
+        The trace.
+    seconds
+        The largest shift; ``None`` leaves the trace as it stands, whatever the seed.
+    """
+
+    workload: Workload
+    seconds: int | None = None
+
+    def __call__(self, seed: int) -> Workload:
+        """Return the sample of a seed."""
+        if self.seconds is None:
+            return self.workload
+        return shift(self.workload, self.seconds, np.random.default_rng(seed))
+
+
+@dataclass(frozen=True, slots=True)
+class Samples(Generic[JobsT]):
+    """The jobs of several seeds, and under which rules they are simulated.
+
+    Attributes
+    ----------
+    workload
+        Jobs that are the same for every seed, or what draws those of a seed.
+    seeds
+        How many; they are 0 to `seeds` - 1.
+    jitter, overrun, same_instant, check
+        As in :class:`~hpcdispatch.bench.campaigns.cells.Cell`.
+    label
+        What the jobs are called; what they say of themselves, if left out.
+    """
+
+    workload: JobsT
+    seeds: int = 1
+    jitter: int | None = None
+    overrun: str = "run"
+    same_instant: SameInstant = "batch"
+    check: bool = False
+    label: str = ""
+
+    def cells(
+        self, pairs: Sequence[tuple[str | Dispatcher, str | Predictor]], loaders: Loaders
+    ) -> list[tuple[Cell, ...]]:
+        """Return the cells of each pair of dispatcher and predictor, one for each seed.
+
+        Parameters
+        ----------
+        pairs
+            Names with options, or objects, which are known by their name and their class.
+        loaders
+            What loads the jobs is added to it.
+
+        Raises
+        ------
+        InputError
+            For an unknown name or option.
+        """
+        names = [
+            (_spelled(policy, canonical_dispatcher), _spelled(belief, canonical_predictor)) for policy, belief in pairs
+        ]
+        objects = [
+            (None if isinstance(policy, str) else policy, None if isinstance(belief, str) else belief)
+            for policy, belief in pairs
+        ]
+        rows = []
+        for seed in range(self.seeds):
+            load = partial(self._jobs, seed)
+            workload = load()
+            loaders.setdefault(workload.digest(), load)
+            label = self.label or workload.provenance.source
+            sample = label, len(workload), workload.digest(), self.jitter, seed
+            rows.append([
+                Cell(*sample, *named, self.overrun, self.same_instant, check=self.check, objects=given)
+                for named, given in zip(names, objects, strict=True)
+            ])  # fmt: skip
+        return list(zip(*rows, strict=True))
+
+    def _jobs(self, seed: int) -> Workload:
+        return self.workload if isinstance(self.workload, Workload) else self.workload(seed)
+
+
+def name_of(part: object) -> str:
+    """Return what a dispatcher or predictor is called: its spec, or the name of the object or of its class."""
+    return part if isinstance(part, str) else str(getattr(part, "name", None) or type(part).__name__)
+
+
+def _spelled(part: object, canonical: Callable[[str], str]) -> str:
+    """Return the name of a part, a spec in its one spelling."""
+    return canonical(part) if isinstance(part, str) else name_of(part)

@@ -1,0 +1,32 @@
+"""A campaign that tests disturb, and what an undisturbed run of it leaves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hpcdispatch.bench.benchmarks.campaigns import deterministic
+from hpcdispatch.bench.campaigns.execution import Store, plan_campaign, run_campaign
+
+TEXT = """
+dispatchers = ["fcfs", "easy", "easy-sjbf", "lxf"]
+predictors = ["walltime", "last2"]
+jitter = 30
+seeds = 3
+
+[[workload]]
+source = "lublin:jobs={jobs},processors=64,load=0.9"
+"""
+
+
+@pytest.fixture(scope="module")
+def campaign(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
+    """Return the file of a campaign, whose workload has the module's JOBS, and what its store holds."""
+    folder = tmp_path_factory.mktemp("campaign")
+    file = folder / "campaign.toml"
+    file.write_text(TEXT.format(jobs=request.module.JOBS))
+    store = Store(folder / "store")
+    outcome = run_campaign(plan_campaign(file), store)
+    assert len(outcome.done) == 24
+    return file, deterministic(store)
