@@ -13,6 +13,7 @@ FAMILIES = {path.parent.name for path in ROOT.glob("dispatchers/*/__init__.py")}
 REPEATED = {
     "campaigns": "the benchmark of bench.campaigns",
     "engine": "the benchmark of simulation.engine",
+    "evict": "the dispatcher and the command, both called so by users",
 }
 #: Folders of `models` for what every family shares.
 SHARED = {"scheduling"}
