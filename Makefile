@@ -1,12 +1,13 @@
 # make demo    compare the dispatchers on the built-in workload, and make a page of it
 # make test    run the tests
+# make check   the linter, the type check and the tests; make hooks runs them at each commit and push
 # Each makes .venv first, if need be, and installs the project into it.
 
 PYTHON ?= python3
 BIN := .venv/bin
 PACKAGES := analysis base bench cli dispatchers models predictors simulation testing workloads
 
-.PHONY: demo test check lint types bench clean
+.PHONY: demo test check lint types hooks bench clean
 
 .venv/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hpcdispatch needs Python >= 3.11, got " + sys.version.split()[0] + "; say make PYTHON=python3.12, or what yours is called")'
@@ -32,6 +33,9 @@ types: .venv/installed
 	cd .typecheck && MYPYPATH=. ../$(BIN)/mypy --config-file ../pyproject.toml $(PACKAGES:%=-p hpcdispatch.%)
 
 check: lint types test
+
+hooks: .venv/installed
+	$(BIN)/pre-commit install
 
 bench: .venv/installed
 	$(BIN)/python -m hpcdispatch.bench.benchmarks.engine

@@ -6,8 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from hpcdispatch.dispatchers import registry as dispatchers
+from hpcdispatch.predictors import registry as predictors
+from hpcdispatch.workloads import GENERATORS
+
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -20,6 +24,22 @@ def test_examples_print_what_they_say(page):
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("name", [*dispatchers.names(), *predictors.names()])
+def test_the_readme_lists_what_is_registered(name):
+    rows = [line for line in (ROOT / "README.md").read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    assert any(f"`{name}`" in row.split("|")[1] for row in rows)
+
+
+@pytest.mark.parametrize("name", GENERATORS.names())
+def test_a_page_tells_of_every_generator(name):
+    assert any(re.search(rf"\b{name}\b", page.read_text(encoding="utf-8")) for page in PAGES)
+
+
+def test_every_page_is_linked():
+    text = "".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [page.name for page in PAGES if page.parent != ROOT and f"{page.name})" not in text] == []
 
 
 def test_the_readme_shows_the_plugin_as_it_is():

@@ -1,27 +1,15 @@
-"""The import table of the design: who may import whom, and what each package shows."""
+"""The floors of the house: who may import whom, no way back up, nothing private from next door."""
 
 import ast
+import graphlib
 import importlib
+import sys
 import tomllib
-from pathlib import Path
 
 import pytest
+from source_tree import MODULES, PACKAGES, ROOT, SOURCES, TESTS, dotted, imports, short, tree, used_modules
 
-ROOT = Path(__file__).parents[1]
-PACKAGES = (
-    "analysis",
-    "base",
-    "bench",
-    "cli",
-    "dispatchers",
-    "models",
-    "predictors",
-    "simulation",
-    "testing",
-    "workloads",
-)
 EVERYTHING = set(PACKAGES)
-
 #: Package to the packages of ours it may import, beside itself.
 OURS = {
     "base": set(),
@@ -37,43 +25,67 @@ OURS = {
 }
 #: Library to the one package that may import it.
 ONLY = {"ortools": "models", "numba": "models", "accasim": "simulation"}
+#: Package to the other libraries it may import; the top floors may import any.
+LIBRARIES = {
+    "base": {"numpy"},
+    "workloads": {"numpy", "pandas", "scipy"},
+    "predictors": {"numpy", "scipy"},
+    "models": {"numpy", "scipy"},
+    "dispatchers": {"numpy"},
+    "simulation": {"numpy", "pandas", "scipy"},
+    "analysis": {"numpy", "pandas", "pydantic", "scipy"},
+    "testing": {"hypothesis", "numpy", "pandas", "scipy"},
+}
 
 
-def modules():
-    return sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
+def allowed(package, name):
+    """Return whether a module of `package` may import what has the absolute name `name`."""
+    library, *rest = name.split(".")
+    if library == "hpcdispatch":
+        return not rest or rest[0] == package or rest[0] in OURS[package]
+    if library in ONLY:
+        return ONLY[library] == package
+    return library in sys.stdlib_module_names or package not in LIBRARIES or library in LIBRARIES[package]
 
 
-def imported(source, path):
-    """Yield the absolute name of everything the module at `path` imports, wherever in it."""
-    package = ("hpcdispatch", *path.relative_to(ROOT).parts[:-1])
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Import):
-            yield from (name.name for name in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else ()
-            start = ".".join((*base, *([node.module] if node.module else [])))
-            yield from (f"{start}.{name.name}" for name in node.names)
-
-
-def layer(name):
-    """Return the package of ours that an absolute name lies in, or ``None``."""
-    parts = name.split(".")
-    return parts[1] if parts[0] == "hpcdispatch" and len(parts) > 1 else None
-
-
-def forbidden(source, path):
-    """Return what the module at `path` imports against the table."""
+def forbidden(module, path):
+    """Return what the module at `path` imports against the tables."""
     package = path.relative_to(ROOT).parts[0]
-    return {
-        name
-        for name in imported(source, path)
-        if layer(name) not in {None, package} | OURS[package] or ONLY.get(name.split(".")[0], package) != package
-    }
+    names = {".".join(filter(None, (source, name))) for source, name, _ in imports(module, path)}
+    return {name for name in names if not allowed(package, name)}
 
 
-@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(ROOT)))
+def private_names(module, path):
+    """Return the names with an underscore that the module at `path` takes from other modules of ours."""
+    found, modules = set(), {}
+    for source, name, alias in imports(module, path):
+        full = ".".join(filter(None, (source, name)))
+        if full in MODULES:
+            modules[alias] = full
+        if full.startswith("hpcdispatch.") and any(is_private(part) for part in full.split(".")):
+            found.add(full)
+    for node in ast.walk(module):
+        if isinstance(node, ast.Attribute) and is_private(node.attr) and ast.unparse(node.value) in modules:
+            found.add(f"{modules[ast.unparse(node.value)]}.{node.attr}")
+    return found
+
+
+def is_private(name):
+    return name.startswith("_") and not name.endswith("__")
+
+
+def cycle_in(graph):
+    """Return a way round in a mapping of nodes to what they need, or ``None``."""
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return " <- ".join(error.args[1])
+    return None
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=short)
 def test_imports_only_what_the_table_allows(path):
-    assert not forbidden(path.read_text(encoding="utf-8"), path)
+    assert not forbidden(tree(path), path)
 
 
 def test_the_walk_sees_every_form_of_import():
@@ -82,28 +94,62 @@ from ..models import choose
 from . import options
 from .. import simulation
 import hpcdispatch.cli.main
+import pandas
 def later():
-    import ortools.sat
+    import numba
     from accasim.base import event_class
 """
-    assert forbidden(source, ROOT / "dispatchers" / "imaginary.py") == {
+    assert forbidden(ast.parse(source), ROOT / "dispatchers" / "imaginary.py") == {
         "hpcdispatch.simulation",
         "hpcdispatch.cli.main",
-        "ortools.sat",
+        "pandas",
+        "numba",
         "accasim.base.event_class",
     }
 
 
+@pytest.mark.parametrize("path", [*SOURCES, *TESTS], ids=short)
+def test_takes_no_private_name_from_another_module(path):
+    assert not private_names(tree(path), path)
+
+
+def test_the_walk_sees_every_private_name():
+    source = """
+from ..models.cp import pooled, _secret
+from ..models._hidden import shown
+import hpcdispatch.base.checks as checks
+checks._wrong(pooled._STATUS, pooled.__name__)
+"""
+    assert private_names(ast.parse(source), ROOT / "dispatchers" / "imaginary.py") == {
+        "hpcdispatch.models.cp._secret",
+        "hpcdispatch.models._hidden.shown",
+        "hpcdispatch.base.checks._wrong",
+        "hpcdispatch.models.cp.pooled._STATUS",
+    }
+
+
+def test_no_module_imports_itself_by_a_way_round():
+    assert cycle_in({dotted(path): used_modules(path) for path in SOURCES}) is None
+
+
+def test_a_way_round_is_found():
+    assert cycle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) is not None
+    assert cycle_in({"a": {"b", "c"}, "b": {"c"}}) is None
+
+
 def test_the_table_names_every_package():
-    found = {path.parent.name for path in ROOT.glob("*/__init__.py")}
-    assert found == EVERYTHING
+    assert {path.parent.name for path in ROOT.glob("*/__init__.py")} == EVERYTHING == set(OURS)
     assert not (ROOT / "__init__.py").exists()
+
+
+def test_the_floors_are_in_order():
+    for floor, package in enumerate(PACKAGES):
+        assert OURS[package] - {package} <= set(PACKAGES[:floor])
 
 
 def test_every_folder_is_installed():
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
-    folders = {path.parent for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
-    assert sorted(listed) == sorted("hpcdispatch." + ".".join(folder.relative_to(ROOT).parts) for folder in folders)
+    assert sorted(listed) == sorted({dotted(path.parent / "__init__.py") for path in SOURCES})
 
 
 @pytest.mark.parametrize("package", PACKAGES)

@@ -23,7 +23,7 @@ from .summaries import tables_of
 from .tables import Table, count
 
 TITLE = "Simulations compared"
-#: Tables and figures of a workload, in their order on the page.
+#: Tables and figures of a workload, in their order on the page; others come last.
 _ORDER = (
     "leaderboard", "paired", "paired-figure", "utilization", "queue", "ecdf-wait", "ecdf-bounded-slowdown", "details",
     "by-run-time", "by-width", "fairness", "schedule", "prediction", "ecdf-prediction", "decisions", "ecdf-decision",
@@ -113,7 +113,7 @@ def _parts(study: Study, index: int, workload: str) -> Iterator[Part]:
     prefix = "" if len(study.workloads) == 1 else f"{index + 1}-"
     tables, figures = tables_of(study, workload), figures_of(study, workload)
     figures["paired-figure"] = figures.pop("paired")
-    for key in _ORDER:
+    for key in dict.fromkeys((*_ORDER, *tables, *figures)):
         yield Part(prefix + key, tables[key] if key in tables else figures[key])
 
 

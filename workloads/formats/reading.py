@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
+from ...base import InputError
 from ..machine import Machine
 from ..workload import Workload
 from .job_builder import FILLED
 from .read_log import DefaultWalltime, Log, ReadOptions, TraceWarning
 from .sacct import parse_sacct
 from .swf import parse_swf
-from .trace_files import format_of, load
+from .trace_files import load
+
+#: What reads a trace, by its suffix.
+PARSERS: dict[str, Callable[[bytes, ReadOptions, Log], Workload]] = {
+    ".swf": parse_swf,
+    ".sacct": parse_sacct,
+    ".txt": parse_sacct,
+    ".csv": parse_sacct,
+}
 
 
 def read(
@@ -69,13 +79,17 @@ def read(
         If requested times were missing and had to be guessed.
     """
     path = Path(path)
-    kind, packed = format_of(path)
+    packed = path.suffix.lower() == ".gz"
+    suffix = (path.with_suffix("") if packed else path).suffix.lower()
+    if suffix not in PARSERS:
+        known = ", ".join(PARSERS)
+        raise InputError(f"{path}: expected a suffix among {known} (each with .gz as well), got {path.suffix!r}")
     if machine is not None and not isinstance(machine, Machine):
         machine = Machine.from_file(machine)
     options = ReadOptions(machine, lenient, strict, default_walltime)
     log = Log(path)
     data = load(path, packed=packed)
-    workload = (parse_swf if kind == "swf" else parse_sacct)(data, options, log)
+    workload = PARSERS[suffix](data, options, log)
     guessed = workload.provenance.counts.get(FILLED, 0)
     if guessed and default_walltime is None:
         message = next(note for note in workload.provenance.notes if "no requested time" in note)

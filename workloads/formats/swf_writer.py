@@ -12,7 +12,7 @@ from ..job import Job
 from ..workload import Workload
 from .slots import MEMORY
 from .swf import FIELDS, header_number
-from .trace_files import format_of, save
+from .trace_files import save
 
 _WHOLE = re.compile(r"0|-?[1-9]\d{0,14}")
 _NAMED = {"user": "user", "group": "group", "executable": "name", "queue": "queue"}
@@ -52,7 +52,7 @@ def write(workload: Workload, path: str | PathLike[str]) -> None:
     columns = _columns(workload, notes)
     header = _header(workload, notes)
     lines = [*header, *map(" ".join, zip(*columns, strict=True))]
-    save(path, "\n".join(lines) + "\n", packed=format_of(path)[1])
+    save(path, "\n".join(lines) + "\n", packed=path.suffix.lower() == ".gz")
 
 
 def _columns(workload: Workload, notes: list[str]) -> list[Sequence[str]]:

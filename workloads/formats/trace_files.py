@@ -8,31 +8,10 @@ import io
 import os
 import zlib
 from pathlib import Path
-from typing import Literal
 
 from ...base import InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
-SUFFIXES = {".swf": "swf", ".sacct": "sacct", ".txt": "sacct", ".csv": "sacct"}
-
-Format = Literal["swf", "sacct"]
-
-
-def format_of(path: Path) -> tuple[Format, bool]:
-    """Return the format that the suffix of `path` stands for, and whether it says gzip.
-
-    Raises
-    ------
-    InputError
-        For a suffix that is not known; the message lists the known ones.
-    """
-    name = path.name.lower()
-    packed = name.endswith(".gz")
-    suffix = Path(name.removesuffix(".gz")).suffix
-    if suffix not in SUFFIXES:
-        known = ", ".join(SUFFIXES)
-        raise InputError(f"{path}: expected a suffix among {known} (each with .gz as well), got {path.suffix!r}")
-    return ("swf" if SUFFIXES[suffix] == "swf" else "sacct"), packed
 
 
 def load(path: Path, *, packed: bool) -> bytes:

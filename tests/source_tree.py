@@ -1,0 +1,70 @@
+"""The sources as the tests of the house see them: modules, what they import, what they define."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+#: The floors, from the ground up.
+PACKAGES = (
+    "base",
+    "workloads",
+    "predictors",
+    "models",
+    "dispatchers",
+    "simulation",
+    "analysis",
+    "testing",
+    "bench",
+    "cli",
+)
+
+
+def files(*folders):
+    return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+
+
+SOURCES = files(*PACKAGES)
+TESTS = files("tests")
+
+
+def short(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def dotted(path):
+    """Return the name under which the module at `path` is imported; a package's is that of its folder."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(("hpcdispatch", *(parts[:-1] if parts[-1] == "__init__" else parts)))
+
+
+MODULES = {dotted(path): path for path in SOURCES}
+
+
+@cache
+def tree(path):
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def imports(module, path):
+    """Yield (source, name, alias) for whatever the syntax tree of the module at `path` imports, wherever in it.
+
+    `name` is ``None`` where a module as a whole is imported.
+    """
+    package = ("hpcdispatch", *path.relative_to(ROOT).parts[:-1])
+    for node in ast.walk(module):
+        if isinstance(node, ast.Import):
+            yield from ((name.name, None, name.asname or name.name) for name in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else ()
+            source = ".".join((*start, *([node.module] if node.module else [])))
+            yield from ((source, name.name, name.asname or name.name) for name in node.names)
+
+
+def used_modules(path):
+    """Return the modules of ours that the one at `path` imports, those for types and within functions included."""
+    found = set()
+    for source, name, _ in imports(tree(path), path):
+        inner = f"{source}.{name}"
+        found.add(inner if inner in MODULES else source)
+    return {name for name in found if name in MODULES}
