@@ -1,81 +1,116 @@
-"""Does an action of a dispatcher make sense: what it names, where it puts it, for how long."""
+"""Does an action of a dispatcher make sense: what it names, where it puts it, for how long.
+
+Every refusal is an :class:`ActionError` that says of which job and what was expected.
+"""
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from ..dispatchers import NODE_ZERO, Placement, Start
-from ..workloads import Machine
-from .overrun import Overrun
-from .sim_event import SimEvent
+from ..dispatchers import NODE_ZERO, Placement, Running, Start, Stop, Waiting
+from .simulated_job import Request, SimulatedJob
 from .simulation_errors import ActionError
 
 
 class ActionChecks:
-    """What the event manager asks before it acts; every refusal says when, for which job, and what was expected."""
+    """What is asked before an action is carried out.
 
-    machine: Machine
-    overrun: Overrun
-    events: dict[str, SimEvent]
-    current_time: int
-    _name: str
+    Parameters
+    ----------
+    jobs
+        The jobs that have not left, by their ids.
+    nodes
+        How many nodes the machine has.
+    bounded
+        Whether a job is killed at its requested time.
+    """
 
-    def _where(self) -> str:
-        return f"{self._name} at t={self.current_time}"
+    def __init__(self, jobs: Mapping[str, SimulatedJob], nodes: int, bounded: bool) -> None:
+        self._jobs = jobs
+        self._nodes = nodes
+        self._bounded = bounded
 
-    def _find(self, named: Any, verb: str, waiting: bool) -> SimEvent:
-        id_ = named if isinstance(named, str) else getattr(named, "id", None)
+    def waiting(self, named: Any, verb: str) -> tuple[SimulatedJob, Waiting]:
+        """Return a job that must be waiting, and its entry."""
+        job = self._find(named, verb)
+        if job is None or job.waiting is None:
+            raise ActionError(f"cannot {verb} job {_id(named)}: it is not waiting")
+        return job, job.waiting
+
+    def running(self, named: Any, verb: str) -> tuple[SimulatedJob, Running]:
+        """Return a job that must be running, and its entry."""
+        job = self._find(named, verb)
+        if job is None or job.running is None:
+            raise ActionError(f"cannot {verb} job {_id(named)}: it is not running")
+        return job, job.running
+
+    def start(self, action: Start) -> tuple[SimulatedJob, Request, Placement, int | None]:
+        """Return which job is started, on which request and nodes, and after how many seconds it is killed."""
+        job, waiting = self.waiting(action.job, "start")
+        request = job.own
+        if action.shape is not None:
+            shapes = waiting.job.shapes
+            if not 0 <= action.shape < len(shapes):
+                raise ActionError(f"job {job.id}: shape must be below {len(shapes)}, got {action.shape}")
+            request = Request.of_shape(job.job, action.shape, shapes[action.shape])
+        return job, request, self._placement(job, action, request.nodes), self._limit(job, action, request)
+
+    def stop(self, action: Stop) -> tuple[SimulatedJob, int | None]:
+        """Return which job gives way, and after which delay; ``None`` if it is killed."""
+        job, running = self.running(action.job, "stop")
+        if running.stopping:
+            raise ActionError(f"job {job.id}: it is already being checkpointed")
+        if action.how == "kill":
+            if action.delay:
+                raise ActionError(f"job {job.id}: a kill takes no delay, got {action.delay}")
+            return job, None
+        if action.how != "checkpoint":
+            raise ActionError(f"job {job.id}: how must be kill or checkpoint, got {action.how!r}")
+        delay = whole_seconds(action.delay, f"job {job.id}: delay")
+        if delay < 0:
+            raise ActionError(f"job {job.id}: delay must be >= 0, got {delay}")
+        return job, delay
+
+    def _find(self, named: Any, verb: str) -> SimulatedJob | None:
+        id_ = _id(named)
         if not isinstance(id_, str):
-            raise ActionError(f"{self._where()}: cannot {verb}: expected a job or its id, got {named!r}")
-        event = self.events.get(id_)
-        if event is None or (event.waiting if waiting else event.running) is None:
-            wanted = "waiting" if waiting else "running"
-            raise ActionError(f"{self._where()}: cannot {verb} job {id_}: it is not {wanted}")
-        return event
+            raise ActionError(f"cannot {verb}: expected a job or its id, got {named!r}")
+        return self._jobs.get(id_)
 
-    def _shape(self, event: SimEvent, action: Start) -> tuple[int, int, tuple[int, ...]]:
-        """Return index, slots and demand of the shape that is started, -1 for the request itself."""
-        if action.shape is None:
-            return -1, event.job.nodes, event.demand
-        shapes = event.waiting.job.shapes  # type: ignore[union-attr]
-        if not 0 <= action.shape < len(shapes):
-            raise ActionError(f"{self._where()}: job {event.id}: shape must be below {len(shapes)}, got {action.shape}")
-        view = shapes[action.shape]
-        return action.shape, view.nodes, view.demand
-
-    def _placement(self, event: SimEvent, action: Start, nodes: int) -> Placement:
+    def _placement(self, job: SimulatedJob, action: Start, nodes: int) -> Placement:
         if action.placement is NODE_ZERO and nodes == 1:
             return NODE_ZERO
         placement = np.asarray(action.placement)
         if placement.shape != (nodes,) or placement.dtype.kind not in "iu":
-            raise ActionError(
-                f"{self._where()}: job {event.id}: placement must be {nodes} node indices,"
-                f" got {placement.dtype} of shape {placement.shape}"
-            )
-        if placement.min() < 0 or placement.max() >= self.machine.nodes:
-            raise ActionError(
-                f"{self._where()}: job {event.id}: placement must lie in 0..{self.machine.nodes - 1}, got {placement}"
-            )
+            found = f"{placement.dtype} of shape {placement.shape}"
+            raise ActionError(f"job {job.id}: placement must be {nodes} node indices, got {found}")
+        if placement.min() < 0 or placement.max() >= self._nodes:
+            raise ActionError(f"job {job.id}: placement must lie in 0..{self._nodes - 1}, got {placement}")
         # It is kept for as long as the job runs: whoever may write to it must not.
         return (
             placement if placement.dtype == np.int64 and not placement.flags.writeable else placement.astype(np.int64)
         )
 
-    def _limit(self, event: SimEvent, action: Start) -> int | None:
-        """Return after how many seconds a job is killed."""
-        limit = None if action.limit is None else self._seconds(action.limit, f"job {event.id}: limit")
+    def _limit(self, job: SimulatedJob, action: Start, request: Request) -> int | None:
+        limit = None if action.limit is None else whole_seconds(action.limit, f"job {job.id}: limit")
         if limit is not None and limit < 1:
-            raise ActionError(f"{self._where()}: job {event.id}: limit must be >= 1 s, got {limit}")
-        if self.overrun.mode == "run":
+            raise ActionError(f"job {job.id}: limit must be >= 1 s, got {limit}")
+        if not self._bounded:
             return limit
-        walltime = event.job.walltime if event.shape < 0 else event.job.shapes[event.shape].walltime
-        return walltime if limit is None else min(limit, walltime)
+        return request.walltime if limit is None else min(limit, request.walltime)
 
-    def _seconds(self, value: Any, what: str) -> int:
-        try:
-            return operator.index(value)
-        except TypeError:
-            raise ActionError(f"{self._where()}: {what} must be a whole number of seconds, got {value!r}") from None
+
+def _id(named: Any) -> Any:
+    return named if isinstance(named, str) else getattr(named, "id", None)
+
+
+def whole_seconds(value: Any, what: str) -> int:
+    """Return a time as an integer, whichever kind of one it is."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise ActionError(f"{what} must be a whole number of seconds, got {value!r}") from None

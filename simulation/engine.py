@@ -17,11 +17,11 @@ from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine, Workload
 from .accasim_compat import Reader, Simulator
-from .events import DispatchEvents
+from .event_manager import DispatchEvents
 from .overrun import Overrun
 from .recorder import Recorder
 from .result import Result, manifest
-from .sim_event import SimEvent
+from .simulated_job import SimulatedJob
 
 #: Whether the events of one instant are dispatched together or one after the other.
 SameInstant = Literal["batch", "sequence"]
@@ -31,16 +31,16 @@ _BLOCK = 1024
 class MemoryReader(Reader):  # type: ignore[misc]
     """AccaSim's reader on the jobs of a workload, a block of submission times at a time."""
 
-    def __init__(self, events: Iterator[SimEvent]) -> None:
+    def __init__(self, events: Iterator[SimulatedJob]) -> None:
         # AccaSim's constructor wants a job factory; the events are made here.
         self._events = events
-        self._next: SimEvent | None = None
+        self._next: SimulatedJob | None = None
 
     def next(
         self, current_time: int, time_points: int = 2, stime_name: str = "queued_time"
-    ) -> tuple[list[int], dict[int, list[SimEvent]]]:
+    ) -> tuple[list[int], dict[int, list[SimulatedJob]]]:
         """Return the next submission times and the jobs of each, all of them."""
-        times: dict[int, list[SimEvent]] = {}
+        times: dict[int, list[SimulatedJob]] = {}
         first = [] if self._next is None else [self._next]
         self._next = None
         for count, event in enumerate(chain(first, self._events)):
@@ -78,7 +78,7 @@ class Engine(Simulator):  # type: ignore[misc]
         self._logger = logging.getLogger("hpcdispatch.simulation")
 
     def load_events(
-        self, current_time: int, jobs_dict: dict[str, SimEvent], mapper: DispatchEvents, _: int = 2
+        self, current_time: int, jobs_dict: dict[str, SimulatedJob], mapper: DispatchEvents, _: int = 2
     ) -> None:
         """Read the next block of jobs."""
         _, blocks = self.reader.next(current_time)
@@ -164,15 +164,15 @@ def simulate(
     return Result.from_recorder(workload, recorder, manifest(workload, named, options), seconds)
 
 
-def _runnable(workload: Workload, recorder: Recorder) -> Iterator[SimEvent]:
+def _runnable(workload: Workload, recorder: Recorder) -> Iterator[SimulatedJob]:
     """Yield an event a job; book those that no state of the machine could run."""
     demands: dict[Any, tuple[tuple[int, ...], int]] = {}
     for order, job in enumerate(workload.jobs):
         demand = _demand(workload.machine, job, demands)
         if isinstance(demand, str):
-            recorder.job(order, "rejected", job.submit, demand)
+            recorder.finish(order, "rejected", job.submit, demand)
         else:
-            yield SimEvent(job, order, demand)
+            yield SimulatedJob(job, order, demand)
 
 
 def _demand(machine: Machine, job: Job, known: dict[Any, tuple[tuple[int, ...], int]]) -> tuple[int, ...] | str:

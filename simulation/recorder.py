@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
 
@@ -99,18 +99,27 @@ class Recorder:
         self.decision_ns = array("q")
         self.prediction_ns = 0
 
-    def job(self, order: int, status: str, end: int, reason: str = "") -> None:
-        """Book how a job left the system."""
+    def finish(self, order: int, status: str, end: int, reason: str = "", attempts: Sequence[Attempt] = ()) -> int:
+        """Book how a job left the system and its attempts; return the seconds of its work that count.
+
+        Of a job that was not completed none of the work counts; returned are those of its last attempt.
+        """
         self.status[order] = _STATUS[status]
         self.end[order] = end
         if reason:
             self.reason[order] = reason
-
-    def attempts(self, order: int, attempts: list[Attempt], lost: bool) -> None:
-        """Book the attempts of a job that has left; with `lost`, none of its work counts."""
-        for start, end, outcome, useful, shape, units, placement in attempts:
-            self.stays.extend((order, start, end, outcome, 0 if lost else useful, shape, units))
+        lost = status != "completed"
+        for start, left, outcome, useful, shape, units, placement in attempts:
+            self.stays.extend((order, start, left, outcome, 0 if lost else useful, shape, units))
             self.placements.append(_compact(placement))
+        self.tries[order] = len(attempts)
+        ran = 0
+        if len(attempts) == 1 or (attempts and lost):
+            ran = attempts[-1].end - attempts[-1].start
+        elif attempts:
+            ran = sum(attempt.useful for attempt in attempts)
+        self.run[order] = ran
+        return ran
 
     def decision(self, counts: tuple[int, int, int, int, int, int], report: Mapping[str, Any] | None, ns: int) -> None:
         """Book a decision: time, queued, running, started, stopped, rejected; its report and its measured time."""

@@ -1,0 +1,93 @@
+"""What is predicted of a job: when it arrives, when it comes back, and when it outlives what was predicted."""
+
+from __future__ import annotations
+
+import math
+from time import perf_counter_ns
+from typing import Any
+
+from ..dispatchers import Running
+from ..predictors import Predictor
+from ..workloads import Job
+from .recorder import Recorder
+from .simulated_job import Request, SimulatedJob
+from .simulation_errors import SimulationError
+
+
+class Forecasts:
+    """A predictor's answers in whole seconds, and the time it took for them.
+
+    Parameters
+    ----------
+    predictor
+        Where they come from.
+    recorder
+        Where its time is booked.
+    bounded
+        Whether no job outlives its request, so that no more than that is predicted.
+    """
+
+    def __init__(self, predictor: Predictor, recorder: Recorder, bounded: bool) -> None:
+        self._predictor = predictor
+        self._recorder = recorder
+        self._bounded = bounded
+        self._correct = getattr(predictor, "correct", None)
+        self._distribution = getattr(predictor, "distribution", None)
+        self.corrects = self._correct is not None
+
+    def of(self, job: Job, now: int) -> int:
+        """Return the predicted run time of a whole job, seconds, at least 1.
+
+        Raises
+        ------
+        SimulationError
+            If the predictor gives no time.
+        """
+        begin = perf_counter_ns()
+        predicted = self._predictor.predict(job, now)
+        self._recorder.prediction_ns += perf_counter_ns() - begin
+        if not 0 <= predicted < math.inf:
+            name = type(self._predictor).__name__
+            raise SimulationError(f"{name} at t={now}: job {job.id}: a prediction must be >= 0 s, got {predicted}")
+        seconds = max(1, math.ceil(predicted))
+        return min(seconds, job.walltime) if self._bounded else seconds
+
+    def of_rest(self, job: SimulatedJob, now: int, ran: int = 0) -> int:
+        """Predict what is left of a job that comes back; after a kill at `ran` seconds it is known to need more."""
+        done = job.own.runtime - job.remaining_on(job.own)
+        rest = max(1, self.of(job.job, now) - done, ran + 1 if ran else 1)
+        return min(rest, job.own.walltime) if self._bounded else rest
+
+    def of_start(self, job: SimulatedJob, request: Request, done: int, now: int) -> int:
+        """Predict what is left of a waiting job that starts on a request, on which `done` seconds are done."""
+        if request is job.own:
+            assert job.waiting is not None
+            return job.waiting.predicted
+        return max(1, self.of(request.job, now) - done)
+
+    def corrected_end(self, job: SimulatedJob, running: Running, now: int) -> int | None:
+        """Return when a job that outlives its prediction is expected to end, ``None`` if nobody knows."""
+        elapsed = running.done + now - running.start
+        begin = perf_counter_ns()
+        whole = self._correct(job.request.job, elapsed, job.misses)  # type: ignore[misc]
+        self._recorder.prediction_ns += perf_counter_ns() - begin
+        job.misses += 1
+        if whole <= elapsed:
+            return None
+        end: int = running.start + max(math.ceil(whole) - running.done, now - running.start + 1)
+        return end if running.kill_at is None else min(end, max(running.kill_at, now + 1))
+
+    def law(self, job: Job) -> Any:
+        """Return the distribution of a job's run time: the predictor's, if it gives any, else the job's own."""
+        if self._distribution is None:
+            return job.law
+        begin = perf_counter_ns()
+        law = self._distribution(job)
+        self._recorder.prediction_ns += perf_counter_ns() - begin
+        return law
+
+    def observe(self, job: Job) -> None:
+        """Show the predictor a job that has ended."""
+        begin = perf_counter_ns()
+        self._predictor.observe(job)
+        self._recorder.prediction_ns += perf_counter_ns() - begin

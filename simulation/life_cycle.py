@@ -1,0 +1,210 @@
+"""The life of a job: it arrives, waits, runs, gives way and comes back, and is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from time import perf_counter
+
+from ..dispatchers import JobView, Placement, Running, Waiting
+from ..workloads import Job, Machine
+from .event_calendar import COMPLETION, CORRECTION, EventCalendar
+from .forecasts import Forecasts
+from .node_matrix import NodeMatrix
+from .overrun import Overrun
+from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, Attempt, Recorder
+from .running_jobs import RunningJobs
+from .simulated_job import Request, SimulatedJob
+from .simulation_errors import ActionError
+from .waiting_queue import WaitingQueue
+
+#: Seconds between two reports of progress.
+REPORT_EVERY = 0.1
+
+
+class LifeCycle:
+    """Waiting -> running (-> stopping) -> waiting again or done, with the queue and the machine kept accordingly.
+
+    Attributes
+    ----------
+    queue, running, nodes
+        The waiting jobs, those on the machine, and what is free of it.
+    jobs
+        All jobs that have not left, by their ids.
+    changed
+        Whether a job came or left since somebody set this back.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        calendar: EventCalendar,
+        forecasts: Forecasts,
+        overrun: Overrun,
+        recorder: Recorder,
+        progress: Callable[[int], None] | None = None,
+    ) -> None:
+        self.queue = WaitingQueue()
+        self.running = RunningJobs()
+        self.nodes = NodeMatrix(machine)
+        self.jobs: dict[str, SimulatedJob] = {}
+        self.changed = False
+        self._machine = machine
+        self._calendar = calendar
+        self._forecasts = forecasts
+        self._overrun = overrun
+        self._recorder = recorder
+        self._progress = progress
+        self._finished = 0
+        self._reported = perf_counter()
+
+    def arrive(self, job: SimulatedJob, now: int) -> None:
+        """Let a job enter the queue for the first time."""
+        predicted = self._forecasts.of(job.job, now)
+        self._recorder.predicted[job.order] = predicted
+        self._wait(job, now, predicted, now)
+
+    def start(self, job: SimulatedJob, request: Request, placement: Placement, limit: int | None, now: int) -> bool:
+        """Put a waiting job on the machine; return whether that is its first start.
+
+        Raises
+        ------
+        ActionError
+            If there is no room for it.
+        """
+        if not self.nodes.allocate(placement, request.demand):
+            raise ActionError(f"job {job.id}: no room for {request.nodes} x {request.demand} at {placement}")
+        job.remaining, job.request = job.remaining_on(request), request
+        done = request.runtime - job.remaining
+        predicted = self._forecasts.of_start(job, request, done, now)
+        waiting = self._leave_queue(job, now)
+        running = job.running = Running(waiting.job, now, placement, request.demand, job.order)
+        running.done = done
+        if limit is not None:
+            running.kill_at = now + limit
+            predicted = min(predicted, limit)
+        running.predicted_end = now + predicted
+        self.running.add(running)
+        self._schedule(job, predicted, limit, now)
+        if job.attempts:
+            return False
+        self._recorder.start[job.order] = now
+        return True
+
+    def kill(self, job: SimulatedJob, now: int) -> None:
+        """Take a running job off the machine at once, back to its place in the queue."""
+        self.end(job, KILLED, now)
+
+    def checkpoint(self, job: SimulatedJob, delay: int, now: int) -> None:
+        """Let a running job stop its work now and leave the machine after a delay."""
+        running = job.running
+        assert running is not None
+        job.stopped_at = now
+        if not delay:
+            self.end(job, CHECKPOINTED, now)
+            return
+        running.stopping = True
+        job.outcome = CHECKPOINTED
+        self.running.expect(running, now + delay)
+        job.completion = self._calendar.move(job.completion, now + delay)
+        if job.correction is not None:
+            self._calendar.cancel(job.correction)
+
+    def end(self, job: SimulatedJob, outcome: int, now: int) -> None:
+        """Take a job off the machine and see what becomes of it."""
+        running = job.running
+        assert running is not None
+        self.changed = True
+        self._leave_machine(job, running)
+        useful = job.saved(running, outcome, now)
+        units = running.nodes * running.demand[self._machine.primary]
+        stay = Attempt(running.start, now, outcome, useful, job.request.shape, units, running.placement)
+        job.attempts.append(stay)
+        job.remaining -= useful
+        if outcome == COMPLETED:
+            self._finish(job, "completed", now)
+        elif outcome == LIMIT:
+            self._reach_limit(job, now - running.start, now)
+        else:
+            self._wait(job, job.queued_time, self._forecasts.of_rest(job, now), now)
+
+    def correct(self, job: SimulatedJob, now: int) -> None:
+        """Correct the predicted end of a running job that outlives it."""
+        running = job.running
+        assert running is not None
+        end = self._forecasts.corrected_end(job, running, now)
+        if end is None:
+            return
+        self.running.expect(running, end)
+        if running.kill_at is None or end < running.kill_at:
+            job.correction = self._calendar.add(end, CORRECTION, job)
+
+    def reject(self, job: SimulatedJob, reason: str, now: int) -> None:
+        """Take a waiting job out for good; it stays in `jobs`, from which AccaSim takes it."""
+        self._leave_queue(job, now)
+        self._record(job, "rejected", now, reason)
+
+    def _schedule(self, job: SimulatedJob, predicted: int, limit: int | None, now: int) -> None:
+        """Put the end of a job that starts into the calendar, and the passing of its prediction."""
+        work, job.outcome = job.remaining, COMPLETED
+        if limit is not None and work > limit:
+            work, job.outcome = limit, LIMIT
+        job.completion = self._calendar.add(now + work, COMPLETION, job)
+        job.correction = None
+        if self._forecasts.corrects and predicted < work:
+            job.correction = self._calendar.add(now + predicted, CORRECTION, job)
+
+    def _wait(self, job: SimulatedJob, since: int, predicted: int, now: int) -> None:
+        view, law = JobView(job.job, self._machine), self._forecasts.law(job.job)
+        job.waiting = Waiting(view, predicted, since, len(job.attempts), job.order, job.own.demand, law)
+        job.entered = now
+        self.changed = True
+        self.queue.add(job.waiting)
+
+    def _leave_queue(self, job: SimulatedJob, now: int) -> Waiting:
+        waiting, job.waiting = job.waiting, None
+        assert waiting is not None
+        self.queue.remove(waiting)
+        self._recorder.queued[job.order] += now - job.entered
+        return waiting
+
+    def _leave_machine(self, job: SimulatedJob, running: Running) -> None:
+        self.nodes.release(running.placement, running.demand)
+        self.running.remove(running)
+        job.running = None
+        self._calendar.cancel(job.completion)
+        if job.correction is not None:
+            self._calendar.cancel(job.correction)
+
+    def _reach_limit(self, job: SimulatedJob, ran: int, now: int) -> None:
+        """End, enlarge or requeue a job that was killed at a limit: its request, or a shorter one of the dispatcher."""
+        walltime, mode = job.request.walltime, self._overrun.mode
+        if ran >= walltime and mode == "kill":
+            self._finish(job, "killed", now, f"reached its requested time of {walltime} s")
+            return
+        if ran >= walltime and mode == "resubmit":
+            if self._overrun.enlarge(walltime) is None:
+                self._finish(job, "rejected", now, f"killed at the largest request of {walltime} s")
+                return
+            job.job = self._enlarged(job.job)
+            job.own = Request.of_job(job.job, job.own.demand)
+        self._wait(job, now, self._forecasts.of_rest(job, now, ran), now)
+
+    def _enlarged(self, job: Job) -> Job:
+        """Return the job with every request enlarged, as far as the cap lets."""
+        enlarge = self._overrun.enlarge
+        shapes = tuple(replace(shape, walltime=enlarge(shape.walltime) or shape.walltime) for shape in job.shapes)
+        return replace(job, walltime=enlarge(job.walltime) or job.walltime, shapes=shapes)
+
+    def _finish(self, job: SimulatedJob, status: str, now: int, reason: str = "") -> None:
+        self._record(job, status, now, reason)
+        del self.jobs[job.id]
+
+    def _record(self, job: SimulatedJob, status: str, now: int, reason: str) -> None:
+        ran = self._recorder.finish(job.order, status, now, reason, job.attempts)
+        if status != "rejected":
+            self._forecasts.observe(job.job if ran == job.job.runtime else replace(job.job, runtime=ran))
+        self._finished += 1
+        if self._progress is not None and perf_counter() - self._reported >= REPORT_EVERY:
+            self._reported = perf_counter()
+            self._progress(self._finished)

@@ -1,0 +1,114 @@
+"""A job in the simulator: its requests, what is left of its work, and its attempts so far."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from ..dispatchers import Running, ShapeView, Waiting
+from ..workloads import Job
+from .event_calendar import Entry
+from .recorder import CHECKPOINTED, COMPLETED, Attempt
+
+
+class Request(NamedTuple):
+    """What a job asks for: by itself, or on one of its shapes.
+
+    Attributes
+    ----------
+    shape
+        Index of the shape; -1 for the job's own request, as it is recorded.
+    nodes, demand
+        Node slots, and the amounts a slot asks for in the order of the machine's resources.
+    runtime, walltime
+        Run time of the whole job and requested time, seconds.
+    job
+        The job as it would be with this request alone, for predictors.
+    """
+
+    shape: int
+    nodes: int
+    demand: tuple[int, ...]
+    runtime: int
+    walltime: int
+    job: Job
+
+    @classmethod
+    def of_job(cls, job: Job, demand: tuple[int, ...]) -> Request:
+        """Return a job's own request."""
+        return cls(-1, job.nodes, demand, job.runtime, job.walltime, job)
+
+    @classmethod
+    def of_shape(cls, job: Job, index: int, view: ShapeView) -> Request:
+        """Return the request of one of its shapes, which `view` shows to dispatchers."""
+        runtime, walltime = job.shapes[index].runtime, job.shapes[index].walltime
+        alone = replace(job, nodes=view.nodes, per_node=view.per_node, runtime=runtime, walltime=walltime, shapes=())
+        return cls(index, view.nodes, view.demand, runtime, walltime, alone)
+
+
+class SimulatedJob:
+    """A job on its way through the simulation.
+
+    Attributes
+    ----------
+    id, queued_time
+        Its id and its submission, under the names that AccaSim gives them.
+    job, order
+        The job, its requests enlarged by resubmissions; its place in the trace.
+    own, request
+        Its own request, and the one it runs on or ran on last.
+    remaining
+        What is left of its work, seconds on `request`.
+    waiting, running
+        Its entry in the queue or on the machine; at most one of them.
+    entered, stopped_at
+        When it entered the queue, and when the writing of its checkpoint began.
+    completion, correction, outcome
+        Its events in the calendar while it runs, and as what the former ends it.
+    misses
+        How often its prediction was corrected.
+    attempts
+        Its stays on the machine that have ended.
+    """
+
+    __slots__ = (
+        "attempts", "completion", "correction", "entered", "id", "job", "misses", "order", "outcome", "own",
+        "queued_time", "remaining", "request", "running", "stopped_at", "waiting",
+    )  # fmt: skip
+
+    completion: Entry
+    outcome: int
+    stopped_at: int
+
+    def __init__(self, job: Job, order: int, demand: tuple[int, ...]) -> None:
+        self.id = job.id
+        self.queued_time = self.entered = job.submit
+        self.job = job
+        self.order = order
+        self.own = self.request = Request.of_job(job, demand)
+        self.remaining = job.runtime
+        self.waiting: Waiting | None = None
+        self.running: Running | None = None
+        self.correction: Entry | None = None
+        self.misses = 0
+        self.attempts: list[Attempt] = []
+
+    def remaining_on(self, request: Request) -> int:
+        """Return the seconds of work that are left, on a request; rounded up where it is another than the last."""
+        whole = self.request.runtime
+        if request.shape == self.request.shape:
+            return self.remaining
+        return request.runtime if self.remaining == whole else -(-self.remaining * request.runtime // max(whole, 1))
+
+    def saved(self, running: Running, outcome: int, now: int) -> int:
+        """Return the seconds of an attempt that ends `now` whose work is kept."""
+        elapsed = now - running.start
+        if outcome == COMPLETED:
+            return elapsed
+        if outcome == CHECKPOINTED:
+            return self.stopped_at - running.start
+        checkpoint = self.job.checkpoint
+        if checkpoint is None or checkpoint.interval is None:
+            return 0
+        kept = (running.done + elapsed) // checkpoint.interval * checkpoint.interval
+        return max(0, kept - running.done)
