@@ -17,10 +17,11 @@ import pandas as pd
 
 from ...base.atomic_files import write_whole
 from .figures import CLASS_STYLE, COLOURS, DASHES, Figure, figures_of, rounded
+from .number_formats import count
 from .static_figures import images
 from .study import Study
 from .summaries import tables_of
-from .tables import Table, count
+from .tables import Table
 
 TITLE = "Simulations compared"
 #: Tables and figures of a workload, in their order on the page.

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import pandas as pd
 
 from ...analysis.paired import LEAST_FOR_TEST, paired
 from ...analysis.statistics import METRICS, STATISTICS
+from .number_formats import Show, count, percent, ratio, seconds
 from .study import Study
-from .tables import Cell, Table, between, count, label, number, percent, ratio, seconds, spread
-
-Show = Callable[[float], str]
+from .tables import Cell, Table, between, label, number, spread
 
 #: What is compared in pairs: name, header, how it is shown.
 PAIRED: tuple[tuple[str, str, Show], ...] = (

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from ...simulation import mean_interval
+from .number_formats import Show, interval
 
-NOTHING = "-"
 _MARKDOWN = re.compile(r"([\\`*_\[\]{}|#~$])")
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -91,12 +91,12 @@ def label(text: object) -> Cell:
     return Cell(str(text))
 
 
-def number(value: float, show: Callable[[float], str]) -> Cell:
+def number(value: float, show: Show) -> Cell:
     """Return a cell of a number."""
     return Cell(show(value), "", float(value))
 
 
-def spread(values: Sequence[float], show: Callable[[float], str]) -> Cell:
+def spread(values: Sequence[float], show: Show) -> Cell:
     """Return the mean over the seeds, with its interval where there are several."""
     array = np.asarray(values, dtype=float)
     low, high = mean_interval(array)
@@ -104,45 +104,9 @@ def spread(values: Sequence[float], show: Callable[[float], str]) -> Cell:
     return between(mean, low, high, show)
 
 
-def between(value: float, low: float, high: float, show: Callable[[float], str]) -> Cell:
+def between(value: float, low: float, high: float, show: Show) -> Cell:
     """Return a cell of a number and its interval."""
-    alone = math.isnan(low) or math.isnan(high) or low == high
-    below = "" if alone else f"[{show(low)}, {show(high)}]"
-    return Cell(show(value), below, float(value))
-
-
-def seconds(value: float) -> str:
-    """Return seconds, whole from 100 on."""
-    if math.isnan(value):
-        return NOTHING
-    return _plain(f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}")
-
-
-def ratio(value: float) -> str:
-    """Return a number with three digits or so."""
-    if math.isnan(value):
-        return NOTHING
-    if 0 < abs(value) < 0.01:
-        return f"{value:.2g}"
-    digits = next((digits for least, digits in ((1000, 0), (100, 1), (1, 2)) if abs(value) >= least), 3)
-    return _plain(f"{value:,.{digits}f}")
-
-
-def percent(value: float) -> str:
-    """Return a share in percent, without the sign."""
-    return NOTHING if math.isnan(value) else f"{100 * value:.1f}"
-
-
-def count(value: float) -> str:
-    """Return a count, or a mean of counts with one digit."""
-    if math.isnan(value):
-        return NOTHING
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-
-
-def _plain(text: str) -> str:
-    """Return a number without the sign of a zero."""
-    return text.removeprefix("-") if not text.strip("-0.,") else text
+    return Cell(show(value), "" if low == high else interval(low, high, show), float(value))
 
 
 def _one_line(cell: Cell) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from ..reports.figures import COLOURS, Figure, Kind
+from ..reports.number_formats import short
 from ..reports.static_figures import _SETTINGS, images
-from .claims import Floats, number
+from .claims import Floats
 from .line_figures import draw_lines
 from .outcome import Drawing, Entry
 
@@ -97,7 +97,7 @@ def _panel(axes: Axes, name: str, data: pd.DataFrame) -> None:
     values = data["value"].to_numpy(dtype=float)
     places = range(len(subjects))
     axes.barh(places, values, xerr=_spread(data), color=colours, error_kw={"linewidth": 0.8})
-    shown = ["-" if math.isnan(value) else number(value) for value in values]
+    shown = map(short, values)
     axes.set_yticks(places, [f"{subject}  {value}" for subject, value in zip(subjects, shown, strict=True)])
     axes.set_ylim(len(subjects) - 0.4, -0.6)
     axes.xaxis.set_major_locator(MaxNLocator(4))

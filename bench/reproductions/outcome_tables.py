@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
+from ..reports.number_formats import NOTHING, fixed, interval, published
 from ..reports.text_table import Sheet
 from .outcome import Claim, Row
 
@@ -34,7 +36,7 @@ def numbers(rows: Sequence[Row]) -> Sheet:
             row = found.get((subject, metric))
             line.append(_cell(row))
             if metric in printed:
-                line.append("" if row is None or row.published is None else _plain(row.published))
+                line.append("" if row is None or row.published is None else published(row.published))
         lines.append(line)
     return Sheet("Measured, and what the paper has" if printed else "Measured", columns, lines)
 
@@ -57,15 +59,10 @@ def _cell(row: Row | None) -> str:
     if row is None:
         return ""
     if row.measured is None:
-        return "-"
-    text = f"{row.measured:,.{row.digits}f}"
-    if row.low is None or row.high is None:
-        return text
-    return f"{text} [{row.low:,.{row.digits}f}, {row.high:,.{row.digits}f}]"
-
-
-def _plain(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) else f"{value:,g}"
+        return NOTHING
+    show = partial(fixed, digits=row.digits)
+    ends = "" if row.low is None or row.high is None else interval(row.low, row.high, show)
+    return f"{show(row.measured)} {ends}".rstrip()
 
 
 def clean(value: Any) -> Any:

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ...base import InputError
 from ...bench.campaigns.execution import CampaignInterrupted
+from ...bench.reports.number_formats import count
 from ...bench.reproductions import (
     SCALES,
     Entry,
@@ -32,7 +33,7 @@ from ..app import debug_option
 from ..campaign_progress import CampaignBar
 from ..command_errors import InterruptedRunError, RunFailedError
 from ..help_texts import examples
-from ..output import console, count
+from ..output import console
 from ..shared_options import make_folder
 
 _STYLES = {True: "green", False: "red", None: "yellow"}

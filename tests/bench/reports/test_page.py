@@ -18,12 +18,13 @@ from hpcdispatch.analysis.trimming import Cut, Window
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.campaigns.comparison import Generated, compare
 from hpcdispatch.bench.reports.figures import figures_of
+from hpcdispatch.bench.reports.number_formats import ratio, seconds
 from hpcdispatch.bench.reports.page import write_report
 from hpcdispatch.bench.reports.saved_results import runs_of
 from hpcdispatch.bench.reports.static_figures import images
 from hpcdispatch.bench.reports.study import study
 from hpcdispatch.bench.reports.summaries import tables_of
-from hpcdispatch.bench.reports.tables import Cell, Table, ratio, seconds
+from hpcdispatch.bench.reports.tables import Cell, Table
 from hpcdispatch.simulation import Result
 
 SPEC = "lublin:jobs=150,processors=32,load=0.9"
