@@ -27,7 +27,7 @@ from ...workloads.formats.read_log import TraceWarning
 from ..campaigns.comparison_runs import Failure, Task
 from ..campaigns.comparison_runs import Progress as Reached
 from ..campaigns.summary_files import Kept, Part, run_missing
-from ..reports.text_table import Sheet, show
+from ..reports.tables import Table, show
 from .traces import published_trace
 
 DISPATCHERS = ("easy", "easy-sjbf", "conservative", "lxf", "hcp3", "lookahead")
@@ -150,7 +150,7 @@ def _cell(values: list[float], digits: int, interval: bool) -> str:
     return mean if np.isnan(low) else f"{mean} [{low:,.{digits}f}, {high:,.{digits}f}]"
 
 
-def sheets(setting: Setting, parts: Sequence[Part], kept: Kept) -> list[Sheet]:
+def sheets(setting: Setting, parts: Sequence[Part], kept: Kept) -> list[Table]:
     """Return both tables."""
     sliced = [part for part in parts if part.span is not None]
     whole = [part for part in parts if part.span is None]
@@ -160,7 +160,7 @@ def sheets(setting: Setting, parts: Sequence[Part], kept: Kept) -> list[Sheet]:
     if whole:
         titles["Whole traces, once, as they stand"] = ("jobs", whole)
     return [
-        Sheet(title, ("trace", "dispatcher", number, *metrics), rows(of, setting.dispatchers, kept), 2, NOTE)
+        Table(title, ("trace", "dispatcher", number, *metrics), rows(of, setting.dispatchers, kept), 2, NOTE)
         for title, (number, of) in titles.items()
     ]
 

@@ -123,7 +123,7 @@ def _write_files(part: Part, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     content = part.content
     if isinstance(content, Table):
-        texts = {"csv": _csv(content.frame()), "md": content.markdown(), "tex": content.latex()}
+        texts = {"csv": _csv(content.frame()), "md": content.markdown(escaped=True), "tex": content.latex()}
         found = {kind: text.encode() for kind, text in texts.items()}
     else:
         found = {"csv": _csv(rounded(content.data)).encode(), **images(content)}
@@ -183,16 +183,9 @@ def _facts(study: Study) -> list[tuple[str, str]]:
 def _table(part: Part) -> dict[str, Any]:
     table = part.content
     assert isinstance(table, Table)
-    rows = [
-        [
-            {"text": cell.text, "below": cell.below, "sortable": "" if math.isnan(cell.value) else repr(cell.value)}
-            for cell in row
-        ]
-        for row in table.rows
-    ]
     return {
         "id": part.name, "title": table.title, "note": table.note, "columns": table.columns, "labels": table.labels,
-        "rows": rows,
+        "rows": table.cells,
     }  # fmt: skip
 
 

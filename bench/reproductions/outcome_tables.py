@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any
 
 from ..reports.number_formats import NOTHING, fixed, interval, published
-from ..reports.text_table import Sheet
+from ..reports.tables import Table
 from .outcome import Claim, Row
 
 VERDICTS = {True: "holds", False: "does not hold", None: "not decided"}
 
 
-def numbers(rows: Sequence[Row]) -> Sheet:
+def numbers(rows: Sequence[Row]) -> Table:
     """Return a line for each subject, and a column for each metric, with one more where the paper has numbers.
 
     Where the paper has none and the metrics outnumber the subjects, they are the lines.
@@ -25,7 +25,7 @@ def numbers(rows: Sequence[Row]) -> Sheet:
     printed = {row.metric for row in rows if row.published is not None}
     if not printed and len(metrics) > len(subjects):
         flipped = [[metric, *(_cell(found.get((subject, metric))) for subject in subjects)] for metric in metrics]
-        return Sheet("Measured", ["", *subjects], flipped)
+        return Table("Measured", ["", *subjects], flipped)
     columns = [""]
     for metric in metrics:
         columns += [metric, "paper"] if metric in printed else [metric]
@@ -38,14 +38,14 @@ def numbers(rows: Sequence[Row]) -> Sheet:
             if metric in printed:
                 line.append("" if row is None or row.published is None else published(row.published))
         lines.append(line)
-    return Sheet("Measured, and what the paper has" if printed else "Measured", columns, lines)
+    return Table("Measured, and what the paper has" if printed else "Measured", columns, lines)
 
 
-def verdicts(claims: Sequence[Claim]) -> Sheet:
+def verdicts(claims: Sequence[Claim]) -> Table:
     """Return a line for each claim."""
     timed = {True: " (measured times)", False: ""}
     lines = [[claim.text, VERDICTS[claim.holds], claim.evidence + timed[claim.timed]] for claim in claims]
-    return Sheet("Claims", ["claim", "", "measured"], lines, left=3)
+    return Table("Claims", ["claim", "", "measured"], lines, labels=3)
 
 
 def tally(claims: Sequence[Claim]) -> str:

@@ -142,7 +142,7 @@ def _show(entry: Entry, scale: str, outcome: Outcome, out: Path | None) -> None:
     terminal.print(Text(f"{entry.name}: {entry.title}", style="bold"), Text(entry.paper), f"scale {scale}", sep="\n")
     for note in outcome.notes:
         terminal.print(note)
-    terminal.print(numbers(kept.rows).table(), _claims(kept), f"claims: {tally(kept.claims)}", sep="\n")
+    terminal.print(numbers(kept.rows).terminal(), _claims(kept), f"claims: {tally(kept.claims)}", sep="\n")
     if out is not None:
         files = keeping.put(out, kept)
         files += [] if outcome.drawing is None else draw(entry, outcome.drawing, out)
