@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..bench.campaigns.comparison import Comparison
-from ..bench.reports.number_formats import Show, count, interval, percent, ratio, seconds
+from ..bench.reports.number_formats import Show, count, percent, ratio, seconds
 from .output import console
 
 

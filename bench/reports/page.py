@@ -16,7 +16,8 @@ from urllib.parse import quote
 import pandas as pd
 
 from ...base.atomic_files import write_whole
-from .figures import CLASS_STYLE, COLOURS, DASHES, Figure, figures_of, rounded
+from .figure_style import CLASS_STYLE, COLOURS, DASHES
+from .figures import Figure, figures_of, rounded
 from .number_formats import count
 from .static_figures import images
 from .study import Study

@@ -154,8 +154,8 @@ def _show(entry: Entry, scale: str, outcome: Outcome, out: Path | None) -> None:
 def _claims(kept: Kept) -> Table:
     table = Table("claim", "", "measured")
     table.columns[1].no_wrap = True
-    for claim, (text, verdict, evidence) in zip(kept.claims, verdicts(kept.claims).rows, strict=True):
-        table.add_row(text, Text(verdict, style=_STYLES[claim.holds]), evidence)
+    for claim, (text, verdict, evidence) in zip(kept.claims, verdicts(kept.claims).cells, strict=True):
+        table.add_row(text.line, Text(verdict.line, style=_STYLES[claim.holds]), evidence.line)
     return table
 
 
