@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, get_args
 
 import numpy as np
@@ -24,20 +24,14 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> i
     ValueError
         Unless it is a whole number from `least` to `most`.
     """
-    wanted = f"a whole number >= {least}" + (f" and <= {most}" if most is not None else "")
     try:
-        number = operator.index(value)
+        number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
-        raise ValueError(f"{name} must be {wanted}, got {value!r}") from None
-    if isinstance(value, bool) or number < least or (most is not None and number > most):
+        number = None
+    if number is None or number < least or (most is not None and number > most):
+        wanted = f"a whole number >= {least}" + (f" and <= {most}" if most is not None else "")
         raise ValueError(f"{name} must be {wanted}, got {value!r}")
     return number
-
-
-def check_least(name: str, value: float | None, least: float) -> None:
-    """Raise ``ValueError`` unless `value` is ``None`` or a finite number >= `least`."""
-    if value is not None and not least <= value < float("inf"):
-        raise ValueError(f"{name} must be a number >= {least:g}, got {value!r}")
 
 
 def is_number(value: Any) -> bool:
@@ -46,14 +40,18 @@ def is_number(value: Any) -> bool:
 
 
 def check_number(
-    name: str, value: Any, *, least: float | None = None, above: float | None = None, most: float | None = None
+    name: str,
+    value: Any,
+    *,
+    least: float = -inf,
+    above: float = -inf,
+    most: float = inf,
+    below: float = inf,
+    none: bool = False,
 ) -> None:
-    """Raise ``ValueError`` unless `value` is a finite number of at least `least`, above `above`, at most `most`."""
-    bounds = [f"{sign} {bound:g}" for sign, bound in ((">=", least), (">", above), ("<=", most)) if bound is not None]
-    if (
-        not is_number(value)
-        or (least is not None and value < least)
-        or (above is not None and value <= above)
-        or (most is not None and value > most)
-    ):
-        raise ValueError(f"{name} must be a number {' and '.join(bounds)}".rstrip() + f", got {value!r}")
+    """Raise ``ValueError`` unless `value` is a finite number within the bounds, or, with `none`, ``None``."""
+    if (value is None and none) or (is_number(value) and least <= value <= most and above < value < below):
+        return
+    bounds = ((">=", least), (">", above), ("<=", most), ("<", below))
+    wanted = " and ".join(f"{sign} {bound:g}" for sign, bound in bounds if isfinite(bound))
+    raise ValueError(f"{name} must be {' '.join(filter(None, ('a number', wanted, 'or none' * none)))}, got {value!r}")

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from ..base import IntArray
 from ..models import NODE_ZERO, shift
-from .backfilling.conservative import Conservative
-from .backfilling.easy import EASY, EASYSJBF
-from .backfilling.list_scheduling import FCFS, LJF, LXF, SJF, ListScheduler
+from .backfilling import EASY, EASYSJBF, FCFS, LJF, LXF, SJF, Conservative, ListScheduler
 from .cp.constraint_programming import ConstraintProgramming
 from .cp.presets import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3
 from .eviction.evict import Evict
 from .lookahead.lookahead import Lookahead
-from .onthefly.hybrid import Hybrid
-from .onthefly.onthefly import LEJF, SEJF
-from .onthefly.rbs import RBS
+from .onthefly import LEJF, RBS, SEJF, Hybrid
 from .protocol import (
     Action,
     Dispatcher,
@@ -29,8 +25,7 @@ from .protocol import (
     Wake,
 )
 from .registered import create_dispatcher, registry
-from .reservations.reservation_sequences import ATOptimal, ClassicHPC, Neuroscience, ReservationSequences, TOptimal
-from .reservations.rounds import Rounds
+from .reservations import ATOptimal, ClassicHPC, Neuroscience, ReservationSequences, Rounds, TOptimal
 from .space import NodeSpace, PoolSpace, Space, space_of
 
 __all__ = [

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, dataclass, fields, replace
 from inspect import Parameter
 from typing import Any, ClassVar, Generic, TypeVar
 
+import numpy as np
+
 from ..base import Option
 from ..base.checks import check_choice
 from ..models import PlacementRule
+from ..workloads import Machine
 
 OptionsT = TypeVar("OptionsT")
 BuiltT = TypeVar("BuiltT")
@@ -28,12 +31,20 @@ def declared(options: Any, fixed: frozenset[str] = frozenset()) -> list[Option]:
     """
     kind = options if isinstance(options, type) else type(options)
     hints = typing.get_type_hints(kind)
-    found = []
-    for field in fields(kind):
-        default = field.default if isinstance(options, type) else getattr(options, field.name)
-        if field.init and field.name not in fixed:
-            found.append(Option(field.name, hints[field.name], Parameter.empty if default is MISSING else default))
-    return found
+    settable = [field for field in fields(kind) if field.init and field.name not in fixed]
+    defaults = [field.default if isinstance(options, type) else getattr(options, field.name) for field in settable]
+    return [
+        Option(field.name, hints[field.name], Parameter.empty if default is MISSING else default)
+        for field, default in zip(settable, defaults, strict=True)
+    ]
+
+
+def check_known(owner: str, known: Iterable[Option], given: Iterable[str]) -> None:
+    """Raise ``TypeError``, which lists the `known` options of `owner`, for a name in `given` that is none of them."""
+    names = [option.name for option in known]
+    for name in given:
+        if name not in names:
+            raise TypeError(f"{owner}: unknown option {name!r}; known: {', '.join(names) or 'it has none'}")
 
 
 def with_options(owner: str, options: OptionsT, given: dict[str, Any], fixed: frozenset[str] = frozenset()) -> OptionsT:
@@ -46,18 +57,15 @@ def with_options(owner: str, options: OptionsT, given: dict[str, Any], fixed: fr
     ValueError
         For a value that the options refuse.
     """
-    known = [option.name for option in declared(options, fixed)]
-    for name in given:
-        if name not in known:
-            raise TypeError(f"{owner}: unknown option {name!r}; known: {', '.join(known) or 'it has none'}")
+    check_known(owner, declared(options, fixed), given)
     return replace(options, **given) if given else options  # type: ignore[type-var]
 
 
 class Configured(Generic[OptionsT]):
-    """What is built from a dataclass of options, from single options by name, or from both.
+    """A dispatcher with a memory, built from a dataclass of options, from single options by name, or from both.
 
     A subclass names the dataclass, whose fields all have defaults, as ``Options``. Checks of the values stand in its
-    ``__post_init__``.
+    ``__post_init__``. What a dispatcher remembers is set in :meth:`forget`.
 
     Attributes
     ----------
@@ -67,7 +75,7 @@ class Configured(Generic[OptionsT]):
     Raises
     ------
     TypeError
-        For a name that is no option.
+        For a name that is no option, or what is no instance of ``Options``.
     ValueError
         For a value that the options refuse.
     """
@@ -76,7 +84,18 @@ class Configured(Generic[OptionsT]):
     options: OptionsT
 
     def __init__(self, options: OptionsT | None = None, /, **given: Any) -> None:
-        self.options = with_options(type(self).__name__, self.Options() if options is None else options, given)
+        owner = type(self).__name__
+        if options is not None and not isinstance(options, self.Options):
+            raise TypeError(f"{owner}: expected {self.Options.__name__} or options by name, got {options!r}")
+        self.options = with_options(owner, self.Options() if options is None else options, given)
+        self.forget()
+
+    def forget(self) -> None:
+        """Set what is remembered from one decision to the next as it is before the first; nothing here."""
+
+    def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
+        """Forget what the last simulation left."""
+        self.forget()
 
     @classmethod
     def declared_options(cls) -> list[Option]:

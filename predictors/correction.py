@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from hpcdispatch.workloads import Job
+from ..base.checks import check_whole
+from ..workloads import Job
 
 _MINUTE = 60
 _HOUR = 3600
@@ -69,7 +70,6 @@ def tsafrir_correction(job: Job, elapsed: int, misses: int, increments: Sequence
     ValueError
         If `misses` is negative.
     """
-    if misses < 0:
-        raise ValueError(f"job {job.id}: misses must be >= 0, got {misses}")
+    check_whole(f"job {job.id}: misses", misses, 0)
     corrected = elapsed + increments[min(misses, len(increments) - 1)]
     return float(min(corrected, job.walltime) if elapsed < job.walltime else corrected)

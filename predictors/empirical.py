@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from hpcdispatch.workloads import Job
-
-from .checks import at_least
+from ..base.checks import check_choice, check_whole
+from ..workloads import Job
 
 #: Whose past counts.
 By = Literal["user", "name", "user-name", "request"]
@@ -74,13 +73,10 @@ class Empirical:
     """
 
     def __init__(self, *, by: By = "request", last: int = 100, least: int = 10) -> None:
-        if by not in get_args(By):
-            raise ValueError(f"by must be one of {', '.join(get_args(By))}, got {by!r}")
+        check_choice("by", by, By)
         self.by = by
-        self.last = at_least("last", last, 1)
-        self.least = at_least("least", least, 1)
-        if least > last:
-            raise ValueError(f"least must not be above last={last}, got {least}")
+        self.last = check_whole("last", last, 1)
+        self.least = check_whole("least", least, 1, self.last)
         self._past: dict[_Key, deque[int]] = {}
         self._laws: dict[_Key, RunTimes] = {}
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator
-from typing import Literal, get_args
+from typing import Literal
 
-from hpcdispatch.workloads import Job
-
-from .checks import at_least
+from ..base.checks import check_choice, check_whole
+from ..workloads import Job
 
 _LETTERS = re.compile(r"[^\W\d_]*")
 
@@ -98,9 +97,8 @@ class Heuristic:
     """
 
     def __init__(self, *, prefix: int | None = None, correction: Correction = "walltime") -> None:
-        self.prefix = None if prefix is None else at_least("prefix", prefix, 1)
-        if correction not in get_args(Correction):
-            raise ValueError(f"correction must be walltime or none, got {correction!r}")
+        self.prefix = None if prefix is None else check_whole("prefix", prefix, 1)
+        check_choice("correction", correction, Correction)
         self.correction = correction
         self._latest: dict[tuple[Hashable, ...], int] = {}
 

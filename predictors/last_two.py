@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import deque
 from typing import Literal
 
-from hpcdispatch.workloads import Job
-
-from .checks import at_least
+from ..base.checks import check_choice, check_whole
+from ..workloads import Job
 from .correction import SC15_INCREMENTS, TSAFRIR_INCREMENTS, tsafrir_correction
 
 _INCREMENTS = {"tsafrir": TSAFRIR_INCREMENTS, "sc15": SC15_INCREMENTS}
@@ -41,9 +40,8 @@ class LastTwo:
     """
 
     def __init__(self, *, count: int = 2, correction: Literal["tsafrir", "sc15"] = "tsafrir") -> None:
-        self.count = at_least("count", count, 1)
-        if correction not in _INCREMENTS:
-            raise ValueError(f"correction must be one of {', '.join(_INCREMENTS)}, got {correction!r}")
+        self.count = check_whole("count", count, 1)
+        check_choice("correction", correction, tuple(_INCREMENTS))
         self.correction = correction
         self._runtimes: dict[str, deque[int]] = {}
 

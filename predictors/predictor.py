@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
-from hpcdispatch.workloads import Job
+from ..workloads import Job
 
 
 @runtime_checkable

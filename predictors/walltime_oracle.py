@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hpcdispatch.workloads import Job
+from ..workloads import Job
 
 
 class Walltime:

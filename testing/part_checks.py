@@ -15,6 +15,7 @@ from .records import assert_same_records
 from .small_workloads import samples
 
 T = TypeVar("T")
+_Case = tuple[Workload, str | Overrun, Any]
 
 OVERRUNS: tuple[str | Overrun, ...] = ("run", "kill", "resubmit")
 PREDICTORS: tuple[str | Predictor, ...] = ("walltime", "oracle", "heuristic", "last2", "empirical:by=user,least=3")
@@ -54,28 +55,14 @@ def check_dispatcher(
     InvariantError
         If a schedule breaks an invariant.
     """
-    name = _name(dispatcher)
-    build = _builder(dispatcher, create_dispatcher)
-    subjects = [build()]
-    repeats = [subjects[0]] if subjects[0] is build() else [subjects[0], build()]
-    for workload, overrun, predictor in _cases(workloads, overruns, predictors):
-        where = f"{name} on {_title(workload)} with overrun={overrun}, predictor={_name(predictor)}"
 
-        def run(
-            subject: Dispatcher,
-            where: str = where,
-            workload: Workload = workload,
-            overrun: str | Overrun = overrun,
-            predictor: str | Predictor = predictor,
-        ) -> Result:
-            with quiet(where), hidden_runtimes(where):
-                return simulate(workload, WatchedDispatcher(subject, where), predictor, overrun=overrun, seed=seed)
+    def run(subject: Dispatcher, case: _Case, where: str) -> Result:
+        workload, overrun, predictor = case
+        with quiet(where), hidden_runtimes(where):
+            return simulate(workload, WatchedDispatcher(subject, where), predictor, overrun=overrun, seed=seed)
 
-        first = run(subjects[0])
-        _check(workload, first, where)
-        for repeat in repeats:
-            which = "the same object, used again," if repeat is subjects[0] else "a new object"
-            assert_same_records(first, run(repeat), f"{where}: the first run and {which}")
+    cases = _cases(workloads, overruns, predictors)
+    _check_part(dispatcher, create_dispatcher, run, cases, ("predictor", "the same object, used again,"))
 
 
 def check_predictor(
@@ -110,33 +97,40 @@ def check_predictor(
     AssertionError
         If a rule is broken; the message says which, on which workload.
     """
-    name = _name(predictor)
-    build = _builder(predictor, create_predictor)
-    subjects = [build()]
-    repeats = [subjects[0]] if subjects[0] is build() else [subjects[0], build()]
-    for workload, overrun, dispatcher in _cases(workloads, overruns, dispatchers):
-        where = f"{name} on {_title(workload)} with overrun={overrun}, dispatcher={_name(dispatcher)}"
 
-        def run(
-            subject: Predictor,
-            where: str = where,
-            workload: Workload = workload,
-            overrun: str | Overrun = overrun,
-            dispatcher: str | Dispatcher = dispatcher,
-        ) -> Result:
-            with quiet(where):
-                return simulate(workload, dispatcher, WatchedPredictor(subject, where, oracle), overrun=overrun)
+    def run(subject: Predictor, case: _Case, where: str) -> Result:
+        workload, overrun, dispatcher = case
+        with quiet(where):
+            return simulate(workload, dispatcher, WatchedPredictor(subject, where, oracle), overrun=overrun)
 
-        first = run(subjects[0])
+    cases = _cases(workloads, overruns, dispatchers)
+    _check_part(predictor, create_predictor, run, cases, ("dispatcher", "the same object after reset()"))
+
+
+def _check_part(
+    part: Any,
+    create: Callable[[Any], T],
+    run: Callable[[T, _Case, str], Result],
+    cases: Iterable[_Case],
+    words: tuple[str, str],
+) -> None:
+    """Raise unless each case runs by the rules, and the same when it is run again; `words`: other part, same object."""
+    build = _builder(part, create)
+    subject, another = build(), build()
+    repeats = [subject] if another is subject else [subject, another]
+    for case in cases:
+        workload, overrun, other = case
+        where = f"{_name(part)} on {_title(workload)} with overrun={overrun}, {words[0]}={_name(other)}"
+        first = run(subject, case, where)
         _check(workload, first, where)
         for repeat in repeats:
-            which = "the same object after reset()" if repeat is subjects[0] else "a new object"
-            assert_same_records(first, run(repeat), f"{where}: the first run and {which}")
+            which = words[1] if repeat is subject else "a new object"
+            assert_same_records(first, run(repeat, case, where), f"{where}: the first run and {which}")
 
 
 def _cases(
-    workloads: Iterable[Workload] | None, overruns: Iterable[str | Overrun], others: Sequence[T]
-) -> Iterator[tuple[Workload, str | Overrun, T]]:
+    workloads: Iterable[Workload] | None, overruns: Iterable[str | Overrun], others: Sequence[Any]
+) -> Iterator[_Case]:
     policies = list(overruns)
     for workload in samples() if workloads is None else workloads:
         for overrun in policies:

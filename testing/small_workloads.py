@@ -46,20 +46,12 @@ def pool(jobs: int = 80, *, seed: int = 0, cores: int = 32) -> Workload:
 
     Parameters
     ----------
-    jobs
-        How many.
-    seed
-        Of the random numbers.
-    cores
-        Of the pool, at least 2.
+    jobs, seed, cores
+        How many jobs; seed of the random numbers; cores of the pool, at least 2.
     """
-    rng = np.random.default_rng(seed)
-    submits, runtimes, walltimes = _times(rng, jobs, load=cores / 4)
-    sizes = np.minimum(2 ** rng.integers(0, cores.bit_length(), jobs), cores)
-    made = [
-        _job(index, submits, runtimes, walltimes, rng, nodes=1, per_node={"core": int(sizes[index])})
-        for index in range(jobs)
-    ]
+    drawn = _Drawn(seed, jobs, load=cores / 4)
+    sizes = np.minimum(2 ** drawn.rng.integers(0, cores.bit_length(), jobs), cores)
+    made = [drawn.job(index, nodes=1, per_node={"core": int(sizes[index])}) for index in range(jobs)]
     return Workload(tuple(made), Machine.pool(cores), Provenance(f"pool(jobs={jobs}, seed={seed}, cores={cores})"))
 
 
@@ -68,24 +60,19 @@ def cluster(jobs: int = 80, *, seed: int = 0, nodes: int = 6) -> Workload:
 
     Parameters
     ----------
-    jobs
-        How many.
-    seed
-        Of the random numbers.
-    nodes
-        Of the machine, at least 2.
+    jobs, seed, nodes
+        How many jobs; seed of the random numbers; nodes of the machine, at least 2.
     """
-    rng = np.random.default_rng(seed)
     plain = np.tile([16, 64, 0], (nodes - nodes // 2, 1))
     machine = Machine(("core", "mem", "gpu"), np.vstack([plain, np.tile([8, 32, 2], (nodes // 2, 1))]))
-    submits, runtimes, walltimes = _times(rng, jobs, load=nodes / 2)
+    drawn = _Drawn(seed, jobs, load=nodes / 2)
     made = []
     for index in range(jobs):
-        amounts = {"core": int(rng.integers(1, 9)), "mem": int(rng.integers(0, 33))}
-        if rng.random() < 0.3:
-            amounts["gpu"] = int(rng.integers(1, 3))
-        slots = int(rng.integers(1, max(2, machine.slots(amounts))))
-        made.append(_job(index, submits, runtimes, walltimes, rng, nodes=slots, per_node=amounts))
+        amounts = {"core": int(drawn.rng.integers(1, 9)), "mem": int(drawn.rng.integers(0, 33))}
+        if drawn.rng.random() < 0.3:
+            amounts["gpu"] = int(drawn.rng.integers(1, 3))
+        slots = int(drawn.rng.integers(1, max(2, machine.slots(amounts))))
+        made.append(drawn.job(index, nodes=slots, per_node=amounts))
     return Workload(tuple(made), machine, Provenance(f"cluster(jobs={jobs}, seed={seed}, nodes={nodes})"))
 
 
@@ -94,21 +81,14 @@ def overrunning(jobs: int = 60, *, seed: int = 0, cores: int = 16) -> Workload:
 
     Parameters
     ----------
-    jobs
-        How many.
-    seed
-        Of the random numbers.
-    cores
-        Of the pool, at least 2.
+    jobs, seed, cores
+        How many jobs; seed of the random numbers; cores of the pool, at least 2.
     """
-    rng = np.random.default_rng(seed)
-    submits, runtimes, walltimes = _times(rng, jobs, load=cores / 4)
-    late = rng.random(jobs) < 1 / 3
-    runtimes = np.where(late, (walltimes * rng.uniform(1, 3, jobs)).astype(int), runtimes)
-    made = [
-        _job(index, submits, runtimes, walltimes, rng, nodes=int(rng.integers(1, cores // 2 + 1)))
-        for index in range(jobs)
-    ]
+    drawn = _Drawn(seed, jobs, load=cores / 4)
+    late = drawn.rng.random(jobs) < 1 / 3
+    longer = (drawn.walltimes * drawn.rng.uniform(1, 3, jobs)).astype(int)
+    drawn.runtimes = np.where(late, longer, drawn.runtimes)
+    made = [drawn.job(index, nodes=int(drawn.rng.integers(1, cores // 2 + 1))) for index in range(jobs)]
     source = Provenance(f"overrunning(jobs={jobs}, seed={seed}, cores={cores})")
     return Workload(tuple(made), Machine.pool(cores), source)
 
@@ -118,25 +98,20 @@ def moldable(jobs: int = 40, *, seed: int = 0, nodes: int = 16) -> Workload:
 
     Parameters
     ----------
-    jobs
-        How many.
-    seed
-        Of the random numbers.
-    nodes
-        Of the machine, at least 4.
+    jobs, seed, nodes
+        How many jobs; seed of the random numbers; nodes of the machine, at least 4.
     """
-    rng = np.random.default_rng(seed)
-    submits, runtimes, walltimes = _times(rng, jobs, load=nodes / 4)
+    drawn = _Drawn(seed, jobs, load=nodes / 4)
     made = []
     for index in range(jobs):
-        slots = int(2 ** rng.integers(1, nodes.bit_length() - 1))
-        run, wall = int(runtimes[index]), int(walltimes[index])
+        slots = int(2 ** drawn.rng.integers(1, nodes.bit_length() - 1))
+        run, wall = int(drawn.runtimes[index]), int(drawn.walltimes[index])
         shapes: tuple[Shape, ...] = (Shape(slots // 2, round(run * 1.8), round(wall * 1.8)),)
         if slots * 2 <= nodes:
             shapes += (Shape(slots * 2, round(run * 0.6), max(1, round(wall * 0.6))),)
-        job = _job(index, submits, runtimes, walltimes, rng, nodes=slots)
-        saves = Checkpoint(interval=int(rng.integers(1, 30)) * _MINUTE) if rng.random() < 0.5 else None
-        kind: Kind = "on-demand" if rng.random() < 0.1 else "batch"
+        job = drawn.job(index, nodes=slots)
+        saves = Checkpoint(interval=int(drawn.rng.integers(1, 30)) * _MINUTE) if drawn.rng.random() < 0.5 else None
+        kind: Kind = "on-demand" if drawn.rng.random() < 0.1 else "batch"
         made.append(replace(job, shapes=shapes, checkpoint=saves, kind=kind))
     source = Provenance(f"moldable(jobs={jobs}, seed={seed}, nodes={nodes})")
     return Workload(tuple(made), Machine.homogeneous(nodes, core=1), source)
@@ -147,23 +122,18 @@ def stochastic(jobs: int = 40, *, seed: int = 0, cores: int = 16) -> Workload:
 
     Parameters
     ----------
-    jobs
-        How many.
-    seed
-        Of the random numbers.
-    cores
-        Of the pool, at least 2.
+    jobs, seed, cores
+        How many jobs; seed of the random numbers; cores of the pool, at least 2.
     """
-    rng = np.random.default_rng(seed)
     laws = (stats.uniform(60, 7140), stats.truncexpon(8, 0, 900), None)
-    submits, runtimes, walltimes = _times(rng, jobs, load=cores / 4)
+    drawn = _Drawn(seed, jobs, load=cores / 4)
     made = []
     for index in range(jobs):
         law = laws[index % len(laws)]
-        job = _job(index, submits, runtimes, walltimes, rng, nodes=int(rng.integers(1, cores + 1)))
+        job = drawn.job(index, nodes=int(drawn.rng.integers(1, cores + 1)))
         if law is not None:
-            drawn = round(float(law.ppf(rng.random())))
-            job = replace(job, runtime=drawn, walltime=7200, law=law, name=f"application{index % len(laws)}")
+            length = round(float(law.ppf(drawn.rng.random())))
+            job = replace(job, runtime=length, walltime=7200, law=law, name=f"application{index % len(laws)}")
         made.append(job)
     source = Provenance(f"stochastic(jobs={jobs}, seed={seed}, cores={cores})")
     return Workload(tuple(made), Machine.pool(cores), source)
@@ -174,24 +144,19 @@ def urgent(jobs: int = 24, *, seed: int = 0, nodes: int = 6) -> Workload:
 
     Parameters
     ----------
-    jobs
-        How many.
-    seed
-        Of the random numbers.
-    nodes
-        Of the machine, at least 2.
+    jobs, seed, nodes
+        How many jobs; seed of the random numbers; nodes of the machine, at least 2.
     """
-    rng = np.random.default_rng(seed)
-    submits, runtimes, walltimes = _times(rng, jobs, load=nodes)
+    drawn = _Drawn(seed, jobs, load=nodes)
     made = []
     for index in range(jobs):
-        job = _job(index, submits, runtimes, walltimes, rng, nodes=int(rng.integers(1, nodes // 2 + 1)))
-        if rng.random() < 1 / 3:
+        job = drawn.job(index, nodes=int(drawn.rng.integers(1, nodes // 2 + 1)))
+        if drawn.rng.random() < 1 / 3:
             runtime = min(job.runtime, 20 * _MINUTE)
             made.append(replace(job, runtime=runtime, kind="on-demand", deadline=index % 4 * 5 * _MINUTE))
         else:
-            interval = int(rng.integers(10, 60)) * _MINUTE if rng.random() < 0.7 else None
-            system, application = rng.uniform(40, 200), rng.uniform(10, 40)
+            interval = int(drawn.rng.integers(10, 60)) * _MINUTE if drawn.rng.random() < 0.7 else None
+            system, application = drawn.rng.uniform(40, 200), drawn.rng.uniform(10, 40)
             made.append(replace(job, checkpoint=Checkpoint(float(system), float(application), interval)))
     source = Provenance(f"urgent(jobs={jobs}, seed={seed}, nodes={nodes})")
     return Workload(tuple(made), Machine.homogeneous(nodes, core=1), source)
@@ -202,35 +167,29 @@ def samples() -> list[Workload]:
     return [tiny(), pool(), cluster(), overrunning(), moldable(), stochastic(), urgent()]
 
 
-def _times(rng: np.random.Generator, jobs: int, load: float) -> tuple[IntArray, IntArray, IntArray]:
-    """Return submission, run and requested times, seconds; `load` jobs of the mean run time arrive in that time."""
-    runtimes = np.exp(rng.uniform(np.log(5), np.log(5 * 3600), jobs)).astype(int)
-    gaps = rng.exponential(runtimes.mean() / load, jobs).astype(int)
-    gaps[rng.random(jobs) < _TOGETHER] = 0
-    walltimes = -(-runtimes // (5 * _MINUTE)) * 5 * _MINUTE * rng.integers(1, 5, jobs)
-    runtimes[rng.random(jobs) < _NOTHING] = 0
-    return np.cumsum(gaps), runtimes, walltimes
+class _Drawn:
+    """Submission, run and requested times, seconds; `load` jobs of the mean run time arrive in that time."""
 
+    def __init__(self, seed: int, jobs: int, load: float) -> None:
+        self.rng = rng = np.random.default_rng(seed)
+        self.runtimes: IntArray = np.exp(rng.uniform(np.log(5), np.log(5 * 3600), jobs)).astype(int)
+        gaps = rng.exponential(self.runtimes.mean() / load, jobs).astype(int)
+        gaps[rng.random(jobs) < _TOGETHER] = 0
+        self.submits: IntArray = np.cumsum(gaps)
+        self.walltimes: IntArray = -(-self.runtimes // (5 * _MINUTE)) * 5 * _MINUTE * rng.integers(1, 5, jobs)
+        self.runtimes[rng.random(jobs) < _NOTHING] = 0
 
-def _job(
-    index: int,
-    submits: IntArray,
-    runtimes: IntArray,
-    walltimes: IntArray,
-    rng: np.random.Generator,
-    *,
-    nodes: int,
-    per_node: dict[str, int] | None = None,
-) -> Job:
-    kind = int(rng.integers(4))
-    return Job(
-        id=str(index + 1),
-        submit=submits[index],
-        runtime=runtimes[index],
-        walltime=walltimes[index],
-        nodes=nodes,
-        per_node={"core": 1} if per_node is None else per_node,
-        user=f"user{rng.integers(4)}",
-        name=("", "sort", f"align_{index}", "307")[kind],
-        queue=("", "long")[kind % 2],
-    )
+    def job(self, index: int, *, nodes: int, per_node: dict[str, int] | None = None) -> Job:
+        """Return a job of one of four users, with a name and in a queue or not."""
+        kind = int(self.rng.integers(4))
+        return Job(
+            id=str(index + 1),
+            submit=self.submits[index],
+            runtime=self.runtimes[index],
+            walltime=self.walltimes[index],
+            nodes=nodes,
+            per_node={"core": 1} if per_node is None else per_node,
+            user=f"user{self.rng.integers(4)}",
+            name=("", "sort", f"align_{index}", "307")[kind],
+            queue=("", "long")[kind % 2],
+        )

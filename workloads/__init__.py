@@ -2,19 +2,20 @@
 
 from .describe import Description, describe
 from .fetching import fetch
-from .formats.read_log import TraceWarning
-from .formats.reading import read
-from .formats.run_table import RunColumns, read_runs
-from .formats.run_times import read_run_times
-from .formats.swf_writer import write
-from .generators import GENERATORS, generate, workload_names
-from .generators.accre import accre
-from .generators.eviction_scenarios import theta_scenario
-from .generators.intrepid import intrepid_neuroscience
-from .generators.lublin import lublin
-from .generators.stochastic import stochastic
-from .generators.theta import theta
-from .generators.workflow_logs import WorkflowModel, workflow_logs
+from .formats import RunColumns, TraceWarning, read, read_run_times, read_runs, write
+from .generators import (
+    GENERATORS,
+    WorkflowModel,
+    accre,
+    generate,
+    intrepid_neuroscience,
+    lublin,
+    stochastic,
+    theta,
+    theta_scenario,
+    workflow_logs,
+    workload_names,
+)
 from .jitter import jitter
 from .job import Checkpoint, Job, ResourceMap, Shape
 from .machine import Machine

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
+
+from ..base.checks import check_choice, check_number, check_whole
 
 Kind = Literal["batch", "on-demand"]
 KINDS = ("batch", "on-demand")
@@ -86,9 +87,7 @@ class Checkpoint:
 
     def __post_init__(self) -> None:
         for name in ("system_size", "application_size"):
-            value = getattr(self, name)
-            if not value >= 0:
-                raise ValueError(f"checkpoint: {name} must be >= 0, got {value!r}")
+            check_number(f"checkpoint: {name}", getattr(self, name), least=0)
         if self.interval is not None:
             _check_numbers("checkpoint", self, (("interval", 1),))
 
@@ -157,8 +156,7 @@ class Job:
         _check_numbers(where, self, (("submit", 0), ("runtime", 0), ("walltime", 1), ("nodes", 1)))
         object.__setattr__(self, "per_node", _resources(where, self.per_node))
         object.__setattr__(self, "shapes", tuple(self.shapes))
-        if self.kind not in KINDS:
-            raise ValueError(f"{where}: kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
+        check_choice(f"{where}: kind", self.kind, KINDS)
         if self.deadline is not None:
             _check_numbers(where, self, (("deadline", 0),))
             if self.kind != "on-demand":
@@ -180,27 +178,13 @@ class Job:
 def _check_numbers(where: str, owner: Any, least: tuple[tuple[str, int], ...]) -> None:
     """Check whole-number fields against their least value and store them as Python ints."""
     for name, low in least:
-        value = getattr(owner, name)
-        try:
-            number = operator.index(value)
-        except TypeError:
-            raise ValueError(f"{where}: {name} must be a whole number, got {value!r}") from None
-        if number < low:
-            raise ValueError(f"{where}: {name} must be >= {low}, got {number}")
-        object.__setattr__(owner, name, number)
+        object.__setattr__(owner, name, check_whole(f"{where}: {name}", getattr(owner, name), low))
 
 
 def _resources(where: str, amounts: Mapping[str, int]) -> ResourceMap:
     if isinstance(amounts, ResourceMap) and amounts:
         return amounts
-    checked = {}
-    for name, value in amounts.items():
-        try:
-            checked[str(name)] = operator.index(value)
-        except TypeError:
-            raise ValueError(f"{where}: per_node[{name!r}] must be a whole number, got {value!r}") from None
-        if checked[str(name)] < 0:
-            raise ValueError(f"{where}: per_node[{name!r}] must be >= 0, got {value}")
+    checked = {str(name): check_whole(f"{where}: per_node[{name!r}]", value, 0) for name, value in amounts.items()}
     if not any(checked.values()):
         raise ValueError(f"{where}: per_node must ask for at least one resource, got {dict(amounts)}")
     return ResourceMap(checked)

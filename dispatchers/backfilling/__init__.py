@@ -1,1 +1,19 @@
 """List scheduling and backfilling: the textbook dispatchers."""
+
+from __future__ import annotations
+
+from .conservative import Conservative, ConservativeOptions
+from .easy import EASY, EASYSJBF
+from .list_scheduling import FCFS, LJF, LXF, SJF, ListScheduler
+
+__all__ = [
+    "EASY",
+    "EASYSJBF",
+    "FCFS",
+    "LJF",
+    "LXF",
+    "SJF",
+    "Conservative",
+    "ConservativeOptions",
+    "ListScheduler",
+]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...base.checks import check_least
+from ...base.checks import check_number
 from ...models import NodeProfile, PlacementRule, PoolProfile, Profile, count_slots, pool_placement
 from ..protocol import Placement, Running, State, Waiting
 from ..space import Space
@@ -39,9 +39,9 @@ class Ageing:
     gain: float
 
     def __post_init__(self) -> None:
-        check_least("threshold", self.threshold, 0)
-        check_least("ageing", self.every, 1)
-        check_least("gain", self.gain, 0)
+        check_number("threshold", self.threshold, least=0)
+        check_number("ageing", self.every, least=1)
+        check_number("gain", self.gain, least=0)
 
     def key(self, waiting: Waiting, request: int, now: int) -> tuple[float, int, int]:
         """Return what a queue is sorted by; ties by the time in the queue, then by the trace."""
@@ -136,5 +136,5 @@ class Book:
 def _one_demand(state: State) -> Demand | None:
     """Return what every slot asks for, waiting and running; ``None`` if they differ."""
     several: Sequence[Waiting | Running] = (*state.queue, *state.running)
-    demands = {one.demand for one in several}
+    demands = {job.demand for job in several}
     return demands.pop() if len(demands) == 1 else None

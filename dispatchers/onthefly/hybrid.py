@@ -4,39 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from dataclasses import dataclass
 
-import numpy as np
-
-from ...base.checks import check_choice, check_least
+from ...base.checks import check_number, check_whole
 from ...models import PlacementRule
-from ...workloads import Machine
+from ..options import Configured
 from ..protocol import Action, Running, Start, State, Stop, Waiting, Wake
 from ..space import Space, space_of
 from .booking import Ageing, Book
-from .onthefly import OnTheFly
-
-#: Whose turn it is on the fly.
-Order = Literal["shortest", "longest"]
+from .onthefly import OnTheFly, OnTheFlyOptions, Order
 
 
-class Hybrid(OnTheFly):
-    """On the fly while the queue is alike, else soft reservations with backfilling (Gainaru et al., section 5.2).
+@dataclass(frozen=True)
+class HybridOptions:
+    """The options of :class:`Hybrid`.
 
-    While all waiting jobs ask for the same slots, it is :class:`~.onthefly.SEJF` or :class:`~.onthefly.LEJF`. While
-    they do not, every decision makes reservations anew, as long as the estimates, in the order of
-    :class:`~.rbs.RBS`, and starts whoever fits before them. A job that outruns its reservation keeps its nodes until
-    the first waiting job, one that asks for no less, could start on them. Then it is checkpointed and goes back to the
-    queue, where it comes first, but for the job that it gave way to; its next reservation is longer. Nobody loses
-    more work than there is between two application checkpoints, or than can be done while a checkpoint is written.
-
-    What the paper leaves open is the order of the reservations, who gives way to whom, and how long the next
-    reservation is; it checkpoints every job that outruns its reservation.
-
-    Parameters
+    Attributes
     ----------
-    order
-        On the fly, ``"shortest"`` or ``"longest"`` estimate first.
+    order, drain, placement
+        As of :class:`~.onthefly.OnTheFlyOptions`.
     alike
         Share of the waiting jobs that must ask for the same to dispatch on the fly, above 0 and up to 1.
     reservations
@@ -49,50 +35,58 @@ class Hybrid(OnTheFly):
     threshold, ageing, gain
         Seconds in the queue before a job gains priority; seconds from one gain to the next; and what each is worth,
         in seconds of its estimate.
-    drain, placement
-        As of :class:`~.onthefly.OnTheFly`.
-
-    Raises
-    ------
-    ValueError
-        If an option is out of its range.
     """
 
-    def __init__(
-        self,
-        order: Order = "shortest",
-        alike: float = 1.0,
-        reservations: int = 100,
-        cost: int = 60,
-        growth: float = 1.4,
-        threshold: float = 1200,
-        ageing: float = 1200,
-        gain: float = 1200,
-        drain: float | None = 86_400,
-        placement: PlacementRule = "first-fit",
-    ) -> None:
-        super().__init__(drain, placement)
-        check_choice("order", order, Order)
-        if not 0 < alike <= 1:
-            raise ValueError(f"alike must be a share above 0 and up to 1, got {alike!r}")
-        check_least("reservations", reservations, 1)
-        check_least("cost", cost, 0)
-        if not 1 < growth < float("inf"):
-            raise ValueError(f"growth must be a finite number > 1, got {growth!r}")
-        self.longest = order == "longest"
-        self.alike = alike
-        self.reservations = reservations
-        self.cost = cost
-        self.growth = growth
-        self.priority = Ageing(threshold, ageing, gain)
-        self._forget()
+    order: Order = "shortest"
+    alike: float = 1.0
+    reservations: int = 100
+    cost: int = 60
+    growth: float = 1.4
+    threshold: float = 1200
+    ageing: float = 1200
+    gain: float = 1200
+    drain: float | None = 86_400
+    placement: PlacementRule = "first-fit"
 
-    def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
+    def __post_init__(self) -> None:
+        self.on_the_fly()
+        check_number("alike", self.alike, above=0, most=1)
+        check_whole("reservations", self.reservations, 1)
+        check_number("cost", self.cost, least=0)
+        check_number("growth", self.growth, above=1)
+        self.priority()
+
+    def on_the_fly(self) -> OnTheFlyOptions:
+        """Return the options on the fly; ``ValueError`` if one is out of its range."""
+        return OnTheFlyOptions(self.order, self.drain, self.placement)
+
+    def priority(self) -> Ageing:
+        """Return the order in which reservations are made; ``ValueError`` if a number of it is out of its range."""
+        return Ageing(self.threshold, self.ageing, self.gain)
+
+
+class Hybrid(Configured[HybridOptions]):
+    """On the fly while the queue is alike, else soft reservations with backfilling (Gainaru et al., section 5.2).
+
+    While all waiting jobs ask for the same slots, it is :class:`~.onthefly.SEJF` or :class:`~.onthefly.LEJF`. While
+    they do not, every decision makes reservations anew, as long as the estimates, in the order of
+    :class:`~.rbs.RBS`, and starts whoever fits before them. A job that outruns its reservation keeps its nodes until
+    the first waiting job, one that asks for no less, could start on them. Then it is checkpointed and goes back to the
+    queue, where it comes first, but for the job that it gave way to; its next reservation is longer. Nobody loses
+    more work than there is between two application checkpoints, or than can be done while a checkpoint is written.
+
+    What the paper leaves open is the order of the reservations, who gives way to whom, and how long the next
+    reservation is; it checkpoints every job that outruns its reservation.
+
+    Its options are those of :class:`HybridOptions`.
+    """
+
+    Options = HybridOptions
+
+    def forget(self) -> None:
         """Forget who gave way to whom."""
-        super().reset(machine, rng)
-        self._forget()
-
-    def _forget(self) -> None:
+        self._on_the_fly = OnTheFly(self.options.on_the_fly())
+        self._priority = self.options.priority()
         #: Jobs that others gave way to, and jobs that gave way, until they start.
         self._promised: dict[str, None] = {}
         self._stopped: dict[str, None] = {}
@@ -106,24 +100,25 @@ class Hybrid(OnTheFly):
         """Return whether the last decision made reservations."""
         return {"reserving": int(self._reserving)}
 
-    def ordered(self, queue: Iterable[Waiting]) -> list[Waiting]:
-        """Return the queue in the order on the fly: jobs that gave way first."""
-        return sorted(super().ordered(queue), key=lambda waiting: waiting.id not in self._stopped)
-
     def dispatch(self, state: State) -> Sequence[Action]:
         """Choose how to dispatch by the queue, and do so."""
         self._reserving = not self._is_alike(state.queue)
-        actions = self._reserve(state) if self._reserving else list(super().dispatch(state))
+        actions = self._reserve(state) if self._reserving else self._dispatch_on_the_fly(state)
         for action in actions:
             if isinstance(action, Start):
                 self._started(action.job, state.now)
         return actions
 
+    def _dispatch_on_the_fly(self, state: State) -> list[Action]:
+        """Start what fits, jobs that gave way first."""
+        self._on_the_fly.ahead = self._stopped
+        return list(self._on_the_fly.dispatch(state))
+
     def _is_alike(self, queue: Sequence[Waiting]) -> bool:
         if not queue:
             return True
         asked = Counter((waiting.nodes, waiting.demand) for waiting in queue)
-        return max(asked.values()) >= self.alike * len(queue)
+        return max(asked.values()) >= self.options.alike * len(queue)
 
     # Reservations.
 
@@ -132,7 +127,7 @@ class Hybrid(OnTheFly):
         before = self._reserved.get(waiting.id)
         if before is None:
             return waiting.predicted
-        return max(waiting.predicted, int(before * (self.growth - 1)), 1)
+        return max(waiting.predicted, int(before * (self.options.growth - 1)), 1)
 
     def _started(self, waiting: Waiting, now: int) -> None:
         if waiting.id in self._stopped:
@@ -151,11 +146,11 @@ class Hybrid(OnTheFly):
 
     def _key(self, waiting: Waiting, now: int) -> tuple[int, int, tuple[float, int, int]]:
         place = list(self._promised).index(waiting.id) if waiting.id in self._promised else len(self._promised)
-        return place, waiting.id not in self._stopped, self.priority.key(waiting, self._seconds(waiting), now)
+        return place, waiting.id not in self._stopped, self._priority.key(waiting, self._seconds(waiting), now)
 
     def _reserve(self, state: State) -> list[Action]:
         """Reserve in order, start who fits now, and let give way who is over time."""
-        now, space = state.now, space_of(state, self.placement)
+        now, space = state.now, space_of(state, self.options.placement)
         queue = sorted(state.queue, key=lambda waiting: self._key(waiting, now))
         actions: list[Action] = list(self._start_before(state, queue, space))
         started = {action.job.id for action in actions if isinstance(action, Start)}
@@ -171,14 +166,16 @@ class Hybrid(OnTheFly):
     def _start_before(self, state: State, queue: list[Waiting], space: Space) -> Iterable[Start]:
         """Start the jobs that fit now beside the reservations of those before them."""
         now = state.now
-        fitting = [place for place, one in enumerate(queue) if space.room(one.demand, one.nodes) >= one.nodes]
+        fitting = [
+            place for place, waiting in enumerate(queue) if space.room(waiting.demand, waiting.nodes) >= waiting.nodes
+        ]
         if not fitting:
             return
-        book = Book(state, self.placement)
+        book = Book(state, self.options.placement)
         for run in state.running:
             book.hold(run, now, max(self._end(run), now + 1))
         for place, waiting in enumerate(queue[: fitting[-1] + 1]):
-            before = None if place < self.reservations else now + 1
+            before = None if place < self.options.reservations else now + 1
             booking = book.reserve(waiting, self._seconds(waiting), now, before)
             if booking is not None and booking.start == now:
                 placement = book.occupy(booking, waiting, space)
@@ -217,11 +214,11 @@ class Hybrid(OnTheFly):
         self._stopped[id_] = None
         work = self._done.get(id_, 0) + now - run.start
         interval = run.job.checkpoint.interval if run.job.checkpoint is not None else None
-        if interval is not None and work % interval <= self.cost:
+        if interval is not None and work % interval <= self.options.cost:
             self._done[id_] = work - work % interval
             return Stop(run, "kill")
         self._done[id_] = work
-        return Stop(run, "checkpoint", self.cost)
+        return Stop(run, "checkpoint", self.options.cost)
 
 
 def _enough(over: list[Running], first: Waiting, space: Space) -> list[Running]:

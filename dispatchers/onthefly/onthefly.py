@@ -3,21 +3,49 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
+from typing import Literal
 
-import numpy as np
-
-from ...base.checks import check_choice, check_least
+from ...base.checks import check_choice, check_number
 from ...models import PlacementRule
-from ...workloads import Machine
+from ..options import Configured, Preset
 from ..protocol import Action, Start, State, Waiting
 from ..space import Space, space_of
 
 _by_prediction = attrgetter("predicted")
 
 
-class OnTheFly:
+#: Whose turn it is on the fly.
+Order = Literal["shortest", "longest"]
+
+
+@dataclass(frozen=True)
+class OnTheFlyOptions:
+    """The options of :class:`OnTheFly`.
+
+    Attributes
+    ----------
+    order
+        ``"shortest"`` or ``"longest"`` estimate first.
+    drain
+        Seconds after which everybody waits for a large job; ``None`` lets it wait for ever.
+    placement
+        ``"first-fit"`` or ``"best-fit"``.
+    """
+
+    order: Order = "shortest"
+    drain: float | None = 86_400
+    placement: PlacementRule = "first-fit"
+
+    def __post_init__(self) -> None:
+        check_choice("order", self.order, Order)
+        check_number("drain", self.drain, least=0, none=True)
+        check_choice("placement", self.placement, PlacementRule)
+
+
+class OnTheFly(Configured[OnTheFlyOptions]):
     """Start jobs by their estimates alone, as soon as there is room (Gainaru et al., IJHPCA 2019, section 4.2).
 
     Whenever something is free, the first job of the order that fits starts. Nobody gets a reservation and nobody is
@@ -25,35 +53,31 @@ class OnTheFly:
     bit. Therefore time counts from when a job did not fit and one that asks for less of something started: `drain`
     seconds later everybody waits until it fits. Jobs that all ask for the same never meet this.
 
-    Parameters
+    Its options are those of :class:`OnTheFlyOptions`.
+
+    Attributes
     ----------
-    drain
-        Seconds; ``None`` lets a large job wait for ever.
-    placement
-        ``"first-fit"`` or ``"best-fit"``.
+    ahead
+        Ids of jobs that come before all others.
     """
 
-    #: Whether long estimates come first.
-    longest: bool = False
+    Options = OnTheFlyOptions
+    ahead: Container[str] = ()
 
-    def __init__(self, drain: float | None = 86_400, placement: PlacementRule = "first-fit") -> None:
-        check_least("drain", drain, 0)
-        check_choice("placement", placement, PlacementRule)
-        self.drain = math.inf if drain is None else drain
-        self.placement = placement
-        self._passed: dict[str, int] = {}
-
-    def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
+    def forget(self) -> None:
         """Forget who was passed over."""
-        self._passed.clear()
+        drain = self.options.drain
+        self._drain = math.inf if drain is None else drain
+        self._passed: dict[str, int] = {}
 
     def ordered(self, queue: Iterable[Waiting]) -> list[Waiting]:
         """Return the queue in the order of the policy; ties by submission."""
-        return sorted(queue, key=_by_prediction, reverse=self.longest)
+        ordered = sorted(queue, key=_by_prediction, reverse=self.options.order == "longest")
+        return sorted(ordered, key=lambda waiting: waiting.id not in self.ahead) if self.ahead else ordered
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start what fits, in order, unless a large job has waited long enough."""
-        space = space_of(state, self.placement)
+        space = space_of(state, self.options.placement)
         if not any(space.totals):
             return []
         actions: list[Action] = []
@@ -71,7 +95,7 @@ class OnTheFly:
         known = {entry.id: entry for entry in state.queue if entry.id in self._passed}
         self._passed = {id_: self._passed[id_] for id_ in known}
         for id_ in sorted(known, key=self._passed.__getitem__):
-            if state.now - self._passed[id_] < self.drain:
+            if state.now - self._passed[id_] < self._drain:
                 break
             placement = space.place(known[id_].nodes, known[id_].demand)
             if placement is None:
@@ -93,22 +117,18 @@ class OnTheFly:
                 actions.append(Start(waiting, placement))
                 started.add((waiting.nodes, *waiting.demand))
         passed: dict[tuple[int, ...], bool] = {}
-        for waiting in waits if started and self.drain < math.inf else ():
+        for waiting in waits if started and self._drain < math.inf else ():
             asked = (waiting.nodes, *waiting.demand)
             if asked not in passed:
-                passed[asked] = any(_less(one, asked) for one in started)
+                passed[asked] = any(_less(taken, asked) for taken in started)
             if passed[asked]:
                 self._passed.setdefault(waiting.id, now)
 
 
-class SEJF(OnTheFly):
-    """On the fly, shortest estimated job first: nobody gets a reservation, nobody is killed; ties by submission."""
-
-
-class LEJF(OnTheFly):
-    """On the fly, longest estimated job first: nobody gets a reservation, nobody is killed; ties by submission."""
-
-    longest = True
+_ORDER = frozenset({"order"})
+_ALONE = "nobody gets a reservation, nobody is killed; ties by submission."
+SEJF = Preset(OnTheFly, OnTheFlyOptions("shortest"), f"On the fly, shortest estimated job first: {_ALONE}", _ORDER)
+LEJF = Preset(OnTheFly, OnTheFlyOptions("longest"), f"On the fly, longest estimated job first: {_ALONE}", _ORDER)
 
 
 def _less(one: tuple[int, ...], other: tuple[int, ...]) -> bool:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Literal
 
-import numpy as np
-
-from ...base.checks import check_choice, check_least
+from ...base.checks import check_choice, check_number, check_whole
 from ...models import PlacementRule
 from ...workloads import Machine
+from ..options import Configured
 from ..protocol import Action, Reject, Start, State, Waiting, Wake
 from ..space import Space, space_of
 from .booking import Ageing, Book, Booking
@@ -20,30 +20,11 @@ from .booking import Ageing, Book, Booking
 Promise = Literal["kept", "anew"]
 
 
-@dataclass(slots=True)
-class _Ask:
-    """A waiting job, what it requests now, and, once it has a reservation, what that is."""
+@dataclass(frozen=True)
+class RBSOptions:
+    """The options of :class:`RBS`.
 
-    waiting: Waiting
-    request: int
-    booking: Booking = field(init=False)
-
-
-class RBS:
-    """Reservation-based batch scheduling, as HPC centres do it (Gainaru et al., IJHPCA 2019, section 4.2).
-
-    Jobs have a priority: long requests first, and a job that has waited past a threshold gains every 20 minutes. The
-    first 100 get reservations of the length of their requests, each where it fits first, which is the node with the
-    least load before it; wide jobs and nodes of several resources are booked on the same terms. A small job starts
-    ahead of its reservation, or without one, where it fits before all that are made. A job that reaches its request
-    is killed, its work lost, and comes back to the end of the queue with a larger one.
-
-    The requests are the dispatcher's own, under every ``overrun`` of the simulation: the requested time of the job,
-    and after each failure `growth` times the last. Under ``overrun="kill"`` the simulation ends a job at its
-    requested time, so that nothing comes back; under ``"resubmit"`` it enlarges the requested time itself, and that
-    is what is requested next.
-
-    Parameters
+    Attributes
     ----------
     reservations
         How many jobs have one at most, at least 1.
@@ -61,46 +42,64 @@ class RBS:
         in seconds of requested time.
     placement
         Which of the nodes that are equally good: ``"first-fit"`` or ``"best-fit"``.
-
-    Raises
-    ------
-    ValueError
-        If an option is out of its range.
     """
 
-    def __init__(
-        self,
-        reservations: int = 100,
-        promise: Promise = "kept",
-        small: float | None = 7200,
-        growth: float = 1.5,
-        limit: int | None = None,
-        threshold: float = 1200,
-        ageing: float = 1200,
-        gain: float = 1200,
-        placement: PlacementRule = "first-fit",
-    ) -> None:
-        check_choice("promise", promise, Promise)
-        check_choice("placement", placement, PlacementRule)
-        check_least("reservations", reservations, 1)
-        check_least("small", small, 0)
-        check_least("limit", limit, 1)
-        if not 1 < growth < float("inf"):
-            raise ValueError(f"growth must be a finite number > 1, got {growth!r}")
-        self.reservations = reservations
-        self.promise = promise
-        self.small = float("inf") if small is None else small
-        self.growth = growth
-        self.limit = limit
-        self.priority = Ageing(threshold, ageing, gain)
-        self.placement = placement
-        self._forget()
+    reservations: int = 100
+    promise: Promise = "kept"
+    small: float | None = 7200
+    growth: float = 1.5
+    limit: int | None = None
+    threshold: float = 1200
+    ageing: float = 1200
+    gain: float = 1200
+    placement: PlacementRule = "first-fit"
 
-    def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
+    def __post_init__(self) -> None:
+        check_whole("reservations", self.reservations, 1)
+        check_choice("promise", self.promise, Promise)
+        check_number("small", self.small, least=0, none=True)
+        check_number("growth", self.growth, above=1)
+        check_number("limit", self.limit, least=1, none=True)
+        check_choice("placement", self.placement, PlacementRule)
+        self.priority()
+
+    def priority(self) -> Ageing:
+        """Return the order in which reservations are made; ``ValueError`` if a number of it is out of its range."""
+        return Ageing(self.threshold, self.ageing, self.gain)
+
+
+@dataclass(slots=True)
+class _Ask:
+    """A waiting job, what it requests now, and, once it has a reservation, what that is."""
+
+    waiting: Waiting
+    request: int
+    booking: Booking = field(init=False)
+
+
+class RBS(Configured[RBSOptions]):
+    """Reservation-based batch scheduling, as HPC centres do it (Gainaru et al., IJHPCA 2019, section 4.2).
+
+    Jobs have a priority: long requests first, and a job that has waited past a threshold gains every 20 minutes. The
+    first 100 get reservations of the length of their requests, each where it fits first, which is the node with the
+    least load before it; wide jobs and nodes of several resources are booked on the same terms. A small job starts
+    ahead of its reservation, or without one, where it fits before all that are made. A job that reaches its request
+    is killed, its work lost, and comes back to the end of the queue with a larger one.
+
+    The requests are the dispatcher's own, under every ``overrun`` of the simulation: the requested time of the job,
+    and after each failure `growth` times the last. Under ``overrun="kill"`` the simulation ends a job at its
+    requested time, so that nothing comes back; under ``"resubmit"`` it enlarges the requested time itself, and that
+    is what is requested next.
+
+    Its options are those of :class:`RBSOptions`.
+    """
+
+    Options = RBSOptions
+
+    def forget(self) -> None:
         """Forget every reservation and request."""
-        self._forget()
-
-    def _forget(self) -> None:
+        self._priority = self.options.priority()
+        self._small = math.inf if self.options.small is None else self.options.small
         self._machine: Machine | None = None
         self._book: Book | None = None
         #: Waiting jobs, with and without a reservation.
@@ -113,7 +112,7 @@ class RBS:
     def dispatch(self, state: State) -> Sequence[Action]:
         """Reserve for the first jobs, start who is due, and backfill small jobs."""
         if self._machine is not state.machine:
-            self._forget()
+            self.forget()
             self._machine = state.machine
         self._drop_gone(state)
         actions: list[Action] = list(self._meet(state))
@@ -145,7 +144,7 @@ class RBS:
                 continue
             request = self._request(waiting)
             if request is None:
-                yield Reject(waiting, f"killed at the longest request of {self.limit} s")
+                yield Reject(waiting, f"killed at the longest request of {self.options.limit} s")
             else:
                 self._others[waiting.id] = _Ask(waiting, request)
                 if self._book is not None and not self._book.takes(waiting):
@@ -159,10 +158,10 @@ class RBS:
         last = self._last.get(waiting.id)
         request = waiting.job.walltime
         if last is not None and request <= last:
-            request = max(last + 1, int(last * self.growth))
-        if self.limit is None or request <= self.limit:
+            request = max(last + 1, int(last * self.options.growth))
+        if self.options.limit is None or request <= self.options.limit:
             return request
-        return self.limit if last is None or last < self.limit else None
+        return self.options.limit if last is None or last < self.options.limit else None
 
     # The book.
 
@@ -174,7 +173,7 @@ class RBS:
             booking = self._running.pop(id_)
             if book is not None:
                 book.cancel(booking, now)
-        if book is None or self.promise == "anew":
+        if book is None or self.options.promise == "anew":
             return self._rebuilt(state)
         book.advance(now)
         for ask in [ask for ask in self._booked.values() if ask.booking.start < now]:
@@ -184,7 +183,7 @@ class RBS:
 
     def _rebuilt(self, state: State) -> Book:
         """Return a book of what runs alone."""
-        book = self._book = Book(state, self.placement)
+        book = self._book = Book(state, self.options.placement)
         for run in state.running:
             end = self._running[run.id].end if run.id in self._running else run.expected_end(state.now)
             self._running[run.id] = book.hold(run, state.now, max(end, state.now + 1))
@@ -193,11 +192,11 @@ class RBS:
         return book
 
     def _key(self, ask: _Ask, now: int) -> tuple[float, int, int]:
-        return self.priority.key(ask.waiting, ask.request, now)
+        return self._priority.key(ask.waiting, ask.request, now)
 
     def _reserve(self, book: Book, now: int) -> None:
         """Reserve for the first jobs that have no reservation, as long as there are any left to give."""
-        left = self.reservations - len(self._booked)
+        left = self.options.reservations - len(self._booked)
         for ask in nsmallest(left, self._others.values(), key=lambda ask: self._key(ask, now)):
             self._promise(ask, book.reserve(ask.waiting, ask.request, now))
 
@@ -208,14 +207,14 @@ class RBS:
 
     def _start(self, book: Book, state: State) -> Iterator[Start]:
         """Start the jobs whose time has come, then the small ones that fit before all reservations."""
-        now, space = state.now, space_of(state, self.placement)
+        now, space = state.now, space_of(state, self.options.placement)
         due = [ask for ask in self._booked.values() if ask.booking.start <= now]
         for ask in sorted(due, key=lambda ask: self._key(ask, now)):
             yield from self._occupy(book, ask, space)
         if not any(space.totals):
             return
         later = [ask for ask in self._booked.values() if ask.booking.start > now]
-        small = [ask for ask in (*later, *self._others.values()) if ask.request <= self.small]
+        small = [ask for ask in (*later, *self._others.values()) if ask.request <= self._small]
         for ask in sorted(small, key=lambda ask: self._key(ask, now)):
             if space.room(ask.waiting.demand, ask.waiting.nodes) < ask.waiting.nodes:
                 continue

@@ -1,1 +1,17 @@
 """Stochastic jobs: which times to request for them, and the round-based scheduler of the paper on them."""
+
+from __future__ import annotations
+
+from .reservation_sequences import ReservationSequences, SequenceOptions
+from .rounds import Rounds
+from .sequence_presets import ATOptimal, ClassicHPC, Neuroscience, TOptimal
+
+__all__ = [
+    "ATOptimal",
+    "ClassicHPC",
+    "Neuroscience",
+    "ReservationSequences",
+    "Rounds",
+    "SequenceOptions",
+    "TOptimal",
+]

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ...base.checks import check_number, check_whole
 from ...models.reservations import Cost, discretize, optimal_sequence
 from ...workloads import Machine
 from ..protocol import State
@@ -73,10 +74,8 @@ class LastRuns(UpperBound):
     """
 
     def __init__(self, history: int = 10, growth: float = 1.5) -> None:
-        if history < 1:
-            raise ValueError(f"history must be >= 1, got {history}")
-        if not 1 < growth < math.inf:
-            raise ValueError(f"growth must be a finite number > 1, got {growth}")
+        check_whole("history", history, 1)
+        check_number("growth", growth, above=1)
         self.history = history
         self.growth = growth
         self._rng = np.random.default_rng(0)
@@ -121,12 +120,11 @@ class TimeOptimal(UpperBound):
     """
 
     def __init__(self, n: int = 200, rate: float = 0.0, gamma: float = 0.0) -> None:
-        if n < 1:
-            raise ValueError(f"n must be >= 1, got {n}")
-        if not 0 <= rate < 1:
-            raise ValueError(f"rate must lie in [0, 1), got {rate}")
-        if not 0 <= gamma < math.inf or (gamma and rate):
-            raise ValueError(f"gamma must be finite and >= 0, and 0 at a rate above 0, got {gamma}")
+        check_whole("n", n, 1)
+        check_number("rate", rate, least=0, below=1)
+        check_number("gamma", gamma, least=0)
+        if gamma and rate:
+            raise ValueError(f"gamma must be 0 at a rate above 0, got {gamma}")
         self.n = n
         self.rate = rate
         self.gamma = gamma

@@ -11,15 +11,36 @@ import numpy as np
 
 from ...base.checks import check_choice
 from ...workloads import Machine
+from ..options import Configured
 from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting
 from ..registered import create_inner
 from ..space import space_of
 from .gaps import Gaps, ShadowGaps, expected_utilization
-from .request_strategies import Adaptive, LastRuns, Strategy, TimeOptimal, UpperBound
+from .request_strategies import Strategy
 
 #: Whether stochastic jobs are tried in gaps that their requests do not fit.
 Backfill = Literal["plain", "speculative"]
 _by_end = attrgetter("predicted_end")
+
+
+@dataclass(frozen=True)
+class SequenceOptions:
+    """The options of :class:`ReservationSequences`.
+
+    Attributes
+    ----------
+    over
+        The dispatcher underneath, or ``NAME:key=value/key=value``, with ``/`` in place of the comma: ``"easy"`` for a
+        trace; ``"rounds"`` for a set of jobs, as in the paper.
+    backfill
+        ``"plain"``: what `over` does by itself. ``"speculative"`` tries jobs in gaps that their requests do not fit.
+    """
+
+    over: str | Dispatcher = "easy"
+    backfill: Backfill = "plain"
+
+    def __post_init__(self) -> None:
+        check_choice("backfill", self.backfill, Backfill)
 
 
 @dataclass(slots=True)
@@ -80,7 +101,7 @@ class _Trial:
     speculative: bool
 
 
-class ReservationSequences:
+class ReservationSequences(Configured[SequenceOptions]):
     """Replaces what users request for stochastic jobs, and requests more when that was not enough.
 
     The runtime framework of Gainaru et al. (ICPP 2019, figure 1 and section 4.3): a job whose run time has a
@@ -94,33 +115,39 @@ class ReservationSequences:
     gap ends where the dispatcher underneath has reservations to keep, if it tells (``conservative``, ``rounds``); else
     where the first job of the queue can start.
 
+    Its options are those of :class:`SequenceOptions`.
+
     Parameters
     ----------
     strategy
         What is requested.
+
+    Attributes
+    ----------
     over
-        The dispatcher underneath, or ``NAME:key=value/key=value``, with ``/`` in place of the comma: ``"easy"`` for a
-        trace; ``"rounds"`` for a set of jobs, as in the paper.
-    backfill
-        ``"plain"``: what `over` does by itself. ``"speculative"``: as above.
+        The dispatcher underneath.
     """
 
-    def __init__(self, strategy: Strategy, over: str | Dispatcher = "easy", backfill: Backfill = "plain") -> None:
-        check_choice("backfill", backfill, Backfill)
+    Options = SequenceOptions
+
+    def __init__(self, strategy: Strategy, options: SequenceOptions | None = None, /, **given: Any) -> None:
+        super().__init__(options, **given)
         self.strategy = strategy
-        self.over = create_inner(over)
-        self.backfill = backfill
+        self.over = create_inner(self.options.over)
         if hasattr(self.over, "report"):
             self.report = self.over.report
+
+    def forget(self) -> None:
+        """Forget all jobs."""
         self._asked: dict[str, _Asked] = {}
         self._known: dict[str, _Known] = {}
         self._trials: dict[str, _Trial] = {}
         self._first: list[str] = []
 
-    def reset(self, machine: Machine, rng: np.random.Generator) -> None:
+    def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
         """Forget all jobs; reset the strategy and the dispatcher underneath."""
-        self._asked, self._known, self._trials, self._first = {}, {}, {}, []
-        draws, others = rng.spawn(2)
+        super().reset(machine, rng)
+        draws, others = (np.random.default_rng(0) if rng is None else rng).spawn(2)
         self.strategy.reset(machine, draws)
         if hasattr(self.over, "reset"):
             self.over.reset(machine, others)
@@ -138,7 +165,7 @@ class ReservationSequences:
         self._asked, self._first = asked, first
         shown = replace(state, queue=queue, running=self._reserved(state.running, state.now))
         actions = [self._carry_out(action, state.now) for action in self.over.dispatch(shown)]
-        if self.backfill == "speculative":
+        if self.options.backfill == "speculative":
             actions += self._speculate(shown, actions)
         return actions
 
@@ -259,80 +286,3 @@ class ReservationSequences:
 
 def _id(job: object) -> str:
     return job if isinstance(job, str) else str(job.id)  # type: ignore[attr-defined]
-
-
-class ClassicHPC(ReservationSequences):
-    """Stochastic jobs request the upper bound of their run time, as users do (Gainaru et al., ICPP 2019).
-
-    Parameters
-    ----------
-    over
-        The dispatcher underneath; ``rounds`` for a set of jobs as in the paper.
-    backfill
-        ``"speculative"`` tries jobs in gaps that their requests do not fit; see :class:`ReservationSequences`.
-    """
-
-    def __init__(self, over: str | Dispatcher = "easy", backfill: Backfill = "plain") -> None:
-        super().__init__(UpperBound(), over, backfill)
-
-
-class Neuroscience(ReservationSequences):
-    """Stochastic jobs request the longest of the last run times, and more after a failure (ICPP 2019, section 5.1).
-
-    Parameters
-    ----------
-    over, backfill
-        As those of ``classic-hpc``.
-    history
-        How many of the last run times.
-    growth
-        By how much a request grows after a failure.
-    """
-
-    def __init__(
-        self, over: str | Dispatcher = "easy", backfill: Backfill = "plain", history: int = 10, growth: float = 1.5
-    ) -> None:
-        super().__init__(LastRuns(history, growth), over, backfill)
-
-
-class TOptimal(ReservationSequences):
-    """Stochastic jobs request the sequence of the least expected makespan (ICPP 2019, section 4.1).
-
-    Parameters
-    ----------
-    over, backfill
-        As those of ``classic-hpc``.
-    n
-        How many values a distribution is discretized to.
-    gamma
-        What a request costs beside its length, seconds, such as the wait for its start.
-    """
-
-    def __init__(
-        self, over: str | Dispatcher = "easy", backfill: Backfill = "plain", n: int = 200, gamma: float = 0.0
-    ) -> None:
-        super().__init__(TimeOptimal(n, gamma=gamma), over, backfill)
-
-
-class ATOptimal(ReservationSequences):
-    """Stochastic jobs request the best sequence beside small jobs that fill what is reserved in vain (ICPP 2019).
-
-    Parameters
-    ----------
-    over, backfill
-        As those of ``classic-hpc``.
-    n
-        How many values a distribution is discretized to.
-    rate
-        Work of small jobs that arrives, over what the machine can do, in [0, 1); ``None`` takes what is seen, see
-        :class:`Adaptive`.
-    """
-
-    def __init__(
-        self,
-        over: str | Dispatcher = "easy",
-        backfill: Backfill = "plain",
-        n: int = 200,
-        rate: float | None = None,
-    ) -> None:
-        super().__init__(Adaptive(n) if rate is None else TimeOptimal(n, rate), over, backfill)

@@ -235,7 +235,7 @@ class TestOptions:
     def test_a_spec_sets_them(self):
         assert create_dispatcher("easy:placement=best-fit") == EASY("best-fit")
         assert create_dispatcher("fcfs:blocked=skip,placement=best-fit") == FCFS("best-fit", "skip")
-        assert create_dispatcher("conservative:compress=never").compress == "never"
+        assert create_dispatcher("conservative:compress=never").options.compress == "never"
 
     @pytest.mark.parametrize(
         ("spec", "message"),
@@ -255,7 +255,7 @@ class TestOptions:
         with pytest.raises(InputError, match=message):
             create_dispatcher(spec)
 
-    @pytest.mark.parametrize("made", [lambda: EASY("x"), lambda: FCFS("x"), lambda: Conservative("x")])
+    @pytest.mark.parametrize("made", [lambda: EASY("x"), lambda: FCFS("x"), lambda: Conservative(placement="x")])
     def test_a_bad_value_is_refused(self, made):
         with pytest.raises(ValueError, match="placement must be one of first-fit, best-fit, got 'x'"):
             made()

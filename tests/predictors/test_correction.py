@@ -58,7 +58,7 @@ def test_the_schedule_of_the_sc15_simulator_counts_from_the_first_prediction():
 
 
 def test_negative_misses_are_refused():
-    with pytest.raises(ValueError, match=r"^job 1: misses must be >= 0, got -1$"):
+    with pytest.raises(ValueError, match=r"^job 1: misses must be a whole number >= 0, got -1$"):
         tsafrir_correction(job(10), 5, -1)
 
 

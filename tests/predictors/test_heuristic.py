@@ -136,7 +136,7 @@ def test_reset_forgets():
 
 @pytest.mark.parametrize(
     ("prefix", "message"),
-    [(0, r"^prefix must be >= 1, got 0$"), ("x", r"^prefix must be a whole number >= 1, got 'x'$")],
+    [(0, r"^prefix must be a whole number >= 1, got 0$"), ("x", r"^prefix must be a whole number >= 1, got 'x'$")],
 )
 def test_bad_options_are_named(prefix, message):
     with pytest.raises(ValueError, match=message):
@@ -191,5 +191,5 @@ def test_an_outrun_prediction_becomes_the_walltime_and_then_no_more() -> None:
 
 
 def test_an_unknown_correction_is_named() -> None:
-    with pytest.raises(ValueError, match="correction must be walltime or none, got 'more'"):
+    with pytest.raises(ValueError, match="correction must be one of walltime, none, got 'more'"):
         Heuristic(correction="more")  # type: ignore[arg-type]

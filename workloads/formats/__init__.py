@@ -1,1 +1,23 @@
 """Traces and histories in files: the Standard Workload Format, Slurm's accounting, tables of run times."""
+
+from __future__ import annotations
+
+from .read_log import DefaultWalltime, TraceWarning
+from .reading import read
+from .run_table import RunColumns, read_runs
+from .run_times import Unit, as_seconds, read_run_times
+from .swf_writer import write
+from .trace_files import save
+
+__all__ = [
+    "DefaultWalltime",
+    "RunColumns",
+    "TraceWarning",
+    "Unit",
+    "as_seconds",
+    "read",
+    "read_run_times",
+    "read_runs",
+    "save",
+    "write",
+]

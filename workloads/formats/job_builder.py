@@ -284,6 +284,14 @@ def _jobs(table: Table, shapes: _Shapes) -> tuple[Job, ...]:
     ])  # fmt: skip
 
 
+def repeated(ids: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which of the records that are `kept` have the id of one before them; shape (records,)."""
+    twice = np.zeros(len(ids), dtype=np.bool_)
+    chosen = np.flatnonzero(kept)
+    twice[chosen[pd.Series(ids[chosen]).duplicated().to_numpy()]] = True
+    return twice
+
+
 def compact(column: FloatArray) -> NDArray[Any]:
     """Return a column in 32-bit or 64-bit integers where all values are whole, else as it is."""
     if column.size and not np.array_equal(column, np.trunc(column)):

@@ -15,7 +15,7 @@ from ...base import FloatArray, InputError
 from ..machine import Machine
 from ..workload import Workload
 from . import sacct_fields as fields
-from .job_builder import Table, Texts, assemble, compact
+from .job_builder import Table, Texts, assemble, compact, repeated
 from .read_log import Log, Malformed, ReadOptions
 from .trace_files import decode
 
@@ -85,16 +85,7 @@ def parse_sacct(data: bytes, options: ReadOptions, log: Log) -> Workload:
 def _split(text: str, log: Log, malformed: list[Malformed]) -> _Records:
     """Split lines at the bars; leave out steps and lines with a wrong number of fields."""
     lines = text.splitlines()
-    names = [name.strip() for name in lines[0].split("|")]
-    if "|" not in lines[0] or not {"JobID", "JobIDRaw"} & set(names):
-        raise InputError(
-            f"{log.path}:1: expected the header line of sacct -P, with JobID and columns separated by '|', "
-            f"got {lines[0][:60]!r}"
-        )
-    for choice in NEEDED:
-        if not set(choice) & set(names):
-            found = ", ".join(filter(None, names))
-            raise InputError(f"{log.path}:1: expected a column {' or '.join(choice)}, got: {found}")
+    names = _header(lines[0], log)
     key, width = names.index("JobID" if "JobID" in names else "JobIDRaw"), len(names)
     good: list[int] = []
     steps = 0
@@ -113,16 +104,22 @@ def _split(text: str, log: Log, malformed: list[Malformed]) -> _Records:
         log.counts["job steps skipped"] = steps
     if not good and not malformed:
         raise InputError(f"{log.path}: expected records of jobs, got none")
-    body = "\n".join(lines[number - 1] for number in good)
-    frame = pd.read_csv(
-        io.StringIO("|".join(names) + "\n" + body + "\n"),
-        sep="|",
-        dtype=str,
-        keep_default_na=False,
-        quoting=csv.QUOTE_NONE,
-        index_col=False,
-    )
+    body = io.StringIO("\n".join(["|".join(names), *(lines[number - 1] for number in good), ""]))
+    frame = pd.read_csv(body, sep="|", dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE, index_col=False)
     return _Records(frame, good)
+
+
+def _header(line: str, log: Log) -> list[str]:
+    """Return the names of the columns; refuse a line that is no header or lacks one that is needed."""
+    names = [name.strip() for name in line.split("|")]
+    if "|" not in line or not {"JobID", "JobIDRaw"} & set(names):
+        wanted = "the header line of sacct -P, with JobID and columns separated by '|'"
+        raise InputError(f"{log.path}:1: expected {wanted}, got {line[:60]!r}")
+    for choice in NEEDED:
+        if not set(choice) & set(names):
+            found = ", ".join(filter(None, names))
+            raise InputError(f"{log.path}:1: expected a column {' or '.join(choice)}, got: {found}")
+    return names
 
 
 def _check(
@@ -149,10 +146,7 @@ def _check(
             column = fields.column(frame, name)
             wrong = np.isnan(fields.times(column)) & ~fields.unknown(column)
             refuse(wrong, "not a time", name, f"{a_time} or Unknown", column)
-    chosen = np.flatnonzero(kept)
-    twice = np.zeros(len(ids), dtype=np.bool_)
-    twice[chosen[pd.Series(ids[chosen]).duplicated().to_numpy()]] = True
-    refuse(twice, "duplicate id", "JobID", "one not used before", ids)
+    refuse(repeated(ids, kept), "duplicate id", "JobID", "one not used before", ids)
     return kept
 
 
@@ -170,7 +164,18 @@ def _table(
     memory = fields.memory(frame, processors, nodes)
     requested_time = fields.timelimit(frame)
     gpus = fields.gpus(frame)
-    state = fields.column(frame, "State")
+    records = {
+        "wait": compact(np.nan_to_num(start - submit, nan=-1.0)),
+        "allocated_processors": compact(np.where(allocated > 0, allocated, -1)),
+        "requested_processors": compact(np.where(processors > 0, processors, -1)),
+        "requested_memory": compact(np.where(memory > 0, memory, -1)),
+        "requested_time": compact(requested_time),
+        "status": fields.status(fields.column(frame, "State")),
+        "nodes": compact(nodes),
+        "gpus": gpus,
+        "state": fields.column(frame, "State"),
+        "account": fields.column(frame, "Account"),
+    }
     table = Table(
         lines=lambda: lines,
         ids=ids,
@@ -185,18 +190,7 @@ def _table(
         group=Texts.of(fields.column(frame, "Group", "Account")),
         name=Texts.of(fields.column(frame, "JobName")),
         queue=Texts.of(fields.column(frame, "Partition")),
-        records=pd.DataFrame({
-            "wait": compact(np.nan_to_num(start - submit, nan=-1.0)),
-            "allocated_processors": compact(np.where(allocated > 0, allocated, -1)),
-            "requested_processors": compact(np.where(processors > 0, processors, -1)),
-            "requested_memory": compact(np.where(memory > 0, memory, -1)),
-            "requested_time": compact(requested_time),
-            "status": fields.status(state),
-            "nodes": compact(nodes),
-            "gpus": gpus,
-            "state": state,
-            "account": fields.column(frame, "Account"),
-        }),
+        records=pd.DataFrame(records),
         unusable=(("not started", np.isnan(start)), ("not finished", ~np.isnan(start) & np.isnan(end))),
     )  # fmt: skip
     return table, start - submit[0]

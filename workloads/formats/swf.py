@@ -19,7 +19,7 @@ import pandas as pd
 from ...base import FloatArray, InputError
 from ..machine import Machine
 from ..workload import Workload
-from .job_builder import Mask, Table, Texts, assemble, compact
+from .job_builder import Mask, Table, Texts, assemble, compact, repeated
 from .read_log import Log, Malformed, ReadOptions
 from .trace_files import decode
 
@@ -227,37 +227,24 @@ def _check(values: FloatArray, lines: Any) -> tuple[Mask, list[Malformed]]:
 
     def refuse(mask: Mask, reason: str, column: int, expected: str) -> None:
         for row in np.flatnonzero(mask & kept).tolist():
-            found.append(
-                (
-                    row,
-                    reason,
-                    f"field {FIELDS[column].name!r}: expected {expected}, got {values[row, column]:.15g}",
-                )
-            )
+            message = f"field {FIELDS[column].name!r}: expected {expected}, got {values[row, column]:.15g}"
+            found.append((row, reason, message))
         np.logical_and(kept, ~mask, out=kept)
 
     for column, field in enumerate(FIELDS):
-        one = values[:, column]
-        refuse(np.abs(one) > _LARGEST, "number too large", column, "a number up to 2**53")
+        given = values[:, column]
+        refuse(np.abs(given) > _LARGEST, "number too large", column, "a number up to 2**53")
         if field.whole:
-            refuse(one != np.trunc(one), "not a whole number", column, "a whole number")
+            refuse(given != np.trunc(given), "not a whole number", column, "a whole number")
     submit = values[:, SUBMIT]
     refuse(submit < 0, "negative submission time", SUBMIT, "seconds >= 0")
     largest = np.maximum.accumulate(np.where(kept, submit, 0.0))
     for row in np.flatnonzero(kept & (submit < largest)).tolist():
-        found.append((
-            row,
-            "unsorted submission",
-            f"field 'submit time': expected >= {largest[row]:.15g} as before it, got {submit[row]:.15g}",
-        ))  # fmt: skip
+        message = f"field 'submit time': expected >= {largest[row]:.15g} as before it, got {submit[row]:.15g}"
+        found.append((row, "unsorted submission", message))
     kept &= submit >= largest
-    chosen = np.flatnonzero(kept)
-    twice = np.zeros(len(values), dtype=np.bool_)
-    twice[chosen[pd.Series(values[chosen, JOB]).duplicated().to_numpy()]] = True
-    refuse(twice, "duplicate id", JOB, "a number not used before")
-    if not found:
-        return kept, []
-    at = lines()
+    refuse(repeated(values[:, JOB], kept), "duplicate id", JOB, "a number not used before")
+    at = lines() if found else ()
     return kept, [Malformed(at[row], reason, message) for row, reason, message in found]
 
 

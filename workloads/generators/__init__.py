@@ -2,42 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from .accre import accre
+from .eviction_scenarios import theta_scenario
+from .generator import GENERATORS, generate, generator, provenance_of, workload_names
+from .intrepid import intrepid_neuroscience
+from .lublin import lublin
+from .stochastic import stochastic
+from .theta import theta
+from .workflow_logs import TABLE1, WorkflowModel, workflow_logs
 
-from ...base import InputError, Registry, parse_spec
-from ..workload import Workload
-
-GENERATORS = Registry("workload", "hpcdispatch.workloads")
-
-
-def generate(name: str, seed: int = 0, **options: Any) -> Workload:
-    """Return the workload that the generator registered as `name` draws.
-
-    Generators register under the entry-point group ``hpcdispatch.workloads``; each is a function that takes
-    a `seed` and returns a workload, the same one for the same options and seed.
-
-    Parameters
-    ----------
-    name
-        A name, or ``NAME:key=value,key=value``; a seed given there goes before `seed`.
-    seed
-        Of the random numbers.
-    **options
-        What else the generator takes.
-
-    Raises
-    ------
-    InputError
-        For an unknown name or option, or a value the generator refuses.
-    """
-    spelled = parse_spec(name)[1]
-    fixed = options if "seed" in spelled else {"seed": seed, **options}
-    made = GENERATORS.create(name, **fixed)
-    if not isinstance(made, Workload):
-        raise InputError(f"workload {name}: expected its generator to return a Workload, got {type(made).__name__}")
-    return made
-
-
-def workload_names() -> list[str]:
-    """Return the names :func:`generate` knows, sorted."""
-    return GENERATORS.names()
+__all__ = [
+    "GENERATORS",
+    "TABLE1",
+    "WorkflowModel",
+    "accre",
+    "generate",
+    "generator",
+    "intrepid_neuroscience",
+    "lublin",
+    "provenance_of",
+    "stochastic",
+    "theta",
+    "theta_scenario",
+    "workflow_logs",
+    "workload_names",
+]

@@ -7,15 +7,16 @@ for unpredictable workflows", International Journal of High Performance Computin
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
-from ...base import FloatArray, InputError, IntArray
+from ...base import FloatArray, IntArray
+from ...base.checks import check_choice, check_number, check_whole
 from ..job import Job
 from ..machine import Machine
-from ..workload import Provenance, Workload
-from .option_checks import require_choice, require_number, require_whole
+from ..workload import Workload
+from .generator import generator, provenance_of
 
 #: Run times: (a) normal, (b) as many small as large jobs, (c) 80% large, (d) 80% small; (mix) as (a), with wide jobs.
 Pattern = Literal["a", "b", "c", "d", "mix"]
@@ -30,6 +31,7 @@ NORMAL = (8 * HOUR, 2.5 * HOUR)
 SPREAD, LEAST_RATIO = 0.2, 0.1
 
 
+@generator("accre")
 def accre(
     *,
     pattern: Pattern = "a",
@@ -69,21 +71,15 @@ def accre(
         Mean seconds from one submission to the next, above 0.
     seed
         Of the random numbers.
-
-    Raises
-    ------
-    InputError
-        If an option is out of its range.
     """
-    require_choice("accre", "pattern", pattern, get_args(Pattern))
+    check_choice("pattern", pattern, Pattern)
     jobs = (300 if pattern == "mix" else 800) if jobs is None else jobs
     wide = (30 if pattern == "mix" else 0) if wide is None else wide
     for name, whole, least in (("jobs", jobs, 0), ("wide", wide, 0), ("nodes", nodes, 1), ("seed", seed, 0)):
-        require_whole("accre", name, whole, least)
-    require_number("accre", "mean_er", mean_er)
-    require_number("accre", "interarrival", interarrival)
-    if jobs + wide < 1:
-        raise InputError(f"workload accre: jobs: expected a whole number >= 1 without wide jobs, got {jobs}")
+        check_whole(name, whole, least)
+    check_number("mean_er", mean_er, above=0)
+    check_number("interarrival", interarrival, above=0)
+    check_whole("jobs and wide together", jobs + wide, 1)
     # A stream each, so that no option changes what it does not name.
     arrivals, lengths, ratios, places = (np.random.default_rng([seed, stream]) for stream in range(4))
     count = jobs + wide
@@ -102,7 +98,7 @@ def accre(
     return Workload(
         _build(submit, runtimes, walltime, slots),
         Machine.homogeneous(nodes, name="ACCRE, in the image of", core=1),
-        Provenance("accre:" + ",".join(f"{key}={value}" for key, value in options.items()), dict(options)),
+        provenance_of("accre", options),
     )
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...base import InputError, IntArray
+from ...base import IntArray
+from ...base.checks import check_whole
 from ..job import Checkpoint, Job, ResourceMap
 from ..machine import Machine
-from ..workload import Provenance, Workload
+from ..workload import Workload
+from .generator import generator, provenance_of
 from .lublin import ROUND_TIMES
-from .option_checks import require_whole
 
 #: Nodes of Theta, their cores, and GB of memory on each: 192 of DDR4 and 16 of MCDRAM.
 THETA_NODES, CORES, MEMORY = 4392, 64, 192 + 16
@@ -41,6 +42,7 @@ def draw_checkpoints(rng: np.random.Generator, count: int) -> list[Checkpoint]:
     ]
 
 
+@generator("theta-scenario")
 def theta_scenario(*, jobs: int = 12, nodes: int = 4352, grain: int = SMALLEST, seed: int = 0) -> Workload:
     """Draw jobs that fill Theta at one instant.
 
@@ -63,17 +65,12 @@ def theta_scenario(*, jobs: int = 12, nodes: int = 4352, grain: int = SMALLEST, 
         All but one job have a multiple of it, at least 1; if it does not divide 128, 128 and a multiple of it.
     seed
         Of the random numbers.
-
-    Raises
-    ------
-    InputError
-        If an option is out of its range.
     """
     for name, value, least in (("jobs", jobs, 1), ("nodes", nodes, 1), ("grain", grain, 1), ("seed", seed, 0)):
-        require_whole("theta-scenario", name, value, least)
+        check_whole(name, value, least)
     if nodes < jobs * SMALLEST:
         needed = f"expected at least {SMALLEST} for each of {jobs:,} jobs, {jobs * SMALLEST:,}"
-        raise InputError(f"workload theta-scenario: nodes: {needed}, got {nodes:,}")
+        raise ValueError(f"nodes: {needed}, got {nodes:,}")
     rng = np.random.default_rng(seed)
     sizes = _sizes(rng, jobs, nodes, grain)
     start = np.sort(rng.integers(0, STARTED + 1, jobs))
@@ -84,7 +81,6 @@ def theta_scenario(*, jobs: int = 12, nodes: int = 4352, grain: int = SMALLEST, 
     walltime = ROUND_TIMES[np.searchsorted(ROUND_TIMES, runtime)]
     rows = zip(*(column.tolist() for column in (start, runtime, walltime, sizes)), strict=True)
     options = {"jobs": jobs, "nodes": nodes, "grain": grain, "seed": seed}
-    spec = "theta-scenario:" + ",".join(f"{key}={value}" for key, value in options.items())
     node = ResourceMap(core=CORES)
     made = tuple(
         Job(str(number), submit, run, request, size, node, checkpoint=checkpoint)
@@ -93,7 +89,7 @@ def theta_scenario(*, jobs: int = 12, nodes: int = 4352, grain: int = SMALLEST, 
         )
     )
     machine = Machine.homogeneous(max(nodes, THETA_NODES), core=CORES, name="Theta")
-    return Workload(made, machine, Provenance(spec, {**options, "instant": instant}))
+    return Workload(made, machine, provenance_of("theta-scenario", options, instant=instant))
 
 
 def _sizes(rng: np.random.Generator, jobs: int, nodes: int, grain: int) -> IntArray:

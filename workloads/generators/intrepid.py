@@ -6,13 +6,11 @@ applications", ICPP 2019, section 5.6.
 
 from __future__ import annotations
 
-from typing import get_args
-
 import numpy as np
 
-from ...base import InputError
+from ...base.checks import check_choice, check_number, check_whole
 from ..machine import Machine
-from ..workload import Provenance, Workload
+from ..workload import Workload
 from .applications import (
     HOUR,
     Application,
@@ -22,8 +20,9 @@ from .applications import (
     frozen_law,
     uniform_times,
 )
-from .option_checks import is_number, require_choice, require_whole
+from .generator import generator, provenance_of
 
+NAME = "intrepid-neuroscience"
 NODES = 40_960
 SPAN = 14 * 24 * HOUR
 #: Table 3: how many submissions, of which truncated normal run times.
@@ -34,6 +33,7 @@ LARGE = {
 STREAM = ("FSL", 300, Hours(10 / 60, 35 / 60, mean=20 / 60, deviation=8 / 60))
 
 
+@generator(NAME)
 def intrepid_neuroscience(*, processors: ProcessorLaw = "beta", work_rate: float = 0.21, seed: int = 0) -> Workload:
     """Draw two weeks of neuroscience applications on Intrepid: scenario 4 of Gainaru et al. (ICPP 2019).
 
@@ -60,20 +60,12 @@ def intrepid_neuroscience(*, processors: ProcessorLaw = "beta", work_rate: float
         machines give (0.31).
     seed
         Of the random numbers.
-
-    Raises
-    ------
-    InputError
-        If an option is out of its range.
     """
-    owner = "intrepid-neuroscience"
-    require_choice(owner, "processors", processors, get_args(ProcessorLaw))
-    require_whole(owner, "seed", seed, 0)
+    check_choice("processors", processors, ProcessorLaw)
+    check_whole("seed", seed, 0)
     name, small, hours = STREAM
     fsl = Application(name, "stream", frozen_law("truncnorm", hours))
-    most = small * fsl.mean / SPAN
-    if not is_number(work_rate) or not 0 < work_rate <= most:
-        raise InputError(f"workload {owner}: work_rate: expected a number > 0 and <= {most:.4f}, got {work_rate!r}")
+    check_number("work_rate", work_rate, above=0, most=small * fsl.mean / SPAN)
     rng = np.random.default_rng(seed)
     nodes = max(round(work_rate * NODES * SPAN / (small * fsl.mean)), 1)
     drawn = [(fsl, run, nodes) for run in fsl.draw(rng, small).tolist()]
@@ -83,10 +75,10 @@ def intrepid_neuroscience(*, processors: ProcessorLaw = "beta", work_rate: float
         drawn += [(application, run, wide) for run, wide in zip(runtime.tolist(), size.tolist(), strict=True)]
     submit = uniform_times(rng, len(drawn), SPAN).tolist()
     jobs = []
-    for number, (when, one) in enumerate(zip(submit, rng.permutation(len(drawn)), strict=True), 1):
-        application, run, wide = drawn[one]
+    for number, (when, row) in enumerate(zip(submit, rng.permutation(len(drawn)), strict=True), 1):
+        application, run, wide = drawn[row]
         make = application.predictable if application is fsl else application.job
         jobs.append(make(number, when, run, wide))
     options = {"processors": processors, "work_rate": work_rate, "seed": seed}
-    spec = f"{owner}:" + ",".join(f"{key}={value}" for key, value in options.items())
-    return Workload(tuple(jobs), Machine.pool(NODES, name="Intrepid, a node as a core"), Provenance(spec, options))
+    machine = Machine.pool(NODES, name="Intrepid, a node as a core")
+    return Workload(tuple(jobs), machine, provenance_of(NAME, options))

@@ -15,11 +15,12 @@ import numpy as np
 from scipy.spatial import cKDTree
 from scipy.special import gammainc
 
-from ...base import FloatArray, InputError, IntArray
+from ...base import FloatArray, IntArray
+from ...base.checks import check_number, check_whole
 from ..job import Job, ResourceMap
 from ..machine import Machine
-from ..workload import Provenance, Workload
-from .option_checks import require_whole
+from ..workload import Workload
+from .generator import generator, provenance_of
 
 # Sizes
 SERIAL, POWER_OF_TWO = 0.244, 0.576  # both of all jobs, as the 10,000 jobs that the authors published bear out
@@ -42,6 +43,7 @@ KILLED, HABIT, NEIGHBOURS = 0.1, 0.75, 6
 QUEUES = (3600, 5 * 3600)
 
 
+@generator("lublin")
 def lublin(
     *, jobs: int = 1000, processors: int = 128, load: float | None = 0.7, users: int = 0, seed: int = 0
 ) -> Workload:
@@ -73,13 +75,10 @@ def lublin(
         How many users; 0 takes one for each 40 jobs, at least 3 and at most 300.
     seed
         Of the random numbers.
-
-    Raises
-    ------
-    InputError
-        If an option is out of its range.
     """
-    _check(jobs, processors, load, users, seed)
+    for name, value, low in (("jobs", jobs, 1), ("processors", processors, 1), ("users", users, 0), ("seed", seed, 0)):
+        check_whole(name, value, low)
+    check_number("load", load, above=0, none=True)
     rng = np.random.default_rng(seed)
     size = _sizes(rng, jobs, processors)
     runtime = _runtimes(rng, size)
@@ -89,19 +88,11 @@ def lublin(
     submit = _arrivals(points, None if load is None else float((size * runtime).sum()) / (processors * load))
     queue = np.searchsorted(QUEUES, requested) + 1
     options = {"jobs": jobs, "processors": processors, "load": load, "users": users, "seed": seed}
-    spec = "lublin:" + ",".join(f"{key}={value}" for key, value in options.items())
     return Workload(
         _build(submit, runtime, requested, size, people, queue),
         Machine.pool(processors, name="Lublin-Feitelson 2003 model"),
-        Provenance(spec, dict(options)),
+        provenance_of("lublin", options),
     )
-
-
-def _check(jobs: int, processors: int, load: float | None, users: int, seed: int) -> None:
-    for name, value, low in (("jobs", jobs, 1), ("processors", processors, 1), ("users", users, 0), ("seed", seed, 0)):
-        require_whole("lublin", name, value, low)
-    if load is not None and not 0 < load < np.inf:
-        raise InputError(f"workload lublin: load: expected a number > 0 or none, got {load!r}")
 
 
 def _gamma_below(rng: np.random.Generator, shape: Any, scale: Any, limit: float, count: int) -> FloatArray:

@@ -6,17 +6,17 @@ applications", ICPP 2019, section 5. Laws, counts and rates are the paper's; how
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, NoReturn, get_args
+from typing import Any
 
 import numpy as np
 
-from ...base import InputError
+from ...base.checks import check_choice, check_number, check_whole
 from ..job import Job
 from ..machine import Machine
-from ..workload import Provenance, Workload
+from ..workload import Workload
 from .applications import (
     HOUR,
     Application,
@@ -27,7 +27,7 @@ from .applications import (
     frozen_law,
     uniform_times,
 )
-from .option_checks import is_number, require_choice, require_whole
+from .generator import generator, provenance_of
 
 #: "A few seconds" of the paper, hours.
 FEW_SECONDS = 5 / HOUR
@@ -48,6 +48,7 @@ SCALED_DOWN = 100
 OUTLASTS = 1.5
 
 
+@generator("stochastic")
 def stochastic(
     *,
     walltime: RunTimeLaw = "truncnorm",
@@ -109,11 +110,6 @@ def stochastic(
         150 x `large` x `work_rate` x (mean processors of a large job) jobs; k processors each make it k times fewer.
     seed
         Of the random numbers.
-
-    Raises
-    ------
-    InputError
-        If an option is out of its range or does not go with `walltime`.
     """
     options = {name: value for name, value in locals().items() if value is not None}
     _check(options)
@@ -125,17 +121,15 @@ def stochastic(
     ]
     kinds = rng.permutation(np.arange(large) < round(small_share * large)).astype(np.int64)
     size = allocation(rng, processors, machine, large)
-    runtime = np.where(kinds, *(one.draw(rng, large) for one in reversed(applications)))
+    runtime = np.where(kinds, *(application.draw(rng, large) for application in reversed(applications)))
     rows = zip(kinds.tolist(), runtime.tolist(), size.tolist(), strict=True)
     jobs = [applications[kind].job(number, 0, run, cores) for number, (kind, run, cores) in enumerate(rows, 1)]
     if work_rate:
-        work = float((size * np.array([one.mean for one in applications])[kinds]).sum())
+        work = float((size * np.array([application.mean for application in applications])[kinds]).sum())
         span = OUTLASTS * work / machine if window is None else window * HOUR
         jobs += _stream(rng, applications[0].law, work_rate * machine * span, span, stream_processors, large + 1)
-    spec = "stochastic:" + ",".join(f"{key}={value}" for key, value in options.items())
-    return Workload(
-        tuple(jobs), Machine.pool(machine, name="stochastic jobs of ICPP 2019"), Provenance(spec, dict(options))
-    )
+    whole = Machine.pool(machine, name="stochastic jobs of ICPP 2019")
+    return Workload(tuple(jobs), whole, provenance_of("stochastic", options))
 
 
 def _stream(rng: np.random.Generator, law: Any, work: float, span: float, processors: int, first: int) -> list[Job]:
@@ -154,38 +148,28 @@ def _hours(walltime: str, options: Mapping[str, Any]) -> Hours:
     given = {name: options[name] for name in ("low", "high", "mean", "deviation") if name in options}
     for name, value in given.items():
         if getattr(hours, name) is None:
-            owners = ", ".join(law for law, one in LAWS.items() if getattr(one, name) is not None)
-            _refuse(name, f"none with walltime {walltime} (it is a parameter of {owners})", value)
+            owners = ", ".join(law for law, other in LAWS.items() if getattr(other, name) is not None)
+            none = f"none with walltime {walltime} (it is a parameter of {owners})"
+            raise ValueError(f"{name} must be {none}, got {value!r}")
     hours = replace(hours, **given)
     if walltime == "pareto" and hours.low <= 0:
-        _refuse("low", "hours > 0 with walltime pareto", hours.low)
+        raise ValueError(f"low must be hours > 0 with walltime pareto, got {hours.low!r}")
     if hours.low >= hours.high:
-        _refuse("low", f"hours below high, which is {hours.high:g}", hours.low)
+        raise ValueError(f"low must be hours below high, which is {hours.high:g}, got {hours.low!r}")
     return hours
 
 
 def _check(options: Mapping[str, Any]) -> None:
     """Check each option for its own range."""
-    require_choice("stochastic", "walltime", options["walltime"], get_args(RunTimeLaw))
-    require_choice("stochastic", "processors", options["processors"], get_args(ProcessorLaw))
+    check_choice("walltime", options["walltime"], RunTimeLaw)
+    check_choice("processors", options["processors"], ProcessorLaw)
     for name, least in (("machine", 2 if options["processors"] == "half" else 1), ("large", 1), ("seed", 0)):
-        require_whole("stochastic", name, options[name], least)
-    require_whole("stochastic", "stream_processors", options["stream_processors"], 1, options["machine"])
-    ranges: dict[str, tuple[str, Callable[[float], bool]]] = {
-        "low": ("hours >= 0", lambda value: value >= 0),
-        "high": ("hours > 0", lambda value: value > 0),
-        "mean": ("hours > 0", lambda value: value > 0),
-        "deviation": ("hours > 0", lambda value: value > 0),
-        "window": ("hours > 0", lambda value: value > 0),
-        "small_share": ("a number from 0 to 1", lambda value: 0 <= value <= 1),
-        "work_rate": ("a number >= 0 and < 1", lambda value: 0 <= value < 1),
-    }
-    for name, (expected, holds) in ranges.items():
-        if name in options and not (is_number(options[name]) and holds(options[name])):
-            _refuse(name, expected, options[name])
+        check_whole(name, options[name], least)
+    check_whole("stream_processors", options["stream_processors"], 1, options["machine"])
+    check_number("low", options.get("low", 0), least=0)
+    for name in ("high", "mean", "deviation", "window"):
+        check_number(name, options.get(name, 1), above=0)
+    check_number("small_share", options["small_share"], least=0, most=1)
+    check_number("work_rate", options["work_rate"], least=0, below=1)
     if options["small_share"] and options["walltime"] != "truncnorm":
-        _refuse("small_share", "0 unless walltime is truncnorm", options["small_share"])
-
-
-def _refuse(name: str, expected: str, value: Any) -> NoReturn:
-    raise InputError(f"workload stochastic: {name}: expected {expected}, got {value!r}")
+        raise ValueError(f"small_share must be 0 unless walltime is truncnorm, got {options['small_share']!r}")

@@ -9,12 +9,13 @@ from operator import attrgetter
 import numpy as np
 
 from ...base import IntArray
+from ...base.checks import check_number, check_whole
 from ..job import Checkpoint, Job, Kind, ResourceMap
 from ..machine import Machine
-from ..workload import Provenance, Workload
+from ..workload import Workload
 from .eviction_scenarios import CORES, SMALLEST, THETA_NODES, draw_checkpoints
+from .generator import generator, provenance_of
 from .lublin import ROUND_TIMES
-from .option_checks import require_number, require_whole
 
 DAY = 86400
 #: By how much rarer each doubling of a partition is.
@@ -28,6 +29,7 @@ _USERS = 60
 _BLOCK = 256
 
 
+@generator("theta")
 def theta(
     *,
     days: int = 30,
@@ -65,17 +67,12 @@ def theta(
         Whether batch jobs can be checkpointed.
     seed
         Of the random numbers.
-
-    Raises
-    ------
-    InputError
-        If an option is out of its range.
     """
     whole = (("days", days, 1), ("nodes", nodes, SMALLEST), ("deadline", deadline, 0), ("seed", seed, 0))
     for name, value, least in whole:
-        require_whole("theta", name, value, least)
-    require_number("theta", "load", load)
-    require_number("theta", "rate", rate, above=False)
+        check_whole(name, value, least)
+    check_number("load", load, above=0)
+    check_number("rate", rate, least=0)
     rng = np.random.default_rng(seed)
     urgent = _urgent(rng, days, nodes, rate)
     batch = _batch(rng, days, nodes, load * nodes * days * DAY - urgent.work)
@@ -84,13 +81,12 @@ def theta(
         saves = draw_checkpoints(rng, len(batch.submit))
     options = {"days": days, "nodes": nodes, "load": load, "rate": rate, "deadline": deadline,
                "checkpoints": checkpoints, "seed": seed}  # fmt: skip
-    spec = "theta:" + ",".join(f"{key}={value}" for key, value in options.items())
     machine = Machine.homogeneous(nodes, core=CORES, name="Theta-like")
     nothing = [None] * len(urgent.submit)
     made = [*_jobs(batch, "batch", saves, None), *_jobs(urgent, "on-demand", nothing, deadline)]
     made.sort(key=attrgetter("submit"))
     named = tuple(replace(job, id=str(number)) for number, job in enumerate(made, 1))
-    return Workload(named, machine, Provenance(spec, options))
+    return Workload(named, machine, provenance_of("theta", options))
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,7 +131,7 @@ def test_a_reservation_stands_while_the_job_is_tried_in_a_gap():
     # 2 is reserved from 100 on, in front of 3. Tried from 50 to 100, it fails and has its turn.
     workload = jobs((0, 50, 4, 100), (0, 80, 4), (60, 10, 4, 90))
     for over in ("rounds", "conservative:compress=never"):
-        rows = attempts(workload, ReservationSequences(UpperBound(), over, "speculative"))
+        rows = attempts(workload, ReservationSequences(UpperBound(), over=over, backfill="speculative"))
         assert rows[:3] == [("1", 0, 50, "completed"), ("2", 50, 100, "limit"), ("2", 100, 180, "completed")]
 
 
@@ -287,11 +287,11 @@ def test_works_on_nodes():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("toptimal:n=0", "n must be >= 1, got 0"),
-        ("toptimal:gamma=-1", "gamma must be finite and >= 0"),
-        ("atoptimal:rate=1", "rate must lie in"),
-        ("neuroscience:history=0", "history must be >= 1, got 0"),
-        ("neuroscience:growth=1", "growth must be a finite number > 1"),
+        ("toptimal:n=0", "n must be a whole number >= 1, got 0"),
+        ("toptimal:gamma=-1", "gamma must be a number >= 0, got -1"),
+        ("atoptimal:rate=1", "rate must be a number >= 0 and < 1, got 1"),
+        ("neuroscience:history=0", "history must be a whole number >= 1, got 0"),
+        ("neuroscience:growth=1", "growth must be a number > 1, got 1"),
         ("classic-hpc:backfill=some", "expected one of plain, speculative"),
         ("classic-hpc:over=nothing", "unknown dispatcher 'nothing'"),
     ],

@@ -190,7 +190,7 @@ def test_goes_through_a_trace_but_for_the_laws(spec, tmp_path):
 
 
 def test_without_the_registry_choices_are_checked_as_well():
-    with pytest.raises(InputError, match=r"^workload stochastic: walltime: expected one of truncnorm, .*, got 'gamma'"):
+    with pytest.raises(InputError, match=r"^workload stochastic: walltime must be one of truncnorm, .*, got 'gamma'"):
         stochastic(walltime="gamma")
 
 
@@ -203,29 +203,29 @@ def test_are_registered():
     [
         ({"walltime": "gamma"}, "option 'walltime': expected one of truncnorm, beta, exponential, pareto, got 'gamma'"),
         ({"processors": "all"}, "option 'processors': expected one of full, half, truncnorm, beta, got 'all'"),
-        ({"machine": 0}, "machine: expected a whole number >= 1, got 0"),
-        ({"machine": 1, "processors": "half"}, "machine: expected a whole number >= 2, got 1"),
-        ({"large": 0}, "large: expected a whole number >= 1, got 0"),
-        ({"large": 2.5}, "large: expected a whole number >= 1, got 2.5"),
-        ({"seed": -1}, "seed: expected a whole number >= 0, got -1"),
-        ({"low": -1}, "low: expected hours >= 0, got -1"),
-        ({"low": 16}, "low: expected hours below high, which is 16, got 16"),
-        ({"high": math.inf}, "high: expected hours > 0, got inf"),
-        ({"mean": math.nan}, "mean: expected hours > 0, got nan"),
-        ({"deviation": 0}, "deviation: expected hours > 0, got 0"),
+        ({"machine": 0}, "machine must be a whole number >= 1, got 0"),
+        ({"machine": 1, "processors": "half"}, "machine must be a whole number >= 2, got 1"),
+        ({"large": 0}, "large must be a whole number >= 1, got 0"),
+        ({"large": 2.5}, "large must be a whole number >= 1, got 2.5"),
+        ({"seed": -1}, "seed must be a whole number >= 0, got -1"),
+        ({"low": -1}, "low must be a number >= 0, got -1"),
+        ({"low": 16}, "low must be hours below high, which is 16, got 16"),
+        ({"high": math.inf}, "high must be a number > 0, got inf"),
+        ({"mean": math.nan}, "mean must be a number > 0, got nan"),
+        ({"deviation": 0}, "deviation must be a number > 0, got 0"),
         (
             {"walltime": "beta", "mean": 1},
-            "mean: expected none with walltime beta .*of truncnorm, exponential.*, got 1",
+            "mean must be none with walltime beta .*of truncnorm, exponential.*, got 1",
         ),
-        ({"walltime": "exponential", "deviation": 1}, "deviation: expected none with walltime exponential"),
-        ({"walltime": "pareto", "low": 0}, "low: expected hours > 0 with walltime pareto, got 0"),
-        ({"small_share": 1.1}, "small_share: expected a number from 0 to 1, got 1.1"),
-        ({"small_share": True}, "small_share: expected a number from 0 to 1, got True"),
-        ({"small_share": 0.5, "walltime": "beta"}, "small_share: expected 0 unless walltime is truncnorm, got 0.5"),
-        ({"work_rate": 1}, "work_rate: expected a number >= 0 and < 1, got 1"),
-        ({"work_rate": -0.1}, "work_rate: expected a number >= 0 and < 1, got -0.1"),
-        ({"window": 0}, "window: expected hours > 0, got 0"),
-        ({"stream_processors": 101}, "stream_processors: expected a whole number >= 1 and <= 100, got 101"),
+        ({"walltime": "exponential", "deviation": 1}, "deviation must be none with walltime exponential"),
+        ({"walltime": "pareto", "low": 0}, "low must be hours > 0 with walltime pareto, got 0"),
+        ({"small_share": 1.1}, "small_share must be a number >= 0 and <= 1, got 1.1"),
+        ({"small_share": True}, "small_share must be a number >= 0 and <= 1, got True"),
+        ({"small_share": 0.5, "walltime": "beta"}, "small_share must be 0 unless walltime is truncnorm, got 0.5"),
+        ({"work_rate": 1}, "work_rate must be a number >= 0 and < 1, got 1"),
+        ({"work_rate": -0.1}, "work_rate must be a number >= 0 and < 1, got -0.1"),
+        ({"window": 0}, "window must be a number > 0, got 0"),
+        ({"stream_processors": 101}, "stream_processors must be a whole number >= 1 and <= 100, got 101"),
     ],
 )
 def test_options_out_of_range(options, message):
@@ -237,9 +237,9 @@ def test_options_out_of_range(options, message):
     ("options", "message"),
     [
         ({"processors": "all"}, "option 'processors': expected one of full, half, truncnorm, beta, got 'all'"),
-        ({"seed": -1}, "seed: expected a whole number >= 0, got -1"),
-        ({"work_rate": 0}, "work_rate: expected a number > 0 and <= 0.3"),
-        ({"work_rate": 0.4}, "work_rate: expected a number > 0 and <= 0.3.*, got 0.4"),
+        ({"seed": -1}, "seed must be a whole number >= 0, got -1"),
+        ({"work_rate": 0}, "work_rate must be a number > 0 and <= 0.3"),
+        ({"work_rate": 0.4}, "work_rate must be a number > 0 and <= 0.3.*, got 0.4"),
     ],
 )
 def test_options_of_intrepid_out_of_range(options, message):

@@ -1,0 +1,215 @@
+"""Reservations that stand from one decision to the next, in a profile of what is free when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from ...models import NodeProfile, PlacementRule, PoolProfile, Profile, free_until
+from ..protocol import Placement, Running, State, Waiting
+from ..space import PoolSpace, Space
+
+
+@dataclass(slots=True)
+class Booking:
+    """What a job holds in the profile.
+
+    Attributes
+    ----------
+    start, end
+        Half-open interval, seconds.
+    tried
+        How many of the freed intervals were looked at for an earlier start.
+    away
+        Whether the job was started outside its reservation, to be killed before that begins: it may come back.
+    """
+
+    waiting: Waiting | None
+    start: int
+    end: int
+    placement: Placement
+    demand: tuple[int, ...]
+    tried: int = 0
+    away: bool = False
+
+    def is_for(self, waiting: Waiting) -> bool:
+        """Return whether a job that came back still asks for what is reserved."""
+        asked = waiting.nodes, waiting.demand, waiting.predicted
+        return (len(self.placement), self.demand, self.end - self.start) == asked
+
+    def exceeds(self, amounts: tuple[int, ...]) -> bool:
+        """Return whether the slots ask for more of some resource than `amounts`."""
+        slots = len(self.placement)
+        if len(amounts) == 1:
+            return slots * self.demand[0] > amounts[0]
+        return any(slots * amount > most for amount, most in zip(self.demand, amounts, strict=True))
+
+
+class StandingReservations:
+    """What runs and what is reserved, by id of the job, in the profile of what is free.
+
+    Parameters
+    ----------
+    state
+        Its machine is booked from its time on, all of it free at first.
+    rule
+        How nodes are chosen among those that are free long enough.
+
+    Attributes
+    ----------
+    profile
+        What is free when.
+    running, reserved
+        What running and waiting jobs hold of it.
+    freed
+        Intervals in which something was given back, until they are cleared.
+    """
+
+    def __init__(self, state: State, rule: PlacementRule) -> None:
+        self._rule = rule
+        self.profile = self._empty(state)
+        self.running: dict[str, Booking] = {}
+        self.reserved: dict[str, Booking] = {}
+        self.freed: list[tuple[int, int]] = []
+
+    def _empty(self, state: State) -> Profile:
+        capacity = state.machine.capacity
+        if capacity.size == 1:
+            return PoolProfile(int(capacity[0, 0]), state.now)
+        return NodeProfile(capacity, capacity, state.now, self._rule)
+
+    def follow(self, state: State) -> bool:
+        """Bring the profile up to date; return whether the reservations had to be made anew.
+
+        That is when a running job is now known to end later than was planned.
+        """
+        self.profile.advance(state.now)
+        corrected = [self._follow_run(run, state.now) for run in state.running]
+        alive = {run.id for run in state.running}
+        for id_ in [id_ for id_ in self.running if id_ not in alive]:
+            booking = self.running.pop(id_)
+            self._free(state.now, booking.end, booking)
+        self._drop_gone(state)
+        if any(corrected):
+            self._rebuild(state)
+        for id_ in [id_ for id_, booking in self.reserved.items() if booking.end <= state.now]:
+            del self.reserved[id_]  # It has passed without the job having started.
+        return any(corrected)
+
+    def _follow_run(self, run: Running, now: int) -> bool:
+        """Book a running job up to its predicted end; return whether that is later than was planned."""
+        booking = self.running.get(run.id)
+        if booking is None:
+            booking = self.running[run.id] = Booking(None, run.start, now, run.placement, run.demand)
+        later = run.predicted_end > booking.end
+        if later:
+            self.profile.take(max(booking.end, now), run.predicted_end, run.placement, run.demand)
+        else:
+            self._free(max(now, run.predicted_end), booking.end, booking)
+        booking.end = run.predicted_end
+        return later
+
+    def _drop_gone(self, state: State) -> None:
+        """Drop the reservations of jobs that left the queue for good or came back to it as others."""
+        waiting = {entry.id: entry for entry in state.queue} if self.reserved else {}
+        for id_, booking in list(self.reserved.items()):
+            entry, run = waiting.get(id_), self.running.get(id_)
+            booking.away = entry is None and run is not None and run.end <= booking.start
+            if entry is not None and booking.is_for(entry):
+                booking.waiting = entry
+            elif not booking.away:
+                del self.reserved[id_]
+                self._free(max(state.now, booking.start), booking.end, booking)
+
+    def _rebuild(self, state: State) -> None:
+        """Make the reservations anew, in the order in which they stood, none earlier than it was."""
+        now = state.now
+        self.profile = self._empty(state)
+        for booking in self.running.values():
+            self.profile.take(now, booking.end, booking.placement, booking.demand)
+        for booking in sorted(self.reserved.values(), key=lambda booking: booking.start):
+            waiting = booking.waiting
+            assert waiting is not None
+            found = self.profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, max(now, booking.start))
+            assert found is not None
+            booking.start, booking.placement = found
+            booking.end = booking.start + waiting.predicted
+            self.profile.take(booking.start, booking.end, booking.placement, booking.demand)
+            self.freed.append((now, booking.end))
+
+    def _free(self, start: int, end: int, booking: Booking) -> None:
+        if end > start:
+            self.profile.give(start, end, booking.placement, booking.demand)
+            self.freed.append((start, end))
+
+    def reserve(self, waiting: Waiting, now: int, before: int | None = None) -> bool:
+        """Reserve the first start in [now, before) at which a job fits; return whether there is one."""
+        found = self.profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, now, before)
+        if found is None:
+            return False
+        start, placement = found
+        end = start + waiting.predicted
+        self.profile.take(start, end, placement, waiting.demand)
+        self.reserved[waiting.id] = Booking(waiting, start, end, placement, waiting.demand)
+        return True
+
+    def rebook(self, booking: Booking, start: int, placement: Placement) -> None:
+        """Give a reservation another start and other nodes."""
+        self.profile.give(booking.start, booking.end, booking.placement, booking.demand)
+        booking.end += start - booking.start
+        booking.start, booking.placement = start, placement
+        self.profile.take(start, booking.end, placement, booking.demand)
+
+    def due(self, now: int) -> list[Booking]:
+        """Return the reservations whose time has come."""
+        return [booking for booking in self.reserved.values() if booking.start <= now and not booking.away]
+
+    def start(self, due: Iterable[Booking], now: int, space: Space) -> Iterator[tuple[Waiting, Placement]]:
+        """Give the jobs that are due and their nodes, as far as what they were promised is free."""
+        for booking in due:
+            waiting = booking.waiting
+            assert waiting is not None
+            if self._take_place(now, booking, waiting, space):
+                del self.reserved[waiting.id]
+                booking.waiting = None
+                self.running[waiting.id] = booking
+                yield waiting, booking.placement
+
+    def _take_place(self, now: int, booking: Booking, waiting: Waiting, space: Space) -> bool:
+        """Take the reserved nodes, or others that the profile leaves free; update the profile for a late start."""
+        if not space.put(booking.placement, waiting.demand):
+            if isinstance(space, PoolSpace):
+                return False
+            self.profile.give(max(now, booking.start), booking.end, booking.placement, waiting.demand)
+            found = self.profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, now, now + 1)
+            fits = found is not None and space.put(found[1], waiting.demand)
+            if found is not None and fits:
+                booking.placement = found[1]
+            self.profile.take(max(now, booking.start), booking.end, booking.placement, waiting.demand)
+            if not fits:
+                return False
+        if booking.start < now:
+            self.profile.take(booking.end, now + waiting.predicted, booking.placement, waiting.demand)
+            booking.start, booking.end = now, now + waiting.predicted
+        return True
+
+    def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
+        """Return for how many seconds from now a job's slots are free beside every reservation, and where.
+
+        Not beyond the begin of its own. ``None`` if they are not free, or instead of the seconds if they are for ever.
+        """
+        now = self.profile.times[0]
+        found = free_until(self.profile, waiting.nodes, waiting.demand, now)
+        own = self.reserved.get(waiting.id)
+        if found is None or (own is not None and own.start <= now):
+            return None
+        until, placement = found
+        if own is not None:
+            until = own.start if until is None else min(until, own.start)
+        return None if until is None else until - now, placement
+
+    def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
+        """Take note that a job is started in a gap, for `seconds` at most; its own reservation stands."""
+        now = self.profile.times[0]
+        self.profile.take(now, now + seconds, placement, waiting.demand)
+        self.running[waiting.id] = Booking(None, now, now + seconds, placement, waiting.demand)

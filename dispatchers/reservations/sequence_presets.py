@@ -1,0 +1,64 @@
+"""The reservation sequences that can be had by name: a strategy each (Gainaru et al., ICPP 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ...base import Option
+from ...base.registry import options_of
+from ..options import check_known
+from .request_strategies import Adaptive, LastRuns, Strategy, TimeOptimal, UpperBound
+from .reservation_sequences import ReservationSequences
+
+
+@dataclass(frozen=True)
+class SequencePreset:
+    """Reservation sequences of one strategy; called like a class, with its options and those of the strategy.
+
+    Attributes
+    ----------
+    strategy
+        A class or function that builds the strategy from its own options.
+    summary
+        One line on what it is.
+    """
+
+    strategy: Callable[..., Strategy]
+    summary: str
+
+    def __call__(self, **given: Any) -> ReservationSequences:
+        """Build it; ``TypeError`` for a name that is no option, ``ValueError`` for a value that is refused."""
+        check_known(ReservationSequences.__name__, self.declared_options(), given)
+        own = {option.name: given.pop(option.name) for option in options_of(self.strategy) if option.name in given}
+        return ReservationSequences(self.strategy(**own), **given)
+
+    def declared_options(self) -> list[Option]:
+        """Return the options that can be set by name."""
+        return [*ReservationSequences.declared_options(), *options_of(self.strategy)]
+
+
+def _time_optimal(n: int = 200, gamma: float = 0.0) -> TimeOptimal:
+    return TimeOptimal(n, gamma=gamma)
+
+
+def _at_rate(n: int = 200, rate: float | None = None) -> TimeOptimal:
+    """Return the strategy for the work rate of the small jobs that is given, or else for what is seen of it."""
+    return Adaptive(n) if rate is None else TimeOptimal(n, rate)
+
+
+ClassicHPC = SequencePreset(
+    UpperBound, "Stochastic jobs request the upper bound of their run time, as users do (Gainaru et al., ICPP 2019)."
+)
+Neuroscience = SequencePreset(
+    LastRuns,
+    "Stochastic jobs request the longest of the last run times, and more after a failure (ICPP 2019, section 5.1).",
+)
+TOptimal = SequencePreset(
+    _time_optimal, "Stochastic jobs request the sequence of the least expected makespan (ICPP 2019, section 4.1)."
+)
+ATOptimal = SequencePreset(
+    _at_rate,
+    "Stochastic jobs request the best sequence beside small jobs that fill what is reserved in vain (ICPP 2019).",
+)

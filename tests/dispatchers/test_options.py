@@ -1,0 +1,47 @@
+import pytest
+
+from hpcdispatch.dispatchers import LEJF, RBS, SEJF, ATOptimal, Conservative, Rounds, TOptimal
+from hpcdispatch.dispatchers.backfilling import ConservativeOptions
+
+
+def names(part):
+    return [option.name for option in part.declared_options()]
+
+
+def test_options_come_from_a_dataclass_or_by_name_or_both():
+    options = ConservativeOptions(compress="never")
+    assert Conservative(options).options is options
+    assert Conservative(options, placement="best-fit").options == ConservativeOptions("best-fit", "never")
+    assert RBS(small=None).options.small is None
+
+
+@pytest.mark.parametrize(
+    ("part", "known"),
+    [
+        (Conservative, "placement, compress"),
+        (Rounds, "placement"),
+        (SEJF, "drain, placement"),
+        (TOptimal, "over, backfill, n, gamma"),
+    ],
+)
+def test_unknown_options_are_named_beside_the_known(part, known):
+    with pytest.raises(TypeError, match=rf"unknown option 'speed'; known: {known}$"):
+        part(speed=1)
+
+
+def test_options_of_another_kind_are_refused():
+    with pytest.raises(TypeError, match="Conservative: expected ConservativeOptions or options by name, got 'x'"):
+        Conservative("x")
+
+
+def test_what_makes_a_preset_may_not_be_set():
+    assert (SEJF().options.order, LEJF().options.order) == ("shortest", "longest")
+    with pytest.raises(TypeError, match="unknown option 'order'"):
+        SEJF(order="longest")
+
+
+def test_a_preset_takes_the_options_of_its_strategy():
+    assert names(ATOptimal) == ["over", "backfill", "n", "rate"]
+    assert ATOptimal(rate=0.5, over="easy").strategy.rate == 0.5
+    with pytest.raises(ValueError, match="rate must be a number >= 0 and < 1, got 1"):
+        ATOptimal(rate=1)

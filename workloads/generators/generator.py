@@ -1,0 +1,73 @@
+"""Generators of workloads: by name, and what they do alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from inspect import cleandoc
+from typing import Any, ParamSpec
+
+from ...base import InputError, Registry, parse_spec
+from ..workload import Provenance, Workload
+
+GENERATORS = Registry("workload", "hpcdispatch.workloads")
+_Options = ParamSpec("_Options")
+_RAISES = "\n\nRaises\n------\nInputError\n    If an option is out of its range."
+
+
+def generator(name: str) -> Callable[[Callable[_Options, Workload]], Callable[_Options, Workload]]:
+    """Return a decorator of a function that draws a workload: a ``ValueError`` becomes an ``InputError`` in its name.
+
+    The docstring gets a section that says so.
+    """
+
+    def decorate(draw: Callable[_Options, Workload]) -> Callable[_Options, Workload]:
+        @wraps(draw)
+        def named(*args: _Options.args, **options: _Options.kwargs) -> Workload:
+            try:
+                return draw(*args, **options)
+            except ValueError as error:
+                raise InputError(f"workload {name}: {error}") from error
+
+        named.__doc__ = cleandoc(draw.__doc__ or "") + _RAISES
+        return named
+
+    return decorate
+
+
+def provenance_of(name: str, options: Mapping[str, Any], **found: Any) -> Provenance:
+    """Return the provenance of what a generator drew with its options, and what else was found."""
+    return Provenance(f"{name}:" + ",".join(f"{key}={value}" for key, value in options.items()), {**options, **found})
+
+
+def generate(name: str, seed: int = 0, **options: Any) -> Workload:
+    """Return the workload that the generator registered as `name` draws.
+
+    Generators register under the entry-point group ``hpcdispatch.workloads``; each is a function that takes
+    a `seed` and returns a workload, the same one for the same options and seed.
+
+    Parameters
+    ----------
+    name
+        A name, or ``NAME:key=value,key=value``; a seed given there goes before `seed`.
+    seed
+        Of the random numbers.
+    **options
+        What else the generator takes.
+
+    Raises
+    ------
+    InputError
+        For an unknown name or option, or a value the generator refuses.
+    """
+    spelled = parse_spec(name)[1]
+    fixed = options if "seed" in spelled else {"seed": seed, **options}
+    made = GENERATORS.create(name, **fixed)
+    if not isinstance(made, Workload):
+        raise InputError(f"workload {name}: expected its generator to return a Workload, got {type(made).__name__}")
+    return made
+
+
+def workload_names() -> list[str]:
+    """Return the names :func:`generate` knows, sorted."""
+    return GENERATORS.names()
