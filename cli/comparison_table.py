@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ..bench.campaigns.comparison import Comparison
-from .output import console, count, percent, ratio, seconds
+from ..bench.reports.number_formats import Show, count, percent, ratio, seconds
+from .output import console
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Metric:
 
     name: str
     header: str
-    show: Callable[[float], str]
+    show: Show
     most: bool = False
 
 

@@ -16,7 +16,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-NOTHING = "-"
+from ..bench.reports.number_formats import count, percent, ratio, seconds
+
 _STATISTICS = ("mean", "median", "p95", "max")
 _CLASSES = (("", "all jobs"), ("_short", "short, < 1 h"), ("_medium", "medium, 1-5 h"), ("_long", "long, > 5 h"))
 
@@ -24,28 +25,6 @@ _CLASSES = (("", "all jobs"), ("_short", "short, < 1 h"), ("_medium", "medium, 1
 def console() -> Console:
     """Return the console on stdout, with no guessing of colours and markup in what users named."""
     return Console(highlight=False, markup=False, emoji=False)
-
-
-def seconds(value: float) -> str:
-    """Return seconds, whole from 100 on."""
-    if math.isnan(value):
-        return NOTHING
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}"
-
-
-def ratio(value: float) -> str:
-    """Return a number of no unit, or milliseconds, with four digits or so."""
-    if math.isnan(value):
-        return NOTHING
-    for least, digits in ((1000, 0), (100, 1), (1, 2)):
-        if abs(value) >= least:
-            return f"{value:,.{digits}f}"
-    return f"{value:.3f}"
-
-
-def percent(value: float) -> str:
-    """Return a fraction in percent, without the sign."""
-    return NOTHING if math.isnan(value) else f"{100 * value:.1f}"
 
 
 def clean(value: Any) -> Any:
@@ -85,11 +64,6 @@ def pairs(rows: Sequence[tuple[str, str]]) -> Table:
     for label, value in rows:
         table.add_row(Text(label), Text(value))
     return table
-
-
-def count(number: float, noun: str) -> str:
-    """Return ``1 job`` or ``2,000 jobs``."""
-    return f"{number:,.0f} {noun}" + ("" if number == 1 else "s")
 
 
 def _ending(summary: Mapping[str, float], manifest: Mapping[str, Any]) -> str:

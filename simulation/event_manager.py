@@ -97,8 +97,8 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
             self.current_time = time
         elif queue and not self.cycle.changed:
             raise SimulationError(
-                f"{self._where()}: {len(queue)} jobs wait, nothing runs and nothing is to come, but nothing was started;"
-                f" the first is job {queue[0].id}"
+                f"{self._where()}: {len(queue)} jobs wait, nothing runs and nothing is to come, but nothing was started"
+                f"; the first is job {queue[0].id}"
             )
         return queue
 

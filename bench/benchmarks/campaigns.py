@@ -14,7 +14,7 @@ from rich.console import Console
 
 from ...base import InputError
 from ..campaigns.execution import Plan, Store, WorkerError, plan_campaign, run_campaign
-from ..reports.text_table import Sheet, show
+from ..reports.tables import Table, show
 from .measurements import Seconds, measured
 
 #: Of one process, what two may take.
@@ -75,7 +75,7 @@ def main(jobs: int, as_markdown: bool) -> None:
     row = [str(len(plan.cells)), *numbers, f"{ratio:.2f}", "yes" if equal else "no"]
     note = "Where the CPU time is far below twice the time of two processes, other programs had the cores."
     title = f"A campaign on two processes against one, ratio wanted <= {WANTED}"
-    show([Sheet(title, columns, [row], note=note)], as_markdown)
+    show([Table(title, columns, [row], note=note)], as_markdown)
     if ratio > WANTED or not equal:
         raise click.ClickException("the ratio is above the wanted one" if equal else "the stores differ")
 

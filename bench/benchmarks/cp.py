@@ -23,7 +23,7 @@ from ...dispatchers import create_dispatcher
 from ...workloads import Workload, generate, read
 from ...workloads.fetching import TRACES
 from ...workloads.formats.read_log import TraceWarning
-from ..reports.text_table import Sheet, show
+from ..reports.tables import Table, show
 from .cp_on_nodes import Taken, take
 from .cp_on_traces import RECORDS, TIMED, Baseline, run, sheets
 from .cp_stream import on_stream
@@ -84,7 +84,7 @@ def load(setting: Setting) -> tuple[str, Workload, bool]:
     return path.name.partition(".")[0], workload.head(jobs), published
 
 
-def on_the_trace(setting: Setting) -> Iterator[Sheet]:
+def on_the_trace(setting: Setting) -> Iterator[Table]:
     """Yield the tables of the first part."""
     name, workload, published = load(setting)
     for dispatcher in setting.of("trace"):
@@ -92,7 +92,7 @@ def on_the_trace(setting: Setting) -> Iterator[Sheet]:
         yield from sheets(run(name, workload, dispatcher), Baseline() if published and dispatcher == "hcp3" else None)
 
 
-def on_nodes(setting: Setting) -> Sheet:
+def on_nodes(setting: Setting) -> Table:
     """Return the table of the second part."""
     rows = []
     for dispatcher in setting.of("nodes"):
@@ -115,7 +115,7 @@ def on_nodes(setting: Setting) -> Sheet:
         "schedule changes; HCP's bound and proof are those of the pooled machine. Valid: an independent check of the "
         "whole simulation found no violation."
     )
-    return Sheet(title, columns, rows, left=2, note=note)
+    return Table(title, columns, rows, labels=2, note=note)
 
 
 def _row(found: Sequence[Taken]) -> list[str]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...simulation import simulate
 from ...workloads import Workload
-from ..reports.text_table import Sheet
+from ..reports.tables import Table
 from .decision_clock import Clocked
 
 #: Records of KTH-SP2 in the published run.
@@ -101,7 +101,7 @@ def run(trace: str, workload: Workload, dispatcher: str) -> Outcome:
     return Outcome(trace, dispatcher, jobs, found["wait_mean"], found["slowdown_mean"], ms, result.decisions)
 
 
-def sheets(outcome: Outcome, baseline: Baseline | None) -> list[Sheet]:
+def sheets(outcome: Outcome, baseline: Baseline | None) -> list[Table]:
     """Return all that is to be said of a run, `baseline` where it is of the same records."""
     found = [quality(outcome, baseline), times(outcome, baseline)]
     if outcome.reports:
@@ -109,11 +109,11 @@ def sheets(outcome: Outcome, baseline: Baseline | None) -> list[Sheet]:
     return found
 
 
-def quality(outcome: Outcome, baseline: Baseline | None) -> Sheet:
+def quality(outcome: Outcome, baseline: Baseline | None) -> Table:
     """Return the schedule's means beside the authors'."""
     rows = [["mean wait, s", f"{outcome.wait:,.1f}"], ["mean slowdown", f"{outcome.slowdown:,.2f}"]]
     if baseline is None:
-        return Sheet(f"{outcome.title}: quality", ("metric", "ours"), rows)
+        return Table(f"{outcome.title}: quality", ("metric", "ours"), rows)
     for row, ours, theirs, within in (
         (rows[0], outcome.wait, baseline.wait, WAIT_WITHIN),
         (rows[1], outcome.slowdown, baseline.slowdown, SLOWDOWN_WITHIN),
@@ -121,10 +121,10 @@ def quality(outcome: Outcome, baseline: Baseline | None) -> Sheet:
         deviation = ours / theirs - 1
         row += [f"{theirs:,.1f}", f"{deviation:+.1%}", f"{within:.0%}", _verdict(abs(deviation) <= within)]
     columns = ("metric", "ours", "authors' code", "deviation", "allowed", "")
-    return Sheet(f"{outcome.title}: quality", columns, rows, note=BASELINE)
+    return Table(f"{outcome.title}: quality", columns, rows, note=BASELINE)
 
 
-def times(outcome: Outcome, baseline: Baseline | None) -> Sheet:
+def times(outcome: Outcome, baseline: Baseline | None) -> Table:
     """Return the time of a decision, and how many times faster than the authors' it is."""
     ms = outcome.ms
     cells = [f"{len(ms):,}", f"{ms.mean():.2f}"]
@@ -134,10 +134,10 @@ def times(outcome: Outcome, baseline: Baseline | None) -> Sheet:
         ratio = baseline.ms / float(ms.mean())
         cells += [f"{baseline.ms:.1f}", f"{ratio:.1f} x", f">= {FASTER:g} x", _verdict(ratio >= FASTER)]
         columns += ["authors' code, mean, ms", "faster by", "required", ""]
-    return Sheet(f"{outcome.title}: time of a decision", columns, [cells], left=0, note=TIMED)
+    return Table(f"{outcome.title}: time of a decision", columns, [cells], labels=0, note=TIMED)
 
 
-def kinds(outcome: Outcome) -> Sheet:
+def kinds(outcome: Outcome) -> Table:
     """Return how many decisions were of which kind, and what the solver was good for."""
     decisions, called = outcome.decisions, outcome.decisions[outcome.solved]
     improved = called[called["used"] == "solver"]
@@ -154,10 +154,10 @@ def kinds(outcome: Outcome) -> Sheet:
         "those in which its schedule is better (sum of the gains over sum of the objectives)."
     )
     columns = ("", "decisions", "of all, %", "of solver calls, %")
-    return Sheet(f"{outcome.title}: decisions", columns, rows, note=note)
+    return Table(f"{outcome.title}: decisions", columns, rows, note=note)
 
 
-def sizes(outcome: Outcome) -> Sheet:
+def sizes(outcome: Outcome) -> Table:
     """Return the effort by the number of candidates, where the solver was called."""
     called, ms = outcome.decisions[outcome.solved], outcome.ms[outcome.solved]
     candidates = called["candidates"].to_numpy()
@@ -170,7 +170,7 @@ def sizes(outcome: Outcome) -> Sheet:
         "candidates", "solver calls", "proved optimal, %", "mean deterministic time, ms", "median, ms", "mean, ms",
         "max, ms",
     )  # fmt: skip
-    return Sheet(f"{outcome.title}: solver calls by size", columns, rows)
+    return Table(f"{outcome.title}: solver calls by size", columns, rows)
 
 
 def _effort(called: pd.DataFrame, ms: NDArray[np.float64]) -> list[str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...workloads import Workload
 from ..campaigns.comparison import compare
-from ..reports.text_table import Sheet
+from ..reports.tables import Table
 from .cp_on_nodes import eurora_stream
 
 #: Metric of the comparison, header, and by what it is divided.
@@ -30,7 +30,7 @@ class Stream:
         return eurora_stream(self.jobs, seed, self.load)
 
 
-def on_stream(dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float) -> Sheet:
+def on_stream(dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float) -> Table:
     """Return the table of some dispatchers at one load; every schedule is checked.
 
     Raises
@@ -50,4 +50,4 @@ def on_stream(dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float) 
         rows.append(cells)
     title = f"{jobs:,} jobs on 64 nodes with GPUs or MICs, load {load:g}, {seeds} workloads"
     note = "Mean over the workloads with a 95% interval; wall-clock time. Every schedule passed the independent check."
-    return Sheet(title, ("dispatcher", *(header for _, header, _ in COLUMNS)), rows, note=note)
+    return Table(title, ("dispatcher", *(header for _, header, _ in COLUMNS)), rows, note=note)

@@ -21,7 +21,7 @@ import numpy as np
 from ...analysis import scenario_of
 from ...models.eviction import Eviction, EvictionPlan, RunningJob, greedy, plan, search
 from ...workloads import generate
-from ..reports.text_table import Sheet, show
+from ..reports.tables import Table, show
 from .measurements import measured, peak_memory, run_module
 
 JOBS, NODES = (12, 16, 24), (512, 1024, 2048)
@@ -134,7 +134,7 @@ def _warm_up() -> None:
     search(jobs, 1, 1)
 
 
-def on_scenarios(jobs: Sequence[int], nodes: Sequence[int], seeds: int, grain: int, limit: int) -> Sheet:
+def on_scenarios(jobs: Sequence[int], nodes: Sequence[int], seeds: int, grain: int, limit: int) -> Table:
     """Return the table of the scenarios."""
     rows = []
     for count in jobs:
@@ -150,7 +150,7 @@ def on_scenarios(jobs: Sequence[int], nodes: Sequence[int], seeds: int, grain: i
         "means over the scenarios, of backtracking the largest. One deadline: the plan with one decision read, by "
         "deadline. >: the search was ended. The extra loss is the mean over deadlines and scenarios."
     )
-    return Sheet(f"Scenarios of {seeds} seeds, sizes in grains of {grain}", columns, rows, left=1, note=note)
+    return Table(f"Scenarios of {seeds} seeds, sizes in grains of {grain}", columns, rows, labels=1, note=note)
 
 
 def _row(count: int, needed: int, found: Sequence[Response]) -> list[str]:
@@ -181,7 +181,7 @@ def random_jobs(jobs: int, nodes: int, steps: int, seed: int = 0) -> list[Runnin
     return [RunningJob(str(place), *row) for place, row in enumerate(zip(*(c.tolist() for c in columns), strict=True))]
 
 
-def on_scale(sizes: Sequence[tuple[int, int, int, float, float | None]]) -> Sheet:
+def on_scale(sizes: Sequence[tuple[int, int, int, float, float | None]]) -> Table:
     """Return the table of the large ones, each measured in a process of its own."""
     rows = []
     for jobs, nodes, steps, seconds, megabytes in sizes:
@@ -199,7 +199,7 @@ def on_scale(sizes: Sequence[tuple[int, int, int, float, float | None]]) -> Shee
         "Sizes without a common divisor, losses as random floats. Half the nodes: the plan that frees them, with every "
         "deadline read. All: the plan for every number of nodes, every deadline read for a hundred of them."
     )
-    return Sheet("Large machines", columns, rows, left=0, note=note)
+    return Table("Large machines", columns, rows, labels=0, note=note)
 
 
 def child(jobs: int, nodes: int, steps: int) -> dict[str, float]:

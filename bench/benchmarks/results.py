@@ -28,7 +28,7 @@ from ...workloads.formats.read_log import TraceWarning
 from ..campaigns.cells import Cell
 from ..campaigns.execution import CampaignProgress, Outcome, Plan, Store, WorkerError, run_campaign
 from ..campaigns.samples import Loaders, Samples
-from ..reports.text_table import Sheet, show
+from ..reports.tables import Table, show
 from .traces import published_trace
 
 DISPATCHERS = ("easy", "easy-sjbf", "conservative", "lxf", "hcp3", "lookahead")
@@ -186,7 +186,7 @@ def _cell(values: list[float], digits: int, interval: bool) -> str:
     return mean if np.isnan(low) else f"{mean} [{low:,.{digits}f}, {high:,.{digits}f}]"
 
 
-def sheets(setting: Setting, store: Store) -> list[Sheet]:
+def sheets(setting: Setting, store: Store) -> list[Table]:
     """Return both tables."""
     parts, _ = setting.planned
     sliced = [part for part in parts if part.span is not None]
@@ -197,7 +197,7 @@ def sheets(setting: Setting, store: Store) -> list[Sheet]:
     if whole:
         titles["Whole traces, once, as they stand"] = ("jobs", whole)
     return [
-        Sheet(title, ("trace", "dispatcher", number, *metrics), rows(of, store), 2, NOTE)
+        Table(title, ("trace", "dispatcher", number, *metrics), rows(of, store), 2, NOTE)
         for title, (number, of) in titles.items()
     ]
 

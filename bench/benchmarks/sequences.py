@@ -20,7 +20,7 @@ import numpy as np
 from scipy import stats
 
 from ...models.reservations import ESDD, discretize, optimal_sequence
-from ..reports.text_table import Sheet, show
+from ..reports.tables import Table, show
 
 #: The laws of the paper, section 5.2, each with its bounds.
 LAWS: dict[str, tuple[Any, float, float]] = {
@@ -102,7 +102,7 @@ def as_written(esdd: ESDD, rate: float) -> float:
     return least(0, 0, 0)
 
 
-def table_1() -> Sheet:
+def table_1() -> Table:
     """Compare the sequences with those published, which are truncated to their digits."""
     rows = []
     for rate, n, published in PUBLISHED:
@@ -114,10 +114,10 @@ def table_1() -> Sheet:
         verdict = "equal" if ours == published else "DIFFERENT"
         rows.append([f"{rate:g}", str(n), ours, published, verdict, f"{found.expected_makespan:.4f}"])
     columns = ("rate", "n", "sequence, h", "published", "", "expected makespan, h")
-    return Sheet("Table 1: Normal(8, 2), 0 to 20 h", columns, rows, left=0)
+    return Table("Table 1: Normal(8, 2), 0 to 20 h", columns, rows, labels=0)
 
 
-def without_backfilling(setting: Setting) -> Sheet:
+def without_backfilling(setting: Setting) -> Table:
     """Measure the growth at rate 0."""
     rows = []
     for n in setting.sizes:
@@ -127,10 +127,10 @@ def without_backfilling(setting: Setting) -> Sheet:
         row = [f"{n:,}", f"{ms:.2f}", f"{other_ms:.2f}", f"{other_ms / ms:.1f} x"]
         rows.append([*row, agreement(found.expected_makespan, other)])
     columns = ("n", "ours", "all pairs", "ratio", DIFFERENCE)
-    return Sheet("Rate 0, Normal(8, 2), 0 to 20", columns, rows, note=TIMED.format(repeat=setting.repeat))
+    return Table("Rate 0, Normal(8, 2), 0 to 20", columns, rows, note=TIMED.format(repeat=setting.repeat))
 
 
-def with_backfilling(setting: Setting, name: str) -> Sheet:
+def with_backfilling(setting: Setting, name: str) -> Table:
     """Measure the growth at rates above 0, of one of the paper's laws."""
     rows = []
     for rate in RATES:
@@ -144,10 +144,10 @@ def with_backfilling(setting: Setting, name: str) -> Sheet:
             rows.append(row + ["-"] * (6 - len(row)))
     columns = ("rate", "n", "ours", "equation 6 as written", "ratio", DIFFERENCE)
     note = f"{TIMED.format(repeat=setting.repeat)} Equation 6 up to n = {setting.written}, once."
-    return Sheet(f"With backfilling, {name}", columns, rows, left=2, note=note)
+    return Table(f"With backfilling, {name}", columns, rows, labels=2, note=note)
 
 
-def each_law(setting: Setting) -> Sheet:
+def each_law(setting: Setting) -> Table:
     """Measure the paper's laws at every rate."""
     rates = (0.0, *RATES)
     rows = []
@@ -158,7 +158,7 @@ def each_law(setting: Setting) -> Sheet:
         rows.append([name, *(f"{ms:.2f} ({len(found.values)})" for found, ms in timed)])
     columns = ("law", *(f"rate {rate:g}" for rate in rates))
     note = f"{TIMED.format(repeat=setting.repeat)} In brackets how many reservations."
-    return Sheet(f"The laws of the paper, n = {setting.each}", columns, rows, note=note)
+    return Table(f"The laws of the paper, n = {setting.each}", columns, rows, note=note)
 
 
 def _timed(call: Callable[[], Any], repeat: int) -> tuple[Any, float]:

@@ -15,12 +15,6 @@ from .summaries import PAIRED
 
 Kind = Literal["steps", "lines", "points", "intervals", "schedule"]
 
-#: Okabe and Ito's colours without yellow, which is hard to see on white, and dashes: 35 pairs that differ.
-COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
-DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
-#: Colours and hatches of the run-time classes in a schedule.
-CLASS_STYLE = {"< 1 h": ("#56B4E9", ""), "1-5 h": ("#E69F00", "/"), "> 5 h": ("#009E73", "x")}
-
 
 @dataclass(frozen=True)
 class Figure:
@@ -230,11 +224,6 @@ def _distribution(
     )
     data = pd.concat(parts, ignore_index=True)
     return Figure(key, "steps", title, note, data, name, "share_percent", label, f"share of the {what} (%)", log_x=True)
-
-
-def style(index: int) -> tuple[str, str]:
-    """Return colour and dash of the contender of that index."""
-    return COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
 
 
 def rounded(frame: pd.DataFrame) -> pd.DataFrame:

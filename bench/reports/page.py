@@ -16,11 +16,13 @@ from urllib.parse import quote
 import pandas as pd
 
 from ...base.atomic_files import write_whole
-from .figures import CLASS_STYLE, COLOURS, DASHES, Figure, figures_of, rounded
+from .figure_style import CLASS_STYLE, COLOURS, DASHES
+from .figures import Figure, figures_of, rounded
+from .number_formats import count
 from .static_figures import images
 from .study import Study
 from .summaries import tables_of
-from .tables import Table, count
+from .tables import Table
 
 TITLE = "Simulations compared"
 #: Tables and figures of a workload, in their order on the page; others come last.
@@ -122,7 +124,7 @@ def _write_files(part: Part, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     content = part.content
     if isinstance(content, Table):
-        texts = {"csv": _csv(content.frame()), "md": content.markdown(), "tex": content.latex()}
+        texts = {"csv": _csv(content.frame()), "md": content.markdown(escaped=True), "tex": content.latex()}
         found = {kind: text.encode() for kind, text in texts.items()}
     else:
         found = {"csv": _csv(rounded(content.data)).encode(), **images(content)}
@@ -182,16 +184,9 @@ def _facts(study: Study) -> list[tuple[str, str]]:
 def _table(part: Part) -> dict[str, Any]:
     table = part.content
     assert isinstance(table, Table)
-    rows = [
-        [
-            {"text": cell.text, "below": cell.below, "sortable": "" if math.isnan(cell.value) else repr(cell.value)}
-            for cell in row
-        ]
-        for row in table.rows
-    ]
     return {
         "id": part.name, "title": table.title, "note": table.note, "columns": table.columns, "labels": table.labels,
-        "rows": rows,
+        "rows": table.cells,
     }  # fmt: skip
 
 

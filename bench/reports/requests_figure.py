@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...analysis.requests import Advice
-from .figures import COLOURS
+from .figure_style import COLOURS, canvas, image
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 KINDS = (".png", ".svg")
-_SETTINGS: dict[Any, Any] = {"svg.hashsalt": "hpcdispatch", "font.size": 9}
 #: Time axes: seconds of the unit to its name; the unit is the largest of which the longest run takes two.
 _UNITS = ((86400, "days"), (3600, "h"), (60, "min"), (1, "s"))
 #: More requests than these are drawn without their numbers.
@@ -30,24 +29,14 @@ def draw_advice(advice: Advice, run_times: NDArray[np.float64], path: Path) -> N
     OSError
         If it cannot be written.
     """
-    import matplotlib as mpl  # noqa: PLC0415 - it takes a second to import
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-    from matplotlib.figure import Figure  # noqa: PLC0415
-
-    length, unit = next(one for one in _UNITS if advice.sequence.values[-1] >= 2 * one[0] or one[0] == 1)
-    with mpl.rc_context(_SETTINGS):
-        figure = Figure(figsize=(6.4, 5.2), layout="constrained")
-        FigureCanvasAgg(figure)
-        above, below = figure.subplots(2, 1, height_ratios=(3, 2))
-        for axes in (above, below):
-            axes.spines[["top", "right"]].set_visible(False)
-            axes.set_axisbelow(True)
-            axes.grid(color="#dddddd")
+    length, unit = next(unit for unit in _UNITS if advice.sequence.values[-1] >= 2 * unit[0] or unit[0] == 1)
+    with canvas(5.2) as drawn:
+        above, below = drawn.subplots(2, 1, height_ratios=(3, 2))
         _runs(above, advice, run_times / length, length)
         _times(below, advice, length)
         above.set_xlabel(f"run time ({unit}); dashed: requests")
         below.set_xlabel(f"time to success ({unit}), mean over the runs; hatched: waste")
-        figure.savefig(path, dpi=200, metadata={"Date": None} if path.suffix.lower() == ".svg" else None)
+        path.write_bytes(image(drawn, path.suffix.lower()[1:]))
 
 
 def _runs(axes: Axes, advice: Advice, run_times: NDArray[np.float64], length: int) -> None:

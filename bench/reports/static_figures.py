@@ -2,75 +2,40 @@
 
 from __future__ import annotations
 
-import warnings
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .figures import CLASS_STYLE, Figure, style
+from .figure_style import CLASS_STYLE, MOST_PANELS, WIDTH, canvas, image, line_style, marker, plain_numbers, style
+from .figures import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-_DASHES = {
-    "solid": (0, ()), "dash": (0, (5, 2)), "dot": (0, (1, 1.5)), "dashdot": (0, (5, 1.5, 1, 1.5)),
-    "longdash": (0, (9, 3)),
-}  # fmt: skip
-_MARKERS = "os^DvPX"
-_WIDTH = 6.4
-_SETTINGS: dict[Any, Any] = {
-    "text.parse_math": False,
-    "svg.hashsalt": "hpcdispatch",
-    "font.size": 9,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "axes.axisbelow": True,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "hatch.linewidth": 0.4,
-    "axes.formatter.useoffset": False,
-}
 #: Names are cut to so many characters in panels and legends; tables have them in full.
 _LONGEST = 60
-#: Panels of an image; the page and the CSV have the rest.
-_MOST_PANELS = 12
 
 
 def images(figure: Figure) -> dict[str, bytes]:
     """Return the figure as ``png`` (200 dots an inch) and ``svg``, byte for byte the same from call to call."""
-    import matplotlib as mpl  # noqa: PLC0415 - it takes a second to import
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-
-    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # glyphs that the font has not
-        drawn = _drawn(figure)
-        FigureCanvasAgg(drawn)
-        found = {}
-        for kind, options in (("png", {"dpi": 200}), ("svg", {"metadata": {"Date": None}})):
-            buffer = BytesIO()
-            drawn.savefig(buffer, format=kind, **options)
-            found[kind] = buffer.getvalue()
-    return found
+    with canvas() as drawn:
+        _draw(figure, drawn)
+        return {kind: image(drawn, kind) for kind in ("png", "svg")}
 
 
-def _drawn(figure: Figure) -> Canvas:
-    from matplotlib.figure import Figure as Canvas  # noqa: PLC0415
-
+def _draw(figure: Figure, canvas: Canvas) -> None:
     draw = {
         "steps": _curves, "lines": _curves, "points": _curves, "intervals": _intervals, "schedule": _schedule,
     }[figure.kind]  # fmt: skip
     draw = _panels if figure.panels else draw
-    canvas = Canvas(layout="constrained")
     if not len(figure.data):
-        canvas.set_size_inches(_WIDTH, 1.5)
+        canvas.set_size_inches(WIDTH, 1.5)
         canvas.text(0.5, 0.5, "nothing to show", ha="center", va="center")
-        return canvas
+        return
     draw(figure, canvas)
-    if (figure.panels or figure.kind == "schedule") and len(figure.names) > _MOST_PANELS:
-        canvas.suptitle(f"the first {_MOST_PANELS} of {len(figure.names)}", fontsize=9)
-    return canvas
+    if (figure.panels or figure.kind == "schedule") and len(figure.names) > MOST_PANELS:
+        canvas.suptitle(f"the first {MOST_PANELS} of {len(figure.names)}", fontsize=9)
 
 
 def _short(name: str) -> str:
@@ -87,14 +52,13 @@ def _labelled(axes: Axes, figure: Figure) -> None:
 
 def _logarithmic(axes: Axes, figure: Figure) -> None:
     """Put plain numbers at the powers of ten, or at 2 and 5 times them as well where there are few."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # noqa: PLC0415
+    from matplotlib.ticker import LogLocator  # noqa: PLC0415
 
     axes.set_xscale("log")
     values = figure.data[figure.x].to_numpy(dtype=float)
     few = np.nanmax(values) / np.nanmin(values) < 500
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=12))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+    plain_numbers(axes.xaxis)
 
 
 def _legend(canvas: Canvas, handles: list[Any], names: list[str]) -> None:
@@ -107,20 +71,19 @@ def _legend(canvas: Canvas, handles: list[Any], names: list[str]) -> None:
 
 def _curves(figure: Figure, canvas: Canvas) -> None:
     names = figure.names
-    canvas.set_size_inches(_WIDTH, 3.4 + 0.16 * len(names))
+    canvas.set_size_inches(WIDTH, 3.4 + 0.16 * len(names))
     axes = canvas.add_subplot()
     handles: list[Any] = []
     for name in names:
         chosen = figure.data[figure.data["contender"] == name]
         index = figure.place(name)
-        colour, dash = style(index)
-        options: dict[str, Any] = {"color": colour, "linestyle": _DASHES[dash], "linewidth": 1.3}
+        options = line_style(index)
         x, y = chosen[figure.x].to_numpy(), chosen[figure.y].to_numpy()
         if figure.kind == "steps":
-            options |= {"drawstyle": "steps-post", "marker": _MARKERS[index % len(_MARKERS)], "markersize": 4}
+            options |= {"drawstyle": "steps-post", "marker": marker(index), "markersize": 4}
             options["markevery"] = (0.03 + 0.02 * index % 0.1, 0.15)
         elif figure.kind == "points":
-            options |= {"linestyle": "none", "marker": _MARKERS[index % len(_MARKERS)], "alpha": 0.8, "clip_on": False}
+            options |= {"linestyle": "none", "marker": marker(index), "alpha": 0.8, "clip_on": False}
         handles += axes.plot(x, y, **options)
     _labelled(axes, figure)
     if figure.log_y:
@@ -133,16 +96,14 @@ def _curves(figure: Figure, canvas: Canvas) -> None:
 
 def _loosely_logarithmic(axes: Axes) -> None:
     """Let y be linear up to 1 and logarithmic above, with plain numbers at both axes."""
-    from matplotlib.ticker import FuncFormatter  # noqa: PLC0415
-
     axes.set_yscale("symlog", linthresh=1)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        plain_numbers(axis)
 
 
 def _panels(figure: Figure, canvas: Canvas) -> None:
-    names = figure.names[:_MOST_PANELS]
-    canvas.set_size_inches(_WIDTH, 0.6 + 1.1 * len(names))
+    names = figure.names[:MOST_PANELS]
+    canvas.set_size_inches(WIDTH, 0.6 + 1.1 * len(names))
     panels = canvas.subplots(len(names), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     for axes, name in zip(panels, names, strict=True):
         chosen = figure.data[figure.data["contender"] == name]
@@ -159,16 +120,16 @@ def _panels(figure: Figure, canvas: Canvas) -> None:
 
 def _intervals(figure: Figure, canvas: Canvas) -> None:
     names, metrics = figure.names, list(dict.fromkeys(figure.data["metric"]))
-    canvas.set_size_inches(_WIDTH, len(metrics) * (0.6 + 0.22 * len(names)) + 0.4)
+    canvas.set_size_inches(WIDTH, len(metrics) * (0.6 + 0.22 * len(names)) + 0.4)
     panels = canvas.subplots(len(metrics), 1, sharex=True, squeeze=False)[:, 0]
     for axes, metric in zip(panels, metrics, strict=True):
         chosen = figure.data[figure.data["metric"] == metric].set_index("contender").reindex(names)
         place = np.arange(len(names))
         for index, (name, row) in enumerate(zip(names, chosen.to_dict("records"), strict=True)):
-            colour, marker = style(figure.place(name))[0], _MARKERS[figure.place(name) % len(_MARKERS)]
+            colour = style(figure.place(name))[0]
             if np.isfinite(row["ratio_low"]):
                 axes.plot([row["ratio_low"], row["ratio_high"]], [index, index], color=colour, linewidth=1.6)
-            axes.plot([row["ratio"]], [index], color=colour, marker=marker, markersize=6)
+            axes.plot([row["ratio"]], [index], color=colour, marker=marker(figure.place(name)), markersize=6)
         axes.axvline(1, color="#555555", linewidth=0.8, linestyle=(0, (4, 3)))
         _labelled(axes, figure)
         axes.set_title(metric, loc="left", fontsize=9)
@@ -181,8 +142,8 @@ def _intervals(figure: Figure, canvas: Canvas) -> None:
 def _schedule(figure: Figure, canvas: Canvas) -> None:
     from matplotlib.patches import Patch  # noqa: PLC0415
 
-    names = figure.names[:_MOST_PANELS]
-    canvas.set_size_inches(_WIDTH, 0.8 + 1.6 * len(names))
+    names = figure.names[:MOST_PANELS]
+    canvas.set_size_inches(WIDTH, 0.8 + 1.6 * len(names))
     panels = canvas.subplots(len(names), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
     end = figure.x.replace("begin", "end")
     for axes, name in zip(panels, names, strict=True):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import pandas as pd
 
 from ...analysis.paired import LEAST_FOR_TEST, paired
 from ...analysis.statistics import METRICS, STATISTICS
+from .number_formats import Show, count, percent, ratio, seconds
 from .study import Study
-from .tables import Cell, Table, between, count, label, number, percent, ratio, seconds, spread
-
-Show = Callable[[float], str]
+from .tables import Cell, Table, between, label, number, spread
 
 #: What is compared in pairs: name, header, how it is shown.
 PAIRED: tuple[tuple[str, str, Show], ...] = (
@@ -104,7 +102,7 @@ def leaderboard(runs: pd.DataFrame) -> Table:
         cells = [spread(group[key].tolist(), show) for key, _, show in _LEADERBOARD]
         rows.append([label(name), number(len(group), count), *cells])
     headers = ["contender", "seeds", *(header for _, header, _ in _LEADERBOARD)]
-    return Table("leaderboard", "Leaderboard", note, headers, rows)
+    return Table("Leaderboard", headers, rows, 1, note, "leaderboard")
 
 
 def pairs(runs: pd.DataFrame, baseline: str) -> Table:
@@ -134,7 +132,7 @@ def pairs(runs: pd.DataFrame, baseline: str) -> Table:
         "over the pairs. A ratio below 1 is better than the baseline. Tests are two-sided and exact where they can be"
         + ("." if tested else f"; they need {LEAST_FOR_TEST} pairs that differ.")
     )
-    return Table("paired", f"Paired differences from {baseline}", note, headers, rows, labels=2)
+    return Table(f"Paired differences from {baseline}", headers, rows, 2, note, "paired")
 
 
 def _paired(runs: pd.DataFrame, baseline: str, metric: str) -> pd.DataFrame:
@@ -153,7 +151,7 @@ def details(runs: pd.DataFrame) -> Table:
             means = [number(float(group[f"{metric}_{key}"].mean()), show) for key in STATISTICS]
             rows.append([label(name), label(_METRIC_NAMES[metric]), *means])
     note = "Statistics over the jobs of a run, then means over the seeds."
-    return Table("details", "Distribution of each metric", note, ["contender", "metric", *STATISTICS], rows, labels=2)
+    return Table("Distribution of each metric", ["contender", "metric", *STATISTICS], rows, 2, note, "details")
 
 
 def classes(study: Study, workload: str, split: str) -> Table:
@@ -182,7 +180,7 @@ def classes(study: Study, workload: str, split: str) -> Table:
     }
     note = f"{what[split]} Statistics over the jobs of a run, then means over the seeds that have such jobs."
     key = split.replace(" ", "-")
-    return Table(f"by-{key}", f"By {split} of the jobs", note, headers, rows, labels=2)
+    return Table(f"By {split} of the jobs", headers, rows, 2, note, f"by-{key}")
 
 
 def _by_contender(
@@ -200,4 +198,4 @@ def _by_contender(
         ]
         for _, group in runs.groupby("contender", sort=False)
     ]
-    return Table(key, title, note, [*names, *(header for _, header, _ in columns)], rows, labels=len(names))
+    return Table(title, [*names, *(header for _, header, _ in columns)], rows, len(names), note, key)

@@ -1,18 +1,22 @@
-"""Tables of a report, as Markdown and LaTeX besides the page: cells of text, with the number they are sorted by."""
+"""Tables for the terminal, for Markdown, LaTeX and CSV: cells of text, with the number they are sorted by."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+import rich.table
+from rich.console import Console
 
 from ...simulation import mean_interval
+from .number_formats import Show, interval
 
-NOTHING = "-"
+_WIDTH = 170
 _MARKDOWN = re.compile(r"([\\`*_\[\]{}|#~$])")
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -30,45 +34,73 @@ class Cell:
     below: str = ""
     value: float = math.nan
 
+    @property
+    def line(self) -> str:
+        """Its text on one line."""
+        return f"{self.text} {self.below}".rstrip()
+
+    @property
+    def sortable(self) -> str:
+        """Its number in full, nothing for a label."""
+        return "" if math.isnan(self.value) else repr(self.value)
+
 
 @dataclass(frozen=True)
 class Table:
-    """A table of a report.
+    """A table, for a terminal, a page or a paper.
 
     Attributes
     ----------
-    key
-        Name of its files.
     title, note
         What it shows, and what is to be known of it.
     columns
         Headers, with units.
     rows
-        As long as `columns`.
+        As long as `columns`; of cells, or of texts where it is only printed.
     labels
         How many columns, from the first on, are texts and not numbers.
+    key
+        Name of its files.
     """
 
-    key: str
     title: str
-    note: str
     columns: Sequence[str]
-    rows: Sequence[Sequence[Cell]]
+    rows: Sequence[Sequence[Cell | str]]
     labels: int = 1
+    note: str = ""
+    key: str = ""
 
-    def markdown(self) -> str:
-        """Return it as Markdown."""
+    @property
+    def cells(self) -> list[list[Cell]]:
+        """The rows, all of cells."""
+        return [[Cell(cell) if isinstance(cell, str) else cell for cell in row] for row in self.rows]
+
+    def terminal(self) -> rich.table.Table:
+        """Return the rows for the terminal, ruled off where the first of several labels changes."""
+        made = rich.table.Table()
+        for index, name in enumerate(self.columns):
+            label = index < self.labels
+            made.add_column(name, justify="left" if label else "right", no_wrap=label)
+        texts = [[cell.line for cell in row] for row in self.cells]
+        for row, following in zip(texts, [*texts[1:], None], strict=True):
+            made.add_row(*row, end_section=self.labels > 1 and following is not None and following[0] != row[0])
+        return made
+
+    def markdown(self, *, escaped: bool = False) -> str:
+        """Return it as Markdown; its texts may be Markdown themselves, unless they are to be escaped."""
+        safe = _markdown if escaped else _no_bars
         rule = ["---" if index < self.labels else "---:" for index in range(len(self.columns))]
-        lines = [[_markdown(name) for name in self.columns], rule]
-        lines += [[_markdown(_one_line(cell)) for cell in row] for row in self.rows]
+        lines = [[safe(name) or " " for name in self.columns], rule]
+        lines += [[safe(cell.line) for cell in row] for row in self.cells]
         body = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-        return f"**{_markdown(self.title)}**\n\n{body}\n{_markdown(self.note)}\n"
+        title, note = (f"**{safe(self.title)}**", safe(self.note)) if escaped else (self.title, self.note)
+        return f"{title}\n\n{body}" + (f"\n{note}\n" if note else "")
 
     def latex(self) -> str:
         """Return it as a LaTeX table; it wants the packages booktabs and textcomp, and fontenc with T1."""
         alignment = "l" * self.labels + "r" * (len(self.columns) - self.labels)
         head = " & ".join(_latex(name) for name in self.columns)
-        rows = "".join(" & ".join(_latex(_one_line(cell)) for cell in row) + " \\\\\n" for row in self.rows)
+        rows = "".join(" & ".join(_latex(cell.line) for cell in row) + " \\\\\n" for row in self.cells)
         return (
             f"\\begin{{table}}\n\\centering\n\\caption{{{_latex(self.title)}. {_latex(self.note)}}}\n"
             f"\\label{{tab:{self.key}}}\n\\begin{{tabular}}{{{alignment}}}\n\\toprule\n{head} \\\\\n\\midrule\n"
@@ -79,7 +111,7 @@ class Table:
         """Return it as texts, for CSV: numbers in full, intervals in columns of their own."""
         columns: dict[str, list[object]] = {}
         for index, name in enumerate(self.columns):
-            cells = [row[index] for row in self.rows]
+            cells = [row[index] for row in self.cells]
             columns[name] = [cell.text if index < self.labels else cell.value for cell in cells]
             if any(cell.below for cell in cells):
                 columns[f"{name}: interval"] = [cell.below for cell in cells]
@@ -91,12 +123,12 @@ def label(text: object) -> Cell:
     return Cell(str(text))
 
 
-def number(value: float, show: Callable[[float], str]) -> Cell:
+def number(value: float, show: Show) -> Cell:
     """Return a cell of a number."""
     return Cell(show(value), "", float(value))
 
 
-def spread(values: Sequence[float], show: Callable[[float], str]) -> Cell:
+def spread(values: Sequence[float], show: Show) -> Cell:
     """Return the mean over the seeds, with its interval where there are several."""
     array = np.asarray(values, dtype=float)
     low, high = mean_interval(array)
@@ -104,49 +136,23 @@ def spread(values: Sequence[float], show: Callable[[float], str]) -> Cell:
     return between(mean, low, high, show)
 
 
-def between(value: float, low: float, high: float, show: Callable[[float], str]) -> Cell:
+def between(value: float, low: float, high: float, show: Show) -> Cell:
     """Return a cell of a number and its interval."""
-    alone = math.isnan(low) or math.isnan(high) or low == high
-    below = "" if alone else f"[{show(low)}, {show(high)}]"
-    return Cell(show(value), below, float(value))
+    return Cell(show(value), "" if low == high else interval(low, high, show), float(value))
 
 
-def seconds(value: float) -> str:
-    """Return seconds, whole from 100 on."""
-    if math.isnan(value):
-        return NOTHING
-    return _plain(f"{value:,.0f}" if abs(value) >= 100 else f"{value:,.1f}")
+def show(tables: Sequence[Table], as_markdown: bool) -> None:
+    """Print tables on stdout."""
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH, highlight=False, markup=False)
+    for table in tables:
+        if as_markdown:
+            print(table.markdown())
+        else:
+            console.print(table.title, table.terminal(), *filter(None, [table.note]), "", sep="\n")
 
 
-def ratio(value: float) -> str:
-    """Return a number with three digits or so."""
-    if math.isnan(value):
-        return NOTHING
-    if 0 < abs(value) < 0.01:
-        return f"{value:.2g}"
-    digits = next((digits for least, digits in ((1000, 0), (100, 1), (1, 2)) if abs(value) >= least), 3)
-    return _plain(f"{value:,.{digits}f}")
-
-
-def percent(value: float) -> str:
-    """Return a share in percent, without the sign."""
-    return NOTHING if math.isnan(value) else f"{100 * value:.1f}"
-
-
-def count(value: float) -> str:
-    """Return a count, or a mean of counts with one digit."""
-    if math.isnan(value):
-        return NOTHING
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
-
-
-def _plain(text: str) -> str:
-    """Return a number without the sign of a zero."""
-    return text.removeprefix("-") if not text.strip("-0.,") else text
-
-
-def _one_line(cell: Cell) -> str:
-    return f"{cell.text} {cell.below}".rstrip()
+def _no_bars(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _markdown(text: str) -> str:

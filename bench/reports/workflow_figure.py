@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
-from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...analysis.workflows import Workflow
-from .figures import COLOURS
-from .static_figures import _MOST_PANELS, _SETTINGS, _WIDTH
+from .figure_style import COLOURS, KINDS, MOST_PANELS, canvas, image, panels, plain_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Kinds of files, and what keeps the time of writing out of them.
-KINDS: dict[str, dict[str, Any]] = {
-    "png": {"dpi": 200},
-    "svg": {"metadata": {"Date": None}},
-    "pdf": {"metadata": {"CreationDate": None}},
-}
+__all__ = ["KINDS", "picture"]
+
 _COLUMNS = 2
 _LINE, _POINTS, _BIN = COLOURS[5], COLOURS[4], COLOURS[2]
 #: With more points than this they are pixels, in SVG and PDF too.
@@ -49,30 +42,18 @@ def picture(workflows: Sequence[Workflow], size: str, time: str, kind: str) -> b
     kind
         One of :data:`KINDS`.
     """
-    import matplotlib as mpl  # noqa: PLC0415 - it takes a second to import
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-    from matplotlib.figure import Figure as Canvas  # noqa: PLC0415
-
-    shown = workflows[:_MOST_PANELS]
-    rows, columns = -(-len(shown) // _COLUMNS), min(len(shown), _COLUMNS)
-    heights = [2.2 * rows, 0.7 + 0.2 * len(workflows)]
-    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # glyphs that the font has not
-        canvas = Canvas(layout="constrained", figsize=(_WIDTH, sum(heights)))
-        FigureCanvasAgg(canvas)
-        halves: Any = canvas.subfigures(2, 1, height_ratios=heights)
+    shown = workflows[:MOST_PANELS]
+    across = min(len(shown), _COLUMNS)
+    heights = [2.2 * -(-len(shown) // across), 0.7 + 0.2 * len(workflows)]
+    with canvas(sum(heights)) as drawn:
+        halves: Any = drawn.subfigures(2, 1, height_ratios=heights)
         above, below = halves
-        panels = above.subplots(rows, columns, squeeze=False).ravel()
-        for axes in panels[len(shown) :]:
-            axes.set_visible(False)
-        for axes, one in zip(panels, shown, strict=False):
-            _scatter(axes, one, size, time)
+        for axes, workflow in zip(panels(above, len(shown), across), shown, strict=True):
+            _scatter(axes, workflow, size, time)
         _ranges(below.subplots(), workflows, time)
         if len(shown) < len(workflows):
             above.suptitle(f"runs of the first {len(shown)} of {len(workflows)}", fontsize=9)
-        buffer = BytesIO()
-        canvas.savefig(buffer, format=kind, **KINDS[kind])
-    return buffer.getvalue()
+        return image(drawn, kind)
 
 
 def _cut(name: str) -> str:
@@ -80,44 +61,41 @@ def _cut(name: str) -> str:
     return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
-def _scatter(axes: Axes, one: Workflow, size: str, time: str) -> None:
+def _scatter(axes: Axes, workflow: Workflow, size: str, time: str) -> None:
     from matplotlib.ticker import EngFormatter  # noqa: PLC0415
 
-    options: dict[str, Any] = {"s": 6, "alpha": 0.5, "linewidths": 0, "rasterized": len(one.sizes) > _MANY}
-    axes.scatter(one.sizes, one.times, color=_POINTS, **options)
-    title = _cut(one.name)
-    if one.fit is not None:
-        x = np.linspace(one.sizes.min(), one.sizes.max(), 200)
-        axes.plot(x, one.fit.best.times(x), color=_LINE, linewidth=1.3)
-        title += f"\n{one.fit.best.complexity}, correlation {one.fit.correlation:.2f}"
+    options: dict[str, Any] = {"s": 6, "alpha": 0.5, "linewidths": 0, "rasterized": len(workflow.sizes) > _MANY}
+    axes.scatter(workflow.sizes, workflow.times, color=_POINTS, **options)
+    title = _cut(workflow.name)
+    if workflow.fit is not None:
+        x = np.linspace(workflow.sizes.min(), workflow.sizes.max(), 200)
+        axes.plot(x, workflow.fit.best.times(x), color=_LINE, linewidth=1.3)
+        title += f"\n{workflow.fit.best.complexity}, correlation {workflow.fit.correlation:.2f}"
     axes.set_title(title, loc="left", fontsize=8)
     axes.set_xlabel(size, fontsize=8)
     axes.set_ylabel(time, fontsize=8)
     axes.tick_params(labelsize=7)
     axes.set_ylim(bottom=0)
-    for axis, values in ((axes.xaxis, one.sizes), (axes.yaxis, one.times)):
+    for axis, values in ((axes.xaxis, workflow.sizes), (axes.yaxis, workflow.times)):
         if values.max() >= _PREFIXED:
             axis.set_major_formatter(EngFormatter(sep=""))
 
 
 def _ranges(axes: Axes, workflows: Sequence[Workflow], time: str) -> None:
     """Draw the first workflow at the top."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: PLC0415
-
-    table = [one.range for one in workflows]
+    table = [workflow.range for workflow in workflows]
     low, p10, median, p90, high = (np.array([row[key] for row in table]) for key in table[0])
     places = np.arange(len(table))
     axes.hlines(places, low, high, color="#555555", linewidth=1)
     axes.barh(places, p90 - p10, left=p10, height=0.6, color=_BIN)
     axes.vlines(median, places - 0.3, places + 0.3, color="#000000", linewidth=1.5)
-    axes.set_yticks(places, [_cut(one.name) for one in workflows])
+    axes.set_yticks(places, [_cut(workflow.name) for workflow in workflows])
     axes.set_ylim(len(table) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
     if low.min() > 0 and high.max() / low.min() >= _WIDE:
         axes.set_xscale("log")
-        axes.xaxis.set_minor_formatter(NullFormatter())
     else:
         axes.set_xlim(left=0)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    plain_numbers(axes.xaxis)
     axes.set_xlabel(f"{time}: all runs, 10th to 90th percentile, median", fontsize=8)
     axes.tick_params(labelsize=7)

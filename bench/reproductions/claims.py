@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...simulation import mean_interval
+from ..reports.number_formats import short
 from .outcome import Claim, Row
 
 Floats = NDArray[np.float64]
@@ -114,12 +115,7 @@ def _evidence(
     high: float,
     published: str,
 ) -> str:
-    values = "; ".join(f"{name} {number(float(np.mean(found)))}" for name, found in (named, other))
+    means = "; ".join(f"{name} {short(float(np.mean(values)))}" for name, values in (named, other))
     change = "; no ratio" if math.isnan(ratio) else f": {100 * (ratio - 1):+.1f}%"
     change += "" if math.isnan(low) else f" [{100 * (low - 1):+.1f}, {100 * (high - 1):+.1f}]"
-    return values + change + (f"; the paper: {published}" if published else "")
-
-
-def number(value: float) -> str:
-    """Return a number with as many digits as are of use."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.1f}" if abs(value) >= 10 else f"{value:,.2f}"
+    return means + change + (f"; the paper: {published}" if published else "")

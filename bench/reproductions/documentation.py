@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from ..reports.text_table import Sheet
+from ..reports.tables import Table
 from .catalogue import PAPERS, entries
 from .outcome_files import Kept, dump, find, load
 from .outcome_tables import numbers, tally, verdicts
@@ -49,7 +49,7 @@ def page(found: Sequence[Kept]) -> str:
     place = list(titles)
     ordered = sorted(found, key=lambda kept: place.index(kept.name))
     rows = [[kept.name, titles[kept.name], kept.scale, tally(kept.claims)] for kept in ordered]
-    parts = [_HEAD, _markdown(Sheet("## Results", ["name", "what", "scale", "claims"], rows, left=4))]
+    parts = [_HEAD, Table("## Results", ["name", "what", "scale", "claims"], rows, labels=4).markdown()]
     failing = [f"- {kept.name}: {claim.text} ({claim.evidence})\n"
                for kept in ordered for claim in kept.claims if claim.holds is False]  # fmt: skip
     if failing:
@@ -64,7 +64,7 @@ def page(found: Sequence[Kept]) -> str:
         for kept in several:
             parts.append(f"### {kept.name}: {titles[kept.name]}\n")
             parts += [f"{note}\n" for note in kept.notes if note not in shared]
-            parts += [_markdown(numbers(kept.rows)), _markdown(verdicts(kept.claims))]
+            parts += [numbers(kept.rows).markdown(), verdicts(kept.claims).markdown()]
     return "\n".join(parts)
 
 
@@ -87,8 +87,3 @@ def write_page(path: Path, results: Path | None) -> int:
     data.write_text(dump(list(found.values())), encoding="utf-8")
     path.write_text(page(list(found.values())), encoding="utf-8")
     return len(found)
-
-
-def _markdown(sheet: Sheet) -> str:
-    escaped = [[cell.replace("|", "\\|") for cell in row] for row in sheet.rows]
-    return Sheet(sheet.title, [name or " " for name in sheet.columns], escaped, sheet.left, sheet.note).markdown()

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..reports.figures import COLOURS, Figure, Kind
-from ..reports.static_figures import _SETTINGS, images
-from .claims import Floats, number
+from ..reports.figure_style import COLOURS, WIDTH, canvas, image, panels, plain_numbers
+from ..reports.figures import Figure, Kind
+from ..reports.number_formats import short
+from ..reports.static_figures import images
+from .claims import Floats
 from .line_figures import draw_lines
 from .outcome import Drawing, Entry
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-_WIDTH, _COLUMNS = 6.4, 2
+_COLUMNS = 2
 #: Characters of a panel's title; a longer one is broken at its colon.
 _TITLE = 27
 _INTERVALS = "95% bootstrap intervals of the mean"
@@ -50,45 +50,31 @@ def _curves(entry: Entry, drawing: Drawing, data: pd.DataFrame) -> dict[str, byt
 
 
 def _panelled(entry: Entry, drawing: Drawing, data: pd.DataFrame) -> dict[str, bytes]:
-    import matplotlib as mpl  # noqa: PLC0415 - it takes a second to import
-    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-    from matplotlib.figure import Figure as Canvas  # noqa: PLC0415
-
-    with mpl.rc_context(_SETTINGS):
-        canvas = Canvas(layout="constrained")
-        FigureCanvasAgg(canvas)
+    with canvas() as drawn:
         if drawing.kind == "lines":
-            draw_lines(canvas, entry.title, drawing, data)
+            draw_lines(drawn, entry.title, drawing, data)
         else:
-            _bars(canvas, data)
-            canvas.suptitle(entry.title, fontsize=9)
+            _bars(drawn, data)
+            drawn.suptitle(entry.title, fontsize=9)
         spread = "one standard deviation of the jobs, upwards" if "deviation" in data else _INTERVALS
         shown = ("points", "bars") if drawing.kind == "lines" else ("bars and numbers", "lines")
-        canvas.supxlabel(f"{shown[0]}: means; {shown[1]}: {spread}", fontsize=8)
-        found = {}
-        for kind, options in (("png", {"dpi": 200}), ("svg", {"metadata": {"Date": None}})):
-            buffer = BytesIO()
-            canvas.savefig(buffer, format=kind, **options)
-            found[kind] = buffer.getvalue()
-    return found
+        drawn.supxlabel(f"{shown[0]}: means; {shown[1]}: {spread}", fontsize=8)
+        return {kind: image(drawn, kind) for kind in ("png", "svg")}
 
 
-def _bars(canvas: Canvas, data: pd.DataFrame) -> None:
+def _bars(drawn: Canvas, data: pd.DataFrame) -> None:
     """Draw a panel for each ``panel``, two beside each other."""
     names = list(dict.fromkeys(data["panel"]))
     rows = -(-len(names) // _COLUMNS)
     bars = data.groupby("panel", sort=False).size().max()
-    canvas.set_size_inches(_WIDTH, 0.8 + rows * (0.6 + 0.26 * bars))
-    places = canvas.subplots(rows, _COLUMNS, squeeze=False).ravel()
-    for place, name in zip(places, names, strict=False):
+    drawn.set_size_inches(WIDTH, 0.8 + rows * (0.6 + 0.26 * bars))
+    for place, name in zip(panels(drawn, len(names), _COLUMNS), names, strict=True):
         _panel(place, name, data[data["panel"] == name])
-    for place in places[len(names) :]:
-        place.set_visible(False)
 
 
 def _panel(axes: Axes, name: str, data: pd.DataFrame) -> None:
     """Draw a bar for each subject; those with the same end of the name, such as ``-W``, have the same colour."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator  # noqa: PLC0415
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - it takes a second to import
 
     subjects = data["subject"].tolist()
     ends = [subject.partition("-")[2] for subject in subjects]
@@ -97,11 +83,11 @@ def _panel(axes: Axes, name: str, data: pd.DataFrame) -> None:
     values = data["value"].to_numpy(dtype=float)
     places = range(len(subjects))
     axes.barh(places, values, xerr=_spread(data), color=colours, error_kw={"linewidth": 0.8})
-    shown = ["-" if math.isnan(value) else number(value) for value in values]
+    shown = map(short, values)
     axes.set_yticks(places, [f"{subject}  {value}" for subject, value in zip(subjects, shown, strict=True)])
     axes.set_ylim(len(subjects) - 0.4, -0.6)
     axes.xaxis.set_major_locator(MaxNLocator(4))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    plain_numbers(axes.xaxis)
     title = name if len(name) <= _TITLE else name.replace(": ", ":\n", 1)
     axes.set_title(title, loc="left", fontsize=9)
     axes.grid(visible=False, axis="y")

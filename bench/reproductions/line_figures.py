@@ -6,36 +6,31 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..reports.figures import style
+from ..reports.figure_style import WIDTH, line_style, marker, panels, plain_numbers
 from .outcome import Drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-_WIDTH, _HEIGHT, _BESIDE = 6.4, 3.0, 2
-_MARKERS = "os^DvPX"
+_HEIGHT, _BESIDE = 3.0, 2
 #: Characters of a name from which on there is room for two of them beside each other.
 _LONG = 26
 _BEHIND = "#cccccc"
-_DASHES = {"solid": "-", "dash": "--", "dot": ":", "dashdot": "-.", "longdash": (0, (9, 3))}
 
 
-def draw_lines(canvas: Canvas, title: str, drawing: Drawing, data: pd.DataFrame) -> None:
+def draw_lines(drawn: Canvas, title: str, drawing: Drawing, data: pd.DataFrame) -> None:
     """Draw a panel for each ``panel``, two beside each other, and one legend for all under the title."""
     names, subjects = (list(dict.fromkeys(data[column])) for column in ("panel", "subject"))
     beside = min(_BESIDE, len(names))
-    rows = -(-len(names) // beside)
-    canvas.set_size_inches(_WIDTH, 0.9 + rows * _HEIGHT)
-    places = canvas.subplots(rows, beside, squeeze=False).ravel()
-    for place, name in zip(places, names, strict=False):
+    drawn.set_size_inches(WIDTH, 0.9 + -(-len(names) // beside) * _HEIGHT)
+    places = panels(drawn, len(names), beside)
+    for place, name in zip(places, names, strict=True):
         _panel(place, drawing, data[data["panel"] == name], subjects)
         place.set_title(name, loc="left", fontsize=9)
-    for place in places[len(names) :]:
-        place.set_visible(False)
     handles, labels = places[0].get_legend_handles_labels()
     columns = 4 if max(map(len, subjects)) < _LONG else 2
-    canvas.legend(handles, labels, title=title, loc="outside upper center", ncols=columns, frameon=False)
+    drawn.legend(handles, labels, title=title, loc="outside upper center", ncols=columns, frameon=False)
 
 
 def _panel(axes: Axes, drawing: Drawing, data: pd.DataFrame, subjects: list[str]) -> None:
@@ -47,10 +42,9 @@ def _panel(axes: Axes, drawing: Drawing, data: pd.DataFrame, subjects: list[str]
             continue
         chosen = data[data["subject"] == subject]
         x, value, low, high = (chosen[column].to_numpy(dtype=float) for column in ("x", "value", "low", "high"))
-        colour, dash = style(index)
         axes.errorbar(
-            x, value, [value - low, high - value], label=subject, color=colour, linestyle=_DASHES[dash], linewidth=1.3,
-            marker=_MARKERS[index % len(_MARKERS)], markersize=4, capsize=2, elinewidth=0.8,
+            x, value, [value - low, high - value], label=subject, marker=marker(index), markersize=4, capsize=2,
+            elinewidth=0.8, **line_style(index),
         )  # fmt: skip
     if drawing.log_x:
         ticks = sorted(set(data["x"]))
@@ -60,18 +54,10 @@ def _panel(axes: Axes, drawing: Drawing, data: pd.DataFrame, subjects: list[str]
     axes.set_xlabel(drawing.x_label)
     axes.set_ylabel(drawing.y_label)
     if drawing.log_y:
-        _logarithmic(axes)
+        axes.set_yscale("log")
+        plain_numbers(axes.yaxis)
     else:
         axes.set_ylim(bottom=0)
-
-
-def _logarithmic(axes: Axes) -> None:
-    """Put plain numbers at the powers of ten."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: PLC0415 - it takes a second to import
-
-    axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())
 
 
 def _counts(axes: Axes, bars: pd.DataFrame) -> None:

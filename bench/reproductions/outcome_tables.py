@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from ..reports.text_table import Sheet
+from ..reports.number_formats import NOTHING, fixed, interval, published
+from ..reports.tables import Table
 from .outcome import Claim, Row
 
 VERDICTS = {True: "holds", False: "does not hold", None: "not decided"}
 
 
-def numbers(rows: Sequence[Row]) -> Sheet:
+def numbers(rows: Sequence[Row]) -> Table:
     """Return a line for each subject, and a column for each metric, with one more where the paper has numbers.
 
     Where the paper has none and the metrics outnumber the subjects, they are the lines.
@@ -23,7 +25,7 @@ def numbers(rows: Sequence[Row]) -> Sheet:
     printed = {row.metric for row in rows if row.published is not None}
     if not printed and len(metrics) > len(subjects):
         flipped = [[metric, *(_cell(found.get((subject, metric))) for subject in subjects)] for metric in metrics]
-        return Sheet("Measured", ["", *subjects], flipped)
+        return Table("Measured", ["", *subjects], flipped)
     columns = [""]
     for metric in metrics:
         columns += [metric, "paper"] if metric in printed else [metric]
@@ -34,16 +36,16 @@ def numbers(rows: Sequence[Row]) -> Sheet:
             row = found.get((subject, metric))
             line.append(_cell(row))
             if metric in printed:
-                line.append("" if row is None or row.published is None else _plain(row.published))
+                line.append("" if row is None or row.published is None else published(row.published))
         lines.append(line)
-    return Sheet("Measured, and what the paper has" if printed else "Measured", columns, lines)
+    return Table("Measured, and what the paper has" if printed else "Measured", columns, lines)
 
 
-def verdicts(claims: Sequence[Claim]) -> Sheet:
+def verdicts(claims: Sequence[Claim]) -> Table:
     """Return a line for each claim."""
     timed = {True: " (measured times)", False: ""}
     lines = [[claim.text, VERDICTS[claim.holds], claim.evidence + timed[claim.timed]] for claim in claims]
-    return Sheet("Claims", ["claim", "", "measured"], lines, left=3)
+    return Table("Claims", ["claim", "", "measured"], lines, labels=3)
 
 
 def tally(claims: Sequence[Claim]) -> str:
@@ -57,15 +59,10 @@ def _cell(row: Row | None) -> str:
     if row is None:
         return ""
     if row.measured is None:
-        return "-"
-    text = f"{row.measured:,.{row.digits}f}"
-    if row.low is None or row.high is None:
-        return text
-    return f"{text} [{row.low:,.{row.digits}f}, {row.high:,.{row.digits}f}]"
-
-
-def _plain(value: float) -> str:
-    return f"{value:,.0f}" if value == round(value) else f"{value:,g}"
+        return NOTHING
+    show = partial(fixed, digits=row.digits)
+    ends = "" if row.low is None or row.high is None else interval(row.low, row.high, show)
+    return f"{show(row.measured)} {ends}".rstrip()
 
 
 def clean(value: Any) -> Any:

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from ...analysis import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, summary_table
 from ...base import InputError
+from ...bench.reports.number_formats import NOTHING, percent, ratio
 from ...bench.reports.workflow_figure import KINDS, picture
 from ...models.complexity import CONSTANT
 from ...workloads.formats.run_table import RunColumns, read_runs
@@ -23,7 +24,7 @@ from ...workloads.formats.trace_files import save
 from ..app import debug_option
 from ..command_errors import say
 from ..help_texts import examples
-from ..output import NOTHING, console, percent, print_json, ratio
+from ..output import console, print_json
 from ..progress import spinner
 from ..shared_options import json_option
 

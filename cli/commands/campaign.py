@@ -21,11 +21,12 @@ from ...bench.campaigns.execution import (
     run_campaign,
 )
 from ...bench.campaigns.metrics_table import write_table
+from ...bench.reports.number_formats import count
 from ...workloads import TraceWarning
 from ..app import debug_option
 from ..command_errors import InterruptedRunError, RunFailedError, say
 from ..help_texts import examples
-from ..output import count, print_json
+from ..output import print_json
 from ..progress import JobBar, spinner
 from ..shared_options import cores, json_option
 

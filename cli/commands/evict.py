@@ -15,6 +15,7 @@ from rich.text import Text
 from ...analysis import Scenario, read_scenario, scenario_of, write_scenario
 from ...base import InputError
 from ...bench.reports.figures import Figure
+from ...bench.reports.number_formats import count
 from ...bench.reports.static_figures import images
 from ...models.eviction import Eviction, Storage, greedy, plan, plan_sharing
 from ...workloads import GENERATORS, generate
@@ -22,7 +23,7 @@ from ..app import debug_option
 from ..command_errors import say
 from ..durations import Duration, clock
 from ..help_texts import examples
-from ..output import console, count, print_json
+from ..output import console, print_json
 from ..progress import spinner
 from ..shared_options import json_option
 

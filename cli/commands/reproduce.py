@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ...base import InputError
 from ...bench.campaigns.execution import CampaignInterrupted
+from ...bench.reports.number_formats import count
 from ...bench.reproductions import (
     SCALES,
     Entry,
@@ -31,7 +32,7 @@ from ...bench.reproductions.outcome_tables import numbers, tally, verdicts
 from ..app import debug_option
 from ..command_errors import InterruptedRunError, RunFailedError
 from ..help_texts import examples
-from ..output import console, count
+from ..output import console
 from ..progress import JobBar
 from ..shared_options import make_folder
 
@@ -141,7 +142,7 @@ def _show(entry: Entry, scale: str, outcome: Outcome, out: Path | None) -> None:
     terminal.print(Text(f"{entry.name}: {entry.title}", style="bold"), Text(entry.paper), f"scale {scale}", sep="\n")
     for note in outcome.notes:
         terminal.print(note)
-    terminal.print(numbers(kept.rows).table(), _claims(kept), f"claims: {tally(kept.claims)}", sep="\n")
+    terminal.print(numbers(kept.rows).terminal(), _claims(kept), f"claims: {tally(kept.claims)}", sep="\n")
     if out is not None:
         files = keeping.put(out, kept)
         files += [] if outcome.drawing is None else draw(entry, outcome.drawing, out)
@@ -153,8 +154,8 @@ def _show(entry: Entry, scale: str, outcome: Outcome, out: Path | None) -> None:
 def _claims(kept: Kept) -> Table:
     table = Table("claim", "", "measured")
     table.columns[1].no_wrap = True
-    for claim, (text, verdict, evidence) in zip(kept.claims, verdicts(kept.claims).rows, strict=True):
-        table.add_row(text, Text(verdict, style=_STYLES[claim.holds]), evidence)
+    for claim, (text, verdict, evidence) in zip(kept.claims, verdicts(kept.claims).cells, strict=True):
+        table.add_row(text.line, Text(verdict.line, style=_STYLES[claim.holds]), evidence.line)
     return table
 
 

@@ -17,13 +17,14 @@ from rich.text import Text
 
 from ...analysis import GROWTH, LEAST_TO_HALVE, Advice, Fared, Planning, advise
 from ...base import InputError
+from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
 from ...models.reservations import Fit
 from ...workloads.formats.run_times import Unit, as_seconds, read_run_times
 from ..app import debug_option
 from ..command_errors import say
 from ..help_texts import examples
-from ..output import NOTHING, console, count, pairs, percent, print_json, ratio
+from ..output import console, pairs, print_json
 from ..progress import spinner
 from ..shared_options import json_option
 

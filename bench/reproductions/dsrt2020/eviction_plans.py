@@ -11,7 +11,8 @@ import numpy as np
 from ....models.eviction import greedy, plan
 from ....simulation import mean_interval
 from ...benchmarks.eviction import DEADLINES, HORIZON, JOBS, LIMIT, MINUTE, NODES, Response, respond, scenario
-from ..claims import LEAST, Floats, less, number, row
+from ...reports.number_formats import short
+from ..claims import LEAST, Floats, less, row
 from ..outcome import Claim, Drawing, Means, Outcome, Row, Run, Scale
 from .batch_machine import policies
 
@@ -120,7 +121,7 @@ def _against_backtracking(jobs: int, found: _Responses) -> tuple[Claim, ...]:
         return (slower,)
     most = max(ratio for responses in found.values() for ratio in _ratios(responses))
     holds = None if len(many) < LEAST else most >= _ORDERS / 10**0.5
-    evidence = f"at most {number(most)} times; the paper: up to five orders of magnitude"
+    evidence = f"at most {short(most)} times; the paper: up to five orders of magnitude"
     return slower, Claim("the plan is up to 10^5 times faster than backtracking", holds, evidence, timed=True)
 
 
@@ -208,8 +209,8 @@ def _above(text: str, values: Floats, what: str, published: str) -> Claim:
     """Return the claim that the mean of a difference is above 0."""
     low, high = mean_interval(values)
     decided = len(values) >= LEAST and not low <= 0 <= high
-    interval = "" if np.isnan(low) else f" [{number(low)}, {number(high)}]"
-    evidence = f"{what} {number(float(values.mean()))}{interval} node-hours; the paper: {published}"
+    interval = "" if np.isnan(low) else f" [{short(low)}, {short(high)}]"
+    evidence = f"{what} {short(float(values.mean()))}{interval} node-hours; the paper: {published}"
     return Claim(text, bool(low > 0) if decided else None, evidence)
 
 

@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..claims import LEAST, less, more, number
+from ...reports.number_formats import short
+from ..claims import LEAST, less, more
 from ..outcome import Claim
 from .patterns import FAILURES, MIX, PATTERNS, STRETCH, UTILIZATION, WAIT, Found
 
@@ -93,7 +94,7 @@ def _range(found: Found, metric: str, label: str, pattern: str, low: float, high
     step = _STEPS[metric]
     inside = low - step <= min(curve) and max(curve) <= high + step
     text = f"{metric.partition(',')[0].capitalize()} of {label} is {low:g}-{high:g}: {PATTERNS[pattern]}"
-    evidence = f"means {number(min(curve))}-{number(max(curve))}; the paper, over all patterns: {low:g}-{high:g}"
+    evidence = f"means {short(min(curve))}-{short(max(curve))}; the paper, over all patterns: {low:g}-{high:g}"
     return Claim(text, _decided(found, inside), evidence)
 
 
@@ -114,7 +115,7 @@ def _flat(found: Found, metric: str) -> Iterator[Claim]:
 def _fall(found: Found, pattern: str) -> Claim:
     curve = _curve(found, FAILURES, "RBS", pattern)
     falls = all(after <= before for before, after in pairwise(curve))
-    evidence = ", ".join(number(value) for value in curve) + "; the paper: up to 1,600 of 800 jobs"
+    evidence = ", ".join(short(value) for value in curve) + "; the paper: up to 1,600 of 800 jobs"
     return Claim(f"Failures fall with the estimation ratio: {PATTERNS[pattern]}", _decided(found, falls), evidence)
 
 
@@ -123,8 +124,8 @@ def _peak(found: Found, pattern: str) -> Claim:
     best = int(np.argmax(curve))
     holds = 50 <= failures[best] <= 200 and best < len(curve) - 1
     text = f"RBS uses most of the machine where 50-200 jobs fail, and less beyond: {PATTERNS[pattern]}"
-    evidence = f"most at {_ratios(found)[best]}, with {number(failures[best])} failures: {number(curve[best])}%, and "
-    return Claim(text, _decided(found, holds), f"{evidence}{number(curve[-1])}% at {_ratios(found)[-1]}; the paper: so")
+    evidence = f"most at {_ratios(found)[best]}, with {short(failures[best])} failures: {short(curve[best])}%, and "
+    return Claim(text, _decided(found, holds), f"{evidence}{short(curve[-1])}% at {_ratios(found)[-1]}; the paper: so")
 
 
 def _no_loss(found: Found, pattern: str) -> Claim:
@@ -139,9 +140,9 @@ def _times(found: Found, metric: str, about: tuple[float, float], published: str
     means = {label: _overall(found, metric, (label,)) for label in ("RBS", *_FLY)}
     times = means["RBS"] / ((means["SEJF"] + means["LEJF"]) / 2)
     text = f"{metric.partition(',')[0].capitalize()} under RBS is {about[0]:g} to {about[1]:g} times that on the fly"
-    each = "; ".join(f"{label} {number(value)}" for label, value in means.items())
+    each = "; ".join(f"{label} {short(value)}" for label, value in means.items())
     holds = _decided(found, about[0] <= times <= about[1])
-    return Claim(text, holds, f"{each}: {number(times)} times; the paper: {published}")
+    return Claim(text, holds, f"{each}: {short(times)} times; the paper: {published}")
 
 
 def _overall(found: Found, metric: str, labels: Sequence[str]) -> float:
@@ -154,7 +155,7 @@ def _mostly(found: Found, metric: str, label: str, better: int) -> Claim:
     wins = _count(better * (float(np.mean(mine)) - float(np.mean(other))) > 0 for mine, other in pairs)
     means = [float(np.mean([np.mean(one) for one in column])) for column in zip(*pairs, strict=True)]
     text = f"The {label}, is better than RBS at most ratios: {metric.partition(',')[0]}"
-    evidence = f"at {wins} of {len(pairs)}; over all, {number(means[0])} and {number(means[1])}; the paper: in most"
+    evidence = f"at {wins} of {len(pairs)}; over all, {short(means[0])} and {short(means[1])}; the paper: in most"
     return Claim(text, _decided(found, wins > len(pairs) / 2), f"{evidence} scenarios")
 
 

@@ -11,7 +11,7 @@ from hpcdispatch.bench.benchmarks.cp import Setting, load, main
 from hpcdispatch.bench.benchmarks.cp_on_nodes import INSTANT, Taken, eurora_like, take
 from hpcdispatch.bench.benchmarks.cp_on_traces import RECORDS, Baseline, Outcome, run, sheets
 from hpcdispatch.bench.benchmarks.decision_clock import Clocked
-from hpcdispatch.bench.reports.text_table import Sheet
+from hpcdispatch.bench.reports.tables import Table
 from hpcdispatch.simulation import simulate
 
 
@@ -132,6 +132,6 @@ def test_a_decision_is_that_of_the_instant():
     assert taken.bound <= taken.objective
 
 
-def test_sheets_print_as_markdown():
-    sheet = Sheet("Title", ("a", "b"), [["x", "1"]], note="Note.")
-    assert sheet.markdown() == "Title\n\n| a | b |\n| --- | ---: |\n| x | 1 |\n\nNote.\n"
+def test_tables_print_as_markdown():
+    table = Table("Title", ("a", "b"), [["x", "1"]], note="Note.")
+    assert table.markdown() == "Title\n\n| a | b |\n| --- | ---: |\n| x | 1 |\n\nNote.\n"

@@ -19,12 +19,13 @@ from hpcdispatch.analysis.trimming import Cut, Window
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.campaigns.comparison import Generated, compare
 from hpcdispatch.bench.reports.figures import figures_of
+from hpcdispatch.bench.reports.number_formats import ratio, seconds
 from hpcdispatch.bench.reports.page import write_report
 from hpcdispatch.bench.reports.saved_results import runs_of
 from hpcdispatch.bench.reports.static_figures import images
 from hpcdispatch.bench.reports.study import study
 from hpcdispatch.bench.reports.summaries import tables_of
-from hpcdispatch.bench.reports.tables import Cell, Table, ratio, seconds
+from hpcdispatch.bench.reports.tables import Cell, Table
 from hpcdispatch.simulation import Result, simulate
 from hpcdispatch.workloads import generate
 
@@ -174,7 +175,7 @@ def test_the_numbers_are_those_of_the_summaries(saved):
     runs = made.runs[made.runs["contender"] == "easy"]
     for name in ("wait_mean", "wait_p95", "wait_max", "bounded_slowdown_mean", "utilization", "makespan", "decisions"):
         assert runs[name].tolist() == pytest.approx([summary[name] for summary in summaries])
-    row = next(row for row in tables_of(made, made.workloads[0])["leaderboard"].rows if row[0].text == "easy")
+    row = next(row for row in tables_of(made, made.workloads[0])["leaderboard"].cells if row[0].text == "easy")
     assert row[2].value == pytest.approx(np.mean([summary["wait_mean"] for summary in summaries]))
     assert [made.baseline, made.order] == ["easy", ["easy", "fcfs", "sjf"]]
 
@@ -282,8 +283,8 @@ def test_contenders_without_a_common_seed_are_not_paired(changed, undrawn, tmp_p
     shutil.rmtree(changed / "easy_walltime_seed2")
     made = study(runs_of(changed))
     table = tables_of(made, made.workloads[0])["paired"]
-    assert {row[0].text for row in table.rows} == {"fcfs"}
-    assert {row[2].text for row in table.rows} == {"2"}
+    assert {row[0].text for row in table.cells} == {"fcfs"}
+    assert {row[2].text for row in table.cells} == {"2"}
     write_report(made, tmp_path / "page.html")
     text = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "have not all the same seeds" in text
@@ -358,8 +359,8 @@ def test_the_page_opens_without_an_error(changed, undrawn, tmp_path):
 
 
 def test_tables_as_text():
-    table = Table("key", "A & B", "50% of <it>", ["name", "x (s)"], [[Cell("a|b_c"), Cell("1.0", "[0.5, 2.0]", 1.0)]])
-    assert table.markdown() == (
+    table = Table("A & B", ["name", "x (s)"], [["a|b_c", Cell("1.0", "[0.5, 2.0]", 1.0)]], 1, "50% of <it>", "key")
+    assert table.markdown(escaped=True) == (
         "**A &amp; B**\n\n| name | x (s) |\n| --- | ---: |\n| a\\|b\\_c | 1.0 \\[0.5, 2.0\\] |\n\n50% of &lt;it&gt;\n"
     )
     assert r"a\textbar{}b\_c & 1.0 [0.5, 2.0] \\" in table.latex()

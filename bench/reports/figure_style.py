@@ -1,0 +1,100 @@
+"""How every figure looks, and the way to draw one: matplotlib without a display and without global state."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure as Canvas
+    from numpy.typing import NDArray
+
+#: Okabe and Ito's colours without yellow, which is hard to see on white, and dashes: 35 pairs that differ.
+COLOURS = ("#000000", "#E69F00", "#56B4E9", "#009E73", "#0072B2", "#D55E00", "#CC79A7")
+DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
+#: Colours and hatches of the run-time classes in a schedule.
+CLASS_STYLE = {"< 1 h": ("#56B4E9", ""), "1-5 h": ("#E69F00", "/"), "> 5 h": ("#009E73", "x")}
+#: Inches.
+WIDTH = 6.4
+#: Panels of an image; the page and the CSV have the rest.
+MOST_PANELS = 12
+#: Kinds of files: how they are written, and what keeps the time of writing out of them.
+KINDS: dict[str, dict[str, Any]] = {
+    "png": {"dpi": 200},
+    "svg": {"metadata": {"Date": None}},
+    "pdf": {"metadata": {"CreationDate": None}},
+}
+_PATTERNS = {
+    "solid": (0, ()), "dash": (0, (5, 2)), "dot": (0, (1, 1.5)), "dashdot": (0, (5, 1.5, 1, 1.5)),
+    "longdash": (0, (9, 3)),
+}  # fmt: skip
+_MARKERS = "os^DvPX"
+_SETTINGS: dict[Any, Any] = {
+    "text.parse_math": False,
+    "svg.hashsalt": "hpcdispatch",
+    "font.size": 9,
+    "axes.grid": True,
+    "grid.color": "#dddddd",
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "hatch.linewidth": 0.4,
+    "axes.formatter.useoffset": False,
+}
+
+
+def style(index: int) -> tuple[str, str]:
+    """Return colour and dash of the contender of that index."""
+    return COLOURS[index % len(COLOURS)], DASHES[index % len(DASHES)]
+
+
+def line_style(index: int) -> dict[str, Any]:
+    """Return colour, dash and width of the line of that index, as matplotlib has them."""
+    colour, dash = style(index)
+    return {"color": colour, "linestyle": _PATTERNS[dash], "linewidth": 1.3}
+
+
+def marker(index: int) -> str:
+    """Return the marker of that index."""
+    return _MARKERS[index % len(_MARKERS)]
+
+
+@contextmanager
+def canvas(height: float = 0.0) -> Iterator[Canvas]:
+    """Give an empty figure of that height, inches; it is to be drawn and written within the context."""
+    import matplotlib as mpl  # noqa: PLC0415 - it takes a second to import
+    from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
+    from matplotlib.figure import Figure  # noqa: PLC0415
+
+    with mpl.rc_context(_SETTINGS), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # glyphs that the font has not
+        made = Figure(layout="constrained", figsize=(WIDTH, height) if height else None)
+        FigureCanvasAgg(made)
+        yield made
+
+
+def image(drawn: Canvas, kind: str) -> bytes:
+    """Return a figure as one of :data:`KINDS`, byte for byte the same from call to call."""
+    buffer = BytesIO()
+    drawn.savefig(buffer, format=kind, **KINDS[kind])
+    return buffer.getvalue()
+
+
+def panels(drawn: Canvas, number: int, across: int) -> NDArray[Any]:
+    """Return places for so many panels, `across` of them side by side; those that are left over stay empty."""
+    places: NDArray[Any] = drawn.subplots(-(-number // across), across, squeeze=False).ravel()
+    for place in places[number:]:
+        place.set_visible(False)
+    return places[:number]
+
+
+def plain_numbers(axis: Axis) -> None:
+    """Write numbers in full, with commas, and only at the large ticks."""
+    from matplotlib.ticker import FuncFormatter, NullFormatter  # noqa: PLC0415
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.set_minor_formatter(NullFormatter())
