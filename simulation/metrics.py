@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
-
-if TYPE_CHECKING:
-    from .result import Result
 
 Floats = NDArray[np.float64]
 
@@ -19,6 +16,30 @@ BOUND = 10
 #: Run-time classes: name, least and largest run time, seconds, half-open but for 5 h itself, which is medium.
 CLASSES = (("short", 0, 3600), ("medium", 3600, 18001), ("long", 18001, np.inf))
 _RESAMPLES = 999
+
+
+class Records(Protocol):
+    """What metrics are worked out from: the tables of a :class:`~.result.Result`."""
+
+    @property
+    def jobs(self) -> pd.DataFrame:
+        """One row a job."""
+        ...
+
+    @property
+    def attempts(self) -> pd.DataFrame:
+        """One row a stay on the machine."""
+        ...
+
+    @property
+    def timings(self) -> pd.DataFrame:
+        """Measured times."""
+        ...
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What determines the records."""
+        ...
 
 
 def job_metrics(jobs: pd.DataFrame) -> pd.DataFrame:
@@ -43,8 +64,8 @@ def job_metrics(jobs: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def summarize(result: Result, confidence: float | None = None) -> dict[str, float]:
-    """Return the flat dictionary of :meth:`Result.summary`."""
+def summarize(result: Records, confidence: float | None = None) -> dict[str, float]:
+    """Return the flat dictionary of :meth:`.Result.summary`."""
     metrics = job_metrics(result.jobs)
     status = result.jobs["status"]
     summary: dict[str, float] = {"jobs": len(metrics)}
@@ -61,7 +82,7 @@ def summarize(result: Result, confidence: float | None = None) -> dict[str, floa
     return {**summary, **_machine_use(result), **urgent, **_times(result)}
 
 
-def on_demand_metrics(result: Result, confidence: float | None = None) -> dict[str, float]:
+def on_demand_metrics(result: Records, confidence: float | None = None) -> dict[str, float]:
     """Return what on-demand jobs waited, and what the batch jobs paid for it.
 
     The delay of an on-demand job is its first start - submit; it is missed if that is above its deadline, or if it
@@ -126,7 +147,7 @@ def mean_interval(values: Floats, confidence: float = 0.95) -> tuple[float, floa
     return float(found.confidence_interval.low), float(found.confidence_interval.high)
 
 
-def _machine_use(result: Result) -> dict[str, float]:
+def _machine_use(result: Records) -> dict[str, float]:
     attempts = result.attempts
     machine = result.manifest["machine"]
     capacity = machine["total"][machine["resources"].index(machine["primary"])]
@@ -144,7 +165,7 @@ def _machine_use(result: Result) -> dict[str, float]:
     }
 
 
-def _times(result: Result) -> dict[str, float]:
+def _times(result: Records) -> dict[str, float]:
     timings = result.timings
     seconds = timings["seconds"].to_numpy()
     what = timings["what"].to_numpy()

@@ -258,10 +258,10 @@ def _parsed(sums: bytes) -> dict[str, str]:
 
 def _unfinished(folder: Path) -> Path:
     """Return a name that says which process of which machine is at work on it."""
-    return folder / f"{_UNFINISHED}{_here()}-{os.getpid()}-{next(_counter)}"
+    return folder / f"{_UNFINISHED}{host_name()}-{os.getpid()}-{next(_counter)}"
 
 
-def _here() -> str:
+def host_name() -> str:
     """Return a name of where process ids are unique: the machine, or a container on it."""
     try:
         return f"{socket.gethostname()}.{os.stat('/proc/self/ns/pid').st_ino}"
@@ -273,7 +273,7 @@ def _abandoned(path: Path) -> bool:
     """Return whether nobody works on something unfinished any more."""
     host, _, process = path.name.removeprefix(_UNFINISHED).rpartition("-")[0].rpartition("-")
     try:
-        if host != _here() or not process.isdecimal():
+        if host != host_name() or not process.isdecimal():
             return time.time() - path.stat().st_mtime > _ABANDONED
         os.kill(int(process), 0)
     except ProcessLookupError:

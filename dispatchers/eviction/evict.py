@@ -12,9 +12,9 @@ from ...workloads import Machine
 from ..options import Configured
 from ..protocol import Action, Running, State, Waiting, Wake
 from ..registered import create_inner
-from .candidates import Candidate, decide
 from .decision_round import Holds, Round
 from .evict_options import EvictOptions
+from .eviction_candidates import Candidate, decide
 from .orders import Order
 from .partition import Partition
 

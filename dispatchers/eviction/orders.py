@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from ...models.eviction import Action, finish
 from ..protocol import Running, Waiting
-from .candidates import Candidate
 from .decision_round import Round
 from .evict_options import EvictOptions
+from .eviction_candidates import Candidate
 
 #: Seconds that come from rounding.
 _NOTHING = 1e-6

@@ -14,9 +14,9 @@ from .checkpointing import (
     until_next,
     writing_job,
 )
+from .evictable import Action, Eviction, RunningJob
 from .plans import EvictionPlan, plan
 from .proof import prove
-from .running_jobs import Action, Eviction, RunningJob
 from .search import Search, backtracking, greedy, search
 from .sharing import finish, plan_sharing
 

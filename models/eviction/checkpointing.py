@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...base.checks import check_whole
-from .running_jobs import Loss, RunningJob, number
+from .evictable import Loss, RunningJob, number
 
 HOUR = 3600
 

@@ -19,6 +19,17 @@ from functools import cached_property
 import numpy as np
 
 from ...base.checks import check_whole
+from .evictable import (
+    Action,
+    Clock,
+    Eviction,
+    RunningJob,
+    checked,
+    infeasible,
+    integers,
+    number,
+    quickest,
+)
 from .loss_table import (
     LOW_BITS,
     LOW_MASK,
@@ -30,17 +41,6 @@ from .loss_table import (
     least_step,
     places,
     trace_back,
-)
-from .running_jobs import (
-    Action,
-    Clock,
-    Eviction,
-    RunningJob,
-    checked,
-    infeasible,
-    integers,
-    number,
-    quickest,
 )
 
 #: Sums of losses from here on, in their unit, are added as Python's integers.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ortools.sat.python import cp_model
 
-from .running_jobs import (
+from .evictable import (
     Action,
     Clock,
     Evictable,

@@ -9,8 +9,7 @@ import numpy as np
 
 from ...base import IntArray
 from ..compiled import compiled
-from .loss_table import LOW_BITS, LOW_MASK, ByteArray
-from .running_jobs import (
+from .evictable import (
     Action,
     Clock,
     Eviction,
@@ -23,6 +22,7 @@ from .running_jobs import (
     number,
     quickest,
 )
+from .loss_table import LOW_BITS, LOW_MASK, ByteArray
 
 #: What a job may do in a search, in the order in which it is tried: 0 stays.
 _CHOICES: tuple[Action | None, ...] = (None, "kill", "system", "application")

@@ -177,22 +177,23 @@ def fig8(means: Means) -> Outcome:
         rows.append(row(subject, "no loss at 15 min, %", (100 * (best[jobs, nodes][:, -1] == 0)).tolist()))
     drawing = Drawing("lines", data, "deadline (min)", "extra loss of greedy (node-hours)")
     notes = (_note(means.scale, "12, 16 and 24"), "A loss is in node-hours since the last application checkpoint.")
-    return Outcome(notes, tuple(rows), tuple(_quality(best, quick, extra)), drawing)
+    return Outcome(notes, tuple(rows), tuple(quality_claims(best, quick, extra)), drawing)
 
 
 _Losses = Mapping[tuple[int, int], Floats]
 
 
-def _quality(best: _Losses, quick: _Losses, extra: _Losses) -> list[Claim]:
+def quality_claims(best: _Losses, quick: _Losses, extra: _Losses) -> list[Claim]:
+    """Return the claims about what greedy and the plan lose, from the losses of each and their difference."""
     claims = []
     for jobs in JOBS:
         own = [losses for (count, _), losses in extra.items() if count == jobs]
         mean = np.mean([losses.mean(axis=1) for losses in own], axis=0)
         text = f"{jobs} jobs: greedy loses more than the plan"
-        claims.append(_above(text, mean, "over all deadlines and K", "the degradation is unacceptable"))
+        claims.append(above_greedy(text, mean, "over all deadlines and K", "the degradation is unacceptable"))
         rise = np.mean([losses[:, 13] - losses[:, 1] for losses in own], axis=0)
         text = f"{jobs} jobs: its extra loss is larger at 13 min than at 1 min"
-        claims.append(_above(text, rise, "by", "it increases with T, but for T > 13 in scenario 3"))
+        claims.append(above_greedy(text, rise, "by", "it increases with T, but for T > 13 in scenario 3"))
     for name, losses in (("plan", best), ("greedy", quick)):
         rows = np.concatenate(list(losses.values()))
         falls = int((np.diff(rows, axis=1) <= 1e-9).all(axis=1).sum())
@@ -205,7 +206,7 @@ def _quality(best: _Losses, quick: _Losses, extra: _Losses) -> list[Claim]:
     return [*claims, Claim("at 15 min the least loss is 0 in most cases", holds, evidence)]
 
 
-def _above(text: str, values: Floats, what: str, published: str) -> Claim:
+def above_greedy(text: str, values: Floats, what: str, published: str) -> Claim:
     """Return the claim that the mean of a difference is above 0."""
     low, high = mean_interval(values)
     decided = len(values) >= LEAST and not low <= 0 <= high

@@ -32,7 +32,7 @@ _STRATEGIES = (HPC, NEURO, TOPT)
 _MODEST = {USE: ("+10-11%", 1.10), RESPONSE: ("-12-14%", 0.88)}
 _MUCH = {USE: ("over 1.5x", 1.5), RESPONSE: ("over 2.5x", 0.4)}
 _GAINS = {"truncnorm": _MODEST, "beta": _MODEST, "exponential": _MUCH, "pareto": _MUCH}
-_HISTORIES = (1, 2, 5, 10, 20, 50, 100)
+HISTORIES = (1, 2, 5, 10, 20, 50, 100)
 _SHARES: Mapping[Scale, Sequence[float]] = {
     "smoke": (0.0, 0.5),
     "small": (0.0, 0.2, 0.4, 0.6, 0.8, 1.0),
@@ -60,11 +60,12 @@ def fig2(means: Means) -> Outcome:
         "the processors. EASY, not in the figure, stands for a scheduler whose reservations move up when jobs end "
         "early, on which a request that is too long costs little."
     )
-    claims = tuple(_fig2_claims(values))
+    claims = tuple(fig2_claims(values))
     return Outcome((*runs.NOTES, note), runs.rows(values, METRICS), claims, runs.bars(panels))
 
 
-def _fig2_claims(values: Values) -> Iterator[Claim]:
+def fig2_claims(values: Values) -> Iterator[Claim]:
+    """Yield the claims of figure 2: the gain of TOptimal by law."""
     for law in _LAWS:
         chosen = [each for setting, each in values.items() if setting.startswith(f"{law},")]
         for metric, (said, factor) in _GAINS[law].items():
@@ -122,11 +123,11 @@ def fig4(means: Means) -> Outcome:
     drawn = runs.jobs(large)
     settings = {
         f"history {length}": (drawn, [Contender(HPC), Contender(NEURO, options=f"history={length}"), Contender(TOPT)])
-        for length in _HISTORIES
+        for length in HISTORIES
     }
     values = runs.simulate(settings, seeds, means)
     curves = runs.curves(
-        dict(zip(_HISTORIES, values.values(), strict=True)), METRICS, "past runs of the Neuroscience strategy",
+        dict(zip(HISTORIES, values.values(), strict=True)), METRICS, "past runs of the Neuroscience strategy",
         log_x=True,
     )  # fmt: skip
     note = (
@@ -136,12 +137,13 @@ def fig4(means: Means) -> Outcome:
     )
     others = {name: one for name, one in values["history 10"].items() if name != NEURO}
     table = {"any history": others} | {name: {NEURO: each[NEURO]} for name, each in values.items()}
-    return Outcome((*runs.NOTES, note), runs.rows(table, METRICS), tuple(_fig4_claims(values)), curves)
+    return Outcome((*runs.NOTES, note), runs.rows(table, METRICS), tuple(fig4_claims(values)), curves)
 
 
-def _fig4_claims(values: Values) -> Iterator[Claim]:
-    each = {f"history {length}": values[f"history {length}"][NEURO] for length in _HISTORIES}
-    hpc, ten, longest = values["history 10"][HPC], "history 10", f"history {_HISTORIES[-1]}"
+def fig4_claims(values: Values) -> Iterator[Claim]:
+    """Yield the claims of figure 4: the best length of the history."""
+    each = {f"history {length}": values[f"history {length}"][NEURO] for length in HISTORIES}
+    hpc, ten, longest = values["history 10"][HPC], "history 10", f"history {HISTORIES[-1]}"
     for metric in METRICS:
         yield better(
             "10 past runs are better than 100", metric, *runs.pair_over([each], metric, ten, longest), "10 are best"
@@ -168,7 +170,7 @@ def fig5(means: Means) -> Outcome:
     seeds, total = runs.SIZES["fig5"][means.scale]
     shares = _SHARES[means.scale]
     contenders = [Contender(name, speculative=on) for name in (HPC, TOPT) for on in (False, True)]
-    settings = {f"{100 * share:.0f}% small": (_mixed(total, share), contenders) for share in shares}
+    settings = {f"{100 * share:.0f}% small": (mixed(total, share), contenders) for share in shares}
     values = runs.simulate(settings, seeds, means)
     curves = runs.curves(
         {100 * share: each for share, each in zip(shares, values.values(), strict=True)}, METRICS, "small jobs, %"
@@ -178,17 +180,18 @@ def fig5(means: Means) -> Outcome:
         "paper leaves open. A job that succeeds in a gap leaves the reservation that it has later in the round as "
         "another gap."
     )
-    return Outcome((*runs.NOTES, note), runs.rows(values, METRICS), tuple(_fig5_claims(values)), curves)
+    return Outcome((*runs.NOTES, note), runs.rows(values, METRICS), tuple(fig5_claims(values)), curves)
 
 
-def _mixed(total: int, share: float) -> Generated:
+def mixed(total: int, share: float) -> Generated:
     """Return large and small jobs; without small ones the law of the large must be told."""
     if share:
         return runs.jobs(total, processors="beta", small_share=share)
     return runs.jobs(total, processors="beta", low=1, high=8, mean=4, deviation=2)
 
 
-def _fig5_claims(values: Values) -> Iterator[Claim]:
+def fig5_claims(values: Values) -> Iterator[Claim]:
+    """Yield the claims of figure 5: whom speculative backfilling helps."""
     settings = list(values.values())
     tried = {name: f"{name} speculative" for name in (HPC, TOPT)}
     for metric in METRICS:

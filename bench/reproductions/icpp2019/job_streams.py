@@ -35,18 +35,19 @@ _WIDTH, _HOURS = 50, 12
 #: Up to which ratio two results count as close.
 _CLOSE = 1.05
 #: Work rate of the small jobs on Intrepid (table 2).
-_RATE = 0.21
+RATE = 0.21
 
 
 def fig6(means: Means) -> Outcome:
     """Return utilization and response time of all jobs by the work rate of the small ones."""
     values = _by_rate(means)
     shown = (USE, ALL_RESPONSE)
-    claims = tuple(_fig6_claims(values))
+    claims = tuple(fig6_claims(values))
     return Outcome(_notes(means.scale), runs.rows(values, shown), claims, _curves(values, means.scale, shown))
 
 
-def _fig6_claims(values: Values) -> Iterator[Claim]:
+def fig6_claims(values: Values) -> Iterator[Claim]:
+    """Yield the claims of figure 6: utilization and response time by work rate."""
     rates = list(values.values())
     for name in (HPC, TOPT, ATOPT):
         pair = ("rate 0.9", rates[-1][name][USE]), ("rate 0.1", rates[0][name][USE])
@@ -72,12 +73,13 @@ def _mean_of_all(measured: Measured) -> float:
 def fig7(means: Means) -> Outcome:
     """Return the response time of the large jobs by the work rate of the small ones."""
     values = _by_rate(means)
-    claims = tuple(_fig7_claims(values))
+    claims = tuple(fig7_claims(values))
     shown = (RESPONSE,)
     return Outcome(_notes(means.scale), runs.rows(values, shown), claims, _curves(values, means.scale, shown))
 
 
-def _fig7_claims(values: Values) -> Iterator[Claim]:
+def fig7_claims(values: Values) -> Iterator[Claim]:
+    """Yield the claims of figure 7: the response time of the large jobs."""
     rates = list(values.values())
     pairs = {other: runs.pair_over(rates, RESPONSE, ATOPT, other) for other in (TOPT, HPC)}
     yield more(f"ATOptimal is not below TOptimal, over all rates: {RESPONSE}", *pairs[TOPT], "in between, above it")
@@ -123,7 +125,7 @@ def fig8(means: Means) -> Outcome:
     """Return utilization and response time of two weeks on Intrepid."""
     seeds, size = runs.SIZES["fig8"][means.scale]
     contenders = [
-        Contender(name, over, speculative, f"rate={_RATE}" if name == ATOPT else "")
+        Contender(name, over, speculative, f"rate={RATE}" if name == ATOPT else "")
         for over in SCHEDULERS
         for name in (HPC, ATOPT)
         for speculative in (False, True)
@@ -137,14 +139,15 @@ def fig8(means: Means) -> Outcome:
         f"Runs: {seeds} of {size} submissions within two weeks, a quarter of them large; whether the paper's response "
         "time is that of the large jobs or of all is not said. The jobs are fewer than would fill the machine. EASY, "
         "not in the figure, stands for a scheduler whose reservations move up when jobs end early.",
-        f"ATOptimal is told the work rate, {_RATE}. It then requests 31 h of AbOrganSeg, as HPC does, and 2.64 h, then "
+        f"ATOptimal is told the work rate, {RATE}. It then requests 31 h of AbOrganSeg, as HPC does, and 2.64 h, then "
         "3 h, of maCRUISE, an expected makespan 5% below that of 3 h: the published laws leave the sequences little to "
         "gain.",
     )
-    return Outcome((*runs.NOTES, *notes), runs.rows(values, shown), tuple(_fig8_claims(each)), runs.bars(panels))
+    return Outcome((*runs.NOTES, *notes), runs.rows(values, shown), tuple(fig8_claims(each)), runs.bars(panels))
 
 
-def _fig8_claims(each: Mapping[str, Measured]) -> Iterator[Claim]:
+def fig8_claims(each: Mapping[str, Measured]) -> Iterator[Claim]:
+    """Yield the claims of figure 8: two weeks on Intrepid."""
     tried = {name: f"{name} speculative" for name in (HPC, ATOPT)}
     cases = [
         ("ATOptimal is better than HPC", ATOPT, HPC, "+20% utilization, -20% response time"),

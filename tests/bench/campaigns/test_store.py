@@ -129,7 +129,7 @@ def test_a_file_is_no_store(tmp_path, below):
 def test_only_what_nobody_works_on_is_cleared_away(store):
     folder = store.path(CELL.key).parent
     folder.mkdir()
-    host = store_module._here()
+    host = store_module.host_name()
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     names = {f"{host}-{dead.pid}-0": False, f"{host}-{os.getppid()}-0": True, "elsewhere-1-0": True}

@@ -145,7 +145,7 @@ def test_figures_6_and_7_are_of_the_same_simulations(means, made, monkeypatch):
 
 
 def test_mixed_jobs_have_the_law_of_the_large_ones_with_and_without_small_ones():
-    laws = [{job.queue: job.law.support() for job in sets._mixed(10, share)(0).jobs} for share in (0.0, 0.5, 1.0)]
+    laws = [{job.queue: job.law.support() for job in sets.mixed(10, share)(0).jobs} for share in (0.0, 0.5, 1.0)]
     assert laws[0] == {"large": (3600, 8 * 3600)}
     assert laws[1] == laws[0] | laws[2]
     assert set(laws[2]) == {"small"}
@@ -156,8 +156,8 @@ def test_the_laws_on_intrepid_leave_as_little_to_gain_as_the_note_says():
     for name, (_, hours) in LARGE.items():
         law = frozen_law("truncnorm", hours)
         discrete = discretize(law, *law.support(), 46)
-        best = optimal_sequence(discrete, streams._RATE)
-        single = expected_makespan([law.support()[1]], discrete, streams._RATE)
+        best = optimal_sequence(discrete, streams.RATE)
+        single = expected_makespan([law.support()[1]], discrete, streams.RATE)
         found[name] = np.round(best.values / 3600, 2).tolist(), round(100 * (1 - best.expected_makespan / single))
     assert found == {"AbOrganSeg": ([31.0], 0), "maCRUISE": ([2.64, 3.0], 5)}
 
@@ -189,7 +189,7 @@ def as_in_figure_2():
 
 
 def as_in_figure_4():
-    lengths = zip(sets._HISTORIES, (60, 64, 68, 70, 66, 62, 52), strict=True)
+    lengths = zip(sets.HISTORIES, (60, 64, 68, 70, 66, 62, 52), strict=True)
     return {
         f"history {length}": {HPC: measured(50, 150), NEURO: measured(use, 200 - use), TOPT: measured(80, 90)}
         for length, use in lengths
@@ -221,12 +221,12 @@ def as_in_figure_8():
 @pytest.mark.parametrize(
     ("claims", "values"),
     [
-        (sets._fig2_claims, as_in_figure_2()),
-        (sets._fig4_claims, as_in_figure_4()),
-        (sets._fig5_claims, as_in_figure_5()),
-        (streams._fig6_claims, as_in_figures_6_and_7()),
-        (streams._fig7_claims, as_in_figures_6_and_7()),
-        (streams._fig8_claims, as_in_figure_8()),
+        (sets.fig2_claims, as_in_figure_2()),
+        (sets.fig4_claims, as_in_figure_4()),
+        (sets.fig5_claims, as_in_figure_5()),
+        (streams.fig6_claims, as_in_figures_6_and_7()),
+        (streams.fig7_claims, as_in_figures_6_and_7()),
+        (streams.fig8_claims, as_in_figure_8()),
     ],
 )
 def test_all_claims_hold_where_it_is_as_in_the_paper(claims, values):
@@ -237,7 +237,7 @@ def test_all_claims_hold_where_it_is_as_in_the_paper(claims, values):
 
 def test_what_makes_no_difference_is_not_better():
     equal = {name: measured(50, 100) for name in as_in_figure_8()}
-    assert {claim.holds for claim in streams._fig8_claims(equal)} == {False}
+    assert {claim.holds for claim in streams.fig8_claims(equal)} == {False}
 
 
 @pytest.mark.parametrize(("value", "loose", "strict"), [(1.0, True, False), (1.2, True, True), (0.9, False, False)])

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hpcdispatch.models.eviction import RunningJob, backtracking, greedy, plan, prove, search
 from hpcdispatch.models.eviction import loss_table as _eviction
-from hpcdispatch.models.eviction.running_jobs import integers
+from hpcdispatch.models.eviction.evictable import integers
 
 LONG = 10**6  # no deadline is as long
 TIED = (RunningJob("a", 5, 9, 3, 3), RunningJob("b", 6, 9, 1, 1))

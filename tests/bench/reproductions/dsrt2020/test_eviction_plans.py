@@ -6,7 +6,7 @@ import pytest
 
 from hpcdispatch.bench.benchmarks.eviction import DEADLINES, NODES
 from hpcdispatch.bench.reproductions import Means, draw, find
-from hpcdispatch.bench.reproductions.dsrt2020.eviction_plans import RUNS, _above, _quality
+from hpcdispatch.bench.reproductions.dsrt2020.eviction_plans import RUNS, above_greedy, quality_claims
 
 NAMES = tuple(f"dsrt2020/fig{number}" for number in (5, 6, 7, 8))
 
@@ -55,7 +55,7 @@ def test_the_extra_loss_is_never_below_zero(made, tmp_path):
     [((1, 2, 3), True), ((-1, -2, -3), False), ((-5, 1, 5), None), ((1, 2), None), ((0, 0, 0), None)],
 )
 def test_a_difference_is_judged_by_its_interval(values, holds):
-    assert _above("t", np.array(values, dtype=float), "by", "p").holds is holds
+    assert above_greedy("t", np.array(values, dtype=float), "by", "p").holds is holds
 
 
 def test_losses_that_rise_with_the_deadline_are_counted():
@@ -63,7 +63,7 @@ def test_losses_that_rise_with_the_deadline_are_counted():
     best = {key: np.tile(np.linspace(9, 0, 16), (3, 1)) for key in keys}
     quick = {key: best[key] + np.linspace(1, 3, 16) for key in keys}
     quick[keys[0]][1, 5] += 4
-    claims = {claim.text: claim for claim in _quality(best, quick, {key: quick[key] - best[key] for key in keys})}
+    claims = {claim.text: claim for claim in quality_claims(best, quick, {key: quick[key] - best[key] for key in keys})}
     assert claims["the loss of plan never rises with the deadline"].holds is True
     assert claims["the loss of greedy never rises with the deadline"].holds is False
     assert claims["the loss of greedy never rises with the deadline"].evidence.startswith("in 26 of 27 cases")
