@@ -136,7 +136,7 @@ def test_a_failing_simulation_is_named(tmp_path, monkeypatch):
         raise RuntimeError("boom")
 
     monkeypatch.setattr("hpcdispatch.bench.campaigns.cells.simulate", fails)
-    samples = runs.Samples("few", generate("lublin:jobs=5,processors=8"), 1)
+    samples = runs.Samples(generate("lublin:jobs=5,processors=8"), 1, 60, "kill", label="few")
     with pytest.raises(SimulationFailedError, match=r"few, fcfs, walltime, overrun kill, jitter 60 s, seed 0: .*boom"):
         runs.simulate_all(samples, [("fcfs", "walltime")], Means("smoke", tmp_path))
 
