@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..base import IntArray
 from ..workloads import Checkpoint, Job, Machine, Shape
+from .columns import RunningJobs, WaitingJobs
 
 #: Node index of every slot of a job, in any order; an index appears as often as the node holds slots.
 Placement = NDArray[np.int64]
@@ -198,20 +199,24 @@ class Running:
         return f"Running({self.job.id!r}, start={self.start}, predicted_end={self.predicted_end})"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False)
 class State:
     """The system at one instant, after completions and arrivals.
 
-    Everything in it is read-only and holds for this call only: copy what is to be kept.
+    Everything in it is read-only and holds for this call only: copy what is to be kept. Plain sequences of jobs may be
+    given for `queue` and `running`: they get their columns when these are asked for.
 
     Attributes
     ----------
     now
         Time, seconds.
     queue
-        Waiting jobs in order of submission; ties in the order of the trace.
+        Waiting jobs in order of submission; ties in the order of the trace. A sequence of :class:`Waiting`, and the
+        same as columns: read-only integer arrays ``order``, ``nodes``, ``predicted``, ``since`` and ``submit`` of shape
+        (jobs,) and ``demand`` of shape (jobs, resources).
     running
-        Running jobs in order of their predicted end; ties in the order of their start.
+        Running jobs in order of their predicted end; ties in the order of their start. A sequence of :class:`Running`,
+        and the same as columns ``order``, ``nodes``, ``predicted_end``, ``start`` and ``demand``.
     free
         Free amounts, integer array of shape (nodes, resources).
     machine
@@ -219,10 +224,20 @@ class State:
     """
 
     now: int
-    queue: Sequence[Waiting]
-    running: Sequence[Running]
+    queue: WaitingJobs[Waiting]
+    running: RunningJobs[Running]
     free: IntArray
     machine: Machine
+
+    def __init__(
+        self, now: int, queue: Sequence[Waiting], running: Sequence[Running], free: IntArray, machine: Machine
+    ) -> None:
+        put, resources = object.__setattr__, len(machine.resources)
+        put(self, "now", now)
+        put(self, "queue", queue if isinstance(queue, WaitingJobs) else WaitingJobs(queue, resources))
+        put(self, "running", running if isinstance(running, RunningJobs) else RunningJobs(running, resources))
+        put(self, "free", free)
+        put(self, "machine", machine)
 
 
 @dataclass(frozen=True, slots=True)

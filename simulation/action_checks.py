@@ -105,6 +105,8 @@ class ActionChecks:
 
 
 def _id(named: Any) -> Any:
+    if type(named) is Waiting:
+        return named.job.id
     return named if isinstance(named, str) else getattr(named, "id", None)
 
 

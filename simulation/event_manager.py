@@ -132,7 +132,8 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         report = self._report() if self._report is not None else None
         if type(actions) is not list and not isinstance(actions, Sequence):
             raise ActionError(f"{self._where()}: expected a sequence of actions, got {actions!r}")
-        rejected = self._reject([action for action in actions if isinstance(action, Reject)])
+        refused = [action for action in actions if type(action) is Reject]
+        rejected = self._reject(refused) if refused else []
         return Plan(actions, queued - len(rejected), report, ns, queued), rejected
 
     def dispatch_events(

@@ -11,12 +11,11 @@ from ..workloads import Job, Machine
 from .event_calendar import COMPLETION, CORRECTION, EventCalendar
 from .forecasts import Forecasts
 from .node_matrix import NodeMatrix
+from .ordered_jobs import JobsOnMachine, WaitingQueue
 from .overrun import Overrun
 from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, Attempt, Recorder
-from .running_jobs import RunningJobs
 from .simulated_job import Request, SimulatedJob
 from .simulation_errors import ActionError
-from .waiting_queue import WaitingQueue
 
 #: Seconds between two reports of progress.
 REPORT_EVERY = 0.1
@@ -44,8 +43,8 @@ class LifeCycle:
         recorder: Recorder,
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        self.queue = WaitingQueue()
-        self.running = RunningJobs()
+        self.queue = WaitingQueue(len(machine.resources))
+        self.running = JobsOnMachine(len(machine.resources))
         self.nodes = NodeMatrix(machine)
         self.jobs: dict[str, SimulatedJob] = {}
         self.changed = False

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from ...base.checks import check_choice
 from ...workloads import Machine
 from ..options import Configured, PlacementOption
 from ..protocol import Action, Placement, Start, State, Waiting, Wake
-from ..space import space_of
-from .compression import compress_once, compress_until_stable
-from .standing_reservations import StandingReservations
-
-#: How reservations move up when a job ends early.
-Compress = Literal["until-stable", "once", "never"]
+from .counted_reservations import CountedReservations
+from .moving_reservations import Compress, MovingReservations
 
 
 @dataclass(frozen=True)
@@ -58,9 +54,9 @@ class Conservative(Configured[ConservativeOptions]):
         What runs and what is reserved, from the first decision on.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ("numba",)
     Options: ClassVar[type] = ConservativeOptions
-    held: StandingReservations
+    held: MovingReservations | CountedReservations
 
     def forget(self) -> None:
         """Forget every reservation."""
@@ -69,42 +65,25 @@ class Conservative(Configured[ConservativeOptions]):
         # when that job ended early; something new is known if its prediction is corrected. Only then a timer is set.
         self._looks_ahead = self.options.compress != "until-stable"
 
+    def open(self, state: State) -> MovingReservations | CountedReservations:
+        """Return the reservations to begin with."""
+        pool = state.machine.capacity.size == 1
+        return CountedReservations(state) if pool else MovingReservations(state, self.options.placement)
+
     def dispatch(self, state: State) -> Sequence[Action]:
         """Bring the profile up to date, reserve for who arrived, and start who is due."""
         if self._machine is not state.machine:
             self.forget()
             self._machine = state.machine
-            self.held = StandingReservations(state, self.options.placement)
+            self.held = self.open(state)
         if self.held.follow(state):
             self._looks_ahead = True
-        if self.held.freed and self.options.compress == "until-stable":
-            compress_until_stable(self.held, state.now)
-        elif self.held.freed and self.options.compress == "once":
-            compress_once(self.held, state.now)
-        self.held.freed.clear()
-        self.reserve(state)
-        return self._start_due(state)
-
-    def reserve(self, state: State) -> None:
-        """Reserve for the jobs without a reservation, in order of submission."""
-        if len(self.held.reserved) == len(state.queue):
-            return
-        for waiting in state.queue:
-            if waiting.id not in self.held.reserved:
-                self.held.reserve(waiting, state.now)
-
-    def _start_due(self, state: State) -> list[Action]:
-        """Start the jobs whose time has come, if what they were promised is free."""
-        due = self.held.due(state.now)
-        actions: list[Action] = []
-        if due:
-            space = space_of(state, self.options.placement)
-            started = self.held.start(due, state.now, space)
-            actions += [Start(waiting, placement) for waiting, placement in started]
-        if len(actions) < len(due) or self._looks_ahead:
-            later = [booking.start for booking in self.held.reserved.values() if booking.start > state.now]
-            if later:
-                actions.append(Wake(min(later)))
+        self.held.compress(self.options.compress, state.now)
+        self.held.reserve_new(state)
+        started, late, following = self.held.start_due(state)
+        actions: list[Action] = [Start(waiting, placement) for waiting, placement in started]
+        if following is not None and (late or self._looks_ahead):
+            actions.append(Wake(following))
         return actions
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:

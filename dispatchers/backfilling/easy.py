@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from operator import attrgetter
 from typing import ClassVar
 
@@ -13,13 +12,18 @@ import numpy as np
 
 from ...base import IntArray
 from ...models import PlacementRule, count_slots, shift
+from ...models.backfilling import backfill
 from ..options import PlacementOption
 from ..protocol import Action, Running, Start, State, Waiting
 from ..space import NodeSpace, PoolSpace, space_of
+from .counted import Counted, counted, start_at
+
+#: Queues from this length on are looked through by compiled code; a call of it costs as much as some tens of jobs.
+LONG = 48
 
 _by_prediction = attrgetter("predicted")
-_by_end = attrgetter("predicted_end")
 _demand = attrgetter("demand")
+_by_end = attrgetter("predicted_end")
 
 
 @dataclass(frozen=True)
@@ -37,16 +41,17 @@ class EASY(PlacementOption):
         ``"first-fit"`` or ``"best-fit"``.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ("numba",)
     placement: PlacementRule = "first-fit"
-
-    def candidates(self, waiting: list[Waiting]) -> Iterable[Waiting]:
-        """Return the jobs behind the blocked one in the order in which they are tried."""
-        return waiting
+    _shortest_first: ClassVar[bool] = False
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start from the head of the queue, then backfill behind the first job that does not fit."""
         space = space_of(state, self.placement)
+        if len(state.queue) >= LONG and state.free.any():
+            numbers = counted(state)
+            if numbers is not None:
+                return start_at(state, space, self._places(state, numbers))
         started: list[Start] = []
         head = None
         for waiting in state.queue:
@@ -60,21 +65,30 @@ class EASY(PlacementOption):
         free = _countable(state, space, head)
         if free == 0:
             return started
-        candidates = self.candidates(list(islice(state.queue, len(started) + 1, None)))
+        behind: Sequence[Waiting] = state.queue[len(started) + 1 :]
+        if self._shortest_first:
+            behind = sorted(behind, key=_by_prediction)
         ending = ending_order(state, started)
         if free is not None:
-            return started + _backfill_counting(state.now, space, free, head, candidates, ending)
+            return started + _backfill_counting(state.now, space, free, head, behind, ending)
         nodes = space if isinstance(space, NodeSpace) else NodeSpace(np.array([space.free]), state.machine)
-        return started + _backfill_placing(state.now, nodes, head, candidates, ending)
+        return started + _backfill_placing(state.now, nodes, head, behind, ending)
+
+    def _places(self, state: State, numbers: Counted) -> list[int]:
+        """Return who starts, by the compiled function."""
+        queue, ends, shortest = state.queue, state.running.predicted_end, self._shortest_first
+        places = backfill(
+            state.now, numbers.free, queue.nodes, numbers.unit, queue.predicted, ends, numbers.held, shortest
+        )
+        chosen: list[int] = places.tolist()
+        return chosen
 
 
 @dataclass(frozen=True)
 class EASYSJBF(EASY):
     """EASY that backfills the shortest predicted job first (Tsafrir, Etsion and Feitelson, TPDS 2007)."""
 
-    def candidates(self, waiting: list[Waiting]) -> list[Waiting]:
-        """Return the jobs behind the blocked one, shortest prediction first; ties by submission."""
-        return sorted(waiting, key=_by_prediction)
+    _shortest_first: ClassVar[bool] = True
 
 
 def _countable(state: State, space: PoolSpace | NodeSpace, head: Waiting) -> int | None:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+import numpy as np
+
+from ...base import FloatArray
 from ...base.checks import check_choice
 from ...models import PlacementRule
+from ...models.backfilling import fill_smallest_first
 from ..options import PlacementOption
-from ..protocol import Action, Start, State, Waiting
+from ..protocol import Action, Start, State
 from ..space import space_of
+from .counted import counted, start_at
 
 #: What happens when a job does not fit: the ones behind it wait as well, or are tried.
 Blocked = Literal["wait", "skip"]
@@ -28,7 +33,7 @@ class ListScheduler(PlacementOption):
         ``"first-fit"`` or ``"best-fit"``.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ("numba",)
     placement: PlacementRule = "first-fit"
     blocked: Blocked = "wait"
 
@@ -36,19 +41,25 @@ class ListScheduler(PlacementOption):
         super().__post_init__()
         check_choice("blocked", self.blocked, Blocked)
 
-    def ordered(self, state: State) -> Iterable[Waiting]:
-        """Return the queue in the order of the policy."""
-        return state.queue
+    def key(self, state: State) -> FloatArray | None:
+        """Return the number by which the waiting jobs are tried, least first; ``None`` for the order of submission."""
+        return None
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start what fits, in order."""
-        space = space_of(state, self.placement)
+        if not state.free.any():
+            return []
+        space, key, skip = space_of(state, self.placement), self.key(state), self.blocked == "skip"
+        numbers = None if key is None else counted(state)
+        if numbers is not None and key is not None:
+            places = fill_smallest_first(numbers.free, state.queue.nodes, numbers.unit, key, skip)
+            return start_at(state, space, places.tolist())
         actions: list[Action] = []
-        for waiting in self.ordered(state):
+        for waiting in state.queue if key is None else map(state.queue.__getitem__, np.argsort(key, kind="stable")):
             placement = space.place(waiting.nodes, waiting.demand)
             if placement is not None:
                 actions.append(Start(waiting, placement))
-            elif self.blocked == "wait":
+            elif not skip:
                 break
         return actions
 
@@ -62,18 +73,18 @@ class FCFS(ListScheduler):
 class SJF(ListScheduler):
     """Shortest predicted job first; ties by submission."""
 
-    def ordered(self, state: State) -> list[Waiting]:
-        """Return the queue, shortest prediction first."""
-        return sorted(state.queue, key=lambda waiting: waiting.predicted)
+    def key(self, state: State) -> FloatArray:
+        """Return the predictions."""
+        return state.queue.predicted.astype(np.float64)
 
 
 @dataclass(frozen=True)
 class LJF(ListScheduler):
     """Longest predicted job first; ties by submission."""
 
-    def ordered(self, state: State) -> list[Waiting]:
-        """Return the queue, longest prediction first."""
-        return sorted(state.queue, key=lambda waiting: -waiting.predicted)
+    def key(self, state: State) -> FloatArray:
+        """Return the predictions, below zero."""
+        return -state.queue.predicted.astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -85,7 +96,6 @@ class LXF(ListScheduler):
 
     blocked: Blocked = "skip"
 
-    def ordered(self, state: State) -> list[Waiting]:
-        """Return the queue, largest expansion factor first; ties by submission."""
-        now = state.now
-        return sorted(state.queue, key=lambda waiting: (waiting.job.submit - now) / waiting.predicted)
+    def key(self, state: State) -> FloatArray:
+        """Return the wait by the prediction, below zero."""
+        return (state.queue.submit - state.now) / state.queue.predicted

@@ -66,7 +66,7 @@ class StandingReservations:
     """
 
     def __init__(self, state: State, rule: PlacementRule) -> None:
-        self._rule = rule
+        self.rule = rule
         self.profile = self._empty(state)
         self.running: dict[str, Booking] = {}
         self.reserved: dict[str, Booking] = {}
@@ -76,7 +76,7 @@ class StandingReservations:
         capacity = state.machine.capacity
         if capacity.size == 1:
             return PoolProfile(int(capacity[0, 0]), state.now)
-        return NodeProfile(capacity, capacity, state.now, self._rule)
+        return NodeProfile(capacity, capacity, state.now, self.rule)
 
     def follow(self, state: State) -> bool:
         """Bring the profile up to date; return whether the reservations had to be made anew.

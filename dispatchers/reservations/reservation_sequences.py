@@ -164,7 +164,7 @@ class ReservationSequences(Configured[SequenceOptions]):
             ahead = set(first)
             queue = [asked[id_].shown for id_ in first] + [entry for entry in queue if entry.id not in ahead]
         self._asked, self._first = asked, first
-        shown = replace(state, queue=queue, running=self._reserved(state.running, state.now))
+        shown = State(state.now, queue, self._reserved(state.running, state.now), state.free, state.machine)
         actions = [self._carry_out(action, state.now) for action in self.over.dispatch(shown)]
         if self.options.backfill == "speculative":
             actions += self._speculate(shown, actions)

@@ -1,0 +1,120 @@
+"""Reservations that stand from one decision to the next on a pool of one resource, in compiled tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+import numpy as np
+
+from ...base import IntArray
+from ...models import pool_placement
+from ...models.backfilling import reservation_table as book
+from ...models.backfilling.pool_profile import NEVER, Profile, advance, free_until, open_profile, release
+from ..protocol import Placement, State, Waiting
+from .moving_reservations import Compress
+
+T = TypeVar("T", Profile, book.Table, book.Freed)
+_FIRST_ROOM = 64
+
+
+class CountedReservations:
+    """As :class:`.StandingReservations`, where what is free is one number.
+
+    Parameters
+    ----------
+    state
+        Its machine is booked from its time on, all of it free at first.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._total = int(state.machine.capacity[0, 0])
+        self._profile = open_profile(self._total, state.now, _FIRST_ROOM)
+        self._reserved = book.open_table(_FIRST_ROOM)
+        self._held = book.open_table(_FIRST_ROOM)
+        self._freed = book.open_freed(_FIRST_ROOM)
+        self._rows = np.full(_FIRST_ROOM, -1, dtype=np.int64)
+
+    def follow(self, state: State) -> bool:
+        """Bring the profile up to date; return whether the reservations had to be made anew."""
+        now, queue, running = state.now, state.queue, state.running
+        waits = book.Jobs(queue.order, queue.nodes * queue.demand[:, 0], queue.since, queue.predicted)
+        runs = book.Jobs(running.order, running.nodes * running.demand[:, 0], running.start, running.predicted_end)
+        self._waits = waits
+        self._make_room(waits.order, runs.order)
+        advance(self._profile, now)
+        corrected = book.follow_running(now, self._profile, self._held, runs, self._freed, self._rows)
+        book.find_places(self._reserved, waits, self._rows)
+        book.drop_gone(now, self._profile, self._reserved, self._held, waits, self._freed, self._rows)
+        if corrected:
+            book.rebuild(now, self._total, self._profile, self._reserved, self._held, self._freed)
+        book.drop_passed(now, self._reserved)
+        return corrected
+
+    def compress(self, how: Compress, now: int) -> None:
+        """Move reservations up into what was freed."""
+        if self._freed.size[0] and how == "until-stable":
+            self._reserved.tried[: self._reserved.rows[0]] = 0
+            while book.compress_until_stable(now, self._profile, self._reserved, self._freed):
+                self._freed = _longer(self._freed, book.open_freed(2 * len(self._freed.start)))
+        elif self._freed.size[0] and how == "once":
+            book.compress_once(now, self._profile, self._reserved, self._freed)
+        self._freed.size[0] = 0
+
+    def reserve_new(self, state: State) -> None:
+        """Reserve for the jobs without a reservation, in order of submission."""
+        scratch = np.empty(len(state.queue), dtype=np.bool_)
+        book.reserve_new(state.now, self._profile, self._reserved, self._waits, scratch)
+
+    def start_due(self, state: State) -> tuple[Iterator[tuple[Waiting, Placement]], bool, int | None]:
+        """Return who starts and where, whether somebody is late, and the start of the next reservation."""
+        queue, free = state.queue, int(state.free[0, 0])
+        places = np.empty(len(queue), dtype=np.int64)
+        count, late, following = book.start_due(state.now, free, self._profile, self._reserved, self._held, places)
+        started = ((queue[place], pool_placement(queue[place].nodes)) for place in places[:count].tolist())
+        return started, late > 0, None if following == NEVER else following
+
+    def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
+        """Return for how many seconds from now a job's slots are free beside every reservation, and where.
+
+        Not beyond the begin of its own. ``None`` if they are not free, or instead of the seconds if they are for ever.
+        """
+        now, until = int(self._profile.times[0]), free_until(self._profile, waiting.nodes * waiting.demand[0])
+        own = np.flatnonzero(self._reserved.order[: self._reserved.rows[0]] == waiting.order)
+        begin = int(self._reserved.start[own[0]]) if len(own) else NEVER
+        if until == now or begin <= now:
+            return None
+        until = min(until, begin)
+        return None if until == NEVER else until - now, pool_placement(waiting.nodes)
+
+    def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
+        """Take note that a job is started in a gap, for `seconds` at most; its own reservation stands."""
+        now, amount = int(self._profile.times[0]), len(placement) * waiting.demand[0]
+        self._make_room(np.array([waiting.order]), np.array([waiting.order]))
+        release(self._profile, now, now + seconds, -amount)
+        book.add(self._held, waiting.order, now, now + seconds, amount)
+
+    def _make_room(self, waiting: IntArray, running: IntArray) -> None:
+        """Lengthen the arrays for what may be added by one decision."""
+        book.close_gaps(self._reserved)
+        book.close_gaps(self._held)
+        new = len(waiting) + len(running)
+        most = int(self._reserved.rows[0] + self._held.rows[0]) + new + 1
+        if len(self._reserved.order) < most:
+            self._reserved = _longer(self._reserved, book.open_table(2 * most))
+        if len(self._held.order) < most:
+            self._held = _longer(self._held, book.open_table(2 * most))
+        if len(self._profile.times) < 2 * most + 4:
+            self._profile = _longer(self._profile, open_profile(0, 0, 4 * most + 8))
+        if len(self._freed.start) < 2 * most:
+            self._freed = _longer(self._freed, book.open_freed(4 * most))
+        last = max(waiting.max(initial=0), running.max(initial=0))
+        if last >= len(self._rows):
+            self._rows = np.full(2 * last + 1, -1, dtype=np.int64)
+
+
+def _longer(old: T, new: T) -> T:
+    """Copy arrays into longer ones."""
+    for source, target in zip(old, new, strict=True):
+        target[: len(source)] = source
+    return new

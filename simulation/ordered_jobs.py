@@ -1,0 +1,149 @@
+"""The waiting and the running jobs, in their order, with the columns that dispatchers see kept up to date."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable
+from operator import attrgetter
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from ..base import IntArray
+from ..dispatchers import Running, Waiting
+from ..dispatchers.columns import Jobs, RunningJobs, WaitingJobs
+
+T = TypeVar("T")
+_FEW = 64
+
+
+class KeptColumns:
+    """The table of :class:`~hpcdispatch.dispatchers.columns.Jobs`, with jobs put in and taken out.
+
+    The jobs stand in the middle of an array with room at both ends, so that a change moves the shorter side.
+    """
+
+    def __init__(self, table: IntArray) -> None:
+        self._first = self._last = 0
+        self._all = np.zeros((len(table), 0), dtype=np.int64)
+        self._grow(table)
+
+    @property
+    def shown(self) -> IntArray:
+        """The table, read-only."""
+        return self._read_only[:, self._first : self._last]
+
+    def put(self, index: int, row: tuple[int, ...]) -> None:
+        """Insert a job before `index`."""
+        if self._last == self._all.shape[1] or not self._first:
+            self._grow(self.shown)
+        at = self._first + index
+        if 2 * index < self._last - self._first:
+            self._all[:, self._first - 1 : at - 1] = self._all[:, self._first : at]
+            self._first -= 1
+            at -= 1
+        else:
+            self._all[:, at + 1 : self._last + 1] = self._all[:, at : self._last]
+            self._last += 1
+        self._all[:, at] = row
+
+    def take(self, index: int) -> None:
+        """Remove the job at `index`."""
+        at = self._first + index
+        if 2 * index < self._last - self._first:
+            self._all[:, self._first + 1 : at + 1] = self._all[:, self._first : at]
+            self._first += 1
+        else:
+            self._all[:, at : self._last - 1] = self._all[:, at + 1 : self._last]
+            self._last -= 1
+
+    def _grow(self, table: IntArray) -> None:
+        count = table.shape[1]
+        room = max(64, count)
+        larger = np.zeros((len(table), count + 2 * room), dtype=np.int64)
+        larger[:, room : room + count] = table
+        self._all, self._first, self._last = larger, room, room + count
+        self._read_only = larger.view()
+        self._read_only.flags.writeable = False
+
+
+class OrderedJobs(Generic[T]):
+    """Jobs in the order of a rank; ties in the order in which they were added.
+
+    Parameters
+    ----------
+    view
+        What dispatchers see.
+    resources
+        How many resources the machine has.
+    rank
+        Of a job; must not change while it is in.
+
+    Attributes
+    ----------
+    entries
+        The jobs; to be looked at only.
+    shown
+        The same, for dispatchers. Its columns are kept for as long as they are asked for.
+    """
+
+    def __init__(self, view: type[Jobs[T]], resources: int, rank: Callable[[T], Any]) -> None:
+        self.entries: list[T] = []
+        self.shown = view(self.entries, resources, self._table)
+        self._rank = rank
+        self._columns: KeptColumns | None = None
+        self._changes = 0
+
+    def add(self, job: T) -> None:
+        """Put a job in its place."""
+        entries, rank = self.entries, self._rank
+        index = len(entries)
+        if entries and rank(job) < rank(entries[-1]):
+            index = bisect_right(entries, rank(job), key=rank)
+        entries.insert(index, job)
+        if self._columns is not None and self._still_asked_for():
+            self._columns.put(index, self.shown.row(job))
+
+    def remove(self, job: T) -> None:
+        """Take a job out."""
+        entries, index = self.entries, 0
+        if entries[0] is not job:
+            index = bisect_left(entries, self._rank(job), key=self._rank)
+            while entries[index] is not job:
+                index += 1
+        del entries[index]
+        if self._columns is not None and self._still_asked_for():
+            self._columns.take(index)
+
+    def _still_asked_for(self) -> bool:
+        """Give the columns up if nobody asked for them while about all jobs changed: making them anew costs no more."""
+        self._changes += 1
+        if self._changes > len(self.entries) + _FEW:
+            self._columns = None
+        return self._columns is not None
+
+    def _table(self) -> IntArray:
+        self._changes = 0
+        if self._columns is None:
+            self._columns = KeptColumns(self.shown.make_table())
+        return self._columns.shown
+
+
+class WaitingQueue(OrderedJobs[Waiting]):
+    """The waiting jobs in order of `since`; ties in the order of the trace."""
+
+    def __init__(self, resources: int) -> None:
+        super().__init__(WaitingJobs, resources, attrgetter("since", "order"))
+
+
+class JobsOnMachine(OrderedJobs[Running]):
+    """The running jobs in order of their predicted end; ties in the order in which these were predicted."""
+
+    def __init__(self, resources: int) -> None:
+        super().__init__(RunningJobs, resources, attrgetter("predicted_end"))
+
+    def expect(self, running: Running, end: int) -> None:
+        """Give a job another predicted end, and its place in the order of these."""
+        self.remove(running)
+        running.predicted_end = end
+        self.add(running)

@@ -1,0 +1,50 @@
+"""What is decided by compiled code on a pool is what the code for any machine decides."""
+
+import pytest
+
+from hpcdispatch.dispatchers.backfilling import Conservative, easy
+from hpcdispatch.dispatchers.backfilling.moving_reservations import MovingReservations
+from hpcdispatch.simulation import simulate
+from hpcdispatch.testing import assert_same_records, overrunning, pool, tiny
+from hpcdispatch.workloads import generate
+
+BELIEFS = [("walltime", "run"), ("heuristic", "kill"), ("last2", "resubmit"), ("last2:correction=sc15", "run")]
+SAMPLES = {
+    "tiny": tiny,
+    "pool": lambda: pool(300),
+    "overrunning": lambda: overrunning(200),
+    "lublin": lambda: generate("lublin", jobs=400, processors=64, load=1.1, seed=5),
+}
+
+
+class AnyMachine(Conservative):
+    """Conservative backfilling as on nodes."""
+
+    def open(self, state):
+        return MovingReservations(state, self.options.placement)
+
+
+@pytest.mark.parametrize(("predictor", "overrun"), BELIEFS)
+@pytest.mark.parametrize("compress", ["until-stable", "once", "never"])
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_conservative(sample, compress, predictor, overrun):
+    workload = SAMPLES[sample]()
+    pair = [kind(compress=compress) for kind in (Conservative, AnyMachine)]
+    assert_same_records(*(simulate(workload, policy, predictor, overrun=overrun) for policy in pair))
+
+
+@pytest.mark.parametrize(("predictor", "overrun"), BELIEFS)
+@pytest.mark.parametrize("name", ["easy", "easy-sjbf"])
+@pytest.mark.parametrize("sample", [*SAMPLES, "nodes"])
+def test_easy(sample, name, predictor, overrun, monkeypatch):
+    """Guards both ways of a decision, for short queues and for long ones."""
+    from hpcdispatch.workloads import Machine  # noqa: PLC0415
+
+    workload = SAMPLES.get(sample, SAMPLES["pool"])()
+    if sample == "nodes":  # The same jobs, a core each slot, on nodes of four.
+        workload = type(workload)(workload.jobs, Machine(("core",), [[4]] * 8))
+    results = []
+    for least in (0, 10**9):
+        monkeypatch.setattr(easy, "LONG", least)
+        results.append(simulate(workload, name, predictor, overrun=overrun))
+    assert_same_records(*results)
