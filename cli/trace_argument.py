@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from pathlib import Path
 
-from ..base import InputError, parse_spec
-from ..workloads import GENERATORS, TraceWarning, Workload, fetch, generate, read
-from ..workloads.fetching import TRACES
+from ..base import InputError
+from ..workloads import TraceWarning, Workload, generate, read, sources
+from ..workloads.sources import Source
 from .command_errors import say
 from .progress import spinner
 from .shared_options import ReadingOptions
@@ -17,54 +15,18 @@ from .shared_options import ReadingOptions
 BUILT_IN = "lublin:jobs=1500,processors=128,load=0.8"
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Where a workload comes from.
-
-    Attributes
-    ----------
-    name
-        As it was asked for.
-    spec
-        The generator's, or ``None`` for a trace.
-    path
-        The file of a trace, or ``None`` where it has yet to be fetched by `name`.
-    """
-
-    name: str
-    spec: str | None = None
-    path: Path | None = None
-
-    @property
-    def sampled(self) -> bool:
-        """Whether a seed draws another sample: a generator whose seed is not fixed in the text."""
-        return self.spec is not None and "seed" not in parse_spec(self.spec)[1]
-
-
 def resolve(trace: str | None) -> Source:
-    """Return what a TRACE means: an existing file, else a generator, else a published trace.
-
-    Without one it is the built-in workload, which is said on stderr.
+    """Return what a TRACE means; without one it is the built-in workload, which is said on stderr.
 
     Raises
     ------
     InputError
-        If it is none of these.
+        If it means nothing.
     """
     if trace is None:
         say("note", f"no trace given, using the built-in workload {BUILT_IN}")
         return Source(BUILT_IN, spec=BUILT_IN)
-    path = Path(trace)
-    if path.exists() and not path.is_dir():
-        return Source(trace, path=path)
-    if trace.partition(":")[0].strip() in GENERATORS.names():
-        return Source(trace, spec=trace)
-    if trace.lower() in TRACES:
-        return Source(trace)
-    if path.is_dir():
-        raise InputError(f"{trace}: expected a trace file, got a directory")
-    known = f"generators: {', '.join(GENERATORS.names())}; published traces: {', '.join(TRACES)}"
-    raise InputError(f"{trace}: no such file, and no workload of this name ({known})")
+    return sources.resolve(trace)
 
 
 def load(source: Source, reading: ReadingOptions, seed: int = 0, *, notes: bool = True) -> Workload:
@@ -101,10 +63,8 @@ def refuse_for_generated(source: Source, reading: ReadingOptions) -> None:
 
 def _read(source: Source, reading: ReadingOptions) -> tuple[Workload, list[str]]:
     """Return the workload and what was warned of, which has been said."""
-    path = source.path
-    if path is None:
-        with spinner(f"fetching {source.name}"):
-            path = fetch(source.name)
+    with spinner(f"fetching {source.name}"):
+        path = source.file()
     with warnings.catch_warnings(record=True) as caught, spinner(f"reading {source.name}"):
         warnings.simplefilter("always", TraceWarning)
         workload = read(

@@ -36,10 +36,8 @@ TRACES = {
 def fetch(name: str) -> Path:
     """Return the path of a published trace, downloaded if it is not at hand.
 
-    It is looked for in the folder that the environment variable ``HPCDISPATCH_DATA`` names, then in the
-    cache (``$XDG_CACHE_HOME/hpcdispatch`` or ``~/.cache/hpcdispatch``), and else comes from the Parallel
-    Workloads Archive into the cache. The traces are free for research with acknowledgement; their headers
-    say of whom.
+    It is looked for where :func:`at_hand` does, and else comes from the Parallel Workloads Archive into the cache. The
+    traces are free for research with acknowledgement; their headers say of whom.
 
     Parameters
     ----------
@@ -56,16 +54,26 @@ def fetch(name: str) -> Path:
     if name.lower() not in TRACES:
         raise InputError(f"unknown trace {name!r}; known: {', '.join(TRACES)}")
     trace = TRACES[name.lower()]
-    own, cache = os.environ.get("HPCDISPATCH_DATA"), _cache()
-    for folder in (Path(own), cache) if own else (cache,):
-        path = folder / trace.file
-        if path.is_file():
-            _verify(path.read_bytes(), trace, str(path))
-            return path
+    path, cache = at_hand(trace.file), _cache()
+    if path is not None:
+        _verify(path.read_bytes(), trace, str(path))
+        return path
     if not trace.folder:
         where = f"the folder HPCDISPATCH_DATA names or in {cache}"
         raise InputError(f"{trace.file}: expected in {where}, got neither; it has no address to download it from")
     return _download(trace, cache)
+
+
+def at_hand(file: str) -> Path | None:
+    """Return the path of a trace's file, or ``None``.
+
+    Looked for in the folder that the environment variable ``HPCDISPATCH_DATA`` names, or without it in ``shared/data``
+    beside the checkout that one is in; then in the cache (``$XDG_CACHE_HOME/hpcdispatch`` or ``~/.cache/hpcdispatch``).
+    """
+    own, here = os.environ.get("HPCDISPATCH_DATA"), Path.cwd()
+    checkouts = [parent for parent in (here, *here.parents) if (parent / "bench").is_dir()]
+    folders = [Path(own)] if own else [checkout.parent / "shared" / "data" for checkout in checkouts]
+    return next((folder / file for folder in (*folders, _cache()) if (folder / file).is_file()), None)
 
 
 def _cache() -> Path:

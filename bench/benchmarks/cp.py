@@ -21,13 +21,12 @@ import numpy as np
 from ...base import InputError
 from ...dispatchers import create_dispatcher
 from ...workloads import Workload, generate, read
-from ...workloads.fetching import TRACES
+from ...workloads.fetching import TRACES, fetch
 from ...workloads.formats.read_log import TraceWarning
 from ..reports.tables import Table, show
 from .cp_on_nodes import Taken, take
 from .cp_on_traces import RECORDS, TIMED, Baseline, run, sheets
 from .cp_stream import on_stream
-from .traces import published_trace
 
 PARTS = ("trace", "nodes", "stream")
 #: What each part runs, if nothing else is asked for.
@@ -75,7 +74,7 @@ def load(setting: Setting) -> tuple[str, Workload, bool]:
     if setting.small and setting.trace is None:
         jobs = setting.jobs or 400
         return "a generated trace", generate("lublin", jobs=jobs, processors=64, load=1.1, seed=1), False
-    path = setting.trace or published_trace("kth-sp2")
+    path = setting.trace or fetch("kth-sp2")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TraceWarning)
         workload = read(path)

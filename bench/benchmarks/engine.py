@@ -20,9 +20,10 @@ from rich.table import Table
 from ...base import InputError
 from ...simulation import simulate
 from ...workloads import Workload
+from ...workloads.fetching import at_hand
 from .measurements import run_module
 from .stock_accasim import Schedule, run_stock
-from .traces import HPC2N, KTH, find_trace, theta_like, trace_or_generated, write_inputs
+from .traces import HPC2N, KTH, theta_like, trace_or_generated, write_inputs
 
 COUNTED = """\
 CPU seconds, child processes included, on the same two files (SWF and AccaSim system file), on nodes.
@@ -149,7 +150,7 @@ def against_floor(case: str, workload: Workload, repeat: int) -> Row:
 
 def in_memory(setting: Setting) -> Row:
     """Measure the peak memory of reading and simulating the largest trace under EASY."""
-    case, trace = "peak memory, HPC2N, EASY, pool", find_trace(HPC2N)
+    case, trace = "peak memory, HPC2N, EASY, pool", at_hand(HPC2N)
     if setting.small or trace is None:
         reason = "not in the small setting" if setting.small else f"{HPC2N} is not there; set HPCDISPATCH_DATA"
         return Row(case, 0, None, None, None, "MB", 700, False, f"skipped: {reason}")
@@ -189,7 +190,7 @@ def table(rows: list[Row], setting: Setting) -> Table:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(trace: Path | None, jobs: int | None, small: bool, repeat: int, as_json: bool) -> None:
     """Measure the engine against stock AccaSim and against a bare EASY loop."""
-    setting = Setting(trace or find_trace(KTH), jobs, small, repeat)
+    setting = Setting(trace or at_hand(KTH), jobs, small, repeat)
     rows: list[Row] = []
     try:
         for row in measure(setting):

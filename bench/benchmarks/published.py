@@ -18,7 +18,7 @@ from rich.table import Table
 
 from ...simulation import simulate
 from ...workloads import Workload, read
-from .traces import published_trace
+from ...workloads.fetching import fetch
 
 _NO_REQUEST = 10**9
 COLUMNS = ("trace", "dispatcher", "predictor", "jobs", "metric", "published", "batch", "sequence")
@@ -85,7 +85,7 @@ def load(name: str) -> Workload:
     """Return a published trace without the jobs that have no requested time."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        workload = read(published_trace(name), default_walltime=_NO_REQUEST)
+        workload = read(fetch(name), default_walltime=_NO_REQUEST)
     return workload.with_jobs(job for job in workload.jobs if job.walltime != _NO_REQUEST)
 
 
@@ -111,7 +111,7 @@ def study(traces: tuple[str, ...]) -> Iterator[Row]:
 
 def running_on() -> Iterator[Row]:
     """Yield the rows of KTH with jobs that run on to their real end."""
-    workload = read(published_trace("kth-sp2"))
+    workload = read(fetch("kth-sp2"))
     for dispatcher, (wait, slowdown) in RUNNING_ON.items():
         ours = simulate(workload, dispatcher, overrun="run").summary()
         jobs, nan = int(ours["jobs"]), float("nan")

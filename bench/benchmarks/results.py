@@ -23,13 +23,12 @@ from ...base import InputError
 from ...dispatchers import registry
 from ...simulation import mean_interval
 from ...workloads import Workload, read
-from ...workloads.fetching import TRACES
 from ...workloads.formats.read_log import TraceWarning
+from ...workloads.sources import resolve
 from ..campaigns.cells import Cell
 from ..campaigns.execution import CampaignProgress, Outcome, Plan, Store, WorkerError, run_campaign
 from ..campaigns.samples import Loaders, Samples
 from ..reports.tables import Table, show
-from .traces import published_trace
 
 DISPATCHERS = ("easy", "easy-sjbf", "conservative", "lxf", "hcp3", "lookahead")
 PUBLISHED = ("kth-sp2", "ctc-sp2", "sdsc-sp2", "hpc2n")
@@ -131,14 +130,11 @@ class Setting:
 
 def load(trace: str) -> tuple[str, Workload]:
     """Return the name and the jobs of a trace; a missing requested time is the largest of its queue."""
-    if trace in TRACES:
-        name, path = trace, published_trace(trace)
-    else:
-        path = Path(trace)
-        name = path.name.partition(".")[0]
+    source = resolve(trace)
+    name = trace if source.path is None else source.path.name.partition(".")[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TraceWarning)
-        return name, read(path)
+        return name, read(source.file())
 
 
 def run_all(plan: Plan, store: Store, workers: int, console: Console) -> Outcome:

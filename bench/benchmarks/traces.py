@@ -3,33 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from ...workloads import Job, Machine, Provenance, Workload, fetch, generate, read
-from ...workloads.fetching import TRACES
+from ...workloads import Job, Machine, Provenance, Workload, generate, read
 from ...workloads.job import ONE_CORE, ResourceMap
 
 KTH = "KTH-SP2-1996-2.swf.gz"
 HPC2N = "HPC2N-2002-2.2-cln.swf.gz"
 #: Shift of all times, so that none is 0, which AccaSim takes for "not set".
 EPOCH = 1_000_000_000
-
-
-def find_trace(file: str) -> Path | None:
-    """Return the path of a trace in the folder of ``HPCDISPATCH_DATA`` or in ``../shared/data``, or ``None``."""
-    folders = [Path(os.environ["HPCDISPATCH_DATA"])] if os.environ.get("HPCDISPATCH_DATA") else []
-    here = Path.cwd()
-    folders += [parent.parent / "shared" / "data" for parent in (here, *here.parents) if (parent / "bench").is_dir()]
-    return next((folder / file for folder in folders if (folder / file).is_file()), None)
-
-
-def published_trace(name: str) -> Path:
-    """Return the path of a trace of the archive, by its name; it is fetched if it is in none of those folders."""
-    return find_trace(TRACES[name].file) or fetch(name)
 
 
 def trace_or_generated(trace: Path | None, jobs: int | None) -> Workload:

@@ -18,10 +18,9 @@ import click
 import pandas as pd
 
 from ...workloads import read
-from ...workloads.fetching import TRACES
 from ...workloads.generators import workload_names
+from ...workloads.sources import resolve
 from ..campaigns.comparison import Comparison, Generated, Jittered, compare
-from .traces import published_trace
 
 BASELINES = ("lxf", "easy", "easy-sjbf", "conservative")
 PATIENCE = (0.6, 0.9, 1.2, 1.8, float("inf"))
@@ -68,7 +67,7 @@ def samples(trace: str, jitter: int | None) -> Jittered | Generated:
     name, *bounds = trace.rsplit(":", 2)
     if len(bounds) != 2 or not all(bound.isdecimal() for bound in bounds):
         name, bounds = trace, []
-    workload = read(published_trace(name) if name in TRACES else name)
+    workload = read(resolve(name).file())
     return Jittered(workload.slice(*map(int, bounds)) if bounds else workload, jitter)
 
 

@@ -10,10 +10,10 @@ from os import PathLike
 from pathlib import Path
 
 from ...analysis.trimming import Cut, steady_state
-from ...base import InputError, parse_spec
+from ...base import InputError
 from ...simulation import Overrun, SameInstant
-from ...workloads import GENERATORS, Workload, fetch, generate, read
-from ...workloads.fetching import TRACES
+from ...workloads import Workload, generate, read
+from ...workloads.sources import Source, resolve
 from .campaign_file import CampaignTable, WorkloadTable, read_campaign
 from .cells import Cell
 from .samples import Loaders
@@ -22,15 +22,15 @@ from .versions import canonical_dispatcher, canonical_predictor
 
 
 @dataclass(frozen=True)
-class Source:
+class WorkloadSource:
     """Where the jobs of a ``[[workload]]`` come from.
 
     Attributes
     ----------
     table
         What the campaign file says.
-    path
-        The file of a trace; ``None`` for a generator.
+    source
+        What its name means.
     machine
         The file of the machine, or ``None``.
     reader
@@ -38,27 +38,22 @@ class Source:
     """
 
     table: WorkloadTable
-    path: Path | None
+    source: Source
     machine: Path | None
     reader: Callable[..., Workload] = field(default=read, repr=False)
 
-    @property
-    def drawn(self) -> bool:
-        """Whether every seed draws other jobs: a generator whose seed is not fixed."""
-        return self.path is None and "seed" not in parse_spec(self.table.source)[1]
-
     def load(self, seed: int = 0) -> Workload:
         """Return the jobs, the first or the slice of them."""
-        if self.path is None:
-            workload = generate(self.table.source, seed=seed)
+        table = self.table
+        if self.source.spec is not None:
+            workload = generate(self.source.spec, seed=seed)
         else:
-            table = self.table
             workload = self.reader(
-                self.path, self.machine, table.lenient, table.strict, default_walltime=table.default_walltime
+                self.source.file(), self.machine, table.lenient, table.strict, default_walltime=table.default_walltime
             )
-        if self.table.head is not None:
-            return workload.head(self.table.head)
-        return workload if self.table.slice is None else workload.slice(*self.table.slice)
+        if table.head is not None:
+            return workload.head(table.head)
+        return workload if table.slice is None else workload.slice(*table.slice)
 
 
 @dataclass(frozen=True)
@@ -131,7 +126,7 @@ def plan_campaign(path: str | PathLike[str]) -> Plan:
     return Plan.of(path.stem, rows, loaders)
 
 
-def _cells(path: Path, table: CampaignTable, index: int, source: Source, loaders: Loaders) -> list[Cell]:
+def _cells(path: Path, table: CampaignTable, index: int, source: WorkloadSource, loaders: Loaders) -> list[Cell]:
     """Return the cells of one ``[[workload]]``, and add what loads its jobs."""
     own, found = source.table, list[Cell]()
     parts = _parts(table)
@@ -139,7 +134,7 @@ def _cells(path: Path, table: CampaignTable, index: int, source: Source, loaders
     cuts = (own.warm_up or table.warm_up, own.cool_down or table.cool_down)
     digest, jobs = "", 0
     for seed in table.seeds:
-        if not digest or source.drawn:
+        if not digest or source.source.sampled:
             workload = _loaded(path, index, source, seed, loaders)
             digest, jobs = workload.digest(), len(workload)
             _check_cuts(path, index, own, workload, cuts)
@@ -171,7 +166,7 @@ def _parts(table: CampaignTable) -> list[tuple[str, str, str, SameInstant]]:
     )
 
 
-def _loaded(path: Path, index: int, source: Source, seed: int, loaders: Loaders) -> Workload:
+def _loaded(path: Path, index: int, source: WorkloadSource, seed: int, loaders: Loaders) -> Workload:
     """Return the jobs of a seed; remember how to load them, and a trace itself."""
     try:
         workload = source.load(seed)
@@ -183,35 +178,29 @@ def _loaded(path: Path, index: int, source: Source, seed: int, loaders: Loaders)
         where = _where(path, ("workload", index, key))
         raise InputError(f"{where}: workload {index + 1} {key}: expected at least one job of it, got none")
     digest = workload.digest()
-    if source.drawn:
+    if source.source.sampled:
         loaders.setdefault(digest, lambda: source.load(seed))
     else:
         loaders.setdefault(digest, lambda: workload)
     return workload
 
 
-def _resolve(path: Path, table: CampaignTable, index: int, reader: Callable[..., Workload]) -> Source:
-    """Return what a source means: an existing file, else a generator, else a published trace."""
-    one = table.workload[index]
-    machine = None if one.machine is None else path.parent / one.machine
-    file = path.parent / one.source
-    if file.is_file():
-        return Source(one, file, machine, reader)
-    if one.source.lower() in TRACES:
-        return Source(one, fetch(one.source), machine, reader)
-    if one.source.partition(":")[0].strip() not in GENERATORS.names():
-        known = f"generators: {', '.join(GENERATORS.names())}; published traces: {', '.join(TRACES)}"
-        where = _where(path, ("workload", index, "source"))
+def _resolve(path: Path, table: CampaignTable, index: int, reader: Callable[..., Workload]) -> WorkloadSource:
+    """Return what a source means."""
+    own = table.workload[index]
+    try:
+        source = resolve(own.source, path.parent)
+    except InputError as error:
         raise InputError(
-            f"{where}: workload {index + 1} source: expected a file or a known name, got {one.source!r} ({known})"
-        )
-    for key in ("machine", "default_walltime", "lenient", "strict"):
-        if key in one.model_fields_set:
+            f"{_where(path, ('workload', index, 'source'))}: workload {index + 1} source: {error}"
+        ) from None
+    for key in ("machine", "default_walltime", "lenient", "strict") if source.spec is not None else ():
+        if key in own.model_fields_set:
             where = _where(path, ("workload", index, key))
             raise InputError(
-                f"{where}: workload {index + 1} {key}: it says how to read a trace, and {one.source} is generated"
+                f"{where}: workload {index + 1} {key}: it says how to read a trace, and {own.source} is generated"
             )
-    return Source(one, None, machine)
+    return WorkloadSource(own, source, None if own.machine is None else path.parent / own.machine, reader)
 
 
 def _where(path: Path, key: tuple[int | str, ...]) -> str:

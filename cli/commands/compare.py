@@ -11,6 +11,7 @@ from ...bench.campaigns.comparison import Comparison, ComparisonInterrupted, Gen
 from ...bench.campaigns.samples import Sampler
 from ...simulation import Overrun, SameInstant
 from ...workloads import Workload
+from ...workloads.sources import Source
 from ..app import debug_option
 from ..command_errors import InterruptedRunError, RunFailedError, say
 from ..comparison_table import comparison_json, print_comparison
@@ -28,7 +29,7 @@ from ..shared_options import (
     split_specs,
     validate,
 )
-from ..trace_argument import Source, load, resolve
+from ..trace_argument import load, resolve
 
 DISPATCHERS = "fcfs,lxf,easy,easy-sjbf,conservative,hcp3,lookahead"
 BUILT_IN_SEEDS = 5

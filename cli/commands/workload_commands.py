@@ -10,13 +10,14 @@ import click
 from ...base import InputError
 from ...bench.reports.number_formats import count
 from ...workloads import GENERATORS, Workload, describe, write
+from ...workloads.sources import Source
 from ..app import debug_option
 from ..command_errors import say
 from ..help_texts import examples
 from ..output import console, pairs, print_json
 from ..progress import spinner
 from ..shared_options import ReadingOptions, json_option, reading_options
-from ..trace_argument import Source, load, resolve
+from ..trace_argument import load, resolve
 from . import analyze
 
 

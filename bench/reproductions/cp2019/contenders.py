@@ -8,8 +8,7 @@ from functools import cache
 
 from ....simulation import Result
 from ....workloads import Workload, generate, read
-from ....workloads.fetching import TRACES
-from ...benchmarks.traces import published_trace
+from ....workloads.fetching import TRACES, fetch
 from ...campaigns.samples import Samples
 from ..outcome import Means, Scale
 from ..simulations import simulate_all
@@ -37,7 +36,7 @@ def samples(scale: Scale) -> Samples[Workload]:
     last = _FIRST + _JOBS[scale]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        workload = read(published_trace(_TRACE)).slice(_FIRST, last)
+        workload = read(fetch(_TRACE)).slice(_FIRST, last)
     return _shifted(workload, scale, f"jobs {_FIRST:,}-{last:,} of {published.partition('.')[0]}")
 
 

@@ -44,7 +44,7 @@ def test_one_value_and_a_list_of_it_are_the_same(tmp_path):
     [
         ("sedes = 3\n", "", 1, "sedes: unknown key 'sedes' (did you mean seeds?); known: workload, dispatchers"),
         ("", "\n# more\n\nhaed = 3\n", 9, "workload 1 haed: unknown key 'haed' (did you mean head?); known: source"),
-        ("", '[[workload]]\nsource = "x"\n', 7, "source: expected a file or a known name, got 'x'"),
+        ("", '[[workload]]\nsource = "x"\n', 7, "source: x: no such file, and no workload of this name"),
         ("", "[[workload]]\nhead = 3\n", 6, "workload 2 source: expected this key, got none"),
         ("", "head = 'x'\n", 6, "workload 1 head: expected a valid integer, got 'x'"),
         ("", "head = 0\n", 6, "workload 1 head: expected greater than or equal to 1, got 0"),

@@ -85,7 +85,7 @@ def test_an_existing_file_wins_over_a_name(invoke, trace, monkeypatch):
 
 def test_published_name_is_fetched(invoke, trace, monkeypatch):
     asked = []
-    monkeypatch.setattr("hpcdispatch.cli.trace_argument.fetch", lambda name: asked.append(name) or trace)
+    monkeypatch.setattr("hpcdispatch.workloads.sources.fetch", lambda name: asked.append(name) or trace)
     found = invoke("run", "KTH-SP2", "--json")
     assert found.exit_code == 0
     assert asked == ["KTH-SP2"]

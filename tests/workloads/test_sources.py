@@ -1,0 +1,30 @@
+"""What a name means."""
+
+import pytest
+
+from hpcdispatch.base import InputError
+from hpcdispatch.workloads.sources import resolve
+
+
+def test_a_file_goes_before_a_generator(tmp_path):
+    (tmp_path / "lublin").write_text("; nothing\n")
+    assert resolve("lublin", tmp_path).file() == tmp_path / "lublin"
+    assert resolve("lublin:jobs=5", tmp_path).spec == "lublin:jobs=5"
+
+
+@pytest.mark.parametrize(("name", "sampled"), [("lublin", True), ("lublin:seed=3,jobs=5", False), ("kth-sp2", False)])
+def test_a_seed_draws_another_sample_of_a_generator(name, sampled, tmp_path):
+    assert resolve(name, tmp_path).sampled is sampled
+
+
+def test_a_published_trace_is_fetched_by_its_name(monkeypatch, tmp_path):
+    monkeypatch.setattr("hpcdispatch.workloads.sources.fetch", lambda name: tmp_path / name)
+    assert resolve("KTH-SP2", tmp_path).file() == tmp_path / "KTH-SP2"
+
+
+def test_what_means_nothing_is_refused(tmp_path):
+    with pytest.raises(InputError, match=r"^nowhere: no such file, and no workload of this name \(generators: accre"):
+        resolve("nowhere", tmp_path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(InputError, match=r"^folder: expected a trace file, got a directory$"):
+        resolve("folder", tmp_path)
