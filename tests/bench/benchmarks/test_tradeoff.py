@@ -41,5 +41,5 @@ def test_ratios_are_to_the_best_baseline():
 
 def test_a_slice_is_of_the_trace(trace):
     assert curve(f"{trace}:20:100", [0.9], ["easy"], seeds=1).table["runs"].tolist() == [1, 1]
-    with pytest.raises(InputError, match="nowhere.swf: no such file"):
+    with pytest.raises(InputError, match=r"nowhere\.swf: no such file"):
         curve("nowhere.swf", [0.9], ["easy"], seeds=1)
