@@ -18,8 +18,8 @@ from ..protocol import Action, Running, Start, State, Waiting
 from ..space import NodeSpace, PoolSpace, space_of
 from .counted import Counted, counted, start_at
 
-#: Queues from this length on are looked through by compiled code; a call of it costs as much as some tens of jobs.
-LONG = 48
+#: Queues from this length on are looked through by compiled code; a call of it costs as much as some hundred jobs.
+LONG = 256
 
 _by_prediction = attrgetter("predicted")
 _demand = attrgetter("demand")
