@@ -25,7 +25,8 @@ from .simulated_job import SimulatedJob
 
 #: Whether the events of one instant are dispatched together or one after the other.
 SameInstant = Literal["batch", "sequence"]
-_BLOCK = 1024
+#: Jobs that are read ahead: few, since the calendar's heap holds them.
+_BLOCK = 64
 
 
 class MemoryReader(Reader):  # type: ignore[misc]

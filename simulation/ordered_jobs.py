@@ -97,10 +97,12 @@ class OrderedJobs(Generic[T]):
     def add(self, job: T) -> None:
         """Put a job in its place."""
         entries, rank = self.entries, self._rank
-        index = len(entries)
-        if entries and rank(job) < rank(entries[-1]):
+        if not entries or rank(job) >= rank(entries[-1]):
+            index = len(entries)
+            entries.append(job)
+        else:
             index = bisect_right(entries, rank(job), key=rank)
-        entries.insert(index, job)
+            entries.insert(index, job)
         if self._columns is not None and self._still_asked_for():
             self._columns.put(index, self.shown.row(job))
 
