@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from typing import Any, ClassVar, Generic, TypeVar, overload
+from itertools import chain
+from operator import attrgetter
+from typing import ClassVar, Generic, TypeVar, overload
 
 import numpy as np
 
 from ..base import IntArray
 
 T = TypeVar("T")
+#: Stands for the demand among the columns that were made.
+_DEMAND = -1
 
 
 class Jobs(Sequence[T], Generic[T]):
@@ -23,13 +26,13 @@ class Jobs(Sequence[T], Generic[T]):
     resources
         How many resources the machine has.
     table
-        Returns the columns as :meth:`table` has them, for entries that change; otherwise they are made once, when one
-        of them is first asked for.
+        Returns the columns as the rows of one array, the fields before the demand, for entries that change; otherwise a
+        column is made when it is first asked for, and kept.
 
     Attributes
     ----------
     FIELDS
-        Names of the columns beside the demand.
+        Where an entry has what stands in the columns beside the demand.
     """
 
     FIELDS: ClassVar[tuple[str, ...]]
@@ -37,7 +40,8 @@ class Jobs(Sequence[T], Generic[T]):
     def __init__(self, entries: Sequence[T], resources: int, table: Callable[[], IntArray] | None = None) -> None:
         self._entries = entries
         self._resources = resources
-        self._table = cache(self.make_table) if table is None else table
+        self._table = table
+        self._made: dict[int, IntArray] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -55,33 +59,33 @@ class Jobs(Sequence[T], Generic[T]):
     def __repr__(self) -> str:
         return repr(list(self))
 
+    @property
+    def kept(self) -> bool:
+        """Whether the columns are kept up to date from state to state; else each is made by a walk over the jobs."""
+        return self._table is not None
+
     def column(self, index: int) -> IntArray:
         """Return a column by its place in :data:`FIELDS`."""
-        found: IntArray = self._table()[index]
-        return found
-
-    @property
-    def table(self) -> IntArray:
-        """The columns as the rows of one array: the fields, then the demand, resource by resource."""
-        return self._table()
-
-    def make_table(self) -> IntArray:
-        """Make the table from the entries."""
-        table = np.empty((len(self.FIELDS) + self._resources, len(self._entries)), dtype=np.int64)
-        for place, entry in enumerate(self._entries):
-            table[:, place] = self.row(entry)
-        table.flags.writeable = False
-        return table
-
-    @classmethod
-    def row(cls, entry: Any) -> tuple[int, ...]:
-        """Return what the columns say of one job."""
-        raise NotImplementedError
+        if self._table is not None:
+            kept: IntArray = self._table()[index]
+            return kept
+        if index not in self._made:
+            values = map(attrgetter(self.FIELDS[index]), self._entries)
+            self._made[index] = np.fromiter(values, dtype=np.int64, count=len(self._entries))
+            self._made[index].flags.writeable = False
+        return self._made[index]
 
     @property
     def demand(self) -> IntArray:
         """What a slot asks for, in the order of the machine's resources, shape (jobs, resources)."""
-        return self.table[len(self.FIELDS) :].T
+        if self._table is not None:
+            return self._table()[len(self.FIELDS) :].T
+        if _DEMAND not in self._made:
+            values = chain.from_iterable(map(attrgetter("demand"), self._entries))
+            made = np.fromiter(values, dtype=np.int64, count=len(self._entries) * self._resources)
+            made.flags.writeable = False
+            self._made[_DEMAND] = made.reshape(-1, self._resources)
+        return self._made[_DEMAND]
 
     @property
     def order(self) -> IntArray:
@@ -97,12 +101,7 @@ class Jobs(Sequence[T], Generic[T]):
 class WaitingJobs(Jobs[T]):
     """The queue, in order of submission."""
 
-    FIELDS = ("order", "nodes", "predicted", "since", "submit")
-
-    @classmethod
-    def row(cls, entry: Any) -> tuple[int, ...]:
-        """Return what the columns say of one job."""
-        return (entry.order, entry.nodes, entry.predicted, entry.since, entry.job.submit, *entry.demand)
+    FIELDS = ("order", "nodes", "predicted", "since", "job.submit")
 
     @property
     def predicted(self) -> IntArray:
@@ -124,11 +123,6 @@ class RunningJobs(Jobs[T]):
     """The jobs on the machine, in order of their predicted end."""
 
     FIELDS = ("order", "nodes", "predicted_end", "start")
-
-    @classmethod
-    def row(cls, entry: Any) -> tuple[int, ...]:
-        """Return what the columns say of one job."""
-        return (entry.order, entry.nodes, entry.predicted_end, entry.start, *entry.demand)
 
     @property
     def predicted_end(self) -> IntArray:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
+from itertools import chain
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
@@ -24,8 +26,6 @@ class KeptColumns:
     """
 
     def __init__(self, table: IntArray) -> None:
-        self._first = self._last = 0
-        self._all = np.zeros((len(table), 0), dtype=np.int64)
         self._grow(table)
 
     @property
@@ -59,7 +59,7 @@ class KeptColumns:
 
     def _grow(self, table: IntArray) -> None:
         count = table.shape[1]
-        room = max(64, count)
+        room = max(_FEW, count)
         larger = np.zeros((len(table), count + 2 * room), dtype=np.int64)
         larger[:, room : room + count] = table
         self._all, self._first, self._last = larger, room, room + count
@@ -90,7 +90,9 @@ class OrderedJobs(Generic[T]):
     def __init__(self, view: type[Jobs[T]], resources: int, rank: Callable[[T], Any]) -> None:
         self.entries: list[T] = []
         self.shown = view(self.entries, resources, self._table)
+        self._resources = resources
         self._rank = rank
+        self._fields = attrgetter(*view.FIELDS)
         self._columns: KeptColumns | None = None
         self._changes = 0
 
@@ -104,7 +106,7 @@ class OrderedJobs(Generic[T]):
             index = bisect_right(entries, rank(job), key=rank)
             entries.insert(index, job)
         if self._columns is not None and self._still_asked_for():
-            self._columns.put(index, self.shown.row(job))
+            self._columns.put(index, self._row(job))
 
     def remove(self, job: T) -> None:
         """Take a job out."""
@@ -127,8 +129,14 @@ class OrderedJobs(Generic[T]):
     def _table(self) -> IntArray:
         self._changes = 0
         if self._columns is None:
-            self._columns = KeptColumns(self.shown.make_table())
+            rows = chain.from_iterable(map(self._row, self.entries))
+            shape = len(self.entries), len(self.shown.FIELDS) + self._resources
+            self._columns = KeptColumns(np.fromiter(rows, dtype=np.int64, count=math.prod(shape)).reshape(shape).T)
         return self._columns.shown
+
+    def _row(self, job: Any) -> tuple[int, ...]:
+        """Return what the columns say of one job."""
+        return (*self._fields(job), *job.demand)
 
 
 class WaitingQueue(OrderedJobs[Waiting]):

@@ -12,6 +12,9 @@ from ...models import count_slots
 from ..protocol import Start, State
 from ..space import NodeSpace, PoolSpace
 
+#: Queues from this length on are looked through by compiled code; a call of it costs as much as some hundred jobs.
+LONG = 256
+
 
 class Counted(NamedTuple):
     """What is free, and what jobs take of it.
@@ -35,12 +38,15 @@ def counted(state: State) -> Counted | None:
     """Return what is free as one number, if numbers tell all there is to know.
 
     On one node with one resource, that is its free amount; where every job asks for the same amounts a slot, the number
-    of slots that fit, for a slot that is freed makes room for exactly one. ``None`` otherwise.
+    of slots that fit, for a slot that is freed makes room for exactly one. ``None`` otherwise, for short queues, and
+    for those whose columns would have to be made: that costs more than to walk over the jobs.
     """
     queue, running = state.queue, state.running
+    if len(queue) < LONG or not queue.kept:
+        return None
     if state.free.size == 1:
         return Counted(int(state.free[0, 0]), queue.demand[:, 0], running.nodes * running.demand[:, 0])
-    if len(state.free) == 1 or not len(queue):
+    if len(state.free) == 1:
         return None
     demand = queue.demand
     if (demand == demand[0]).all() and (running.demand == demand[0]).all():

@@ -18,9 +18,6 @@ from ..protocol import Action, Running, Start, State, Waiting
 from ..space import NodeSpace, PoolSpace, space_of
 from .counted import Counted, counted, start_at
 
-#: Queues from this length on are looked through by compiled code; a call of it costs as much as some hundred jobs.
-LONG = 256
-
 _by_prediction = attrgetter("predicted")
 _demand = attrgetter("demand")
 _by_end = attrgetter("predicted_end")
@@ -48,10 +45,9 @@ class EASY(PlacementOption):
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start from the head of the queue, then backfill behind the first job that does not fit."""
         space = space_of(state, self.placement)
-        if len(state.queue) >= LONG and state.free.any():
-            numbers = counted(state)
-            if numbers is not None:
-                return start_at(state, space, self._places(state, numbers))
+        numbers = counted(state)
+        if numbers is not None:
+            return start_at(state, space, self._places(state, numbers) if numbers.free else ())
         started: list[Start] = []
         head = None
         for waiting in state.queue:
@@ -92,11 +88,7 @@ class EASYSJBF(EASY):
 
 
 def _countable(state: State, space: PoolSpace | NodeSpace, head: Waiting) -> int | None:
-    """Return what is free as one number, if numbers tell all there is to know.
-
-    On one node with one resource, that is its free amount; where every job asks for the same amounts a slot, the number
-    of slots that fit, for a slot that is freed makes room for exactly one. ``None`` otherwise.
-    """
+    """Return what is free as one number, as :func:`.counted`, of a short queue whose first jobs have started."""
     if isinstance(space, PoolSpace):
         return space.free[0] if len(space.free) == 1 else None
     same = head.demand.__eq__

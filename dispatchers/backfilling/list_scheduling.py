@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from ...base import FloatArray
 from ...base.checks import check_choice
 from ...models import PlacementRule
 from ...models.backfilling import fill_smallest_first
 from ..options import PlacementOption
-from ..protocol import Action, Start, State
+from ..protocol import Action, Start, State, Waiting
 from ..space import space_of
 from .counted import counted, start_at
 
 #: What happens when a job does not fit: the ones behind it wait as well, or are tried.
 Blocked = Literal["wait", "skip"]
+
+
+class Key(Protocol):
+    """What a policy sorts by."""
+
+    def __call__(self, predicted: Any, submit: Any, now: int) -> Any:
+        """Return the number by which a waiting job is tried, least first: of one job, or of all from their columns."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -31,9 +38,12 @@ class ListScheduler(PlacementOption):
         What happens when a job does not fit: ``"wait"`` holds back all behind it, ``"skip"`` tries them.
     placement
         ``"first-fit"`` or ``"best-fit"``.
+    key
+        What a policy sorts by; ties, and where it is ``None`` all, by submission.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
+    key: ClassVar[Key | None] = None
     placement: PlacementRule = "first-fit"
     blocked: Blocked = "wait"
 
@@ -41,21 +51,20 @@ class ListScheduler(PlacementOption):
         super().__post_init__()
         check_choice("blocked", self.blocked, Blocked)
 
-    def key(self, state: State) -> FloatArray | None:
-        """Return the number by which the waiting jobs are tried, least first; ``None`` for the order of submission."""
-        return None
-
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start what fits, in order."""
-        if not state.free.any():
-            return []
-        space, key, skip = space_of(state, self.placement), self.key(state), self.blocked == "skip"
-        numbers = None if key is None else counted(state)
-        if numbers is not None and key is not None:
-            places = fill_smallest_first(numbers.free, state.queue.nodes, numbers.unit, key, skip)
-            return start_at(state, space, places.tolist())
+        space, queue, now, key = space_of(state, self.placement), state.queue, state.now, self.key
+        skip = self.blocked == "skip"
+        waits: Sequence[Waiting] = queue
+        if key is not None:
+            numbers = counted(state)
+            if numbers is not None:
+                keys = np.asarray(key(queue.predicted, queue.submit, now), dtype=np.float64)
+                places = fill_smallest_first(numbers.free, queue.nodes, numbers.unit, keys, skip)
+                return start_at(state, space, places.tolist())
+            waits = sorted(queue, key=lambda waiting: key(waiting.predicted, waiting.job.submit, now))
         actions: list[Action] = []
-        for waiting in state.queue if key is None else map(state.queue.__getitem__, np.argsort(key, kind="stable")):
+        for waiting in waits:
             placement = space.place(waiting.nodes, waiting.demand)
             if placement is not None:
                 actions.append(Start(waiting, placement))
@@ -73,18 +82,14 @@ class FCFS(ListScheduler):
 class SJF(ListScheduler):
     """Shortest predicted job first; ties by submission."""
 
-    def key(self, state: State) -> FloatArray:
-        """Return the predictions."""
-        return state.queue.predicted.astype(np.float64)
+    key: ClassVar[Key | None] = staticmethod(lambda predicted, submit, now: predicted)
 
 
 @dataclass(frozen=True)
 class LJF(ListScheduler):
     """Longest predicted job first; ties by submission."""
 
-    def key(self, state: State) -> FloatArray:
-        """Return the predictions, below zero."""
-        return -state.queue.predicted.astype(np.float64)
+    key: ClassVar[Key | None] = staticmethod(lambda predicted, submit, now: -predicted)
 
 
 @dataclass(frozen=True)
@@ -94,8 +99,5 @@ class LXF(ListScheduler):
     The expansion factor counts the wait since the job was submitted.
     """
 
+    key: ClassVar[Key | None] = staticmethod(lambda predicted, submit, now: (submit - now) / predicted)
     blocked: Blocked = "skip"
-
-    def key(self, state: State) -> FloatArray:
-        """Return the wait by the prediction, below zero."""
-        return (state.queue.submit - state.now) / state.queue.predicted

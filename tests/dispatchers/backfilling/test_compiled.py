@@ -2,11 +2,11 @@
 
 import pytest
 
-from hpcdispatch.dispatchers.backfilling import Conservative, easy
+from hpcdispatch.dispatchers.backfilling import Conservative, counted
 from hpcdispatch.dispatchers.backfilling.moving_reservations import MovingReservations
 from hpcdispatch.simulation import simulate
 from hpcdispatch.testing import assert_same_records, overrunning, pool, tiny
-from hpcdispatch.workloads import generate
+from hpcdispatch.workloads import Machine, generate
 
 BELIEFS = [("walltime", "run"), ("heuristic", "kill"), ("last2", "resubmit"), ("last2:correction=sc15", "run")]
 SAMPLES = {
@@ -34,17 +34,15 @@ def test_conservative(sample, compress, predictor, overrun):
 
 
 @pytest.mark.parametrize(("predictor", "overrun"), BELIEFS)
-@pytest.mark.parametrize("name", ["easy", "easy-sjbf"])
+@pytest.mark.parametrize("name", ["easy", "easy-sjbf", "sjf", "ljf", "lxf"])
 @pytest.mark.parametrize("sample", [*SAMPLES, "nodes"])
-def test_easy(sample, name, predictor, overrun, monkeypatch):
-    """Guards both ways of a decision, for short queues and for long ones."""
-    from hpcdispatch.workloads import Machine  # noqa: PLC0415
-
+def test_both_ways_of_a_decision(sample, name, predictor, overrun, monkeypatch):
+    """Guards the way of short queues and that of long ones."""
     workload = SAMPLES.get(sample, SAMPLES["pool"])()
     if sample == "nodes":  # The same jobs, a core each slot, on nodes of four.
         workload = type(workload)(workload.jobs, Machine(("core",), [[4]] * 8))
     results = []
     for least in (0, 10**9):
-        monkeypatch.setattr(easy, "LONG", least)
+        monkeypatch.setattr(counted, "LONG", least)
         results.append(simulate(workload, name, predictor, overrun=overrun))
     assert_same_records(*results)
