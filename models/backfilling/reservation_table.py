@@ -122,19 +122,23 @@ def close_gaps(table: Table) -> None:
 
 
 @compiled
-def find_places(table: Table, jobs: Jobs, row_of: IntArray) -> None:
-    """Note where each job of the table stands among `jobs`; `row_of`, shape (jobs of the trace,), is scratch."""
+def _note_rows(table: Table, row_of: IntArray, noted: bool) -> None:
+    """Note in `row_of`, shape (jobs of the trace,), in which row each job is, or take that back: -1 stands for none."""
     for row in range(table.rows[0]):
         if table.order[row] >= 0:
-            row_of[table.order[row]] = row
-            table.place[row] = -1
+            row_of[table.order[row]] = row if noted else -1
+
+
+@compiled
+def find_places(table: Table, jobs: Jobs, row_of: IntArray) -> None:
+    """Note where each job of the table stands among `jobs`; `row_of` is scratch of which nothing is left."""
+    _note_rows(table, row_of, True)
+    table.place[: table.rows[0]] = -1
     for place in range(len(jobs.order)):
         row = row_of[jobs.order[place]]
         if row >= 0:
             table.place[row] = place
-    for row in range(table.rows[0]):
-        if table.order[row] >= 0:
-            row_of[table.order[row]] = -1
+    _note_rows(table, row_of, False)
 
 
 @compiled
@@ -154,16 +158,13 @@ def _note(freed: Freed, start: int, end: int) -> None:
 @compiled
 def follow_running(now: int, profile: Profile, held: Table, running: Jobs, freed: Freed, row_of: IntArray) -> bool:
     """Bring what runs up to date; return whether a job is now known to end later than was planned."""
-    for row in range(held.rows[0]):
-        if held.order[row] >= 0:
-            row_of[held.order[row]] = row
-            held.place[row] = -1
+    _note_rows(held, row_of, True)
+    held.place[: held.rows[0]] = -1
     corrected = False
     for place in range(len(running.order)):
         row = row_of[running.order[place]]
         if row < 0:
             row = add(held, running.order[place], running.begin[place], now, running.amount[place])
-            row_of[running.order[place]] = row
         held.place[row] = place
         end, planned, amount = running.time[place], held.end[row], held.amount[row]
         if end > planned:
@@ -172,12 +173,11 @@ def follow_running(now: int, profile: Profile, held: Table, running: Jobs, freed
         else:
             _free(profile, freed, max(now, end), planned, amount)
         held.end[row] = end
+    _note_rows(held, row_of, False)
     for row in range(held.rows[0]):
-        if held.order[row] >= 0:
-            row_of[held.order[row]] = -1
-            if held.place[row] < 0:
-                _free(profile, freed, now, held.end[row], held.amount[row])
-                _drop(held, row)
+        if held.order[row] >= 0 and held.place[row] < 0:
+            _free(profile, freed, now, held.end[row], held.amount[row])
+            _drop(held, row)
     return corrected
 
 
@@ -185,10 +185,8 @@ def follow_running(now: int, profile: Profile, held: Table, running: Jobs, freed
 def drop_gone(
     now: int, profile: Profile, reserved: Table, held: Table, queue: Jobs, freed: Freed, row_of: IntArray
 ) -> None:
-    """Drop the reservations of jobs that left the queue for good or came back as others, and those that passed."""
-    for row in range(held.rows[0]):
-        if held.order[row] >= 0:
-            row_of[held.order[row]] = row
+    """Drop the reservations of jobs that left the queue for good or came back as others."""
+    _note_rows(held, row_of, True)
     for row in range(reserved.rows[0]):
         order, place = reserved.order[row], reserved.place[row]
         if order < 0:
@@ -200,9 +198,7 @@ def drop_gone(
         if not same and not reserved.away[row]:
             _drop(reserved, row)
             _free(profile, freed, max(now, start), end, amount)
-    for row in range(held.rows[0]):
-        if held.order[row] >= 0:
-            row_of[held.order[row]] = -1
+    _note_rows(held, row_of, False)
 
 
 @compiled
