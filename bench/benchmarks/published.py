@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from ...simulation import simulate
 from ...workloads import Workload, read
 from ...workloads.fetching import fetch
+from ..reports.tables import Table, show
 
 _NO_REQUEST = 10**9
 COLUMNS = ("trace", "dispatcher", "predictor", "jobs", "metric", "published", "batch", "sequence")
@@ -129,36 +128,15 @@ def cells(row: Row) -> list[str]:
     return made
 
 
-def table(title: str, rows: list[Row]) -> Table:
-    """Return the rows as a table for the terminal."""
-    made = Table(title=title, title_justify="left")
-    for index, name in enumerate(COLUMNS):
-        made.add_column(name, justify="right" if index > 4 else "left")
-    for row in rows:
-        made.add_row(*cells(row))
-    return made
-
-
-def markdown(rows: list[Row]) -> str:
-    """Return the rows as a table in Markdown."""
-    lines = [list(COLUMNS), ["---"] * 5 + ["---:"] * 3, *map(cells, rows)]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
 @click.command(help=__doc__)
 @click.option("--trace", "traces", multiple=True, default=("kth-sp2", "ctc-sp2", "sdsc-sp2"), show_default=True)
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 def main(traces: tuple[str, ...], as_markdown: bool) -> None:
     """Print both tables."""
-    console = Console(width=150)
-    found = {"Killed at the request (Gaussier et al., SC 2015)": list(study(traces))}
+    found = {"Killed at the request (Gaussier et al., SC 2015)": study(traces)}
     if "kth-sp2" in traces:
-        found["Running on to the real end"] = list(running_on())
-    for title, rows in found.items():
-        if as_markdown:
-            print(f"{title}\n\n{markdown(rows)}")
-        else:
-            console.print(table(title, rows))
+        found["Running on to the real end"] = running_on()
+    show([Table(title, COLUMNS, list(map(cells, rows)), labels=5) for title, rows in found.items()], as_markdown)
 
 
 if __name__ == "__main__":
