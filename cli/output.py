@@ -66,6 +66,14 @@ def pairs(rows: Sequence[tuple[str, str]]) -> Table:
     return table
 
 
+def table_of(*headers: str) -> Table:
+    """Return an empty table whose first column is text and whose others are numbers."""
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for index, header in enumerate(headers):
+        table.add_column(header, justify="right" if index else "left", no_wrap=True)
+    return table
+
+
 def _ending(summary: Mapping[str, float], manifest: Mapping[str, Any]) -> str:
     states = ", ".join(f"{summary[name]:,.0f} {name}" for name in ("completed", "killed", "rejected"))
     total = summary["jobs"] + summary["rejected"]
@@ -73,10 +81,7 @@ def _ending(summary: Mapping[str, float], manifest: Mapping[str, Any]) -> str:
 
 
 def _statistics(summary: Mapping[str, float]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("", no_wrap=True)
-    for name in _STATISTICS:
-        table.add_column(name, justify="right", no_wrap=True)
+    table = table_of("", *_STATISTICS)
     for suffix, title in _CLASSES:
         table.add_row(Text(f"{title} ({summary['jobs' + suffix]:,.0f})", style="bold"))
         for name, label, show in (

@@ -11,7 +11,6 @@ from typing import Any, get_args
 import click
 import numpy as np
 from numpy.typing import NDArray
-from rich import box
 from rich.table import Table
 from rich.text import Text
 
@@ -24,7 +23,7 @@ from ...workloads.formats.run_times import Unit, as_seconds, read_run_times
 from ..app import debug_option
 from ..command_errors import say
 from ..help_texts import examples
-from ..output import console, pairs, print_json
+from ..output import console, pairs, print_json, table_of
 from ..progress import spinner
 from ..shared_options import json_option
 
@@ -183,16 +182,9 @@ def _families(fits: Sequence[Fit]) -> str:
     return f"best fitting families (AIC), with their distance from the runs (KS): {distances}"
 
 
-def _table(*headers: str) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for index, header in enumerate(headers):
-        table.add_column(header, justify="right" if index else "left", no_wrap=True)
-    return table
-
-
 def _requests(advice: Advice) -> Table:
     found = advice.sequence
-    table = _table("request", "time", "needed (%)", "expected waste")
+    table = table_of("request", "time", "needed (%)", "expected waste")
     for number, (value, needed, wasted) in enumerate(zip(found.values, found.needed, found.wasted, strict=True), 1):
         table.add_row(str(number), slurm_time(value), percent(float(needed)), slurm_time(float(wasted)))
     return table
@@ -207,7 +199,7 @@ def _expected(advice: Advice, planning: Planning) -> str:
 
 def _strategies(rows: Sequence[tuple[str, str, Fared | None]]) -> Table:
     """Return how strategies fare: their names, first requests, and means."""
-    table = _table("", *(("first request",) if rows[0][1] else ()), "requests", "time", "waste")
+    table = table_of("", *(("first request",) if rows[0][1] else ()), "requests", "time", "waste")
     for name, first, fared in rows:
         cells = (ratio(fared.requests), slurm_time(fared.time), slurm_time(fared.waste)) if fared else (NOTHING,) * 3
         table.add_row(Text(name), *((first,) if first else ()), *cells)
