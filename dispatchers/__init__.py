@@ -6,8 +6,8 @@ from ..base import IntArray
 from ..models import NODE_ZERO, shift
 from .backfilling import EASY, EASYSJBF, FCFS, LJF, LXF, SJF, Conservative, ListScheduler
 from .cp import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming
-from .eviction.evict import Evict
-from .lookahead.lookahead import Lookahead
+from .eviction import Evict
+from .lookahead import Lookahead
 from .onthefly import LEJF, RBS, SEJF, Hybrid
 from .protocol import (
     Action,

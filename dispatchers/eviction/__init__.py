@@ -1,1 +1,8 @@
 """Batch jobs that give way to on-demand jobs (Maurya et al., DS-RT 2020)."""
+
+from __future__ import annotations
+
+from .evict import Evict
+from .evict_options import EvictOptions
+
+__all__ = ["Evict", "EvictOptions"]
