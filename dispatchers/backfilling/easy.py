@@ -14,7 +14,7 @@ from ...base import IntArray
 from ...models import PlacementRule, count_slots, shift
 from ...models.backfilling import backfill
 from ..options import PlacementOption
-from ..protocol import Action, Running, Start, State, Waiting
+from ..protocol import Action, Placement, Running, Start, State, Waiting
 from ..space import NodeSpace, PoolSpace, space_of
 from .counted import Counted, counted, start_at
 
@@ -167,14 +167,20 @@ def _backfill_placing(
             continue
         placement = space.place(waiting.nodes, waiting.demand)
         assert placement is not None
-        if now + waiting.predicted > shadow:
-            shift(later, placement, waiting.demand, -1)
-            if int(count_slots(later, head.demand).sum()) < head.nodes:
-                shift(later, placement, waiting.demand, 1)
-                space.give(placement, waiting.demand)
-                continue
+        if now + waiting.predicted > shadow and not leaves_room(later, head, placement, waiting):
+            space.give(placement, waiting.demand)
+            continue
         started.append(Start(waiting, placement))
     return started
+
+
+def leaves_room(later: IntArray, head: Waiting, placement: Placement, waiting: Waiting) -> bool:
+    """Take a job out of what is free later, if that leaves room for the head; return whether it does."""
+    shift(later, placement, waiting.demand, -1)
+    if int(count_slots(later, head.demand).sum()) >= head.nodes:
+        return True
+    shift(later, placement, waiting.demand, 1)
+    return False
 
 
 def shadow_of(now: int, free: IntArray, head: Waiting, ending: Sequence[Running]) -> tuple[int, IntArray]:

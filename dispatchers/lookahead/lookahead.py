@@ -7,12 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numpy as np
-
 from ...base.checks import check_choice, check_number, check_whole
 from ...models import PlacementRule
 from ...models.lookahead import AGE_SHARE, Settings
-from ...workloads import Machine
 from ..options import Configured
 from ..protocol import Action, Start, State
 from ..space import NodeSpace, place_all
@@ -85,12 +82,8 @@ class Lookahead(Configured[LookaheadOptions]):
     Options = LookaheadOptions
     uses: ClassVar[tuple[str, ...]] = ("numba",)
 
-    def __init__(self, options: LookaheadOptions | None = None, /, **given: Any) -> None:
-        super().__init__(options, **given)
-        self.reset(None)
-
-    def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
-        """Forget the jobs seen; nothing is drawn from `rng`."""
+    def forget(self) -> None:
+        """Forget the jobs seen."""
         self._history: History | None = None
         self._record: dict[str, Any] = {}
 

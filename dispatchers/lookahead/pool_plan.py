@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...base import IntArray
-from ...models import count_slots, shift
 from ...models.lookahead import Running, Settings, plan
-from ..backfilling.easy import shadow_of
+from ..backfilling.easy import leaves_room, shadow_of
 from ..problems import held
-from ..protocol import Placement, Waiting
+from ..protocol import Placement
 from ..space import NodeSpace
 from .instant import Decision, Instant
 
@@ -41,17 +40,8 @@ def put(seen: Instant, places: Iterable[int], overdue: int = -1) -> list[tuple[i
         if placement is None:
             continue
         outlasts = guard is not None and seen.now + waiting.predicted > guard[0]
-        if guard is not None and outlasts and not _spares(guard[1], seen.queue[overdue], placement, waiting):
+        if guard is not None and outlasts and not leaves_room(guard[1], seen.queue[overdue], placement, waiting):
             space.give(placement, waiting.demand)
         else:
             starts.append((place, placement))
     return starts
-
-
-def _spares(later: IntArray, overdue: Waiting, placement: Placement, waiting: Waiting) -> bool:
-    """Take a job out of what is free later, if that leaves room for the overdue one; return whether it does."""
-    shift(later, placement, waiting.demand, -1)
-    if int(count_slots(later, overdue.demand).sum()) >= overdue.nodes:
-        return True
-    shift(later, placement, waiting.demand, 1)
-    return False
