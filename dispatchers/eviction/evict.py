@@ -49,11 +49,16 @@ class Evict(Configured[EvictOptions]):
         self.over = create_inner(self.options.over)
         if isinstance(self.over, Evict):
             raise ValueError("over must be another dispatcher than evict")
+
+    def forget(self) -> None:
+        """Forget the evictions, and that nodes are set apart."""
         self._partition: Partition | None = None
         self._holds = Holds()
         self._orders: dict[str, Order] = {}
         self._record: dict[str, Any] = {}
-        self._forget()
+        self._evicted: Counter[str] = Counter()
+        self._written = 0
+        self._wakes: set[int] = set()
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
         """Forget the evictions; set nodes apart.
@@ -63,7 +68,7 @@ class Evict(Configured[EvictOptions]):
         InputError
             If more is to be set apart than the machine has.
         """
-        self._forget()
+        super().reset(machine, rng)
         shown = machine
         if self.options.policy == "static":
             self._partition = Partition.of(machine, self.options.reserve)
@@ -102,13 +107,6 @@ class Evict(Configured[EvictOptions]):
         batch = [waiting for waiting in state.queue if waiting.job.kind != "on-demand"]
         rest = round_.shown(batch, self._holds)
         return [*round_.actions, *self._timers(state.now), *(self._ask(rest) if self._wanted(rest) else ())]
-
-    def _forget(self) -> None:
-        self._orders, self._record = {}, {}
-        self._evicted: Counter[str] = Counter()
-        self._written = 0
-        self._wakes: set[int] = set()
-        self._holds.clear()
 
     def _deadline(self, waiting: Waiting) -> int:
         return self.options.deadline if waiting.job.deadline is None else waiting.job.deadline
