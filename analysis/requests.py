@@ -131,10 +131,10 @@ def advise(run_times: FloatArray, planning: Planning | None = None) -> Advice:
     unseen: list[Fared | None] = [None] * len(made)
     if len(run_times) >= LEAST_TO_HALVE:
         known = run_times[:half]
-        unseen = [fare(one, run_times, half, rate) for one in strategies(known, optimum(known, planning))]
+        unseen = [fare(strategy, run_times, half, rate) for strategy in strategies(known, optimum(known, planning))]
     rows = [
-        Row(one, one.requests(run_times[-LAST:])[0], fare(one, run_times, one.needs, rate), later)
-        for one, later in zip(made, unseen, strict=True)
+        Row(strategy, strategy.requests(run_times[-LAST:])[0], fare(strategy, run_times, strategy.needs, rate), later)
+        for strategy, later in zip(made, unseen, strict=True)
     ]
     fits = reservations.fit(run_times.tolist()) if run_times.min() < run_times.max() else []
     return Advice(sequence, tuple(fits), tuple(rows))

@@ -70,10 +70,10 @@ def grouped(metrics: pd.DataFrame, classes: NDArray[Any], order: list[Any]) -> p
     Classes come in `order`; those without jobs are left out.
     """
     rows = []
-    for one in order:
-        chosen = classes == one
+    for label in order:
+        chosen = classes == label
         if chosen.any():
-            rows += [{"class": one, "metric": name, **describe(metrics[name].to_numpy()[chosen])} for name in METRICS]
+            rows += [{"class": label, "metric": name, **describe(metrics[name].to_numpy()[chosen])} for name in METRICS]
     return pd.DataFrame(rows, columns=["class", "metric", "n", *STATISTICS])
 
 

@@ -62,11 +62,11 @@ def analyze(runs: pd.DataFrame, explains: float = EXPLAINS) -> tuple[Workflow, .
         If no workflow has sizes that differ enough for a fit.
     """
     found = [_workflow(str(name), group, explains) for name, group in runs.groupby("workflow", sort=False)]
-    if all(one.fit is None for one in found):
+    if all(workflow.fit is None for workflow in found):
         most = runs.groupby("workflow")["size"].nunique().max()
         whose = "" if len(found) == 1 else " in any workflow"
         raise InputError(f"expected at least {LEAST_SIZES} different sizes to fit, got {most}{whose}")
-    return tuple(sorted(found, key=lambda one: (one.range["median"], one.name)))
+    return tuple(sorted(found, key=lambda workflow: (workflow.range["median"], workflow.name)))
 
 
 def _workflow(name: str, runs: pd.DataFrame, explains: float) -> Workflow:
@@ -102,19 +102,19 @@ def summary_table(workflows: Sequence[Workflow]) -> pd.DataFrame:
     ``correlation`` and ``spearman``, ``mse``, ``error`` (root of the left-out MSE over the mean time) and ``note``.
     """
     rows = []
-    for one in workflows:
-        row: dict[str, object] = {"workflow": one.name, "runs": len(one.times), **one.range}
-        if one.fit is not None:
-            best, mean = one.fit.best, float(one.times.mean())
+    for workflow in workflows:
+        row: dict[str, object] = {"workflow": workflow.name, "runs": len(workflow.times), **workflow.range}
+        if workflow.fit is not None:
+            best, mean = workflow.fit.best, float(workflow.times.mean())
             row |= {
                 "best": best.complexity,
-                "tied": ", ".join(name for name in one.fit.tied if name != best.complexity),
-                "correlation": one.fit.correlation,
-                "spearman": one.fit.spearman,
+                "tied": ", ".join(name for name in workflow.fit.tied if name != best.complexity),
+                "correlation": workflow.fit.correlation,
+                "spearman": workflow.fit.spearman,
                 "mse": best.mse,
                 "error": math.sqrt(best.left_out_mse) / mean if mean else math.nan,
             }
-        rows.append(row | {"note": one.note})
+        rows.append(row | {"note": workflow.note})
     columns = ["best", "tied", "correlation", "spearman", "mse", "error", "note"]
     return pd.DataFrame(rows, columns=["workflow", "runs", *PERCENTILES, *columns])
 
@@ -127,18 +127,18 @@ def class_table(workflows: Sequence[Workflow]) -> pd.DataFrame:
     """
     rows = [
         (
-            one.name,
+            workflow.name,
             fit.complexity,
             fit.intercept,
             fit.slope,
             fit.correlation,
             fit.mse,
             fit.left_out_mse,
-            "best" if fit is one.fit.best else "tied" if fit.tied else "",
+            "best" if fit is workflow.fit.best else "tied" if fit.tied else "",
         )
-        for one in workflows
-        if one.fit is not None
-        for fit in one.fit.classes
+        for workflow in workflows
+        if workflow.fit is not None
+        for fit in workflow.fit.classes
     ]
     names = ["workflow", "class", "intercept", "slope", "correlation", "mse", "left_out_mse", "verdict"]
     return pd.DataFrame(rows, columns=names)

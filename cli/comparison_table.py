@@ -85,8 +85,13 @@ def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
         "table": found.table.to_dict("records"),
         "runs": found.runs.to_dict("records"),
         "failures": [
-            {"dispatcher": one.dispatcher, "predictor": one.predictor, "seed": one.seed, "error": one.error}
-            for one in found.failures
+            {
+                "dispatcher": failure.dispatcher,
+                "predictor": failure.predictor,
+                "seed": failure.seed,
+                "error": failure.error,
+            }
+            for failure in found.failures
         ],
     }
 

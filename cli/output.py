@@ -30,9 +30,9 @@ def console() -> Console:
 def clean(value: Any) -> Any:
     """Return a value as JSON knows it: plain numbers, and ``None`` for those that are not finite."""
     if isinstance(value, Mapping):
-        return {str(key): clean(one) for key, one in value.items()}
+        return {str(key): clean(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [clean(one) for one in value]
+        return [clean(item) for item in value]
     if hasattr(value, "item"):
         value = value.item()
     if isinstance(value, float) and not math.isfinite(value):

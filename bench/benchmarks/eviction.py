@@ -98,14 +98,14 @@ def respond(jobs: Sequence[RunningJob], nodes: int, *, limit: int = LIMIT, by_no
         [ms for _, ms in plans],
         [ms for _, ms in quick],
         [1000 * time.wall for _, time in found],
-        [one.visited for one, _ in found],
-        all(one.complete for one, _ in found),
+        [answer.visited for answer, _ in found],
+        all(answer.complete for answer, _ in found),
         [made[end].loss for end in DEADLINES],
-        [one.loss for one, _ in quick],
+        [answer.loss for answer, _ in quick],
         all(
-            (one.eviction.loss, one.eviction.checkpoint_time) == (made[end].loss, made[end].checkpoint_time)
-            for end, (one, _) in zip(DEADLINES, found, strict=True)
-            if one.complete
+            (answer.eviction.loss, answer.eviction.checkpoint_time) == (made[end].loss, made[end].checkpoint_time)
+            for end, (answer, _) in zip(DEADLINES, found, strict=True)
+            if answer.complete
         ),
     )
 
@@ -154,10 +154,10 @@ def on_scenarios(jobs: Sequence[int], nodes: Sequence[int], seeds: int, grain: i
 
 
 def _row(count: int, needed: int, found: Sequence[Response]) -> list[str]:
-    whole = [one.whole_ms for one in found]
-    backtracking = [sum(one.backtracking_ms) for one in found]
-    ended = "" if all(one.complete for one in found) else ">"
-    extra = np.mean([np.subtract(one.greedy, one.best) for one in found])
+    whole = [response.whole_ms for response in found]
+    backtracking = [sum(response.backtracking_ms) for response in found]
+    ended = "" if all(response.complete for response in found) else ">"
+    extra = np.mean([np.subtract(response.greedy, response.best) for response in found])
     return [
         str(count),
         f"{needed:,}",

@@ -171,9 +171,9 @@ def _syntax(path: Path, message: str) -> str:
 def _first(path: Path, text: str, error: ValidationError) -> str:
     """Return the first error by line."""
     found = []
-    for one in error.errors(include_url=False):
-        place: KeyPath = _place(one["loc"], one["type"])
-        found.append((line_of(text, place), _said(place, one["type"], one["msg"], one["input"])))
+    for problem in error.errors(include_url=False):
+        place: KeyPath = _place(problem["loc"], problem["type"])
+        found.append((line_of(text, place), _said(place, problem["type"], problem["msg"], problem["input"])))
     line, message = min(found, key=lambda pair: pair[0])
     return f"{path}:{line}: {message}"
 
@@ -220,11 +220,11 @@ def _check_parts(path: Path, text: str, table: CampaignTable) -> None:
             except InputError as error:
                 raise InputError(f"{path}:{line_of(text, (key, index))}: {key}: {error}") from None
     labels: list[str] = []
-    for index, one in enumerate(table.workload):
-        if one.label in labels:
-            line = line_of(text, ("workload", index, "name" if one.name else "source"))
-            raise InputError(f"{path}:{line}: workload {index + 1}: {one.label!r} is given twice; give it a name")
-        if one.head is not None and one.slice is not None:
+    for index, workload in enumerate(table.workload):
+        if workload.label in labels:
+            line = line_of(text, ("workload", index, "name" if workload.name else "source"))
+            raise InputError(f"{path}:{line}: workload {index + 1}: {workload.label!r} is given twice; give it a name")
+        if workload.head is not None and workload.slice is not None:
             line = line_of(text, ("workload", index, "slice"))
             raise InputError(f"{path}:{line}: workload {index + 1}: expected head or slice, got both")
-        labels.append(one.label)
+        labels.append(workload.label)

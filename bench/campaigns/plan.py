@@ -160,7 +160,7 @@ def _parts(table: CampaignTable) -> list[tuple[str, str, str, SameInstant]]:
         product(
             map(canonical_dispatcher, table.dispatchers),
             map(canonical_predictor, table.predictors),
-            [str(Overrun.parse(one)) for one in table.overrun],
+            [str(Overrun.parse(overrun)) for overrun in table.overrun],
             table.same_instant,
         )
     )

@@ -202,7 +202,7 @@ def _write_all(folder: Path, files: Files) -> None:
     folder.mkdir()
     same = {name: data for name, data in files.items() if name != TIMINGS}
     sums = {SUMS: same, TIMINGS_SUM: {TIMINGS: files[TIMINGS]}}
-    texts = {name: "".join(f"{_sum(of[one])}  {one}\n" for one in sorted(of)).encode() for name, of in sums.items()}
+    texts = {name: "".join(f"{_sum(of[file])}  {file}\n" for file in sorted(of)).encode() for name, of in sums.items()}
     for name, data in {**files, **texts}.items():
         _write(folder / name, data)
     _sync_folder(folder)

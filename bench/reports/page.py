@@ -217,7 +217,7 @@ def columns(frame: pd.DataFrame) -> dict[str, Any]:
             ]
         else:
             codes, names = pd.factorize(column)
-            found[name] = {"codes": codes.tolist(), "names": [str(one) for one in names]}
+            found[name] = {"codes": codes.tolist(), "names": [str(category) for category in names]}
     return found
 
 

@@ -162,8 +162,8 @@ def classes(study: Study, workload: str, split: str) -> Table:
         "mean bounded slowdown", "p95 bounded slowdown",
     ]  # fmt: skip
     rows = []
-    for one in dict.fromkeys(chosen["class"]):
-        of_class = chosen[chosen["class"] == one]
+    for job_class in dict.fromkeys(chosen["class"]):
+        of_class = chosen[chosen["class"] == job_class]
         for contender in study.contenders(workload):
             group = of_class[of_class["contender"] == contender]
             if group.empty:
@@ -172,7 +172,7 @@ def classes(study: Study, workload: str, split: str) -> Table:
             cells = [number(float(wait["n"].mean()), count)]
             cells += [number(float(wait[key].mean()), seconds) for key in ("mean", "median", "p95", "max")]
             cells += [number(float(slowdown[key].mean()), ratio) for key in ("mean", "p95")]
-            rows.append([label(one), label(contender), *cells])
+            rows.append([label(job_class), label(contender), *cells])
     what = {
         "run time": "Classes of the real run time; 5 h itself belongs to the middle one.",
         "width": "Width: the share of the machine's primary resource that a job asks for; more than the first number, "

@@ -28,7 +28,7 @@ def row(
 ) -> Row:
     """Return the mean of a value of each sample, with its interval."""
     measured, (low, high) = float(np.mean(values)), mean_interval(np.asarray(values, dtype=float))
-    found = (None if math.isnan(one) else one for one in (measured, low, high))
+    found = (None if math.isnan(number) else number for number in (measured, low, high))
     mean, least, most = found
     return Row(subject, metric, mean, published, least, most, digits, timed)
 

@@ -111,8 +111,8 @@ def _part(kept: Kept, timed: bool) -> dict[str, Any]:
     }
 
 
-def _fields(one: Row | Claim) -> dict[str, Any]:
-    return {name: clean(value) for name, value in asdict(one).items() if name != "timed"}
+def _fields(entry: Row | Claim) -> dict[str, Any]:
+    return {name: clean(value) for name, value in asdict(entry).items() if name != "timed"}
 
 
 def _read(path: Path) -> dict[str, Any] | None:

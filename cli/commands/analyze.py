@@ -117,9 +117,9 @@ def _print(workflows: tuple[Workflow, ...]) -> None:
     out = console()
     summary = _records(summary_table(workflows))
     out.print("times", _ranges(summary), "\nbest class", _verdicts(summary), sep="\n")
-    for one in workflows:
-        if one.note:
-            out.print(f"{one.name}: {one.note}", soft_wrap=True)
+    for workflow in workflows:
+        if workflow.note:
+            out.print(f"{workflow.name}: {workflow.note}", soft_wrap=True)
     out.print("\ntime = a + b g(n)", _classes(workflows), sep="\n")
 
 
@@ -142,7 +142,7 @@ def _ranges(rows: list[dict[str, Any]]) -> Table:
 def _verdicts(rows: list[dict[str, Any]]) -> Table:
     table = _table("workflow", "best", "tied with", "correlation", "Spearman", "MSE", "error (%)")
     for row in rows:
-        best, tied = (one if isinstance(one, str) and one else NOTHING for one in (row["best"], row["tied"]))
+        best, tied = (name if isinstance(name, str) and name else NOTHING for name in (row["best"], row["tied"]))
         numbers = (_two(row["correlation"]), _two(row["spearman"]), ratio(row["mse"]), percent(row["error"]))
         table.add_row(Text(row["workflow"]), best, tied, *numbers)
     return table

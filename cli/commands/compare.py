@@ -159,8 +159,8 @@ def _report(found: Comparison, source: Source, out: Path | None, *, as_json: boo
     if out is not None:
         say("note", f"{len(found.runs)} results saved in {out}")
     failed = [
-        f"dispatcher {one.dispatcher}, predictor {one.predictor}, seed {one.seed}: {one.error}"
-        for one in found.failures
+        f"dispatcher {failure.dispatcher}, predictor {failure.predictor}, seed {failure.seed}: {failure.error}"
+        for failure in found.failures
     ]
     for line in failed[:-1]:
         say("error", line)

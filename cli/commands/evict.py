@@ -130,7 +130,8 @@ def _decisions(scenario: Scenario, query: _Query) -> list[Eviction]:
 
 def _changes(by_deadline: Sequence[Eviction]) -> list[Eviction]:
     """Return the first decision of each loss and time."""
-    return list({(one.loss, one.checkpoint_time): one for one in reversed(by_deadline)}.values())[::-1]
+    first = {(eviction.loss, eviction.checkpoint_time): eviction for eviction in reversed(by_deadline)}
+    return list(first.values())[::-1]
 
 
 def _show(scenario: Scenario, query: _Query, by_deadline: Sequence[Eviction]) -> None:
@@ -148,10 +149,15 @@ def _tradeoff(changes: Sequence[Eviction]) -> Table:
     table = Table("deadline from", "loss (node-hours)", "checkpoints take", "killed", "checkpointed", "freed")
     for column in table.columns:
         column.justify = "right"
-    for one in changes:
-        killed = sum(action == "kill" for action in one.actions.values())
-        numbers = (killed, len(one.actions) - killed, one.freed)
-        row = (clock(one.deadline), f"{one.loss:,.1f}", clock(one.checkpoint_time), *(f"{each:,}" for each in numbers))
+    for eviction in changes:
+        killed = sum(action == "kill" for action in eviction.actions.values())
+        numbers = (killed, len(eviction.actions) - killed, eviction.freed)
+        row = (
+            clock(eviction.deadline),
+            f"{eviction.loss:,.1f}",
+            clock(eviction.checkpoint_time),
+            *(f"{each:,}" for each in numbers),
+        )
         table.add_row(*row)
     return table
 
@@ -181,7 +187,7 @@ def _print_json(scenario: Scenario, query: _Query, by_deadline: Sequence[Evictio
             "freed_at_least": query.needed,
             "deadline_s": query.deadline,
             "decision": _fields(by_deadline[-1]),
-            "by_deadline": [_fields(one) for one in _changes(by_deadline)],
+            "by_deadline": [_fields(eviction) for eviction in _changes(by_deadline)],
         }
     )
 
@@ -193,8 +199,8 @@ def _fields(decision: Eviction) -> dict[str, Any]:
 def _figure(scenario: Scenario, query: _Query, by_deadline: Sequence[Eviction]) -> Figure:
     """Return the loss by deadline, of the plan and of the greedy approach."""
     jobs = scenario.running()
-    curves = {"least loss": [one.loss for one in by_deadline[:-1]]}
-    deadlines = [one.deadline for one in by_deadline[:-1]]
+    curves = {"least loss": [eviction.loss for eviction in by_deadline[:-1]]}
+    deadlines = [eviction.deadline for eviction in by_deadline[:-1]]
     if not query.sharing:
         curves["greedy"] = [greedy(jobs, query.needed, deadline, query.step).loss for deadline in deadlines]
     data = pd.DataFrame(

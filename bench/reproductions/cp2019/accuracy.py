@@ -28,7 +28,7 @@ def fig1(means: Means) -> Outcome:
     for label, results in found.items():
         name = _METHODS[label[-1]]
         each = [_accuracy(result.jobs, label[-1]) for result in results]
-        shares[name] = {metric: [one[metric] for one in each] for metric in each[0]}
+        shares[name] = {metric: [sample[metric] for sample in each] for metric in each[0]}
         known = dict(zip(shares[name], (*_ACCURACY[label[-1]], None), strict=True))
         rows += [row(name, metric, values, known[metric], 1) for metric, values in shares[name].items()]
         ratios = np.sort(np.concatenate([_ratio(result.jobs, label[-1]) for result in results]))

@@ -66,7 +66,7 @@ def class_claims(values: Values) -> tuple[Claim, ...]:
                 text = f"{mine} does not penalise {kind} jobs: wait at most 5% above {base}"
                 pair = _pair(values, f"wait_{kind}", mine, base)
                 found.append(less(text, *pair, "not penalised", factor=_TOLERANCE))
-    each = {label: one["utilization"] for label, one in values.items()}
+    each = {label: metrics["utilization"] for label, metrics in values.items()}
     ordered = sorted(each, key=lambda label: float(np.mean(each[label])))
     least, most = ordered[0], ordered[-1]
     percent = {label: [100 * value for value in each[label]] for label in (least, most)}

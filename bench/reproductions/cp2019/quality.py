@@ -67,7 +67,7 @@ def _quality(
                 bars["value"].append(float(np.mean(mean)))
                 bars["deviation"].append(float(np.mean(spread)))
     if use:
-        rows += [row(label, "utilization, %", [100 * one for one in each["utilization"]], digits=1)
+        rows += [row(label, "utilization, %", [100 * share for share in each["utilization"]], digits=1)
                  for label, each in values.items()]  # fmt: skip
     return Outcome((*runs.notes(means.scale), _NO_PBS), tuple(rows), claims(values), Drawing("bars", bars))
 

@@ -45,10 +45,10 @@ def policies(means: Means) -> Outcome:
     points: dict[str, list[str | float]] = {"subject": [], "x": [], "y": []}
     for name, each in found.items():
         for metric, (key, factor, digits) in _METRICS.items():
-            rows.append(row(name, metric, [factor * one[key] for one in each], digits=digits))
+            rows.append(row(name, metric, [factor * summary[key] for summary in each], digits=digits))
         points["subject"] += [name] * len(each)
-        points["x"] += [one[_LOSS] for one in each]
-        points["y"] += [one[_DELAY] / 60 for one in each]
+        points["x"] += [summary[_LOSS] for summary in each]
+        points["y"] += [summary[_DELAY] / 60 for summary in each]
     drawing = Drawing(
         "points", points, "node-hours lost by batch jobs", "mean delay of on-demand jobs (min)", log_y=True
     )
@@ -78,7 +78,7 @@ def _results(means: Means) -> dict[str, list[Result]]:
 
 def _claims(found: dict[str, list[dict[str, float]]]) -> list[Claim]:
     def named(policy: str, key: str) -> tuple[str, list[float]]:
-        return policy, [one[key] for one in found[policy]]
+        return policy, [summary[key] for summary in found[policy]]
 
     apart = list(found)[-1]
     return [

@@ -58,10 +58,10 @@ def _rows(jobs: int, found: _Responses) -> list[Row]:
         subject = f"K = {nodes:,}"
         timed = partial(row, subject, digits=2, timed=True)
         rows += [
-            row(subject, "partial decisions of backtracking", [float(sum(one.visited)) for one in each]),
-            timed("plan, ms", [one.whole_ms for one in each]),
-            timed("greedy, ms", [sum(one.greedy_ms) for one in each]),
-            timed("backtracking, ms", [sum(one.backtracking_ms) for one in each]),
+            row(subject, "partial decisions of backtracking", [float(sum(response.visited)) for response in each]),
+            timed("plan, ms", [response.whole_ms for response in each]),
+            timed("greedy, ms", [sum(response.greedy_ms) for response in each]),
+            timed("backtracking, ms", [sum(response.backtracking_ms) for response in each]),
         ]
         most = max(_ratios(each))
         known = _ORDERS if (jobs, nodes) == (JOBS[-1], NODES[-1]) else None
@@ -70,25 +70,25 @@ def _rows(jobs: int, found: _Responses) -> list[Row]:
 
 
 def _ratios(found: Sequence[Response]) -> list[float]:
-    return [sum(one.backtracking_ms) / one.whole_ms for one in found]
+    return [sum(response.backtracking_ms) / response.whole_ms for response in found]
 
 
 def _agreement(found: _Responses) -> Claim:
-    each = [one for responses in found.values() for one in responses]
-    ended = sum(not one.complete for one in each)
+    each = [response for responses in found.values() for response in responses]
+    ended = sum(not response.complete for response in each)
     evidence = f"{sum(one.agree for one in each)} of {len(each)} agree at every deadline" + (
         f", {ended} as far as they were searched" if ended else ""
     )
-    holds = all(one.agree for one in each) if len(each) >= LEAST * len(found) and not ended else None
+    holds = all(response.agree for response in each) if len(each) >= LEAST * len(found) and not ended else None
     return Claim("plan and backtracking find the same loss and time", holds, evidence)
 
 
 def _speed(found: _Responses) -> tuple[Claim, ...]:
     """Return what the paper says of the plan and of greedy, in each scenario for the K that it is truest for least."""
     each = list(zip(*found.values(), strict=True))
-    whole = [max(one.whole_ms for one in same) for same in each]
-    uneven = [max(same, key=lambda one: max(one.plan_ms) / min(one.plan_ms)).plan_ms for same in each]
-    close = [max(same, key=lambda one: sum(one.greedy_ms) / one.whole_ms) for same in each]
+    whole = [max(response.whole_ms for response in same) for same in each]
+    uneven = [max(same, key=lambda response: max(response.plan_ms) / min(response.plan_ms)).plan_ms for same in each]
+    close = [max(same, key=lambda response: sum(response.greedy_ms) / response.whole_ms) for same in each]
     return (
         less(
             "a plan for all deadlines takes under 10 ms", ("plan", whole), ("limit", [10.0] * len(whole)),
@@ -100,16 +100,19 @@ def _speed(found: _Responses) -> tuple[Claim, ...]:
             "a constant response time", factor=2, timed=True,
         ),
         less(
-            "greedy is at least 30 times faster than the plan", ("greedy", [sum(one.greedy_ms) for one in close]),
-            ("plan", [one.whole_ms for one in close]), "at least 30x faster than the other two", factor=1 / _GREEDY,
+            "greedy is at least 30 times faster than the plan",
+            ("greedy", [sum(response.greedy_ms) for response in close]),
+            ("plan", [response.whole_ms for response in close]),
+            "at least 30x faster than the other two",
+            factor=1 / _GREEDY,
             timed=True,
         ),
     )  # fmt: skip
 
 
 def _against_backtracking(jobs: int, found: _Responses) -> tuple[Claim, ...]:
-    few, many = ([sum(one.backtracking_ms) for one in found[nodes]] for nodes in (NODES[0], NODES[-1]))
-    plans = [[one.whole_ms for one in found[nodes]] for nodes in (NODES[0], NODES[-1])]
+    few, many = ([sum(response.backtracking_ms) for response in found[nodes]] for nodes in (NODES[0], NODES[-1]))
+    plans = [[response.whole_ms for response in found[nodes]] for nodes in (NODES[0], NODES[-1])]
     if jobs == JOBS[0]:
         text = "with 12 jobs and K = 512 backtracking is faster than the plan"
         return (less(text, ("backtracking", few), ("plan", plans[0]), "it is", timed=True),)
@@ -128,14 +131,14 @@ def _against_backtracking(jobs: int, found: _Responses) -> tuple[Claim, ...]:
 def _figure(found: _Responses) -> Drawing:
     """Return the response time up to each deadline, a panel for each K."""
     curves: dict[str, Callable[[Response], Floats]] = {
-        "plan": lambda one: np.array(one.plan_ms),
-        "greedy": lambda one: np.cumsum(one.greedy_ms),
-        "backtracking": lambda one: np.cumsum(one.backtracking_ms),
+        "plan": lambda response: np.array(response.plan_ms),
+        "greedy": lambda response: np.cumsum(response.greedy_ms),
+        "backtracking": lambda response: np.cumsum(response.backtracking_ms),
     }
     data = _columns()
     for nodes, each in found.items():
         for name, values in curves.items():
-            _add(data, f"K = {nodes:,}", name, [values(one) for one in each])
+            _add(data, f"K = {nodes:,}", name, [values(response) for response in each])
     return Drawing("lines", data, "deadline (min)", "response time (ms)", log_y=True)
 
 
@@ -162,10 +165,10 @@ def fig8(means: Means) -> Outcome:
     for jobs in JOBS:
         running = [scenario(jobs, seed) for seed in seeds]
         for nodes in NODES:
-            made = [plan(one, nodes, HORIZON, MINUTE) for one in running]
-            best[jobs, nodes] = np.array([[one[end].loss for end in DEADLINES] for one in made])
+            made = [plan(jobs_running, nodes, HORIZON, MINUTE) for jobs_running in running]
+            best[jobs, nodes] = np.array([[plans[end].loss for end in DEADLINES] for plans in made])
             quick[jobs, nodes] = np.array(
-                [[greedy(one, nodes, end, MINUTE).loss for end in DEADLINES] for one in running]
+                [[greedy(jobs_running, nodes, end, MINUTE).loss for end in DEADLINES] for jobs_running in running]
             )
     extra = {key: quick[key] - best[key] for key in best}
     data, rows = _columns(), list[Row]()

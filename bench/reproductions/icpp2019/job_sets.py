@@ -85,7 +85,9 @@ def fig2_claims(values: Values) -> Iterator[Claim]:
 def _against_best(settings: Sequence[Mapping[str, Measured]], metric: str, named: str, others: Sequence[str]) -> Pair:
     """Return a contender and the best of others in each setting, with their means over the settings for each seed."""
     pick = max if metric == USE else min
-    best = [pick((each[name] for name in others), key=lambda one: float(np.mean(one[metric]))) for each in settings]
+    best = [
+        pick((each[name] for name in others), key=lambda metrics: float(np.mean(metrics[metric]))) for each in settings
+    ]
     mine = [each[named] for each in settings]
     return (named, runs.average(mine, metric)), ("best other", runs.average(best, metric))
 
@@ -135,7 +137,7 @@ def fig4(means: Means) -> Outcome:
         "application, drawn once for each run; after a failure 1.5 times as much is requested, for which the paper has "
         "no number."
     )
-    others = {name: one for name, one in values["history 10"].items() if name != NEURO}
+    others = {name: metrics for name, metrics in values["history 10"].items() if name != NEURO}
     table = {"any history": others} | {name: {NEURO: each[NEURO]} for name, each in values.items()}
     return Outcome((*runs.NOTES, note), runs.rows(table, METRICS), tuple(fig4_claims(values)), curves)
 
@@ -148,13 +150,13 @@ def fig4_claims(values: Values) -> Iterator[Claim]:
         yield better(
             "10 past runs are better than 100", metric, *runs.pair_over([each], metric, ten, longest), "10 are best"
         )
-        others = {name: one for name, one in each.items() if name != ten}
+        others = {name: metrics for name, metrics in each.items() if name != ten}
         pick = max if metric == USE else min
         best = pick(others, key=lambda name: float(np.mean(others[name][metric])))
         yield better(
             "10 past runs are the best of all", metric, *runs.pair_over([each], metric, ten, best), "about 10 are best"
         )
-        far, near = ([_distance(one, other) for one, other in zip(each[name][metric], hpc[metric], strict=True)]
+        far, near = ([_distance(mine, other) for mine, other in zip(each[name][metric], hpc[metric], strict=True)]
                      for name in (ten, longest))  # fmt: skip
         text = f"A longer history brings it closer to HPC, 100 below 10: distance of the {metric}"
         yield less(text, (longest, near), (ten, far), "approaches HPC")
@@ -199,7 +201,7 @@ def fig5_claims(values: Values) -> Iterator[Claim]:
         yield better("Speculative backfilling helps HPC", metric, *pairs[HPC], "drastically")
         yield better("It helps TOptimal", metric, *pairs[TOPT], "slightly")
         gains = [
-            [one / other for one, other in zip(named[1], plain[1], strict=True)] for named, plain in pairs.values()
+            [mine / other for mine, other in zip(named[1], plain[1], strict=True)] for named, plain in pairs.values()
         ]
         text, said = "It helps HPC more than TOptimal, ratio to plain", "drastically and slightly"
         yield better(text, metric, (HPC, gains[0]), (TOPT, gains[1]), said)

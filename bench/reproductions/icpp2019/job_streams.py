@@ -133,7 +133,7 @@ def fig8(means: Means) -> Outcome:
     drawn = Generated("intrepid-neuroscience", size if means.scale == "smoke" else None)
     values = runs.simulate({"Intrepid": (drawn, contenders)}, seeds, means)
     each, shown = values["Intrepid"], (*METRICS, ALL_RESPONSE)
-    drawn_ones = [one.label for one in contenders if one.over == "rounds"]
+    drawn_ones = [contender.label for contender in contenders if contender.over == "rounds"]
     panels = {metric: {label: each[label][metric] for label in drawn_ones} for metric in shown}
     notes = (
         f"Runs: {seeds} of {size} submissions within two weeks, a quarter of them large; whether the paper's response "

@@ -44,7 +44,8 @@ def _requests(label: str, hours: list[float], published: tuple[str, ...], makesp
     known = [float(value) for value in published]
     pairs = zip(hours, [*known, *[None] * (len(hours) - len(known))], strict=False)
     found = [
-        Row(f"{label}, request {rank}", "hours", value, one, digits=4) for rank, (value, one) in enumerate(pairs, 1)
+        Row(f"{label}, request {rank}", "hours", value, published, digits=4)
+        for rank, (value, published) in enumerate(pairs, 1)
     ]
     return [*found, Row(f"{label}, expected makespan", "hours", makespan / HOUR, digits=4)]
 

@@ -119,11 +119,11 @@ def simulate(
     settings: Mapping[str, tuple[Generated, Sequence[Contender]]], seeds: int, means: Means
 ) -> dict[str, dict[str, Measured]]:
     """Return setting to contender to metric to a value of each seed."""
-    places = [(name, jobs, one) for name, (jobs, several) in settings.items() for one in several]
-    found = measure_all([Pairing(jobs, one.dispatcher) for _, jobs, one in places], seeds, means, measure)
+    places = [(name, jobs, contender) for name, (jobs, several) in settings.items() for contender in several]
+    found = measure_all([Pairing(jobs, contender.dispatcher) for _, jobs, contender in places], seeds, means, measure)
     values: dict[str, dict[str, Measured]] = {name: {} for name in settings}
     for (name, _, contender), each in zip(places, found, strict=True):
-        values[name][contender.label] = {metric: [one[metric] for one in each] for metric in each[0]}
+        values[name][contender.label] = {metric: [metrics[metric] for metrics in each] for metric in each[0]}
     return values
 
 
@@ -155,7 +155,7 @@ def pair_over(settings: Sequence[Mapping[str, Measured]], metric: str, named: st
 
 def average(measured: Sequence[Measured], metric: str) -> list[float]:
     """Return the mean over several settings, one for each seed."""
-    found: list[float] = np.mean([one[metric] for one in measured], axis=0).tolist()
+    found: list[float] = np.mean([metrics[metric] for metrics in measured], axis=0).tolist()
     return found
 
 

@@ -69,7 +69,7 @@ def _ratios(found: Found) -> list[float]:
 
 
 def _near(found: Found, ratio: float) -> float:
-    return min(_ratios(found), key=lambda one: abs(one - ratio))
+    return min(_ratios(found), key=lambda other: abs(other - ratio))
 
 
 def _of(found: Found, metric: str, label: str, pattern: str, ratio: float) -> tuple[str, list[float]]:
@@ -82,7 +82,7 @@ def _curve(found: Found, metric: str, label: str, pattern: str) -> list[float]:
 
 
 def _samples(found: Found) -> int:
-    return min(len(values) for one in found.values() for values in one.values())
+    return min(len(values) for metrics in found.values() for values in metrics.values())
 
 
 def _decided(found: Found, holds: bool) -> bool | None:
@@ -146,14 +146,14 @@ def _times(found: Found, metric: str, about: tuple[float, float], published: str
 
 
 def _overall(found: Found, metric: str, labels: Sequence[str]) -> float:
-    return float(np.mean([np.mean(one[metric]) for (_, label, _), one in found.items() if label in labels]))
+    return float(np.mean([np.mean(metrics[metric]) for (_, label, _), metrics in found.items() if label in labels]))
 
 
 def _mostly(found: Found, metric: str, label: str, better: int) -> Claim:
     """Return the claim that the hybrid is better than RBS at most ratios."""
     pairs = [(found[MIX, label, ratio][metric], found[MIX, "RBS", ratio][metric]) for ratio in _ratios(found)]
     wins = _count(better * (float(np.mean(mine)) - float(np.mean(other))) > 0 for mine, other in pairs)
-    means = [float(np.mean([np.mean(one) for one in column])) for column in zip(*pairs, strict=True)]
+    means = [float(np.mean([np.mean(values) for values in column])) for column in zip(*pairs, strict=True)]
     text = f"The {label}, is better than RBS at most ratios: {metric.partition(',')[0]}"
     evidence = f"at {wins} of {len(pairs)}; over all, {short(means[0])} and {short(means[1])}; the paper: in most"
     return Claim(text, _decided(found, wins > len(pairs) / 2), f"{evidence} scenarios")

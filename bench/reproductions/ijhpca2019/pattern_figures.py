@@ -64,7 +64,7 @@ def _ranges(found: Found, metric: str, published: Mapping[str, tuple[float, floa
     """Return the least and the most of the means over all patterns and ratios."""
     rows = []
     for label, known in published.items():
-        each = [one[metric] for (_, named, _), one in found.items() if named == label]
+        each = [metrics[metric] for (_, named, _), metrics in found.items() if named == label]
         ordered = sorted(each, key=sum)
         for subject, values, printed in zip(
             ("least of all", "most of all"), (ordered[0], ordered[-1]), known, strict=True
@@ -76,20 +76,20 @@ def _ranges(found: Found, metric: str, published: Mapping[str, tuple[float, floa
 def _rows(found: Found, metrics: Sequence[str]) -> list[Row]:
     """Return the numbers at some of the ratios, failures only of RBS."""
     return [
-        row(f"{runs.PATTERNS.get(pattern, '')} at {ratio}".strip(), f"{label}: {metric}", one[metric],
+        row(f"{runs.PATTERNS.get(pattern, '')} at {ratio}".strip(), f"{label}: {metric}", metrics[metric],
             digits=int(metric != FAILURES))
         for metric in metrics
-        for (pattern, label, ratio), one in found.items()
+        for (pattern, label, ratio), metrics in found.items()
         if ratio in _SHOWN and (metric != FAILURES or label == "RBS")
     ]  # fmt: skip
 
 
 def _drawing(found: Found, metric: str, panels: Mapping[str, str], failures: bool = True) -> Drawing:
     data: dict[str, list[object]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high", "counted")}
-    for (pattern, label, ratio), one in found.items():
+    for (pattern, label, ratio), metrics in found.items():
         drawn = [(label, metric, False)] + [("failures of RBS", FAILURES, True)] * (failures and label == "RBS")
         for subject, name, bars in drawn:
-            mean = row("", "", one[name])
+            mean = row("", "", metrics[name])
             low, high = (mean.measured if edge is None else edge for edge in (mean.low, mean.high))
             values = (panels[pattern], subject, ratio, mean.measured, low, high, bars)
             for column, value in zip(data.values(), values, strict=True):

@@ -40,7 +40,7 @@ def run(means: Means) -> Outcome:
     """Return correlation and mean squared error of each workflow, and whether its class is found."""
     logs = range(_LOGS[means.scale])
     fits = {model: [_fitted(model.log(seed)) for seed in logs] for model in TABLE1}
-    rows = [one for model, found in fits.items() for one in _rows(model, found)]
+    rows = [line for model, found in fits.items() for line in _rows(model, found)]
     printed = [_printed(model, found) for model, found in fits.items() if model.printed]
     sorts = [_fitted(quicksort_runs(seed)) for seed in logs]
     claims = (*printed, _never_lost(fits), _explained(fits), _quicksort(sorts))
@@ -80,7 +80,7 @@ def _rows(model: WorkflowModel, fits: Sequence[ComplexityFit]) -> Iterator[Row]:
     name = _class(model)
     subject = f"{model.name} ({name}{'' if model.printed else ', ours'})"
     correlations = [fit.pearson if name == CONSTANT else fit.of(name).correlation for fit in fits]
-    yield row(subject, "correlation", [abs(one) for one in correlations], model.correlation, 2)
+    yield row(subject, "correlation", [abs(correlation) for correlation in correlations], model.correlation, 2)
     yield row(subject, "MSE", [fit.of(name).mse for fit in fits], model.mse, 2 if model.mse < 100 else 0)
     for metric, found in (("smallest MSE", _smallest), ("named", _named), ("kept", _kept)):
         yield row(subject, f"{metric}, %", [100.0 * found(fit, name) for fit in fits])
