@@ -16,7 +16,6 @@ from .checkpointing import (
 )
 from .evictable import Action, Eviction, RunningJob
 from .plans import EvictionPlan, plan
-from .proof import prove
 from .search import Search, backtracking, greedy, search
 from .sharing import finish, plan_sharing
 
@@ -39,7 +38,6 @@ __all__ = [
     "node_hours",
     "plan",
     "plan_sharing",
-    "prove",
     "running_job",
     "search",
     "since_last",

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from .checkpointing import Storage, Write, WritingJob
+from .choices import Choices
 from .evictable import Action, Eviction, checked, decided_at, infeasible, number
-from .proof import Choices
 
 #: Ticks of the solver's clock in a second; times are rounded up to them, so that no plan is late.
 _TICKS = 1000
@@ -87,7 +87,7 @@ def _solve(jobs: Sequence[WritingJob], nodes_needed: int, deadline: float, stora
         for kind in kinds
         if (write := getattr(job, kind)) is not None and _ticks(write.delay + write.least) <= limit
     }
-    choices = Choices(jobs, nodes_needed, [*kills, *writes], "plan")
+    choices = Choices(jobs, nodes_needed, [*kills, *writes])
     end = choices.model.new_int_var(0, limit, "end")
     saves = [(write, choices.does[key]) for key, write in writes.items()]
     choices.model.add(end >= sum(_ticks(write.volume / storage.aggregate) * literal for write, literal in saves))

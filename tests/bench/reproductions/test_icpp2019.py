@@ -30,16 +30,6 @@ from hpcdispatch.workloads.generators.intrepid import LARGE
 FIGURES = tuple(name for name in RUNS if "fig" in name)
 
 
-@pytest.fixture(scope="module")
-def means(tmp_path_factory):
-    return Means("smoke", tmp_path_factory.mktemp("made") / "store")
-
-
-@pytest.fixture(scope="module")
-def made(means):
-    return {name: find(name).run(means) for name in FIGURES}
-
-
 def test_all_that_is_listed_is_built():
     assert set(RUNS) == {entry.name for entry in entries() if entry.name.startswith("icpp2019/")}
 

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from hpcdispatch.bench.reproductions import Drawing, Entry, Means, draw, find
+from hpcdispatch.bench.reproductions import Drawing, Entry, draw, find
 from hpcdispatch.bench.reproductions.ijhpca2019.pattern_claims import hybrid_claims, stretch_claims, utilization_claims
 from hpcdispatch.bench.reproductions.ijhpca2019.patterns import (
     FAILURES,
@@ -16,16 +16,6 @@ from hpcdispatch.bench.reproductions.ijhpca2019.patterns import (
 )
 
 FIGURES = ("ijhpca2019/fig8", "ijhpca2019/fig9", "ijhpca2019/fig12")
-
-
-@pytest.fixture(scope="module")
-def means(tmp_path_factory):
-    return Means("smoke", tmp_path_factory.mktemp("made") / "store")
-
-
-@pytest.fixture(scope="module")
-def made(means):
-    return {name: find(name).run(means) for name in FIGURES}
 
 
 # What they find.

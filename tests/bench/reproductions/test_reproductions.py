@@ -32,17 +32,7 @@ from hpcdispatch.bench.reproductions.outcome_tables import numbers, tally, verdi
 from hpcdispatch.workloads import generate
 
 DOCS = Path(__file__).parents[3] / "docs"
-CP = ("cp2019/fig1", "cp2019/fig2", "cp2019/fig3", "cp2019/fig4", "cp2019/table2")
-
-
-@pytest.fixture(scope="module")
-def means(tmp_path_factory):
-    return Means("smoke", tmp_path_factory.mktemp("made") / "store")
-
-
-@pytest.fixture(scope="module")
-def made(means):
-    return {name: find(name).run(means) for name in CP}
+FIGURES = ("cp2019/fig1", "cp2019/fig2", "cp2019/fig3", "cp2019/fig4", "cp2019/table2")
 
 
 # What is listed.
@@ -54,7 +44,7 @@ def test_every_name_is_listed_once_with_its_paper():
     wanted = {"cp2019/table2", "cp2019/fig2", "icpp2019/fig4", "jsspp2000/table2", "ijhpca2019/fig8", "dsrt2020/fig5"}
     assert wanted <= set(names)
     assert all(entry.title and entry.paper for entry in entries())
-    assert {entry.name for entry in entries() if entry.run is not None} >= set(CP)
+    assert {entry.name for entry in entries() if entry.run is not None} >= set(FIGURES)
 
 
 def test_an_unknown_name_is_refused_with_a_hint():
@@ -81,7 +71,7 @@ def test_a_paper_with_a_module_of_its_own_is_built(monkeypatch):
 # What they find.
 
 
-@pytest.mark.parametrize("name", CP)
+@pytest.mark.parametrize("name", FIGURES)
 def test_says_what_was_simulated_and_that_it_is_not_the_paper_s(made, name):
     notes = " ".join(made[name].notes)
     assert "lublin:" in notes
@@ -89,7 +79,7 @@ def test_says_what_was_simulated_and_that_it_is_not_the_paper_s(made, name):
     assert "PCP and HCP differ most" in notes
 
 
-@pytest.mark.parametrize("name", CP)
+@pytest.mark.parametrize("name", FIGURES)
 def test_one_sample_decides_nothing(made, name):
     assert made[name].claims
     assert {claim.holds for claim in made[name].claims} == {None}
@@ -118,7 +108,7 @@ def test_figure_1_is_a_distribution_and_the_oracle_is_right(made):
     assert (curves[curves["subject"] == "real"].set_index("x")["y"].loc[[0.99, 1.0]] == [0, 1]).all()
 
 
-@pytest.mark.parametrize(("name", "panels", "subjects"), [(CP[1], 2, 6), (CP[2], 2, 8), (CP[3], 4, 14)])
+@pytest.mark.parametrize(("name", "panels", "subjects"), [(FIGURES[1], 2, 6), (FIGURES[2], 2, 8), (FIGURES[3], 4, 14)])
 def test_figures_2_to_4_have_a_bar_for_each_dispatcher(made, name, panels, subjects):
     data = pd.DataFrame(made[name].drawing.data)
     assert len(data) == panels * subjects
@@ -230,7 +220,7 @@ def test_what_is_kept_is_the_same_from_run_to_run(made, tmp_path):
         assert one.read_bytes() == other.read_bytes()
 
 
-@pytest.mark.parametrize("name", CP)
+@pytest.mark.parametrize("name", FIGURES)
 def test_what_is_kept_comes_back(made, tmp_path, name):
     whole = Kept.of(find(name), "smoke", made[name])
     kept.put(tmp_path, whole)
@@ -277,7 +267,7 @@ def test_bars_are_drawn_whatever_their_number(tmp_path):
 
 def test_the_page_is_what_its_results_make_it():
     found = kept.load(DOCS / "reproduction.json")
-    assert {one.name for one in found} >= set(CP)
+    assert {one.name for one in found} >= set(FIGURES)
     assert (DOCS / "reproduction.md").read_text(encoding="utf-8") == page(found)
     assert {one.scale for one in found} <= set(SCALES)
 
@@ -285,9 +275,9 @@ def test_the_page_is_what_its_results_make_it():
 def test_the_page_keeps_what_it_has_and_takes_what_is_new(made, tmp_path):
     results = tmp_path / "results"
     path = tmp_path / "page.md"
-    for name in CP[:2]:
+    for name in FIGURES[:2]:
         kept.put(results, Kept.of(find(name), "smoke", made[name]))
-        assert write_page(path, results) == CP.index(name) + 1
+        assert write_page(path, results) == FIGURES.index(name) + 1
         (results / f"{name}.json").unlink()
     text = path.read_text(encoding="utf-8")
     assert text.count("Another machine and another trace") == 1

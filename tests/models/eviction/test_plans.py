@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from oracles.eviction_proof import prove
 
-from hpcdispatch.models.eviction import RunningJob, backtracking, greedy, plan, prove, search
+from hpcdispatch.models.eviction import RunningJob, backtracking, greedy, plan, search
 from hpcdispatch.models.eviction import loss_table as _eviction
 from hpcdispatch.models.eviction.evictable import integers
 

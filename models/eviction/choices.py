@@ -1,4 +1,4 @@
-"""Who gives way, by CP-SAT: slower than the table, and independent of it."""
+"""What running jobs may do to give way, as a model of CP-SAT."""
 
 from __future__ import annotations
 
@@ -6,20 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from ortools.sat.python import cp_model
 
-from .evictable import (
-    Action,
-    Clock,
-    Evictable,
-    Eviction,
-    RunningJob,
-    checked,
-    decided,
-    infeasible,
-    integers,
-    number,
-)
+from .evictable import Action, Evictable, integers
 
-_ACTIONS: tuple[Action, ...] = ("kill", "system", "application")
+ACTIONS: tuple[Action, ...] = ("kill", "system", "application")
 
 
 class Choices:
@@ -31,8 +20,6 @@ class Choices:
         What runs, and how many nodes are to be freed.
     allowed
         Places of jobs and what each may do.
-    where
-        What refuses losses.
 
     Attributes
     ----------
@@ -47,16 +34,14 @@ class Choices:
         If losses are not fewer than 2**60 in sum, in their common unit.
     """
 
-    def __init__(
-        self, jobs: Sequence[Evictable], nodes_needed: int, allowed: Iterable[tuple[int, Action]], where: str
-    ) -> None:
+    def __init__(self, jobs: Sequence[Evictable], nodes_needed: int, allowed: Iterable[tuple[int, Action]]) -> None:
         self.jobs, self.model = jobs, cp_model.CpModel()
-        self.losses = integers([job.loss for job in jobs], where, 60)[0]
+        self.losses = integers([job.loss for job in jobs], "plan", 60)[0]
         self.does = {
             (place, action): self.model.new_bool_var(f"{action} {jobs[place].id}") for place, action in allowed
         }
         for place in range(len(jobs)):
-            self.model.add_at_most_one(self.does[place, action] for action in _ACTIONS if (place, action) in self.does)
+            self.model.add_at_most_one(self.does[place, action] for action in ACTIONS if (place, action) in self.does)
         freed = sum(jobs[place].nodes * literal for (place, _), literal in self.does.items())
         self.model.add(freed >= nodes_needed)
 
@@ -83,34 +68,5 @@ class Choices:
         solver.parameters.num_workers = 1
         status = solver.solve(self.model)
         if status != cp_model.OPTIMAL:
-            raise RuntimeError(f"prove: CP-SAT ended without a proof: {solver.status_name(status)}")
+            raise RuntimeError(f"plan: CP-SAT ended without a proof: {solver.status_name(status)}")
         return solver
-
-
-def prove(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step: float = 1) -> Eviction:
-    """Return a best decision for one deadline, proved by CP-SAT: first the loss, then the total time of checkpoints.
-
-    Parameters and errors are those of :func:`hpcdispatch.models.eviction.plan`; losses must in addition be fewer than
-    2**60 in sum, in their common unit.
-
-    Raises
-    ------
-    ValueError
-        For bad arguments.
-    RuntimeError
-        If CP-SAT ends without a proof.
-    """
-    nodes_needed, clock = checked(jobs, nodes_needed), Clock(step)
-    deadline = number("plan", "deadline", deadline)
-    total = sum(job.nodes for job in jobs)
-    if nodes_needed > total:
-        return infeasible(deadline, nodes_needed, total)
-    if not nodes_needed:
-        return decided(jobs, {}, clock, deadline)
-    steps = clock.down(deadline)
-    needed = {(place, action): clock.needed(job, action) for place, job in enumerate(jobs) for action in _ACTIONS}
-    time = {key: taken for key, taken in needed.items() if taken is not None and taken <= steps}
-    choices = Choices(jobs, nodes_needed, time, "prove")
-    total_time = sum(time[key] * literal for key, literal in choices.does.items())
-    choices.model.add(total_time <= steps)
-    return decided(jobs, choices.best(total_time), clock, deadline)
