@@ -18,14 +18,13 @@ from time import process_time_ns
 import click
 import numpy as np
 import pandas as pd
-from rich.console import Console
 
 from ...base import InputError
 from ...dispatchers import Action, State, registry
 from ...simulation import simulate
 from ...workloads import Job, Machine, Workload, generate
 from ..reports.figure_style import canvas, image
-from ..reports.tables import Table
+from ..reports.tables import Table, show
 from ..reproductions.line_figures import draw_lines
 from ..reproductions.outcome import Drawing
 from .bare_easy import bare_jobs, easy_starts
@@ -52,7 +51,6 @@ DRAWN = (
 #: Fewer decisions than this are no mean.
 _LEAST = 5
 _WARM = 60
-WIDTH = 150
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,13 +274,8 @@ def main(
         raise click.ClickException(str(error)) from None
     if plot:
         plot.write_bytes(picture(points, plot.suffix[1:]))
-    console = Console(width=WIDTH)
-    for made in [] if as_json else tables(points):
-        if as_markdown:
-            click.echo(made.markdown())
-        else:
-            console.print(made.title)
-            console.print(made.terminal())
+    if not as_json:
+        show(tables(points), as_markdown)
 
 
 if __name__ == "__main__":
