@@ -6,7 +6,7 @@ Every refusal is an :class:`ActionError` that says of which job and what was exp
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ class ActionChecks:
 
     def waiting(self, named: Any, verb: str) -> tuple[SimulatedJob, Waiting]:
         """Return a job that must be waiting, and its entry."""
-        job = self._find(named, verb)
+        job = self._jobs.get(named.job.id) if type(named) is Waiting else self._find(named, verb)
         if job is None or job.waiting is None:
             raise ActionError(f"cannot {verb} job {_id(named)}: it is not waiting")
         return job, job.waiting
@@ -57,7 +57,13 @@ class ActionChecks:
             if not 0 <= action.shape < len(shapes):
                 raise ActionError(f"job {job.id}: shape must be below {len(shapes)}, got {action.shape}")
             request = Request.of_shape(job.job, action.shape, shapes[action.shape])
-        return job, request, self._placement(job, action, request.nodes), self._limit(job, action, request)
+        placement = action.placement
+        if placement is not NODE_ZERO or request.nodes != 1:
+            placement = self._placement(job, placement, request.nodes)
+        limit = action.limit
+        if limit is not None or self._bounded:
+            limit = self._limit(job, limit, request.walltime)
+        return job, request, placement, limit
 
     def stop(self, action: Stop) -> tuple[SimulatedJob, int | None]:
         """Return which job gives way, and after which delay; ``None`` if it is killed."""
@@ -81,10 +87,8 @@ class ActionChecks:
             raise ActionError(f"cannot {verb}: expected a job or its id, got {named!r}")
         return self._jobs.get(id_)
 
-    def _placement(self, job: SimulatedJob, action: Start, nodes: int) -> Placement:
-        if action.placement is NODE_ZERO and nodes == 1:
-            return NODE_ZERO
-        placement = np.asarray(action.placement)
+    def _placement(self, job: SimulatedJob, given: Sequence[int] | Placement, nodes: int) -> Placement:
+        placement = np.asarray(given)
         if placement.shape != (nodes,) or placement.dtype.kind not in "iu":
             found = f"{placement.dtype} of shape {placement.shape}"
             raise ActionError(f"job {job.id}: placement must be {nodes} node indices, got {found}")
@@ -95,13 +99,13 @@ class ActionChecks:
             placement if placement.dtype == np.int64 and not placement.flags.writeable else placement.astype(np.int64)
         )
 
-    def _limit(self, job: SimulatedJob, action: Start, request: Request) -> int | None:
-        limit = None if action.limit is None else whole_seconds(action.limit, f"job {job.id}: limit")
-        if limit is not None and limit < 1:
+    def _limit(self, job: SimulatedJob, given: int | None, walltime: int) -> int:
+        if given is None:
+            return walltime
+        limit = whole_seconds(given, f"job {job.id}: limit")
+        if limit < 1:
             raise ActionError(f"job {job.id}: limit must be >= 1 s, got {limit}")
-        if not self._bounded:
-            return limit
-        return request.walltime if limit is None else min(limit, request.walltime)
+        return min(limit, walltime) if self._bounded else limit
 
 
 def _id(named: Any) -> Any:

@@ -85,7 +85,7 @@ class Engine(Simulator):  # type: ignore[misc]
         _, blocks = self.reader.next(current_time)
         for events in blocks.values():
             self.loaded_jobs += len(events)
-            jobs_dict.update((event.id, event) for event in events)
+            jobs_dict.update([(event.id, event) for event in events])
             mapper.load_events(events)
 
 
@@ -171,7 +171,7 @@ def _runnable(workload: Workload, recorder: Recorder) -> Iterator[SimulatedJob]:
     for order, job in enumerate(workload.jobs):
         demand = _demand(workload.machine, job, demands)
         if isinstance(demand, str):
-            recorder.finish(order, "rejected", job.submit, demand)
+            recorder.fail(order, "rejected", job.submit, demand)
         else:
             yield SimulatedJob(job, order, demand)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
@@ -11,7 +11,7 @@ from ..predictors import Predictor
 from ..workloads import Machine
 from .accasim_compat import EventManager
 from .action_checks import ActionChecks, whole_seconds
-from .event_calendar import ARRIVAL, COMPLETION, CORRECTION, TIMER, EventCalendar
+from .event_calendar import COMPLETION, TIMER, EventCalendar
 from .forecasts import Forecasts
 from .life_cycle import LifeCycle
 from .overrun import Overrun
@@ -20,22 +20,25 @@ from .simulated_job import SimulatedJob
 from .simulation_errors import ActionError, SimulationError
 
 _IDLE_WAKES = 10_000
+#: AccaSim's main loop reads jobs when fewer than that are still to arrive.
+_READ_BELOW = 10
 
 
-class Plan(list[Action]):
-    """The actions of one decision, of the length that AccaSim's main loop checks: the jobs that were queued.
+#: Actions, ids of the jobs rejected by them, how many jobs were queued before, report, nanoseconds.
+Answer = tuple[Sequence[Action], list[str], int, Any, int]
 
-    `ns` is how long the dispatcher took, ``None`` if it was not asked.
+
+class Plan:
+    """An answer of the dispatcher, of the length that AccaSim's main loop checks: the jobs that are still queued.
+
+    It is ``None`` if the dispatcher was not asked.
     """
 
-    def __init__(
-        self, actions: Sequence[Action], length: int, report: Any = None, ns: int | None = None, queued: int = 0
-    ) -> None:
-        super().__init__(actions)
+    __slots__ = ("answer", "length")
+
+    def __init__(self, answer: Answer | None, length: int) -> None:
+        self.answer = answer
         self.length = length
-        self.report = report
-        self.ns = ns
-        self.queued = queued
 
     def __len__(self) -> int:
         return self.length
@@ -60,7 +63,6 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
     ) -> None:
         # AccaSim's constructor opens writers by its process-wide constants; nothing of that is wanted here.
         self.machine = machine
-        self.dispatcher = dispatcher
         self.recorder = recorder
         self.sequential = sequential
         self.current_time = 0
@@ -70,21 +72,20 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         self.cycle = LifeCycle(machine, self.calendar, forecasts, overrun, recorder, progress)
         self.resource_manager = self.cycle.nodes
         self.events = self.cycle.jobs
-        self.loaded: set[SimulatedJob] = set()
+        self.loaded = self.calendar.arrivals
         self.checks = ActionChecks(self.events, machine.nodes, bounded)
         self.wakes: set[int] = set()
         self._balance = 0
         self._idle = 0
+        self._decide = dispatcher.dispatch
         self._report = getattr(dispatcher, "report", None)
         self._name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
 
     # What AccaSim's main loop calls, in its order.
 
-    def load_events(self, es: list[SimulatedJob]) -> None:
+    def load_events(self, es: Iterable[SimulatedJob]) -> None:
         """Take jobs that will arrive."""
-        self.loaded.update(es)
-        for job in es:
-            self.calendar.add(job.queued_time, ARRIVAL, job)
+        self.calendar.expect(es)
 
     def has_events(self) -> bool:
         """Return whether anything is still to come or to run."""
@@ -103,91 +104,106 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         return queue
 
     def release_ended_events(self, event_dict: dict[str, SimulatedJob]) -> None:
-        """End what ends now, let arrive what arrives, correct predictions, and serve timers while no job waits."""
-        now, cycle = self.current_time, self.cycle
-        if self.sequential and self._one_event(now):
-            return
-        for kind, job in self.calendar.due(now):
-            if kind == COMPLETION:
-                cycle.end(job, job.outcome, now)
-            elif kind == ARRIVAL:
-                self._arrive(job, now)
-            elif kind == CORRECTION:
-                cycle.correct(job, now)
-        if now in self.wakes and not cycle.queue.entries:
-            plan, _ = self.call_dispatcher(event_dict, cycle.queue.entries)
-            self._balance += self.dispatch_events(event_dict, plan, 0)[0]
+        """Let happen what happens now; dispatch and go on for as long as AccaSim's loop would read no jobs in between.
+
+        The step of that loop costs about as much as what happens at an instant.
+        """
+        self._happen()
+        while len(self.loaded) >= _READ_BELOW:
+            if self._is_asked():
+                self._dispatch()
+            time = self.calendar.next_time
+            assert time is not None
+            self.current_time = time
+            self._happen()
 
     def call_dispatcher(self, event_dict: dict[str, SimulatedJob], events: list[Waiting]) -> tuple[Plan, list[str]]:
         """Ask the dispatcher, and take out what it rejects; not if only a prediction was corrected."""
-        now, cycle, queued = self.current_time, self.cycle, len(events)
-        if not cycle.changed and now not in self.wakes:
-            return Plan((), queued), []
-        cycle.changed = False
-        self.wakes.discard(now)
-        state = State(now, cycle.queue.shown, cycle.running.shown, cycle.nodes.shown, self.machine)
-        begin = perf_counter_ns()
-        actions = self.dispatcher.dispatch(state)
-        ns = perf_counter_ns() - begin
-        report = self._report() if self._report is not None else None
-        if type(actions) is not list and not isinstance(actions, Sequence):
-            raise ActionError(f"{self._where()}: expected a sequence of actions, got {actions!r}")
-        refused = [action for action in actions if type(action) is Reject]
-        rejected = self._reject(refused) if refused else []
-        return Plan(actions, queued - len(rejected), report, ns, queued), rejected
+        answer = self._ask() if self._is_asked() else None
+        return Plan(answer, len(events)), answer[1] if answer else []
 
     def dispatch_events(
         self, event_dict: dict[str, SimulatedJob], to_dispatch: Plan, time_diff: int, omit_timediff: bool = True
     ) -> tuple[int, int, int]:
         """Carry out the actions; return how many jobs started for the first time, as AccaSim counts them."""
-        if to_dispatch.ns is None:
+        if to_dispatch.answer is None:
             return 0, 0, 0
+        first = self._carry_out(to_dispatch.answer)
         balance, self._balance = self._balance, 0
-        running = len(self.cycle.running.entries)
-        try:
-            first, started, stopped, rejected = self._carry_out(to_dispatch)
-        except ActionError as error:
-            raise ActionError(f"{self._where()}: {error}") from None
-        counts = (self.current_time, to_dispatch.queued, running, started, stopped, rejected)
-        self.recorder.decision(counts, to_dispatch.report, to_dispatch.ns)
-        if started or rejected or self.cycle.running.entries or self.loaded:
-            self._idle = 0
-        else:
-            self._guard_idle()
         return balance + first, 0, 0
 
     # Events.
 
-    def _arrive(self, job: SimulatedJob, now: int) -> None:
-        self.loaded.remove(job)
-        self.cycle.arrive(job, now)
+    def _happen(self) -> None:
+        """End what ends now, let arrive what arrives, correct predictions, and serve timers while no job waits."""
+        now, cycle, loaded, heap = self.current_time, self.cycle, self.loaded, self.calendar.heap
+        if self.sequential and self._one_event(now):
+            return
+        if heap and heap[0][0] == now:
+            for _, _, _, job in self.calendar.due(now, COMPLETION):
+                cycle.end(job, job.outcome, now)
+        while loaded and loaded[0].queued_time == now:
+            cycle.arrive(loaded.popleft(), now)
+        if heap and heap[0][0] == now:
+            for _, _, _, job in self.calendar.due(now):
+                cycle.correct(job, now)
+        if now in self.wakes and not cycle.queue.entries:
+            self._dispatch()
 
     def _one_event(self, now: int) -> bool:
         """Let one job end, or else one arrive, and come back to this instant; return whether there was one.
 
         Jobs that end just when they were predicted to end before any other: their nodes were known to be free now.
         """
-        ending = [job for _, job in self.calendar.due(now, COMPLETION)]
-        arriving = None if ending else next(self.calendar.due(now, ARRIVAL), None)
+        ending = [job for _, _, _, job in self.calendar.due(now, COMPLETION)]
         if ending:
             early = [job for job in ending if job.running.predicted_end != now]
             for job in [job for job in ending if job.running.predicted_end == now] + early[:1]:
                 self.cycle.end(job, job.outcome, now)
             for job in early[1:]:
                 job.completion = self.calendar.add(now, COMPLETION, job)
-        elif arriving is not None:
-            self._arrive(arriving[1], now)
+        elif self.loaded and self.loaded[0].queued_time == now:
+            self.cycle.arrive(self.loaded.popleft(), now)
         else:
             return False
         self.calendar.add(now, TIMER, None)
         return True
 
-    # Actions.
+    # Decisions.
 
-    def _reject(self, actions: Sequence[Reject]) -> list[str]:
-        """Take jobs out of the queue; return their ids, which AccaSim's loop takes out of the jobs."""
+    def _is_asked(self) -> bool:
+        """Return whether the dispatcher is asked about the jobs that wait now."""
+        return bool(self.cycle.queue.entries) and (self.cycle.changed or self.current_time in self.wakes)
+
+    def _dispatch(self) -> None:
+        """Ask the dispatcher, without AccaSim's loop, and carry out what it says."""
+        answer = self._ask()
+        for id_ in answer[1]:
+            del self.events[id_]
+        self._balance += len(answer[1])
+        self._balance += self._carry_out(answer)
+
+    def _ask(self) -> Answer:
+        now, cycle = self.current_time, self.cycle
+        queued = len(cycle.queue.entries)
+        cycle.changed = False
+        self.wakes.discard(now)
+        state = State(now, cycle.queue.shown, cycle.running.shown, cycle.nodes.shown, self.machine)
+        begin = perf_counter_ns()
+        actions = self._decide(state)
+        ns = perf_counter_ns() - begin
+        report = self._report() if self._report is not None else None
+        if type(actions) is not list and not isinstance(actions, Sequence):
+            raise ActionError(f"{self._where()}: expected a sequence of actions, got {actions!r}")
+        rejected = self._reject(actions) if Reject in map(type, actions) else []
+        return actions, rejected, queued, report, ns
+
+    def _reject(self, actions: Sequence[Action]) -> list[str]:
+        """Take jobs out of the queue; return their ids, by which they are to be taken out of the jobs."""
         rejected = []
         for action in actions:
+            if not isinstance(action, Reject):
+                continue
             try:
                 job, _ = self.checks.waiting(action.job, "reject")
             except ActionError as error:
@@ -197,10 +213,25 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
             self._balance -= 1 if job.attempts else 0
         return rejected
 
-    def _carry_out(self, actions: Sequence[Action]) -> tuple[int, int, int, int]:
-        """Return how many jobs started for the first time, started, stopped and were rejected."""
-        first, started, stopped, rejected = 0, 0, 0, 0
-        now = self.current_time
+    def _carry_out(self, answer: Answer) -> int:
+        """Carry out the actions and book the decision; return how many jobs started for the first time."""
+        actions, rejected, queued, report, ns = answer
+        running, now = self.cycle.running.entries, self.current_time
+        before = len(running)
+        try:
+            first, started, stopped = self._act(actions) if actions else (0, 0, 0)
+        except ActionError as error:
+            raise ActionError(f"{self._where()}: {error}") from None
+        self.recorder.decision((now, queued, before, started, stopped, len(rejected)), report, ns)
+        if started or rejected or running or self.loaded:
+            self._idle = 0
+        else:
+            self._guard_idle()
+        return first
+
+    def _act(self, actions: Sequence[Action]) -> tuple[int, int, int]:
+        """Return how many jobs started for the first time, started, and were stopped."""
+        first, started, stopped, now = 0, 0, 0, self.current_time
         for action in actions:
             if isinstance(action, Start):
                 first += self.cycle.start(*self.checks.start(action), now)
@@ -210,11 +241,9 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
                 stopped += 1
             elif isinstance(action, Wake):
                 self._wake(action)
-            elif isinstance(action, Reject):
-                rejected += 1
-            else:
+            elif not isinstance(action, Reject):
                 raise ActionError(f"expected Start, Stop, Wake or Reject, got {action!r}")
-        return first, started, stopped, rejected
+        return first, started, stopped
 
     def _stop(self, action: Stop, now: int) -> None:
         job, delay = self.checks.stop(action)

@@ -29,6 +29,8 @@ class Forecasts:
 
     def __init__(self, predictor: Predictor, recorder: Recorder, bounded: bool) -> None:
         self._predictor = predictor
+        self._predict = predictor.predict
+        self._observe = predictor.observe
         self._recorder = recorder
         self._bounded = bounded
         self._correct = getattr(predictor, "correct", None)
@@ -44,13 +46,13 @@ class Forecasts:
             If the predictor gives no time.
         """
         begin = perf_counter_ns()
-        predicted = self._predictor.predict(job, now)
+        predicted = self._predict(job, now)
         self._recorder.prediction_ns += perf_counter_ns() - begin
         if not 0 <= predicted < math.inf:
             name = type(self._predictor).__name__
             raise SimulationError(f"{name} at t={now}: job {job.id}: a prediction must be >= 0 s, got {predicted}")
-        seconds = max(1, math.ceil(predicted))
-        return min(seconds, job.walltime) if self._bounded else seconds
+        seconds = math.ceil(predicted) or 1
+        return job.walltime if self._bounded and seconds > job.walltime else seconds
 
     def of_rest(self, job: SimulatedJob, now: int, ran: int = 0) -> int:
         """Predict what is left of a job that comes back; after a kill at `ran` seconds it is known to need more."""
@@ -58,11 +60,8 @@ class Forecasts:
         rest = max(1, self.of(job.job, now) - done, ran + 1 if ran else 1)
         return min(rest, job.own.walltime) if self._bounded else rest
 
-    def of_start(self, job: SimulatedJob, request: Request, done: int, now: int) -> int:
-        """Predict what is left of a waiting job that starts on a request, on which `done` seconds are done."""
-        if request is job.own:
-            assert job.waiting is not None
-            return job.waiting.predicted
+    def of_start(self, request: Request, done: int, now: int) -> int:
+        """Predict what is left of a job that starts on one of its shapes, on which `done` seconds are done."""
         return max(1, self.of(request.job, now) - done)
 
     def corrected_end(self, job: SimulatedJob, running: Running, now: int) -> int | None:
@@ -89,5 +88,5 @@ class Forecasts:
     def observe(self, job: Job) -> None:
         """Show the predictor a job that has ended."""
         begin = perf_counter_ns()
-        self._predictor.observe(job)
+        self._observe(job)
         self._recorder.prediction_ns += perf_counter_ns() - begin

@@ -49,6 +49,7 @@ class LifeCycle:
         self.jobs: dict[str, SimulatedJob] = {}
         self.changed = False
         self._machine = machine
+        self._primary = machine.primary
         self._calendar = calendar
         self._forecasts = forecasts
         self._overrun = overrun
@@ -61,7 +62,7 @@ class LifeCycle:
         """Let a job enter the queue for the first time."""
         predicted = self._forecasts.of(job.job, now)
         self._recorder.predicted[job.order] = predicted
-        self._wait(job, now, predicted, now)
+        self._wait(job, now, predicted)
 
     def start(self, job: SimulatedJob, request: Request, placement: Placement, limit: int | None, now: int) -> bool:
         """Put a waiting job on the machine; return whether that is its first start.
@@ -73,10 +74,13 @@ class LifeCycle:
         """
         if not self.nodes.allocate(placement, request.demand):
             raise ActionError(f"job {job.id}: no room for {request.nodes} x {request.demand} at {placement}")
-        job.remaining, job.request = job.remaining_on(request), request
+        if request is not job.request:
+            job.remaining, job.request = job.remaining_on(request), request
         done = request.runtime - job.remaining
-        predicted = self._forecasts.of_start(job, request, done, now)
-        waiting = self._leave_queue(job, now)
+        waiting = self._leave_queue(job)
+        predicted = waiting.predicted
+        if request is not job.own:
+            predicted = self._forecasts.of_start(request, done, now)
         running = job.running = Running(waiting.job, now, placement, request.demand, job.order)
         running.done = done
         if limit is not None:
@@ -85,13 +89,11 @@ class LifeCycle:
         running.predicted_end = now + predicted
         self.running.add(running)
         self._schedule(job, predicted, limit, now)
-        if job.attempts:
-            return False
-        self._recorder.start[job.order] = now
-        return True
+        return not job.attempts
 
     def kill(self, job: SimulatedJob, now: int) -> None:
         """Take a running job off the machine at once, back to its place in the queue."""
+        self._calendar.cancel(job.completion)
         self.end(job, KILLED, now)
 
     def checkpoint(self, job: SimulatedJob, delay: int, now: int) -> None:
@@ -100,36 +102,40 @@ class LifeCycle:
         assert running is not None
         job.stopped_at = now
         if not delay:
+            self._calendar.cancel(job.completion)
             self.end(job, CHECKPOINTED, now)
             return
         running.stopping = True
         job.outcome = CHECKPOINTED
         self.running.expect(running, now + delay)
         job.completion = self._calendar.move(job.completion, now + delay)
-        if job.correction is not None:
-            self._calendar.cancel(job.correction)
+        self._cancel_correction(job)
 
     def end(self, job: SimulatedJob, outcome: int, now: int) -> None:
-        """Take a job off the machine and see what becomes of it."""
+        """Take a job off the machine, whose completion is not in the calendar any more; see what becomes of it."""
         running = job.running
         assert running is not None
+        job.running = None
         self.changed = True
-        self._leave_machine(job, running)
-        useful = job.saved(running, outcome, now)
-        units = running.nodes * running.demand[self._machine.primary]
-        stay = Attempt(running.start, now, outcome, useful, job.request.shape, units, running.placement)
-        job.attempts.append(stay)
-        job.remaining -= useful
+        self.nodes.release(running.placement, running.demand)
+        self.running.remove(running)
+        if job.correction is not None:
+            self._cancel_correction(job)
+        useful = now - running.start if outcome == COMPLETED else job.saved(running, outcome, now)
+        units = running.nodes * running.demand[self._primary]
+        job.attempts += (Attempt(running.start, now, outcome, useful, job.request.shape, units, running.placement),)
         if outcome == COMPLETED:
-            self._finish(job, "completed", now)
-        elif outcome == LIMIT:
+            self._complete(job)
+            return
+        job.remaining -= useful
+        if outcome == LIMIT:
             self._reach_limit(job, now - running.start, now)
         else:
-            self._wait(job, job.queued_time, self._forecasts.of_rest(job, now), now)
+            self._wait(job, job.queued_time, self._forecasts.of_rest(job, now))
 
     def correct(self, job: SimulatedJob, now: int) -> None:
         """Correct the predicted end of a running job that outlives it."""
-        running = job.running
+        running, job.correction = job.running, None
         assert running is not None
         end = self._forecasts.corrected_end(job, running, now)
         if end is None:
@@ -140,8 +146,9 @@ class LifeCycle:
 
     def reject(self, job: SimulatedJob, reason: str, now: int) -> None:
         """Take a waiting job out for good; it stays in `jobs`, from which AccaSim takes it."""
-        self._leave_queue(job, now)
-        self._record(job, "rejected", now, reason)
+        self._leave_queue(job)
+        self._recorder.fail(job.order, "rejected", now, reason, job.attempts)
+        self._tell()
 
     def _schedule(self, job: SimulatedJob, predicted: int, limit: int | None, now: int) -> None:
         """Put the end of a job that starts into the calendar, and the passing of its prediction."""
@@ -149,45 +156,39 @@ class LifeCycle:
         if limit is not None and work > limit:
             work, job.outcome = limit, LIMIT
         job.completion = self._calendar.add(now + work, COMPLETION, job)
-        job.correction = None
         if self._forecasts.corrects and predicted < work:
             job.correction = self._calendar.add(now + predicted, CORRECTION, job)
 
-    def _wait(self, job: SimulatedJob, since: int, predicted: int, now: int) -> None:
+    def _cancel_correction(self, job: SimulatedJob) -> None:
+        if job.correction is not None:
+            self._calendar.cancel(job.correction)
+            job.correction = None
+
+    def _wait(self, job: SimulatedJob, since: int, predicted: int) -> None:
         view, law = JobView(job.job, self._machine), self._forecasts.law(job.job)
         job.waiting = Waiting(view, predicted, since, len(job.attempts), job.order, job.own.demand, law)
-        job.entered = now
         self.changed = True
         self.queue.add(job.waiting)
 
-    def _leave_queue(self, job: SimulatedJob, now: int) -> Waiting:
+    def _leave_queue(self, job: SimulatedJob) -> Waiting:
         waiting, job.waiting = job.waiting, None
         assert waiting is not None
         self.queue.remove(waiting)
-        self._recorder.queued[job.order] += now - job.entered
         return waiting
-
-    def _leave_machine(self, job: SimulatedJob, running: Running) -> None:
-        self.nodes.release(running.placement, running.demand)
-        self.running.remove(running)
-        job.running = None
-        self._calendar.cancel(job.completion)
-        if job.correction is not None:
-            self._calendar.cancel(job.correction)
 
     def _reach_limit(self, job: SimulatedJob, ran: int, now: int) -> None:
         """End, enlarge or requeue a job that was killed at a limit: its request, or a shorter one of the dispatcher."""
         walltime, mode = job.request.walltime, self._overrun.mode
         if ran >= walltime and mode == "kill":
-            self._finish(job, "killed", now, f"reached its requested time of {walltime} s")
+            self._give_up(job, "killed", now, f"reached its requested time of {walltime} s")
             return
         if ran >= walltime and mode == "resubmit":
             if self._overrun.enlarge(walltime) is None:
-                self._finish(job, "rejected", now, f"killed at the largest request of {walltime} s")
+                self._give_up(job, "rejected", now, f"killed at the largest request of {walltime} s")
                 return
             job.job = self._enlarged(job.job)
             job.own = Request.of_job(job.job, job.own.demand)
-        self._wait(job, now, self._forecasts.of_rest(job, now, ran), now)
+        self._wait(job, now, self._forecasts.of_rest(job, now, ran))
 
     def _enlarged(self, job: Job) -> Job:
         """Return the job with every request enlarged, as far as the cap lets."""
@@ -195,14 +196,27 @@ class LifeCycle:
         shapes = tuple(replace(shape, walltime=enlarge(shape.walltime) or shape.walltime) for shape in job.shapes)
         return replace(job, walltime=enlarge(job.walltime) or job.walltime, shapes=shapes)
 
-    def _finish(self, job: SimulatedJob, status: str, now: int, reason: str = "") -> None:
-        self._record(job, status, now, reason)
-        del self.jobs[job.id]
+    def _complete(self, job: SimulatedJob) -> None:
+        self._recorder.complete(job.order, job.attempts)
+        self._observe(job.job, sum(attempt.useful for attempt in job.attempts))
+        self._leave(job)
 
-    def _record(self, job: SimulatedJob, status: str, now: int, reason: str) -> None:
-        ran = self._recorder.finish(job.order, status, now, reason, job.attempts)
-        if status != "rejected":
-            self._forecasts.observe(job.job if ran == job.job.runtime else replace(job.job, runtime=ran))
+    def _give_up(self, job: SimulatedJob, status: str, now: int, reason: str) -> None:
+        """Let a job leave whose work does not count; a predictor is shown its last attempt, if it was not rejected."""
+        self._recorder.fail(job.order, status, now, reason, job.attempts)
+        if status == "killed":
+            self._observe(job.job, job.attempts[-1].end - job.attempts[-1].start)
+        self._leave(job)
+
+    def _observe(self, job: Job, ran: int) -> None:
+        self._forecasts.observe(job if ran == job.runtime else replace(job, runtime=ran))
+
+    def _leave(self, job: SimulatedJob) -> None:
+        del self.jobs[job.id]
+        self._tell()
+
+    def _tell(self) -> None:
+        """Report progress: one more job has left."""
         self._finished += 1
         if self._progress is not None and perf_counter() - self._reported >= REPORT_EVERY:
             self._reported = perf_counter()

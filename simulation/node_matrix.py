@@ -13,45 +13,49 @@ class NodeMatrix(ResourceManager):  # type: ignore[misc]
 
     AccaSim's own keeps a dictionary a node and builds all of them anew at every look; see the benchmark.
 
-    Attributes
-    ----------
-    free
-        Integer array of shape (nodes, resources).
-    shown
-        The same memory, read-only, for dispatchers.
+    What is free of a pool is kept in plain integers, and written into the matrix when somebody looks.
     """
 
     def __init__(self, machine: Machine) -> None:
         # AccaSim's constructor insists on its dictionaries of nodes; nothing of them is used here.
         self.machine = machine
-        self.free: IntArray = machine.capacity.copy()
-        self.shown: IntArray = self.free.view()
-        self.shown.flags.writeable = False
-        self._pool = machine.nodes == 1
+        self._free: IntArray = machine.capacity.copy()
+        self._shown: IntArray = self._free.view()
+        self._shown.flags.writeable = False
+        self._pool: list[int] | None = self._free[0].tolist() if machine.nodes == 1 else None
+
+    @property
+    def shown(self) -> IntArray:
+        """Free amounts, integer array of shape (nodes, resources), for dispatchers: read-only, but not for ever."""
+        if self._pool is not None:
+            row = self._free[0]
+            for index, amount in enumerate(self._pool):
+                row[index] = amount
+        return self._shown
 
     def allocate(self, placement: Placement, demand: tuple[int, ...]) -> bool:
         """Take slots of `demand` at `placement`; return whether they fit. Nothing is taken if they do not."""
-        if self._pool:
-            row = self.free[0]
+        free = self._pool
+        if free is not None:
             slots = len(placement)
             for index, amount in enumerate(demand):
-                if amount * slots > row[index]:
+                if amount * slots > free[index]:
                     return False
             for index, amount in enumerate(demand):
-                row[index] -= amount * slots
+                free[index] -= amount * slots
             return True
-        shift(self.free, placement, demand, -1)
-        if self.free[placement].min() < 0:
-            shift(self.free, placement, demand, 1)
+        shift(self._free, placement, demand, -1)
+        if self._free[placement].min() < 0:
+            shift(self._free, placement, demand, 1)
             return False
         return True
 
     def release(self, placement: Placement, demand: tuple[int, ...]) -> None:
         """Return slots of `demand` at `placement`."""
-        if self._pool:
-            row = self.free[0]
-            slots = len(placement)
-            for index, amount in enumerate(demand):
-                row[index] += amount * slots
-        else:
-            shift(self.free, placement, demand, 1)
+        free = self._pool
+        if free is None:
+            shift(self._free, placement, demand, 1)
+            return
+        slots = len(placement)
+        for index, amount in enumerate(demand):
+            free[index] += amount * slots

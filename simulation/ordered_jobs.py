@@ -92,19 +92,19 @@ class OrderedJobs(Generic[T]):
         self.shown = view(self.entries, resources, self._table)
         self._resources = resources
         self._rank = rank
+        self._ranks: list[Any] = []
         self._fields = attrgetter(*view.FIELDS)
         self._columns: KeptColumns | None = None
         self._changes = 0
 
     def add(self, job: T) -> None:
         """Put a job in its place."""
-        entries, rank = self.entries, self._rank
-        if not entries or rank(job) >= rank(entries[-1]):
-            index = len(entries)
-            entries.append(job)
-        else:
-            index = bisect_right(entries, rank(job), key=rank)
-            entries.insert(index, job)
+        ranks, rank = self._ranks, self._rank(job)
+        index = len(ranks)
+        if index and rank < ranks[-1]:
+            index = bisect_right(ranks, rank)
+        ranks.insert(index, rank)
+        self.entries.insert(index, job)
         if self._columns is not None and self._still_asked_for():
             self._columns.put(index, self._row(job))
 
@@ -112,10 +112,10 @@ class OrderedJobs(Generic[T]):
         """Take a job out."""
         entries, index = self.entries, 0
         if entries[0] is not job:
-            index = bisect_left(entries, self._rank(job), key=self._rank)
+            index = bisect_left(self._ranks, self._rank(job))
             while entries[index] is not job:
                 index += 1
-        del entries[index]
+        del entries[index], self._ranks[index]
         if self._columns is not None and self._still_asked_for():
             self._columns.take(index)
 

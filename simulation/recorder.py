@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..base import IntArray
 from ..dispatchers import NODE_ZERO, Placement
 from ..workloads import Workload
 
@@ -82,44 +83,26 @@ class Recorder:
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
         self._primary = workload.machine.resources[workload.machine.primary]
-        count = len(workload.jobs)
         # Arrays of machine integers: a number is written faster than into a numpy array, and takes no more room.
-        self.start = array("q", [-1]) * count
-        self.end = array("q", [-1]) * count
-        self.queued = array("q", [0]) * count
-        self.run = array("q", [0]) * count
-        self.predicted = array("q", [-1]) * count
-        self.tries = array("q", [0]) * count
-        self.status = array("q", [-1]) * count
-        self.reason: dict[int, str] = {}
+        self.predicted = array("q", [-1]) * len(workload.jobs)
         self.stays = array("q")
+        self.failed: dict[int, tuple[str, int, str]] = {}
         self.placements: list[NDArray[np.int32]] = []
         self.decisions = array("q")
         self.reports = Reports()
         self.decision_ns = array("q")
         self.prediction_ns = 0
 
-    def finish(self, order: int, status: str, end: int, reason: str = "", attempts: Sequence[Attempt] = ()) -> int:
-        """Book how a job left the system and its attempts; return the seconds of its work that count.
+    def complete(self, order: int, attempts: Sequence[Attempt]) -> None:
+        """Book the attempts of a job, the last of which completed it."""
+        for start, end, outcome, useful, shape, units, placement in attempts:
+            self.stays.extend((order, start, end, outcome, useful, shape, units))
+            self.placements.append(_ON_NODE_ZERO if placement is NODE_ZERO else placement.astype(np.int32))
 
-        Of a job that was not completed none of the work counts; returned are those of its last attempt.
-        """
-        self.status[order] = _STATUS[status]
-        self.end[order] = end
-        if reason:
-            self.reason[order] = reason
-        lost = status != "completed"
-        for start, left, outcome, useful, shape, units, placement in attempts:
-            self.stays.extend((order, start, left, outcome, 0 if lost else useful, shape, units))
-            self.placements.append(_compact(placement))
-        self.tries[order] = len(attempts)
-        ran = 0
-        if len(attempts) == 1 or (attempts and lost):
-            ran = attempts[-1].end - attempts[-1].start
-        elif attempts:
-            ran = sum(attempt.useful for attempt in attempts)
-        self.run[order] = ran
-        return ran
+    def fail(self, order: int, status: str, end: int, reason: str, attempts: Sequence[Attempt] = ()) -> None:
+        """Book the attempts of a job that is killed or rejected: none of its work counts."""
+        self.complete(order, [attempt._replace(useful=0) for attempt in attempts])
+        self.failed[order] = status, end, reason
 
     def decision(self, counts: tuple[int, int, int, int, int, int], report: Mapping[str, Any] | None, ns: int) -> None:
         """Book a decision: time, queued, running, started, stopped, rejected; its report and its measured time."""
@@ -128,25 +111,23 @@ class Recorder:
         if report is not None:
             self.reports.add(len(self.decision_ns) - 1, report)
 
-    def jobs_frame(self, attempts: pd.DataFrame) -> pd.DataFrame:
+    def jobs_frame(self) -> pd.DataFrame:
         """Return one row a job, in the order of the trace."""
         jobs = self.workload.jobs
-        order = _columns(self.stays, STAY)["order"]
-        last = np.full(len(jobs), -1, dtype=np.int64)
-        last[order] = np.arange(len(order))
-        lost = np.zeros(len(jobs), dtype=np.int64)
-        np.add.at(lost, order, (attempts["end"] - attempts["start"] - attempts["useful"]) * attempts["units"])
         frame = self.workload.frame()
-        columns = {"start": self.start, "end": self.end, "wait": self.queued, "run": self.run}
-        for name, column in {**columns, "predicted": self.predicted, "attempts": self.tries}.items():
-            frame[name] = np.array(column, dtype=np.int64)
+        lives = _lives(_columns(self.stays, STAY), frame["submit"].to_numpy(), self.failed)
+        for name in ("start", "end", "wait", "run"):
+            frame[name] = lives[name]
+        frame["predicted"] = np.array(self.predicted, dtype=np.int64)
+        frame["attempts"] = lives["attempts"]
         frame["units"] = [job.nodes * job.per_node.get(self._primary, 0) for job in jobs]
-        frame["lost"] = lost
+        frame["lost"] = lives["lost"]
         frame["deadline"] = np.array([-1 if job.deadline is None else job.deadline for job in jobs], dtype=np.int64)
-        frame["status"] = _coded(np.array(self.status, dtype=np.int64), STATUSES)
-        frame["reason"] = [self.reason.get(index, "") for index in range(len(jobs))]
+        frame["status"] = _coded(lives["status"], STATUSES)
+        frame["reason"] = [self.failed[index][2] if index in self.failed else "" for index in range(len(jobs))]
         nothing = np.empty(0, dtype=np.int32)
-        frame["placement"] = pd.Series([self.placements[row] if row >= 0 else nothing for row in last], dtype=object)
+        placements = [self.placements[row] if row >= 0 else nothing for row in lives["last"]]
+        frame["placement"] = pd.Series(placements, dtype=object)
         return frame
 
     def attempts_frame(self) -> pd.DataFrame:
@@ -187,9 +168,45 @@ def _columns(rows: array[int], names: tuple[str, ...]) -> dict[str, NDArray[np.i
     return {name: table[:, index].copy() for index, name in enumerate(names)}
 
 
+def _lives(
+    stays: dict[str, IntArray], submit: IntArray, failed: Mapping[int, tuple[str, int, str]]
+) -> dict[str, IntArray]:
+    """Return what became of every job: its waits are all the time before it left that it was not on the machine.
+
+    Parameters
+    ----------
+    stays
+        Columns of the stays, those of a job one after the other.
+    submit
+        Of every job, shape (jobs,).
+    failed
+        Status, end and reason of the jobs that were killed or rejected, by their place in the trace.
+    """
+    order, start, end, useful = (stays[name] for name in ("order", "start", "end", "useful"))
+    count, held = len(submit), end - start
+    last = np.full(count, -1, dtype=np.int64)
+    last[order] = np.arange(len(order))
+    first, gone = np.full(count, -1, dtype=np.int64), np.full(count, -1, dtype=np.int64)
+    first[order[::-1]] = start[::-1]
+    gone[order] = end
+    run = _sums(order, useful, count)
+    status = np.where(last >= 0, _STATUS["completed"], -1)
+    for job, (how, left, _) in failed.items():
+        status[job], gone[job] = _STATUS[how], left
+        run[job] = held[last[job]] if last[job] >= 0 else 0
+    wait = np.where(status >= 0, gone - submit - _sums(order, held, count), 0)
+    attempts = np.bincount(order, minlength=count)
+    lost = _sums(order, (held - useful) * stays["units"], count)
+    return {"start": first, "end": gone, "wait": wait, "run": run, "attempts": attempts, "lost": lost,
+            "status": status, "last": last}  # fmt: skip
+
+
+def _sums(order: IntArray, amounts: IntArray, count: int) -> IntArray:
+    """Return the sum of the amounts of every job."""
+    sums = np.zeros(count, dtype=np.int64)
+    np.add.at(sums, order, amounts)
+    return sums
+
+
+#: The placement of every job of one slot on node 0: one and the same.
 _ON_NODE_ZERO = NODE_ZERO.astype(np.int32)
-
-
-def _compact(placement: Placement) -> NDArray[np.int32]:
-    """Return a placement in half the memory; that of every job of one slot on node 0 is one and the same."""
-    return _ON_NODE_ZERO if placement is NODE_ZERO else placement.astype(np.int32)

@@ -75,8 +75,8 @@ class Result:
                 "seconds": np.r_[decision, recorder.prediction_ns / 1e9, seconds],
             }
         )
-        attempts = recorder.attempts_frame()
-        return cls(recorder.jobs_frame(attempts), attempts, recorder.decisions_frame(), timings, manifest)
+        tables = recorder.jobs_frame(), recorder.attempts_frame(), recorder.decisions_frame()
+        return cls(*tables, timings, manifest)
 
     @cached_property
     def _basic_summary(self) -> dict[str, float]:

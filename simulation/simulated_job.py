@@ -36,7 +36,8 @@ class Request(NamedTuple):
     @classmethod
     def of_job(cls, job: Job, demand: tuple[int, ...]) -> Request:
         """Return a job's own request."""
-        return cls(-1, job.nodes, demand, job.runtime, job.walltime, job)
+        # Past the checks of the constructor's arguments: there is one for every job.
+        return tuple.__new__(cls, (-1, job.nodes, demand, job.runtime, job.walltime, job))
 
     @classmethod
     def of_shape(cls, job: Job, index: int, view: ShapeView) -> Request:
@@ -61,19 +62,19 @@ class SimulatedJob:
         What is left of its work, seconds on `request`.
     waiting, running
         Its entry in the queue or on the machine; at most one of them.
-    entered, stopped_at
-        When it entered the queue, and when the writing of its checkpoint began.
+    stopped_at
+        When the writing of its checkpoint began.
     completion, correction, outcome
         Its events in the calendar while it runs, and as what the former ends it.
     misses
         How often its prediction was corrected.
     attempts
-        Its stays on the machine that have ended.
+        Its stays on the machine that have ended, and not with the job.
     """
 
     __slots__ = (
-        "attempts", "completion", "correction", "entered", "id", "job", "misses", "order", "outcome", "own",
-        "queued_time", "remaining", "request", "running", "stopped_at", "waiting",
+        "attempts", "completion", "correction", "id", "job", "misses", "order", "outcome", "own", "queued_time",
+        "remaining", "request", "running", "stopped_at", "waiting",
     )  # fmt: skip
 
     completion: Entry
@@ -82,7 +83,7 @@ class SimulatedJob:
 
     def __init__(self, job: Job, order: int, demand: tuple[int, ...]) -> None:
         self.id = job.id
-        self.queued_time = self.entered = job.submit
+        self.queued_time = job.submit
         self.job = job
         self.order = order
         self.own = self.request = Request.of_job(job, demand)
@@ -91,7 +92,7 @@ class SimulatedJob:
         self.running: Running | None = None
         self.correction: Entry | None = None
         self.misses = 0
-        self.attempts: list[Attempt] = []
+        self.attempts: tuple[Attempt, ...] = ()
 
     def remaining_on(self, request: Request) -> int:
         """Return the seconds of work that are left, on a request; rounded up where it is another than the last."""
