@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -199,8 +199,15 @@ class Running:
         return f"Running({self.job.id!r}, start={self.start}, predicted_end={self.predicted_end})"
 
 
-@dataclass(frozen=True, slots=True, init=False)
-class State:
+class _StateFields(NamedTuple):
+    now: int
+    queue: WaitingJobs[Waiting]
+    running: RunningJobs[Running]
+    free: IntArray
+    machine: Machine
+
+
+class State(_StateFields):
     """The system at one instant, after completions and arrivals.
 
     Everything in it is read-only and holds for this call only: copy what is to be kept. Plain sequences of jobs may be
@@ -223,24 +230,20 @@ class State:
         The machine.
     """
 
-    now: int
-    queue: WaitingJobs[Waiting]
-    running: RunningJobs[Running]
-    free: IntArray
-    machine: Machine
+    __slots__ = ()
 
-    def __init__(
-        self, now: int, queue: Sequence[Waiting], running: Sequence[Running], free: IntArray, machine: Machine
-    ) -> None:
-        put, resources = object.__setattr__, len(machine.resources)
-        put(self, "now", now)
-        put(self, "queue", queue if isinstance(queue, WaitingJobs) else WaitingJobs(queue, resources))
-        put(self, "running", running if isinstance(running, RunningJobs) else RunningJobs(running, resources))
-        put(self, "free", free)
-        put(self, "machine", machine)
+    def __new__(
+        cls, now: int, queue: Sequence[Waiting], running: Sequence[Running], free: IntArray, machine: Machine
+    ) -> State:
+        """Return the state; a tuple, since one is made for every decision, and frozen dataclasses are slow to make."""
+        if not isinstance(queue, WaitingJobs):
+            queue = WaitingJobs(queue, len(machine.resources))
+        if not isinstance(running, RunningJobs):
+            running = RunningJobs(running, len(machine.resources))
+        return tuple.__new__(cls, (now, queue, running, free, machine))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # Not frozen: it is made for every job, and that takes four times as long.
 class Start:
     """Start a waiting job now.
 

@@ -198,7 +198,8 @@ class LifeCycle:
 
     def _complete(self, job: SimulatedJob) -> None:
         self._recorder.complete(job.order, job.attempts)
-        self._observe(job.job, sum(attempt.useful for attempt in job.attempts))
+        ran = job.attempts[0].useful if len(job.attempts) == 1 else sum(attempt.useful for attempt in job.attempts)
+        self._observe(job.job, ran)
         self._leave(job)
 
     def _give_up(self, job: SimulatedJob, status: str, now: int, reason: str) -> None:

@@ -28,9 +28,8 @@ class NodeMatrix(ResourceManager):  # type: ignore[misc]
     def shown(self) -> IntArray:
         """Free amounts, integer array of shape (nodes, resources), for dispatchers: read-only, but not for ever."""
         if self._pool is not None:
-            row = self._free[0]
             for index, amount in enumerate(self._pool):
-                row[index] = amount
+                self._free[0, index] = amount
         return self._shown
 
     def allocate(self, placement: Placement, demand: tuple[int, ...]) -> bool:
