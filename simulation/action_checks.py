@@ -92,12 +92,13 @@ class ActionChecks:
         if placement.shape != (nodes,) or placement.dtype.kind not in "iu":
             found = f"{placement.dtype} of shape {placement.shape}"
             raise ActionError(f"job {job.id}: placement must be {nodes} node indices, got {found}")
-        if placement.min() < 0 or placement.max() >= self._nodes:
+        if placement.dtype != np.int64:
+            placement = placement.astype(np.int64)
+        # A negative index is a very large one without its sign.
+        if np.count_nonzero(placement.view(np.uint64) >= self._nodes):
             raise ActionError(f"job {job.id}: placement must lie in 0..{self._nodes - 1}, got {placement}")
         # It is kept for as long as the job runs: whoever may write to it must not.
-        return (
-            placement if placement.dtype == np.int64 and not placement.flags.writeable else placement.astype(np.int64)
-        )
+        return placement.copy() if placement.flags.writeable else placement
 
     def _limit(self, job: SimulatedJob, given: int | None, walltime: int) -> int:
         if given is None:

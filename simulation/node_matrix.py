@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..base import IntArray
 from ..dispatchers import Placement, shift
 from ..workloads import Machine
@@ -44,7 +46,7 @@ class NodeMatrix(ResourceManager):  # type: ignore[misc]
                 free[index] -= amount * slots
             return True
         shift(self._free, placement, demand, -1)
-        if self._free[placement].min() < 0:
+        if np.count_nonzero(self._free[placement] < 0):
             shift(self._free, placement, demand, 1)
             return False
         return True

@@ -41,19 +41,20 @@ def choose(
     First-fit takes the nodes in their order, as many slots on each as fit. Best-fit takes first the node whose free
     share, summed over the resources, is least; ties in the order of the nodes.
     """
-    candidates = np.flatnonzero(counts)
+    # Methods and not functions throughout: on few nodes their wrappers take longer than the work.
+    candidates: IntArray = counts.nonzero()[0]
     if rule == "best-fit":
         share = free[candidates] / np.maximum(capacity[candidates], 1)
         candidates = candidates[np.argsort(share.sum(axis=1), kind="stable")]
     taken = counts[candidates]
-    filled = np.cumsum(taken)
-    last = int(np.searchsorted(filled, nodes))
+    filled = taken.cumsum()
+    last = int(filled.searchsorted(nodes))
     candidates = candidates[: last + 1]
     if filled[last] == last + 1:
         return candidates
     taken = taken[: last + 1].copy()
     taken[last] -= filled[last] - nodes
-    return np.repeat(candidates, taken)
+    return candidates.repeat(taken)
 
 
 def shift(free: IntArray, placement: IntArray, demand: tuple[int, ...], sign: int) -> None:
