@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import click
 
+from ...base import InputError
 from ...simulation import simulate
 from ...workloads import Workload, read
 from ...workloads.fetching import fetch
@@ -136,7 +137,11 @@ def main(traces: tuple[str, ...], as_markdown: bool) -> None:
     found = {"Killed at the request (Gaussier et al., SC 2015)": study(traces)}
     if "kth-sp2" in traces:
         found["Running on to the real end"] = running_on()
-    show([Table(title, COLUMNS, list(map(cells, rows)), labels=5) for title, rows in found.items()], as_markdown)
+    try:
+        tables = [Table(title, COLUMNS, list(map(cells, rows)), labels=5) for title, rows in found.items()]
+    except (InputError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    show(tables, as_markdown)
 
 
 if __name__ == "__main__":

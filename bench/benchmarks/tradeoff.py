@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import click
 import pandas as pd
 
+from ...base import InputError
 from ...workloads import read
 from ...workloads.generators import workload_names
 from ...workloads.sources import resolve
@@ -143,7 +144,10 @@ def main(
 ) -> None:
     """Print a table a trace."""
     for trace in traces:
-        found = curve(trace, patience, baselines, seeds=seeds, jitter=jitter or None, workers=workers)
+        try:
+            found = curve(trace, patience, baselines, seeds=seeds, jitter=jitter or None, workers=workers)
+        except (InputError, OSError, RuntimeError) as error:
+            raise click.ClickException(str(error)) from None
         print(f"\n{trace}, {seeds} samples\n")
         print("\n".join(markdown(found)))
         sys.stdout.flush()
