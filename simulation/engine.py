@@ -83,10 +83,10 @@ class Engine(Simulator):  # type: ignore[misc]
     ) -> None:
         """Read the next block of jobs."""
         _, blocks = self.reader.next(current_time)
-        for events in blocks.values():
-            self.loaded_jobs += len(events)
-            jobs_dict.update([(event.id, event) for event in events])
-            mapper.load_events(events)
+        events = list(chain.from_iterable(blocks.values()))
+        self.loaded_jobs += len(events)
+        jobs_dict.update([(event.id, event) for event in events])
+        mapper.load_events(events)
 
 
 def simulate(

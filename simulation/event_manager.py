@@ -108,18 +108,19 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
 
         The step of that loop costs about as much as what happens at an instant.
         """
+        cycle, queue, loaded, heap = self.cycle, self.cycle.queue.entries, self.loaded, self.calendar.heap
         self._happen()
-        while len(self.loaded) >= _READ_BELOW:
-            if self._is_asked():
+        while len(loaded) >= _READ_BELOW:
+            if queue and (cycle.changed or self.current_time in self.wakes):
                 self._dispatch()
-            time = self.calendar.next_time
-            assert time is not None
-            self.current_time = time
+            time: int = loaded[0].queued_time
+            self.current_time = heap[0][0] if heap and heap[0][0] < time else time
             self._happen()
 
     def call_dispatcher(self, event_dict: dict[str, SimulatedJob], events: list[Waiting]) -> tuple[Plan, list[str]]:
         """Ask the dispatcher, and take out what it rejects; not if only a prediction was corrected."""
-        answer = self._ask() if self._is_asked() else None
+        asked = self.cycle.changed or self.current_time in self.wakes
+        answer = self._ask() if asked else None
         return Plan(answer, len(events)), answer[1] if answer else []
 
     def dispatch_events(
@@ -170,10 +171,6 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         return True
 
     # Decisions.
-
-    def _is_asked(self) -> bool:
-        """Return whether the dispatcher is asked about the jobs that wait now."""
-        return bool(self.cycle.queue.entries) and (self.cycle.changed or self.current_time in self.wakes)
 
     def _dispatch(self) -> None:
         """Ask the dispatcher, without AccaSim's loop, and carry out what it says."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
 
@@ -85,8 +86,10 @@ class Forecasts:
         self._recorder.prediction_ns += perf_counter_ns() - begin
         return law
 
-    def observe(self, job: Job) -> None:
-        """Show the predictor a job that has ended."""
+    def observe(self, job: Job, ran: int) -> None:
+        """Show the predictor a job that has ended, with the time that it ran."""
+        if ran != job.runtime:
+            job = replace(job, runtime=ran)
         begin = perf_counter_ns()
         self._observe(job)
         self._recorder.prediction_ns += perf_counter_ns() - begin

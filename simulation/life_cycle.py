@@ -197,24 +197,23 @@ class LifeCycle:
         return replace(job, walltime=enlarge(job.walltime) or job.walltime, shapes=shapes)
 
     def _complete(self, job: SimulatedJob) -> None:
-        self._recorder.complete(job.order, job.attempts)
-        ran = job.attempts[0].useful if len(job.attempts) == 1 else sum(attempt.useful for attempt in job.attempts)
-        self._observe(job.job, ran)
+        attempts = job.attempts
+        self._recorder.complete(job.order, attempts)
+        ran = attempts[0].useful if len(attempts) == 1 else sum(attempt.useful for attempt in attempts)
+        self._forecasts.observe(job.job, ran)
         self._leave(job)
 
     def _give_up(self, job: SimulatedJob, status: str, now: int, reason: str) -> None:
         """Let a job leave whose work does not count; a predictor is shown its last attempt, if it was not rejected."""
         self._recorder.fail(job.order, status, now, reason, job.attempts)
         if status == "killed":
-            self._observe(job.job, job.attempts[-1].end - job.attempts[-1].start)
+            self._forecasts.observe(job.job, job.attempts[-1].end - job.attempts[-1].start)
         self._leave(job)
-
-    def _observe(self, job: Job, ran: int) -> None:
-        self._forecasts.observe(job if ran == job.runtime else replace(job, runtime=ran))
 
     def _leave(self, job: SimulatedJob) -> None:
         del self.jobs[job.id]
-        self._tell()
+        if self._progress is not None:
+            self._tell()
 
     def _tell(self) -> None:
         """Report progress: one more job has left."""

@@ -92,5 +92,12 @@ def test_the_time_that_a_predictor_takes_is_booked():
     made = Forecasts(Says(1), recorder, bounded=False)
     made.of(JOB, 0)
     after = recorder.prediction_ns
-    made.observe(JOB)
+    made.observe(JOB, 100)
     assert 0 < after < recorder.prediction_ns
+
+
+@pytest.mark.parametrize("ran", [100, 70])
+def test_what_is_observed_is_the_time_that_it_ran(ran):
+    predictor = Says(1)
+    forecasts(predictor).observe(JOB, ran)
+    assert [(job.id, job.runtime) for job in predictor.observed] == [("a", ran)]
