@@ -22,7 +22,6 @@ try:
         from accasim.base.resource_manager_class import ResourceManager
         from accasim.base.scheduler_class import EASYBackfilling, FirstInFirstOut, JobVerification, SchedulerBase
         from accasim.base.simulator_class import Simulator
-        from accasim.utils.reader_class import Reader
 finally:
     if not _had_mapping:
         del collections.Mapping  # type: ignore[attr-defined]
@@ -35,7 +34,6 @@ __all__ = [
     "FirstFit",
     "FirstInFirstOut",
     "JobVerification",
-    "Reader",
     "ResourceManager",
     "SchedulerBase",
     "Simulator",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
-from itertools import chain
+from itertools import islice
 from time import perf_counter
 from types import SimpleNamespace
 from typing import Any, Literal, get_args
@@ -16,7 +16,7 @@ from ..dispatchers import Dispatcher, create_dispatcher
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine, Workload
-from .accasim_compat import Reader, Simulator
+from .accasim_compat import Simulator
 from .event_manager import DispatchEvents
 from .overrun import Overrun
 from .recorder import Recorder
@@ -25,34 +25,8 @@ from .simulated_job import SimulatedJob
 
 #: Whether the events of one instant are dispatched together or one after the other.
 SameInstant = Literal["batch", "sequence"]
-#: Jobs that are read ahead: few, since the calendar's heap holds them.
-_BLOCK = 64
-
-
-class MemoryReader(Reader):  # type: ignore[misc]
-    """AccaSim's reader on the jobs of a workload, a block of submission times at a time."""
-
-    def __init__(self, events: Iterator[SimulatedJob]) -> None:
-        # AccaSim's constructor wants a job factory; the events are made here.
-        self._events = events
-        self._next: SimulatedJob | None = None
-
-    def next(
-        self, current_time: int, time_points: int = 2, stime_name: str = "queued_time"
-    ) -> tuple[list[int], dict[int, list[SimulatedJob]]]:
-        """Return the next submission times and the jobs of each, all of them."""
-        times: dict[int, list[SimulatedJob]] = {}
-        first = [] if self._next is None else [self._next]
-        self._next = None
-        for count, event in enumerate(chain(first, self._events)):
-            if count >= _BLOCK and event.queued_time not in times:
-                self._next = event
-                break
-            times.setdefault(event.queued_time, []).append(event)
-        return list(times), times
-
-    def _read(self, current_time: int) -> None:
-        """Read nothing: the jobs are in memory."""
+#: Jobs that are read at a time: few, since each is some objects until it has left.
+_BLOCK = 256
 
 
 class Engine(Simulator):  # type: ignore[misc]
@@ -62,8 +36,9 @@ class Engine(Simulator):  # type: ignore[misc]
     here, so that any number of simulations can run in one process.
     """
 
-    def __init__(self, reader: Reader, mapper: DispatchEvents) -> None:
-        self.reader = reader
+    def __init__(self, events: Iterator[SimulatedJob], mapper: DispatchEvents) -> None:
+        self._events = events
+        self._ahead: list[SimulatedJob] = []
         self.mapper = mapper
         self.constants = SimpleNamespace(
             load_constant=lambda name, value: None,
@@ -81,9 +56,14 @@ class Engine(Simulator):  # type: ignore[misc]
     def load_events(
         self, current_time: int, jobs_dict: dict[str, SimulatedJob], mapper: DispatchEvents, _: int = 2
     ) -> None:
-        """Read the next block of jobs."""
-        _, blocks = self.reader.next(current_time)
-        events = list(chain.from_iterable(blocks.values()))
+        """Read the next block of jobs, all of its last instant."""
+        events = [*self._ahead, *islice(self._events, _BLOCK)]
+        self._ahead.clear()
+        for event in self._events:
+            if event.queued_time != events[-1].queued_time:
+                self._ahead.append(event)
+                break
+            events.append(event)
         self.loaded_jobs += len(events)
         jobs_dict.update([(event.id, event) for event in events])
         mapper.load_events(events)
@@ -158,7 +138,7 @@ def simulate(
         sequential=same_instant == "sequence",
         progress=progress,
     )
-    engine = Engine(MemoryReader(_runnable(workload, recorder)), mapper)
+    engine = Engine(_runnable(workload, recorder), mapper)
     engine.start_hpc_simulation()
     seconds = perf_counter() - begin
     options = {"overrun": str(policy), "seed": seed, "same_instant": same_instant}
