@@ -6,11 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...base import IntArray
+from ...models import PlacementRule
 from ...models.lookahead import Queue
-from ...workloads import Machine
-from ..protocol import Placement, Running, Waiting
-from ..space import NodeSpace, PoolSpace
+from ..fitting import fitting, needs
+from ..protocol import Placement, State
+from ..space import NodeSpace, PoolSpace, space_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,30 +22,32 @@ class Instant:
 
     Attributes
     ----------
-    now
-        Time, seconds.
-    machine
-        What the jobs run on.
-    queue, running
-        Who waits and who runs, as in the state.
-    rows
-        Where those that wait stand in the history, shape (waiting,).
+    state
+        Now.
     waiting
         Those that wait as arrays.
     free
         What is free on all nodes together, shape (resources,).
     space
         The free room, which a decision fills.
+    together
+        Whether there may be room for all that wait.
     """
 
-    now: int
-    machine: Machine
-    queue: Sequence[Waiting]
-    running: Sequence[Running]
-    rows: IntArray
+    state: State
     waiting: Queue
     free: IntArray
     space: PoolSpace | NodeSpace
+    together: bool
+
+    @classmethod
+    def of(cls, state: State, rule: PlacementRule) -> Instant:
+        """Look at a state, with nodes to be chosen by `rule`."""
+        queue, space = state.queue, space_of(state, rule)
+        need = needs(queue)
+        fits, together = fitting(state, need, space)
+        waiting = Queue(np.maximum(state.now - queue.submit, 0), queue.predicted, need, fits)
+        return cls(state, waiting, np.array(space.totals, dtype=np.int64), space, together)
 
 
 @dataclass(frozen=True, slots=True)

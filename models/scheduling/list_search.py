@@ -144,7 +144,7 @@ def _decode(order: IntArray, inputs: Inputs, bound: int, starts: IntArray, count
     weight, due, nodes, room = inputs
     open_room(nodes, room)
     steps = len(nodes.times)
-    cost = 0
+    cost: int = 0
     for job in order:
         first, last = earliest_on_nodes(job, nodes, room, steps)
         starts[job] = room.at[first] if first >= 0 else -1

@@ -18,7 +18,7 @@ from ..compiled import compiled
 from .step_profile import Steps
 
 #: The profile is kept before every so many jobs of an order.
-_EVERY = 4
+_EVERY = 8
 #: Columns of the jobs; the amounts come last.
 _DUE, _DURATION, _PROMISED, _SHAPE, _NEED = range(5)
 #: The best schedule so far, and the one that is tried.
@@ -251,7 +251,7 @@ def _span(jobs: IntArray, order: IntArray) -> tuple[int, int]:
 def _keep_starts(search: PoolSearch, begin: int, end: int) -> float:
     """Give the tried order the starts of the best at positions in [`begin`, `end`); return the cost until there."""
     weight, jobs, order, starts, costs, _, _, _ = search
-    cost = costs[_TRIED, begin]
+    cost: float = costs[_TRIED, begin]
     for position in range(begin, end):
         start, job = starts[BEST, position], order[_TRIED, position]
         starts[_TRIED, position] = start
@@ -266,7 +266,7 @@ def _resume(search: PoolSearch, first: int) -> int:
     """Set the profile to that of the best order before position `first`; return of how many steps it is."""
     _, jobs, order, starts, _, kept, counts, profile = search
     place = first // _EVERY
-    count = counts[BEST, place]
+    count: int = counts[BEST, place]
     _copy(kept[BEST, place], count, profile)
     for position in range(place * _EVERY, first):
         job, start = order[BEST, position], starts[BEST, position]
@@ -285,11 +285,12 @@ def _resume(search: PoolSearch, first: int) -> int:
 def _same(profile: IntArray, count: int, other: IntArray, others: int) -> bool:
     if count != others:
         return False
+    equal = True
     for row in range(profile.shape[0]):
-        for step in range(count):
-            if profile[row, step] != other[row, step]:
-                return False
-    return True
+        mine, theirs = profile[row, :count], other[row, :count]
+        for step in range(len(mine)):
+            equal &= mine[step] == theirs[step]
+    return equal
 
 
 @compiled
@@ -309,16 +310,16 @@ def _place(jobs: IntArray, job: int, profile: IntArray, count: int) -> tuple[int
 @compiled
 def _earliest_of_one(profile: IntArray, count: int, need: int, duration: int) -> tuple[int, int]:
     """Return the step at which a job can start, and the first one at or past its end; (count, count) if it cannot."""
-    first, step = 0, 0
+    first, at, free = 0, profile[0], profile[1]
     while True:
-        while first < count and profile[1, first] < need:
+        while first < count and free[first] < need:
             first += 1
         if first == count:
             return count, count
-        step, end = first + 1, profile[0, first] + duration
-        while step < count and profile[0, step] < end and profile[1, step] >= need:
+        step, end = first + 1, at[first] + duration
+        while step < count and at[step] < end and free[step] >= need:
             step += 1
-        if step == count or profile[0, step] >= end:
+        if step == count or at[step] >= end:
             return first, step
         first = step + 1
 
@@ -350,19 +351,22 @@ def _release(jobs: IntArray, job: int, profile: IntArray, count: int) -> None:
 
 @compiled
 def _hold(jobs: IntArray, job: int, profile: IntArray, count: int, step: int, last: int) -> int:
-    """Take a job's amounts from a step until its end, before step `last`; return of how many steps the profile is."""
+    """Take a job's amounts from a step until its end, before step `last`; return of how many steps the profile is.
+
+    Slices from which a loop begins at 0 become vector instructions; other bounds might be negative.
+    """
     end = profile[0, step] + jobs[job, _DURATION]
     if last == count or profile[0, last] != end:
         for row in range(profile.shape[0]):
-            for later in range(count, last, -1):
-                profile[row, later] = profile[row, later - 1]
-            profile[row, last] = profile[row, last - 1]
+            moved = profile[row, last - 1 : count + 1]
+            for later in range(len(moved) - 1, 0, -1):
+                moved[later] = moved[later - 1]
         profile[0, last] = end
         count += 1
     for row in range(1, profile.shape[0]):
-        need = jobs[job, _NEED + row - 1]
-        for held in range(step, last):
-            profile[row, held] -= need
+        need, held = jobs[job, _NEED + row - 1], profile[row, step:last]
+        for index in range(len(held)):
+            held[index] -= need
     return count
 
 
