@@ -35,10 +35,9 @@ def fitting(state: State, need: IntArray, space: PoolSpace | NodeSpace) -> tuple
     fits, count, together = fitting_in(need, np.array(space.totals, dtype=np.int64))
     if count and isinstance(space, NodeSpace):
         places = np.flatnonzero(fits)
-        kinds, kind = np.unique(state.queue.demand[places], axis=0, return_inverse=True)
-        nodes = state.queue.nodes[places]
-        rooms = [space.room(tuple(demand), int(nodes.max())) for demand in kinds.tolist()]
-        fits[places] = nodes <= np.array(rooms, dtype=np.int64)[kind.ravel()]
+        demands, nodes = list(map(tuple, state.queue.demand[places].tolist())), state.queue.nodes[places]
+        rooms = {demand: space.room(demand, int(nodes.max())) for demand in set(demands)}
+        fits[places] = nodes <= np.array([rooms[demand] for demand in demands], dtype=np.int64)
         together = together and bool(fits.all())
     return fits, together
 

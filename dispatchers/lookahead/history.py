@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from ...base import IntArray
@@ -37,7 +35,7 @@ class History:
     def see(self, state: State) -> None:
         """Take note of a state."""
         queue, running = state.queue, state.running
-        runs, waits = self._rows(running, state.now), self._rows(queue, state.now)
+        waits, runs = self._rows(state)
         seen = Seen(waits, runs, state.now, self._last.number + 1)
         see_jobs(
             self.jobs, self._sightings, self._last, seen, self._still,
@@ -45,9 +43,9 @@ class History:
         )  # fmt: skip
         self._last, self._still = seen, len(waits)
 
-    def start(self, state: State, places: Iterable[int]) -> None:
+    def start(self, state: State, places: list[int]) -> None:
         """Take note of who starts, by their places in the queue of the state that was seen last."""
-        rows = self._last.waiting[list(places)]
+        rows = self._last.waiting[places]
         self._sightings.status[rows] = RUNS
         self._sightings.start[rows] = state.now
         self._sightings.end[rows] = state.now + self.jobs.duration[rows]
@@ -58,22 +56,26 @@ class History:
         """Return the longest wait under EASY so far, as far as that is known."""
         return int(replay(self.jobs, len(self._row), now))
 
-    def _rows(self, jobs: Jobs[Waiting] | Jobs[Running], now: int) -> IntArray:
-        """Return the row of each job; new ones get one."""
-        if not jobs.kept:
-            return np.array([self._row_of(job, now) for job in jobs], dtype=np.int64)
-        rows, new = find_rows(self._known, jobs.order)
+    def _rows(self, state: State) -> tuple[IntArray, IntArray]:
+        """Return the rows of those who wait and of those who run; new ones get one."""
+        now, queue, running = state.now, state.queue, state.running
+        if not (queue.kept and running.kept):
+            runs = np.array([self._row_of(job, now) for job in running], dtype=np.int64)
+            return np.array([self._row_of(job, now) for job in queue], dtype=np.int64), runs
+        waits, runs, new = find_rows(self._known, queue.order, running.order)
         if new:
-            for place in np.flatnonzero(rows < 0).tolist():
-                rows[place] = self._row_of(jobs[place], now)
-                self._keep(jobs[place].order, rows[place])
-        return rows
+            self._fill(runs, running, now)
+            self._fill(waits, queue, now)
+        return waits, runs
 
-    def _keep(self, order: int, row: int) -> None:
-        if order >= len(self._known):
-            more = np.full(max(1024, 2 * order) - len(self._known), -1, dtype=np.int64)
-            self._known = np.concatenate((self._known, more))
-        self._known[order] = row
+    def _fill(self, rows: IntArray, jobs: Jobs[Waiting] | Jobs[Running], now: int) -> None:
+        """Give the jobs without a row one, and keep it by their place in the trace."""
+        for place in np.flatnonzero(rows < 0).tolist():
+            order, row = jobs[place].order, self._row_of(jobs[place], now)
+            if order >= len(self._known):
+                more = np.full(max(1024, 2 * order) - len(self._known), -1, dtype=np.int64)
+                self._known = np.concatenate((self._known, more))
+            rows[place] = self._known[order] = row
 
     def _row_of(self, job: Waiting | Running, now: int) -> int:
         """Return the row of a job, a new one if it has none."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...base import IntArray
+from ...base import BoolArray, IntArray
 from ...models import PlacementRule
 from ...models.lookahead import Queue
 from ..fitting import fitting, needs
@@ -24,30 +24,37 @@ class Instant:
     ----------
     state
         Now.
-    waiting
-        Those that wait as arrays.
-    free
-        What is free on all nodes together, shape (resources,).
-    space
-        The free room, which a decision fills.
+    need
+        Amounts that each waiting job asks for, shape (waiting, resources).
+    fits
+        Whether it can start now, shape (waiting,).
     together
         Whether there may be room for all that wait.
+    space
+        The free room, which a decision fills.
+    available
+        What is free on all nodes together, by resource.
     """
 
     state: State
-    waiting: Queue
-    free: IntArray
-    space: PoolSpace | NodeSpace
+    need: IntArray
+    fits: BoolArray
     together: bool
+    space: PoolSpace | NodeSpace
+    available: Sequence[int]
 
     @classmethod
     def of(cls, state: State, rule: PlacementRule) -> Instant:
         """Look at a state, with nodes to be chosen by `rule`."""
-        queue, space = state.queue, space_of(state, rule)
-        need = needs(queue)
+        space, need = space_of(state, rule), needs(state.queue)
         fits, together = fitting(state, need, space)
-        waiting = Queue(np.maximum(state.now - queue.submit, 0), queue.predicted, need, fits)
-        return cls(state, waiting, np.array(space.totals, dtype=np.int64), space, together)
+        return cls(state, need, fits, together, space, tuple(space.totals))
+
+    @property
+    def waiting(self) -> Queue:
+        """Those that wait, as the models want them."""
+        queue = self.state.queue
+        return Queue(np.maximum(self.state.now - queue.submit, 0), queue.predicted, self.need, self.fits)
 
 
 @dataclass(frozen=True, slots=True)

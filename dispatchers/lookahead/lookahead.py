@@ -107,7 +107,7 @@ class Lookahead(Configured[LookaheadOptions]):
         decision = self._decide(seen, settings)
         self._record = {
             "candidates": decision.candidates, "intervals": decision.candidates + len(state.running),
-            "requested": decision.requested, "available": int(seen.free.sum()), "status": decision.status,
+            "requested": decision.requested, "available": sum(seen.available), "status": decision.status,
             "objective": decision.objective, "used": decision.used, "promises": decision.promises,
             "due_hours": settings.due / 3600 if settings.due >= 0 else math.inf,
         }  # fmt: skip
@@ -125,13 +125,13 @@ class Lookahead(Configured[LookaheadOptions]):
 
     def _decide(self, seen: Instant, settings: Settings) -> Decision:
         """Start everybody if there is room, else who is planned to start now; no plan if nobody fits."""
-        fits, queue = seen.waiting.fits, seen.state.queue
+        fits, queue = seen.fits, seen.state.queue
         if not fits.any():
             return Decision()
         if seen.together:
             placed = place_all(seen.space, queue)
             if placed is not None:
-                return Decision(list(enumerate(placed)), "trivial", len(placed), int(seen.waiting.need.sum()), 0.0)
+                return Decision(list(enumerate(placed)), "trivial", len(placed), int(seen.need.sum()), 0.0)
         if isinstance(seen.space, NodeSpace) and len(seen.state.machine.capacity) <= MOST_NODES:
             planned = plan_on_nodes(seen, settings, self.options.placement)
         else:

@@ -20,7 +20,8 @@ def plan_on_pool(seen: Instant, settings: Settings) -> Decision:
     state = seen.state
     ends = np.maximum(state.running.predicted_end - state.now, 1)
     capacity = np.maximum(state.machine.capacity.sum(axis=0), 1)
-    found = plan(seen.waiting, Running(ends, needs(state.running), seen.free, capacity), settings)
+    free = np.array(seen.available, dtype=np.int64)
+    found = plan(seen.waiting, Running(ends, needs(state.running), free, capacity), settings)
     return Decision(
         starts=put(seen, found.start.tolist(), found.overdue),
         status="feasible",

@@ -43,8 +43,15 @@ class Seen(NamedTuple):
 
 
 @compiled
-def find_rows(known: IntArray, orders: IntArray) -> tuple[IntArray, int]:
-    """Return the row of each job by its place in the trace, -1 if it has none, and how many have none."""
+def find_rows(known: IntArray, waiting: IntArray, running: IntArray) -> tuple[IntArray, IntArray, int]:
+    """Return the rows of jobs by their places in the trace, -1 where there is none, and how many have none."""
+    waits, new = _find(known, waiting)
+    runs, newly = _find(known, running)
+    return waits, runs, new + newly
+
+
+@compiled
+def _find(known: IntArray, orders: IntArray) -> tuple[IntArray, int]:
     rows = np.empty(len(orders), dtype=np.int64)
     new = 0
     for index in range(len(orders)):
