@@ -14,9 +14,10 @@ from .space import NodeSpace, PoolSpace
 
 def needs(jobs: Jobs[Waiting] | Jobs[Running]) -> IntArray:
     """Return the amounts that each job asks for, all its slots together, shape (jobs, resources)."""
-    demand = jobs.demand
+    table = jobs.table
+    demand = table[len(jobs.FIELDS) :].T
     need = np.empty(demand.shape, dtype=np.int64)
-    np.multiply(jobs.nodes[:, None], demand, out=need)
+    np.multiply(table[1][:, None], demand, out=need)
     return need
 
 

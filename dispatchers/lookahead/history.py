@@ -34,13 +34,11 @@ class History:
 
     def see(self, state: State) -> None:
         """Take note of a state."""
-        queue, running = state.queue, state.running
-        waits, runs = self._rows(state)
+        waiting, _, predicted = state.queue.table[:3]
+        started, _, end, start = state.running.table[:4]
+        waits, runs = self._rows(state, waiting, started)
         seen = Seen(waits, runs, state.now, self._last.number + 1)
-        see_jobs(
-            self.jobs, self._sightings, self._last, seen, self._still,
-            queue.predicted, running.start, running.predicted_end,
-        )  # fmt: skip
+        see_jobs(self.jobs, self._sightings, self._last, seen, self._still, predicted, start, end)
         self._last, self._still = seen, len(waits)
 
     def start(self, state: State, places: list[int]) -> None:
@@ -56,13 +54,13 @@ class History:
         """Return the longest wait under EASY so far, as far as that is known."""
         return int(replay(self.jobs, len(self._row), now))
 
-    def _rows(self, state: State) -> tuple[IntArray, IntArray]:
-        """Return the rows of those who wait and of those who run; new ones get one."""
+    def _rows(self, state: State, waiting: IntArray, started: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the rows of those who wait and of those who run, by their places in the trace; new ones get one."""
         now, queue, running = state.now, state.queue, state.running
         if not (queue.kept and running.kept):
             runs = np.array([self._row_of(job, now) for job in running], dtype=np.int64)
             return np.array([self._row_of(job, now) for job in queue], dtype=np.int64), runs
-        waits, runs, new = find_rows(self._known, queue.order, running.order)
+        waits, runs, new = find_rows(self._known, waiting, started)
         if new:
             self._fill(runs, running, now)
             self._fill(waits, queue, now)

@@ -53,8 +53,8 @@ class Instant:
     @property
     def waiting(self) -> Queue:
         """Those that wait, as the models want them."""
-        queue = self.state.queue
-        return Queue(np.maximum(self.state.now - queue.submit, 0), queue.predicted, self.need, self.fits)
+        _, _, predicted, _, submit = self.state.queue.table[:5]
+        return Queue(np.maximum(self.state.now - submit, 0), predicted, self.need, self.fits)
 
 
 @dataclass(frozen=True, slots=True)
