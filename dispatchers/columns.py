@@ -64,6 +64,15 @@ class Jobs(Sequence[T], Generic[T]):
         """Whether the columns are kept up to date from state to state; else each is made by a walk over the jobs."""
         return self._table is not None
 
+    @property
+    def table(self) -> IntArray:
+        """All columns as the rows of one array, the fields before the demand, shape (columns, jobs)."""
+        if self._table is not None:
+            return self._table()
+        made = np.stack([*map(self.column, range(len(self.FIELDS))), *self.demand.T])
+        made.flags.writeable = False
+        return made
+
     def column(self, index: int) -> IntArray:
         """Return a column by its place in :data:`FIELDS`."""
         if self._table is not None:

@@ -16,6 +16,7 @@ from .scheduling.availability import NodeProfile, PoolProfile, Profile, free_unt
 from .scheduling.list_schedules import Schedule, best_of, improve, list_orders, list_schedule
 from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
 from .scheduling.problem import Problem
+from .scheduling.selection import first_by, fitting
 
 __all__ = [
     "COMPLEXITIES",
@@ -36,7 +37,9 @@ __all__ = [
     "choose",
     "comparable",
     "count_slots",
+    "first_by",
     "fit_complexity",
+    "fitting",
     "free_until",
     "improve",
     "list_orders",

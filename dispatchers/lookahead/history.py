@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import NDArray
 
-from ...models import PlacementRule
-from ...models.lookahead import Queue, lengthen, open_shadow, replay
+from ...base import IntArray
+from ...models.lookahead import RUNS, Seen, Sightings, find_rows, lengthen, open_shadow, replay, see_jobs
 from ...workloads import Machine
+from ..columns import Jobs
 from ..protocol import Running, State, Waiting
-from ..space import NodeSpace, space_of
-from .instant import Instant
 
 
 class History:
     """A row for every job, in the order in which they came, and what is known of its run time.
-
-    A run time shows when the job vanishes. If nothing was dispatched for a while before, it is taken to have ended as
-    predicted, or just after it was last seen.
 
     Parameters
     ----------
@@ -30,80 +23,74 @@ class History:
     """
 
     def __init__(self, machine: Machine, now: int) -> None:
-        capacity = machine.capacity.sum(axis=0)
+        nothing = np.zeros(0, dtype=np.int64)
         self.machine = machine
-        self._capacity = np.maximum(capacity, 1)
+        self.jobs = open_shadow(machine.capacity.sum(axis=0), now)
         self._row: dict[str, int] = {}
-        self._began: dict[int, tuple[int, int]] = {}
-        self._waiting: set[int] = set()
-        self._seen = now
-        self.share: NDArray[np.float64] = np.zeros(0)
-        self.jobs = open_shadow(capacity, now)
+        self._known = nothing  # The row by place in the trace, of jobs in columns that are kept; -1 for none.
+        self._sightings = Sightings(nothing, nothing, nothing, nothing)
+        self._last = Seen(nothing, nothing, now, 0)
+        self._still = 0
 
-    def see(self, state: State, rule: PlacementRule) -> Instant:
-        """Take note of a state; return what there is to decide, with nodes to be chosen by `rule`."""
-        now = state.now
-        running, queue = self._rows(state.running, now), self._rows(state.queue, now)
-        self._learn(set(running), set(queue), now)
-        for row, run in zip(running, state.running, strict=True):
-            if row not in self._began:
-                self._began[row] = run.start, run.predicted_end
-        self._waiting, self._seen = set(queue), now
-        jobs, rows, runs = self.jobs, np.array(queue, dtype=np.int64), np.array(running, dtype=np.int64)
-        jobs.duration[rows] = [entry.predicted for entry in state.queue]
-        jobs.run[runs] = np.maximum(now - np.array([run.start for run in state.running], dtype=np.int64), 1)
-        space, free = space_of(state, rule), state.free.sum(axis=0)
-        fits = (jobs.need[rows] <= free).all(axis=1)
-        if isinstance(space, NodeSpace):
-            fits &= [space.room(entry.demand, entry.nodes) >= entry.nodes for entry in state.queue]
-        waiting = Queue(now - jobs.submit[rows], jobs.duration[rows], jobs.need[rows], self.share[rows], fits)
-        return Instant(now, state.machine, state.queue, state.running, rows, waiting, free, space)
+    def see(self, state: State) -> None:
+        """Take note of a state."""
+        waiting, _, predicted = state.queue.table[:3]
+        started, _, end, start = state.running.table[:4]
+        waits, runs = self._rows(state, waiting, started)
+        seen = Seen(waits, runs, state.now, self._last.number + 1)
+        see_jobs(self.jobs, self._sightings, self._last, seen, self._still, predicted, start, end)
+        self._last, self._still = seen, len(waits)
 
-    def _learn(self, alive: set[int], waiting: set[int], now: int) -> None:
-        """Note the run time of jobs that have vanished."""
-        for row in self._began.keys() & waiting:
-            del self._began[row]
-        for row in self._began.keys() - alive:
-            start, predicted_end = self._began.pop(row)
-            unseen = now > self._seen and not self._waiting  # Nothing waited: nothing was dispatched when it ended.
-            self._end(row, (min(now, max(self._seen + 1, predicted_end)) if unseen else now) - start)
-        for row in self._waiting - waiting - alive:
-            if not self.jobs.known[row]:
-                self._end(row, 0)
-
-    def start(self, row: int, now: int, predicted: int) -> None:
-        """Take note that a job starts."""
-        self._began[row] = now, now + predicted
-        self._waiting.discard(row)
+    def start(self, state: State, places: list[int]) -> None:
+        """Take note of who starts, by their places in the queue of the state that was seen last."""
+        rows = self._last.waiting[places]
+        self._sightings.status[rows] = RUNS
+        self._sightings.start[rows] = state.now
+        self._sightings.end[rows] = state.now + self.jobs.duration[rows]
+        self._last = self._last._replace(running=np.concatenate((self._last.running, rows)))
+        self._still -= len(rows)
 
     def longest_wait(self, now: int) -> int:
         """Return the longest wait under EASY so far, as far as that is known."""
         return int(replay(self.jobs, len(self._row), now))
 
-    def _end(self, row: int, run: int) -> None:
-        self.jobs.run[row] = run
-        self.jobs.known[row] = 1
+    def _rows(self, state: State, waiting: IntArray, started: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the rows of those who wait and of those who run, by their places in the trace; new ones get one."""
+        now, queue, running = state.now, state.queue, state.running
+        if not (queue.kept and running.kept):
+            runs = np.array([self._row_of(job, now) for job in running], dtype=np.int64)
+            return np.array([self._row_of(job, now) for job in queue], dtype=np.int64), runs
+        waits, runs, new = find_rows(self._known, waiting, started)
+        if new:
+            self._fill(runs, running, now)
+            self._fill(waits, queue, now)
+        return waits, runs
 
-    def _rows(self, entries: Sequence[Waiting | Running], now: int) -> list[int]:
-        """Return the row of each job; new ones get one."""
-        found = self._row.get
-        rows = [found(entry.job.id, -1) for entry in entries]
-        if -1 in rows:
-            rows = [self._add(entry, now) if row < 0 else row for row, entry in zip(rows, entries, strict=True)]
-        return rows
+    def _fill(self, rows: IntArray, jobs: Jobs[Waiting] | Jobs[Running], now: int) -> None:
+        """Give the jobs without a row one, and keep it by their place in the trace."""
+        for place in np.flatnonzero(rows < 0).tolist():
+            order, row = jobs[place].order, self._row_of(jobs[place], now)
+            if order >= len(self._known):
+                more = np.full(max(1024, 2 * order) - len(self._known), -1, dtype=np.int64)
+                self._known = np.concatenate((self._known, more))
+            rows[place] = self._known[order] = row
 
-    def _add(self, entry: Waiting | Running, now: int) -> int:
-        row = self._row[entry.id] = len(self._row)
+    def _row_of(self, job: Waiting | Running, now: int) -> int:
+        """Return the row of a job, a new one if it has none."""
+        row = self._row.get(job.id, -1)
+        return self._add(job, now) if row < 0 else row
+
+    def _add(self, job: Waiting | Running, now: int) -> int:
+        row = self._row[job.id] = len(self._row)
         if row == len(self.jobs.submit):
-            self.jobs = lengthen(self.jobs, max(1024, 2 * row))
-            self.share = np.concatenate((self.share, np.zeros(len(self.jobs.submit) - row)))
-        need = np.array([entry.nodes * amount for amount in entry.demand], dtype=np.int64)
-        predicted = entry.predicted if isinstance(entry, Waiting) else entry.expected_end(now) - entry.start
-        self.jobs.submit[row] = min(entry.job.submit, now)
+            rows = max(1024, 2 * row)
+            self.jobs = lengthen(self.jobs, rows)
+            more = np.zeros(rows - row, dtype=np.int64)
+            self._sightings = Sightings(*(np.concatenate((column, more)) for column in self._sightings))
+        self.jobs.submit[row] = min(job.job.submit, now)
         self.jobs.arrival[row] = now
-        self.jobs.duration[row] = predicted
-        self.jobs.need[row] = need
+        self.jobs.duration[row] = job.predicted if isinstance(job, Waiting) else job.expected_end(now) - job.start
+        self.jobs.need[row] = [job.nodes * amount for amount in job.demand]
         self.jobs.run[row] = 1
         self.jobs.start[row] = -1
-        self.share[row] = float((need / self._capacity).mean())
         return row

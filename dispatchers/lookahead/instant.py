@@ -6,11 +6,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ...base import IntArray
+import numpy as np
+
+from ...base import BoolArray, IntArray
+from ...models import PlacementRule
 from ...models.lookahead import Queue
-from ...workloads import Machine
-from ..protocol import Placement, Running, Waiting
-from ..space import NodeSpace, PoolSpace
+from ..fitting import fitting, needs
+from ..protocol import Placement, State
+from ..space import NodeSpace, PoolSpace, space_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,30 +22,39 @@ class Instant:
 
     Attributes
     ----------
-    now
-        Time, seconds.
-    machine
-        What the jobs run on.
-    queue, running
-        Who waits and who runs, as in the state.
-    rows
-        Where those that wait stand in the history, shape (waiting,).
-    waiting
-        Those that wait as arrays.
-    free
-        What is free on all nodes together, shape (resources,).
+    state
+        Now.
+    need
+        Amounts that each waiting job asks for, shape (waiting, resources).
+    fits
+        Whether it can start now, shape (waiting,).
+    together
+        Whether there may be room for all that wait.
     space
         The free room, which a decision fills.
+    available
+        What is free on all nodes together, by resource.
     """
 
-    now: int
-    machine: Machine
-    queue: Sequence[Waiting]
-    running: Sequence[Running]
-    rows: IntArray
-    waiting: Queue
-    free: IntArray
+    state: State
+    need: IntArray
+    fits: BoolArray
+    together: bool
     space: PoolSpace | NodeSpace
+    available: Sequence[int]
+
+    @classmethod
+    def of(cls, state: State, rule: PlacementRule) -> Instant:
+        """Look at a state, with nodes to be chosen by `rule`."""
+        space, need = space_of(state, rule), needs(state.queue)
+        fits, together = fitting(state, need, space)
+        return cls(state, need, fits, together, space, tuple(space.totals))
+
+    @property
+    def waiting(self) -> Queue:
+        """Those that wait, as the models want them."""
+        _, _, predicted, _, submit = self.state.queue.table[:5]
+        return Queue(np.maximum(self.state.now - submit, 0), predicted, self.need, self.fits)
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,18 +101,19 @@ class Lookahead(Configured[LookaheadOptions]):
         """Bring the history up to date, plan, and start who is planned to start now."""
         if self._history is None or self._history.machine is not state.machine:
             self._history = History(state.machine, state.now)
-        seen = self._history.see(state, self.options.placement)
-        settings = self._settings(self._history.longest_wait(seen.now))
+        self._history.see(state)
+        settings = self._settings(self._history.longest_wait(state.now))
+        seen = Instant.of(state, self.options.placement)
         decision = self._decide(seen, settings)
         self._record = {
-            "candidates": decision.candidates, "intervals": decision.candidates + len(seen.running),
-            "requested": decision.requested, "available": int(seen.free.sum()), "status": decision.status,
+            "candidates": decision.candidates, "intervals": decision.candidates + len(state.running),
+            "requested": decision.requested, "available": sum(seen.available), "status": decision.status,
             "objective": decision.objective, "used": decision.used, "promises": decision.promises,
             "due_hours": settings.due / 3600 if settings.due >= 0 else math.inf,
         }  # fmt: skip
-        for place, _ in decision.starts:
-            self._history.start(int(seen.rows[place]), seen.now, seen.queue[place].predicted)
-        return [Start(seen.queue[place], placement) for place, placement in decision.starts]
+        if decision.starts:
+            self._history.start(state, [place for place, _ in decision.starts])
+        return [Start(state.queue[place], placement) for place, placement in decision.starts]
 
     def _settings(self, longest_wait: int) -> Settings:
         """Return how to plan, with the longest wait under EASY, seconds."""
@@ -124,18 +125,18 @@ class Lookahead(Configured[LookaheadOptions]):
 
     def _decide(self, seen: Instant, settings: Settings) -> Decision:
         """Start everybody if there is room, else who is planned to start now; no plan if nobody fits."""
-        fits, need = seen.waiting.fits, seen.waiting.need
+        fits, queue = seen.fits, seen.state.queue
         if not fits.any():
             return Decision()
-        if fits.all() and (need.sum(axis=0) <= seen.free).all():
-            placed = place_all(seen.space, seen.queue)
+        if seen.together:
+            placed = place_all(seen.space, queue)
             if placed is not None:
-                return Decision(list(enumerate(placed)), "trivial", len(placed), int(need.sum()), 0.0)
-        if isinstance(seen.space, NodeSpace) and len(seen.machine.capacity) <= MOST_NODES:
+                return Decision(list(enumerate(placed)), "trivial", len(placed), int(seen.need.sum()), 0.0)
+        if isinstance(seen.space, NodeSpace) and len(seen.state.machine.capacity) <= MOST_NODES:
             planned = plan_on_nodes(seen, settings, self.options.placement)
         else:
             planned = plan_on_pool(seen, settings)
-        if not planned.starts and not seen.running:
+        if not planned.starts and not seen.state.running:
             # Nothing else will happen: the first that fits may not wait.
             planned = replace(planned, starts=put(seen, [int(fits.argmax())]))
         return planned

@@ -41,20 +41,20 @@ def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Dec
     rule
         How nodes are chosen.
     """
-    queue, capacity = seen.waiting, seen.machine.capacity
+    state, queue, capacity = seen.state, seen.waiting, seen.state.machine.capacity
     weight = weights(queue, settings.age_scale)
-    places = candidates(queue.fits, weight, np.full(len(weight), -1), settings.blocked)
-    busy = held(seen.running, seen.now, capacity, pooled=False)
+    places = candidates(queue.fits, weight, np.zeros(0, dtype=np.int64), settings.blocked)
+    busy = held(state.running, state.now, capacity, pooled=False)
     promise, oldest = None, int(np.argmax(queue.wait))
     if settings.due >= 0 and settings.guards > 0 and queue.wait[oldest] >= settings.due:
         places = places[places != oldest]
-        promise = _promise(seen.queue[oldest], busy, capacity, rule)
+        promise = _promise(state.queue[oldest], busy, capacity, rule)
     chosen = [] if promise is None else _now(promise, [oldest])
     if promise is not None:
-        busy = busy.beside(_hold(promise, seen.queue[oldest]))
+        busy = busy.beside(_hold(promise, state.queue[oldest]))
     if not len(places):
         return Decision(_put(seen, chosen), "feasible", objective=0.0, used="list", promises=int(promise is not None))
-    problem, scale = problem_beside(busy, capacity, [seen.queue[place] for place in places], weight[places])
+    problem, scale = problem_beside(busy, capacity, [state.queue[place] for place in places], weight[places])
     best, searched = _best(problem, settings.iterations, rule)
     chosen += _now(best, places.tolist()) if best is not None else []
     return Decision(
@@ -100,4 +100,4 @@ def _now(schedule: Schedule, places: Sequence[int]) -> list[tuple[int, Placement
 
 def _put(seen: Instant, chosen: Sequence[tuple[int, Placement]]) -> list[tuple[int, Placement]]:
     """Take room for those that find it on their nodes; return them."""
-    return [(place, nodes) for place, nodes in chosen if seen.space.put(nodes, seen.queue[place].demand)]
+    return [(place, nodes) for place, nodes in chosen if seen.space.put(nodes, seen.state.queue[place].demand)]

@@ -3,20 +3,26 @@
 from .planning import AGE_SHARE, Plan, candidates, plan, weights
 from .promises import Promises, Queue, Running, Settings, promise
 from .shadow import ShadowJobs, lengthen, open_shadow, replay
+from .sightings import RUNS, Seen, Sightings, find_rows, see_jobs
 
 __all__ = [
     "AGE_SHARE",
+    "RUNS",
     "Plan",
     "Promises",
     "Queue",
     "Running",
+    "Seen",
     "Settings",
     "ShadowJobs",
+    "Sightings",
     "candidates",
+    "find_rows",
     "lengthen",
     "open_shadow",
     "plan",
     "promise",
     "replay",
+    "see_jobs",
     "weights",
 ]

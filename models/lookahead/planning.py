@@ -8,7 +8,9 @@ import numpy as np
 
 from ...base import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
-from ..scheduling.list_search import Costs, Inputs, best_order, by_falling_weight, on_pool, search
+from ..scheduling.list_search import by_falling_weight
+from ..scheduling.pool_search import BEST, best_of_orders, improve_order, open_pool_search
+from ..scheduling.selection import first_by
 from .promises import Queue, Running, Settings, promise
 
 #: Run time below which a slowdown counts a job as that long, seconds.
@@ -58,16 +60,18 @@ def plan(queue: Queue, running: Running, settings: Settings) -> Plan:
     weight = weights(queue, settings.age_scale)
     promises = promise(queue, running, settings)
     jobs = candidates(queue.fits, weight, promises.start, settings.blocked)
-    promised, need, weight = promises.start[jobs], queue.need[jobs], weight[jobs]
-    costs = Costs(weight, np.zeros(len(jobs), dtype=np.int64))
-    inputs = on_pool(costs, queue.duration[jobs], need, promised, promises.free)
+    promised, duration, need = _promised(jobs, promises.start), queue.duration[jobs], queue.need[jobs]
+    weight, due = weight[jobs], np.zeros(len(jobs), dtype=np.int64)
+    search = open_pool_search(weight, due, duration, need, promised, promises.free)
     orders = np.empty((5, len(jobs)), dtype=np.int64)
-    by_falling_weight(weight, inputs.pool.duration, queue.share[jobs], orders)
+    by_falling_weight(weight, duration, _shares(need, running.capacity), orders)
     orders[4] = np.argsort(jobs.astype(np.float64), kind="mergesort")  # Real, so that no other sort is compiled.
-    starts, nodes = np.zeros(len(jobs), dtype=np.int64), np.zeros((len(jobs), 0), dtype=np.int64)
-    listed, which = best_order(orders, inputs, np.inf, starts, nodes)
-    cost = search(orders[which], moves(len(jobs), settings.iterations), inputs, listed, starts, nodes)
-    in_turn(inputs, starts)
+    best_of_orders(search, orders, np.inf)
+    listed = search.cost[BEST, len(jobs)]
+    improve_order(search, moves(len(jobs), settings.iterations))
+    cost, starts = search.cost[BEST, len(jobs)], np.empty(len(jobs), dtype=np.int64)
+    starts[search.order[BEST]] = search.starts[BEST]
+    in_turn(weight, duration, need, promised, starts)
     now = (starts == 0) & queue.fits[jobs]
     begin = np.concatenate((jobs[now & (promised == 0)], jobs[now & (promised != 0)]))
     held = (promises.start >= 0).sum()
@@ -92,21 +96,57 @@ def weights(queue: Queue, age_scale: float) -> FloatArray:
 
 
 @compiled
+def _promised(jobs: IntArray, start: IntArray) -> IntArray:
+    """Return what is promised to each of the jobs, -1 for nothing."""
+    promised = np.full(len(jobs), -1, dtype=np.int64)
+    for index in range(len(jobs)):
+        if jobs[index] < len(start):
+            promised[index] = start[jobs[index]]
+    return promised
+
+
+@compiled
+def _shares(need: IntArray, capacity: IntArray) -> FloatArray:
+    """Return which part of the machine each job asks for, the mean over the resources."""
+    share = np.zeros(len(need))
+    for job in range(len(need)):
+        for resource in range(len(capacity)):
+            share[job] += need[job, resource] / capacity[resource]
+        share[job] /= len(capacity)
+    return share
+
+
+@compiled
 def candidates(fits: BoolArray, weight: FloatArray, promised: IntArray, blocked: int) -> IntArray:
-    """Return who is planned, by weight: those that fit now or are promised that, and the first few that do not fit."""
-    jobs = np.empty(len(weight), dtype=np.int64)
-    count, fitting = 0, 0
-    for job in np.argsort(-weight, kind="mergesort"):
-        if fits[job]:
-            chosen = fitting < MOST_FITTING or promised[job] == 0
-            fitting += chosen
-        else:
-            chosen = blocked > 0
-            blocked -= chosen
-        if chosen:
-            jobs[count] = job
-            count += 1
+    """Return who is planned, by weight: those that fit now or are promised that, and the first few that do not fit.
+
+    Only the first jobs can be promised anything, `promised` is theirs.
+    """
+    key = -weight
+    fitting, others = first_by(key, fits, MOST_FITTING), first_by(key, ~fits, blocked)
+    jobs = np.empty(len(fitting) + len(others) + len(promised), dtype=np.int64)
+    jobs[: len(fitting)] = fitting
+    count = len(fitting)
+    for job in others:
+        count = _insert(jobs, count, job, key)
+    for job in range(len(promised)):
+        if promised[job] == 0 and fits[job]:
+            count = _insert(jobs, count, job, key)
     return jobs[:count]
+
+
+@compiled
+def _insert(jobs: IntArray, count: int, job: int, key: FloatArray) -> int:
+    """Put a job among others by least key, ties by place, unless it is there; return how many they are."""
+    at = count
+    while at > 0 and (key[jobs[at - 1]] > key[job] or (key[jobs[at - 1]] == key[job] and jobs[at - 1] > job)):
+        at -= 1
+    if at > 0 and jobs[at - 1] == job:
+        return count
+    for place in range(count, at, -1):
+        jobs[place] = jobs[place - 1]
+    jobs[at] = job
+    return count + 1
 
 
 @compiled
@@ -125,14 +165,13 @@ def moves(jobs: int, iterations: int) -> IntArray:
 
 
 @compiled
-def in_turn(inputs: Inputs, starts: IntArray) -> None:
+def in_turn(weight: FloatArray, duration: IntArray, need: IntArray, promised: IntArray, starts: IntArray) -> None:
     """Of jobs that differ in nothing, let the first start first, where the other keeps its promise."""
-    weight, jobs = inputs.costs.weight, inputs.pool
     for job in range(len(starts)):
         for other in range(job + 1, len(starts)):
             later = starts[job] > starts[other] >= 0 and weight[job] == weight[other]
-            if not later or jobs.duration[job] != jobs.duration[other]:
+            if not later or duration[job] != duration[other]:
                 continue
-            kept = jobs.promised[other] < 0 or starts[job] <= jobs.promised[other]
-            if kept and (jobs.need[job] == jobs.need[other]).all():
+            kept = promised[other] < 0 or starts[job] <= promised[other]
+            if kept and (need[job] == need[other]).all():
                 starts[job], starts[other] = starts[other], starts[job]

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base import BoolArray, FloatArray, IntArray
+from ...base import BoolArray, IntArray
 from ..compiled import compiled
 from ..scheduling.step_profile import Steps, earliest, hold, latest, make_steps, release
 
@@ -20,8 +20,6 @@ class Queue(NamedTuple):
         Seconds waited so far, and predicted run time, at least 1; shape (jobs,).
     need
         Amounts the whole job asks for, shape (jobs, resources).
-    share
-        Part of the machine that is, above 0, shape (jobs,).
     fits
         Whether the job can start now, shape (jobs,).
     """
@@ -29,7 +27,6 @@ class Queue(NamedTuple):
     wait: IntArray
     duration: IntArray
     need: IntArray
-    share: FloatArray
     fits: BoolArray
 
 
@@ -44,11 +41,14 @@ class Running(NamedTuple):
         Amounts, shape (running, resources).
     free
         What is free now, shape (resources,).
+    capacity
+        What there is, at least 1, shape (resources,).
     """
 
     end: IntArray
     need: IntArray
     free: IntArray
+    capacity: IntArray
 
 
 class Settings(NamedTuple):
@@ -82,7 +82,7 @@ class Promises(NamedTuple):
     free
         What is free beside what runs and the promises.
     start
-        Seconds from now, -1 for none, shape (jobs,).
+        Seconds from now, -1 for none, of the oldest jobs, shape (guards,).
     overdue
         The first job that cannot be on time nor start now, -1 if there is none.
     """
@@ -103,7 +103,7 @@ def promise(queue: Queue, running: Running, settings: Settings) -> Promises:
     guards = min(settings.guards, len(queue.wait)) if settings.due >= 0 else 0
     steps = make_steps(len(running.end) + 1 + 2 * guards, len(running.free))
     count = release(running.free, running.end, running.need, steps)
-    promised = np.full(len(queue.wait), -1, dtype=np.int64)
+    promised = np.full(guards, -1, dtype=np.int64)
     late, overdue = False, -1
     for job in range(guards):
         need, duration = queue.need[job], queue.duration[job]

@@ -11,9 +11,11 @@ from ..compiled import compiled
 
 NEVER = np.iinfo(np.int64).max
 #: Entries of `ShadowJobs.state`.
-COUNTED, QUEUED, RUNNING, LONGEST, CLOCK = range(5)
+COUNTED, HEAD, RUNNING, LONGEST, CLOCK = range(5)
 #: Where the free amounts begin in it.
 HEADER = 5
+#: Jobs of which the least duration and the least amounts are known together.
+BLOCK = 64
 
 
 class ShadowJobs(NamedTuple):
@@ -33,10 +35,13 @@ class ShadowJobs(NamedTuple):
         1 where the job has ended in reality, shape (jobs,).
     start
         When the job started in the shadow, -1 if it has not, shape (jobs,).
-    queue, running
-        Jobs that wait and run in the shadow, in their first entries, shape (jobs,).
+    running
+        Jobs that run in the shadow, in order of their predicted end, in the first entries, shape (jobs,).
+    least
+        No job of a block that waits asks for less, nor is predicted to run for less, shape (blocks, resources + 1).
     state
-        How many have arrived, wait, run in the shadow; the longest wait so far; the clock; then the free amounts.
+        How many have arrived; the first one that waits; how many run; the longest wait so far; the clock; then the free
+        amounts.
     """
 
     submit: IntArray
@@ -46,8 +51,8 @@ class ShadowJobs(NamedTuple):
     run: IntArray
     known: IntArray
     start: IntArray
-    queue: IntArray
     running: IntArray
+    least: IntArray
     state: IntArray
 
 
@@ -57,22 +62,29 @@ def open_shadow(capacity: IntArray, now: int) -> ShadowJobs:
     state = np.zeros(HEADER + len(capacity), dtype=np.int64)
     state[CLOCK] = now
     state[HEADER:] = capacity
-    need = np.zeros((0, len(capacity)), dtype=np.int64)
-    return ShadowJobs(none, none, none, need, none, none, none, none, none, state)
+    need, least = (np.zeros((0, width), dtype=np.int64) for width in (len(capacity), len(capacity) + 1))
+    return ShadowJobs(none, none, none, need, none, none, none, none, least, state)
 
 
 def lengthen(jobs: ShadowJobs, rows: int) -> ShadowJobs:
     """Return the same shadow with room for so many jobs."""
 
-    def longer(column: IntArray) -> IntArray:
+    def longer(column: IntArray, rows: int = rows) -> IntArray:
         made = np.zeros((rows, *column.shape[1:]), dtype=column.dtype)
         made[: len(column)] = column
         return made
 
     return ShadowJobs(
         longer(jobs.submit), longer(jobs.arrival), longer(jobs.duration), longer(jobs.need), longer(jobs.run),
-        longer(jobs.known), longer(jobs.start), longer(jobs.queue), longer(jobs.running), jobs.state,
+        longer(jobs.known), longer(jobs.start), longer(jobs.running), longer(jobs.least, rows // BLOCK + 1), jobs.state,
     )  # fmt: skip
+
+
+@compiled
+def expect(jobs: ShadowJobs, job: int, duration: int) -> None:
+    """Predict another run time of a job."""
+    jobs.duration[job] = duration
+    jobs.least[job // BLOCK, -1] = min(jobs.least[job // BLOCK, -1], duration)
 
 
 @compiled
@@ -90,26 +102,24 @@ def replay(jobs: ShadowJobs, arrived: int, now: int) -> int:
         state[CLOCK] = time
         _complete(jobs, time)
         while state[COUNTED] < arrived and jobs.arrival[state[COUNTED]] <= time:
-            jobs.queue[state[QUEUED]] = state[COUNTED]
-            state[QUEUED] += 1
+            _arrive(jobs, state[COUNTED])
             state[COUNTED] += 1
-        if state[QUEUED]:
-            _easy(jobs, time)
-        if state[QUEUED]:
-            state[LONGEST] = max(state[LONGEST], time - jobs.submit[jobs.queue[0]])
+        _easy(jobs, time)
+        if state[HEAD] < state[COUNTED]:
+            state[LONGEST] = max(state[LONGEST], time - jobs.submit[state[HEAD]])
 
 
 @compiled
 def _next_event(jobs: ShadowJobs, arrived: int) -> tuple[int, bool]:
     """Return the next arrival or end in the shadow, and whether no unknown end can come before or with it."""
-    state = jobs.state
-    time, unknown = NEVER, NEVER
+    state, start, run, known, running = jobs.state, jobs.start, jobs.run, jobs.known, jobs.running
+    clock, time, unknown = state[CLOCK], NEVER, NEVER
     if state[COUNTED] < arrived:
         time = jobs.arrival[state[COUNTED]]
     for index in range(state[RUNNING]):
-        job = jobs.running[index]
-        end = max(jobs.start[job] + jobs.run[job], state[CLOCK])
-        if jobs.known[job]:
+        job = running[index]
+        end = max(start[job] + run[job], clock)
+        if known[job]:
             time = min(time, end)
         else:
             unknown = min(unknown, end)
@@ -118,16 +128,26 @@ def _next_event(jobs: ShadowJobs, arrived: int) -> tuple[int, bool]:
 
 @compiled
 def _complete(jobs: ShadowJobs, time: int) -> None:
-    kept = 0
-    for index in range(jobs.state[RUNNING]):
-        job = jobs.running[index]
+    state, running, kept = jobs.state, jobs.running, 0
+    for index in range(state[RUNNING]):
+        job = running[index]
         if jobs.known[job] and jobs.start[job] + jobs.run[job] <= time:
             for resource in range(jobs.need.shape[1]):
-                jobs.state[HEADER + resource] += jobs.need[job, resource]
+                state[HEADER + resource] += jobs.need[job, resource]
         else:
-            jobs.running[kept] = job
+            running[kept] = job
             kept += 1
-    jobs.state[RUNNING] = kept
+    state[RUNNING] = kept
+
+
+@compiled
+def _arrive(jobs: ShadowJobs, job: int) -> None:
+    least, need = jobs.least[job // BLOCK], jobs.need
+    if job % BLOCK == 0:
+        least[:] = NEVER
+    least[-1] = min(least[-1], jobs.duration[job])
+    for resource in range(need.shape[1]):
+        least[resource] = min(least[resource], need[job, resource])
 
 
 @compiled
@@ -135,46 +155,76 @@ def _easy(jobs: ShadowJobs, now: int) -> None:
     """Start from the head of the queue, then those that do not delay the first job that does not fit."""
     state = jobs.state
     free = state[HEADER:]
-    head = 0
-    while head < state[QUEUED] and _fits(jobs.need[jobs.queue[head]], free):
-        _start(jobs, jobs.queue[head], now)
-        head += 1
-    if head < state[QUEUED]:
-        blocked = jobs.queue[head]
-        reserved, spare = _reserve(jobs, blocked, now)
-        for index in range(head + 1, state[QUEUED]):
-            job = jobs.queue[index]
-            need = jobs.need[job]
-            if _fits(need, free):
-                if now + jobs.duration[job] > reserved:
-                    if not _fits(need, spare):
-                        continue
-                    spare -= need
-                _start(jobs, job, now)
-    kept = 0
-    for index in range(state[QUEUED]):
-        if jobs.start[jobs.queue[index]] < 0:
-            jobs.queue[kept] = jobs.queue[index]
-            kept += 1
-    state[QUEUED] = kept
+    while state[HEAD] < state[COUNTED]:
+        job = state[HEAD]
+        if jobs.start[job] < 0:
+            if not _fits(jobs.need, job, free):
+                break
+            _start(jobs, job, now)
+        state[HEAD] += 1
+    block, blocks = state[HEAD] // BLOCK, (state[COUNTED] - 1) // BLOCK + 1
+    while block < blocks and not _fits(jobs.least, block, free):
+        block += 1
+    if state[HEAD] < state[COUNTED] and block < blocks:
+        reserved, spare = _reserve(jobs, state[HEAD], now)
+        for later in range(block, blocks):
+            late = now + jobs.least[later, -1] > reserved
+            if _fits(jobs.least, later, free) and (not late or _fits(jobs.least, later, spare)):
+                _backfill(jobs, later, now, reserved, spare)
+
+
+@compiled
+def _backfill(jobs: ShadowJobs, block: int, now: int, reserved: int, spare: IntArray) -> None:
+    """Start the jobs of a block that do not delay the head, and look anew what the others ask for at least."""
+    state, start, duration, need, least = jobs.state, jobs.start, jobs.duration, jobs.need, jobs.least[block]
+    free = state[HEADER:]
+    least[:] = NEVER
+    for job in range(block * BLOCK, min((block + 1) * BLOCK, state[COUNTED])):
+        if start[job] >= 0:
+            continue
+        late = now + duration[job] > reserved
+        if job > state[HEAD] and _fits(need, job, free) and (not late or _fits(need, job, spare)):
+            if late:
+                for resource in range(len(spare)):
+                    spare[resource] -= need[job, resource]
+            _start(jobs, job, now)
+            continue
+        least[-1] = min(least[-1], duration[job])
+        for resource in range(len(free)):
+            least[resource] = min(least[resource], need[job, resource])
 
 
 @compiled
 def _reserve(jobs: ShadowJobs, blocked: int, now: int) -> tuple[int, IntArray]:
     """Return when, by the predictions, the blocked job will fit, and what is free then beside it."""
-    count = jobs.state[RUNNING]
-    ends = np.empty(count, dtype=np.int64)
-    for index in range(count):
-        job = jobs.running[index]
-        ends[index] = max(jobs.start[job] + jobs.duration[job], now + 1)
-    spare = jobs.state[HEADER:] - jobs.need[blocked]
+    need, running, resources = jobs.need, jobs.running, jobs.need.shape[1]
+    _sort(jobs)
+    spare = np.empty(resources, dtype=np.int64)
+    for resource in range(resources):
+        spare[resource] = jobs.state[HEADER + resource] - need[blocked, resource]
     reserved = now
-    for index in np.argsort(ends, kind="mergesort"):
-        if ends[index] > reserved and spare.min() >= 0:
+    for index in range(jobs.state[RUNNING]):
+        job = running[index]
+        end = max(jobs.start[job] + jobs.duration[job], now + 1)
+        if end > reserved and spare.min() >= 0:
             break
-        reserved = ends[index]
-        spare += jobs.need[jobs.running[index]]
+        reserved = end
+        for resource in range(resources):
+            spare[resource] += need[job, resource]
     return reserved, spare
+
+
+@compiled
+def _sort(jobs: ShadowJobs) -> None:
+    """Put those that run into the order of their predicted end: they are, but for what has been predicted anew."""
+    running, start, duration = jobs.running, jobs.start, jobs.duration
+    for index in range(1, jobs.state[RUNNING]):
+        job = running[index]
+        end, place = start[job] + duration[job], index
+        while place > 0 and start[running[place - 1]] + duration[running[place - 1]] > end:
+            running[place] = running[place - 1]
+            place -= 1
+        running[place] = job
 
 
 @compiled
@@ -189,5 +239,8 @@ def _start(jobs: ShadowJobs, job: int, now: int) -> None:
 
 
 @compiled
-def _fits(need: IntArray, free: IntArray) -> bool:
-    return bool((need <= free).all())
+def _fits(need: IntArray, job: int, free: IntArray) -> bool:
+    fits = True
+    for resource in range(len(free)):
+        fits = fits and need[job, resource] <= free[resource]
+    return fits

@@ -4,6 +4,7 @@ from .availability import NodeProfile, PoolProfile, Profile, free_until
 from .list_schedules import Schedule, best_of, earliest_starts, improve, list_orders, list_schedule
 from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
 from .problem import Problem
+from .selection import first_by, fitting
 
 __all__ = [
     "NODE_ZERO",
@@ -17,6 +18,8 @@ __all__ = [
     "choose",
     "count_slots",
     "earliest_starts",
+    "first_by",
+    "fitting",
     "free_until",
     "improve",
     "list_orders",

@@ -45,24 +45,21 @@ def release(free: IntArray, end: IntArray, need: IntArray, steps: Steps) -> int:
         To be set, with room for one step more than jobs.
     """
     steps.at[0] = 0
-    steps.free[0] = free
+    for resource in range(len(free)):
+        steps.free[0, resource] = free[resource]
     last = 0
-    for job in np.argsort(end, kind="mergesort"):
+    rising = (np.diff(end) >= 0).all()
+    order = np.zeros(0, dtype=np.int64) if rising else np.argsort(end, kind="mergesort")
+    for place in range(len(end)):
+        job = place if rising else order[place]
         if steps.at[last] != end[job]:
-            steps.at[last + 1] = end[job]
-            steps.free[last + 1] = steps.free[last]
             last += 1
-        steps.free[last] += need[job]
+            steps.at[last] = end[job]
+            for resource in range(len(free)):
+                steps.free[last, resource] = steps.free[last - 1, resource]
+        for resource in range(len(free)):
+            steps.free[last, resource] += need[job, resource]
     return last + 1
-
-
-@compiled
-def copy_steps(source: Steps, count: int, target: Steps) -> None:
-    """Copy the first `count` steps."""
-    for step in range(count):
-        target.at[step] = source.at[step]
-        for resource in range(source.free.shape[1]):
-            target.free[step, resource] = source.free[step, resource]
 
 
 @compiled

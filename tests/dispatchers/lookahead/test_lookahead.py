@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hpcdispatch.dispatchers import State
 from hpcdispatch.dispatchers.lookahead.lookahead import LEAST_DUE, Lookahead
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records, check_dispatcher, samples
@@ -60,6 +61,32 @@ def test_one_object_serves_for_several_simulations():
     before = simulate(first, dispatcher)
     simulate(second, dispatcher)
     assert_same_records(before, simulate(first, dispatcher))
+
+
+class Plainly(Lookahead):
+    """Show it plain sequences, the whole time or every third decision."""
+
+    def __init__(self, every):
+        super().__init__()
+        self.every, self.asked = every, 0
+
+    def dispatch(self, state):
+        self.asked += 1
+        if self.asked % self.every == 0:
+            state = State(state.now, list(state.queue), list(state.running), state.free, state.machine)
+        return super().dispatch(state)
+
+
+@pytest.mark.parametrize("every", [1, 3])
+@pytest.mark.parametrize("overrun", ["run", "resubmit"])
+def test_states_made_up_of_entries_are_seen_as_those_with_columns_kept(every, overrun):
+    drawn = generate("lublin:jobs=300,processors=32,load=1.0", seed=5)
+    jobs = (replace(job, walltime=max(1, job.walltime // 4)) if job.id.endswith("3") else job for job in drawn.jobs)
+    workload = drawn.with_jobs(jobs)
+    before = simulate(workload, Lookahead(patience=0.1), overrun=overrun)
+    plain = Plainly(every)
+    plain.options = Lookahead(patience=0.1).options
+    assert_same_records(before, simulate(workload, plain, overrun=overrun))
 
 
 def test_what_is_short_goes_first(machine):

@@ -19,13 +19,13 @@ def ints(values):
 def queue_of(rows, free):
     """Lay out rows of (wait, duration, need) on a pool of one resource."""
     wait, duration, need = (ints(column) for column in zip(*rows, strict=True))
-    return Queue(wait, duration, need[:, None], need / 10, need <= free)
+    return Queue(wait, duration, need[:, None], need <= free)
 
 
 def running_of(rows, free):
     """Lay out rows of (end, need)."""
     end, need = (ints(column) for column in zip(*rows, strict=True)) if rows else (ints([]), ints([]))
-    return Running(end, need.reshape(-1, 1), ints([free]))
+    return Running(end, need.reshape(-1, 1), ints([free]), ints([10]))
 
 
 def started(queue, running, options=SETTINGS):
@@ -86,10 +86,9 @@ def situations(draw):
     ))  # fmt: skip
     rows.sort(key=lambda row: -row[0])
     wanted = ints([row[2:] for row in rows])
-    share = (wanted / capacity).mean(axis=1)
     fits = (wanted <= free).all(axis=1)
-    queue = Queue(ints([row[0] for row in rows]), ints([row[1] for row in rows]), wanted, share, fits)
-    return queue, Running(end, need, free)
+    queue = Queue(ints([row[0] for row in rows]), ints([row[1] for row in rows]), wanted, fits)
+    return queue, Running(end, need, free, capacity)
 
 
 @QUICK
@@ -102,6 +101,7 @@ def test_what_starts_fits_and_spoils_no_promise(situation, due, tolerance, guard
     assert len(set(begin.tolist())) == len(begin)
     assert (queue.need[begin].sum(axis=0) <= running.free).all()
     promised = promise(queue, running, options).start
+    promised = np.concatenate((promised, np.full(len(queue.wait) - len(promised), -1)))
     assert found.promises == (promised >= 0).sum()
     used = np.zeros((200 + 2 * HORIZON, 2), dtype=np.int64)
     for end, need in zip(running.end, running.need, strict=True):

@@ -1,0 +1,49 @@
+"""Which waiting jobs fit now, from the columns of the queue: without a look at the entries."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..base import BoolArray, FloatArray, IntArray
+from ..models import first_by
+from ..models import fitting as fitting_in
+from .columns import Jobs
+from .protocol import Running, State, Waiting
+from .space import NodeSpace, PoolSpace
+
+
+def needs(jobs: Jobs[Waiting] | Jobs[Running]) -> IntArray:
+    """Return the amounts that each job asks for, all its slots together, shape (jobs, resources)."""
+    table = jobs.table
+    demand = table[len(jobs.FIELDS) :].T
+    need = np.empty(demand.shape, dtype=np.int64)
+    np.multiply(table[1][:, None], demand, out=need)
+    return need
+
+
+def fitting(state: State, need: IntArray, space: PoolSpace | NodeSpace) -> tuple[BoolArray, bool]:
+    """Return which waiting jobs fit now, each alone, and whether there may be room for all together.
+
+    Parameters
+    ----------
+    state
+        Now.
+    need
+        As of :func:`needs`.
+    space
+        What is free. On nodes the slots that fit are counted for each demand of those for which the sums leave room.
+    """
+    fits, count, together = fitting_in(need, np.array(space.totals, dtype=np.int64))
+    if count and isinstance(space, NodeSpace):
+        places = np.flatnonzero(fits)
+        demands, nodes = list(map(tuple, state.queue.demand[places].tolist())), state.queue.nodes[places]
+        rooms = {demand: space.room(demand, int(nodes.max())) for demand in set(demands)}
+        fits[places] = nodes <= np.array([rooms[demand] for demand in demands], dtype=np.int64)
+        together = together and bool(fits.all())
+    return fits, together
+
+
+def first_that_fit(state: State, space: PoolSpace | NodeSpace, key: FloatArray, most: int) -> IntArray:
+    """Return the places in the queue of those that fit now, at most so many, by least `key`, ties by place."""
+    fits, _ = fitting(state, needs(state.queue), space)
+    return first_by(np.asarray(key, dtype=np.float64), fits, most)

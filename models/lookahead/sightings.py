@@ -1,0 +1,121 @@
+"""What is learnt of run times from who waits and who runs at one decision after the other."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import IntArray
+from ..compiled import compiled
+from .shadow import ShadowJobs, expect
+
+#: What a job did when it was last seen.
+GONE, WAITS, RUNS = range(3)
+
+
+class Sightings(NamedTuple):
+    """Rows of jobs as in :class:`.ShadowJobs`.
+
+    Attributes
+    ----------
+    status
+        `GONE`, `WAITS` or `RUNS`, shape (jobs,).
+    start, end
+        When a job that runs was first seen to have begun, and to be predicted to end, seconds; shape (jobs,).
+    seen
+        The number of the decision at which it was last seen, shape (jobs,).
+    """
+
+    status: IntArray
+    start: IntArray
+    end: IntArray
+    seen: IntArray
+
+
+class Seen(NamedTuple):
+    """One decision: the rows of who waits, shape (waiting,), and runs, shape (running,), its time and its number."""
+
+    waiting: IntArray
+    running: IntArray
+    now: int
+    number: int
+
+
+@compiled
+def find_rows(known: IntArray, waiting: IntArray, running: IntArray) -> tuple[IntArray, IntArray, int]:
+    """Return the rows of jobs by their places in the trace, -1 where there is none, and how many have none."""
+    waits, new = _find(known, waiting)
+    runs, newly = _find(known, running)
+    return waits, runs, new + newly
+
+
+@compiled
+def _find(known: IntArray, orders: IntArray) -> tuple[IntArray, int]:
+    rows = np.empty(len(orders), dtype=np.int64)
+    new = 0
+    for index in range(len(orders)):
+        order = orders[index]
+        rows[index] = known[order] if order < len(known) else -1
+        new += rows[index] < 0
+    return rows, new
+
+
+@compiled
+def see_jobs(
+    jobs: ShadowJobs,
+    known: Sightings,
+    last: Seen,
+    seen: Seen,
+    still: int,
+    predicted: IntArray,
+    start: IntArray,
+    end: IntArray,
+) -> None:
+    """Take note of who waits and runs, and of the run times of those that have vanished since the last decision.
+
+    A run time shows when the job vanishes. If nothing was dispatched for a while before, it is taken to have ended as
+    predicted, or just after it was last seen.
+
+    Parameters
+    ----------
+    jobs, known
+        What is known of the jobs; changed.
+    last, seen
+        The last decision, with all who ran when it was carried out, and this one.
+    still
+        How many of those who waited were left waiting.
+    predicted
+        Run times of those who wait, seconds.
+    start, end
+        Of those who run: when they began and are predicted to end, seconds.
+    """
+    quiet = still == 0 and seen.now > last.now
+    for index in range(len(seen.waiting)):
+        row = seen.waiting[index]
+        still -= known.status[row] == WAITS
+        known.status[row], known.seen[row] = WAITS, seen.number
+        if jobs.duration[row] != predicted[index]:
+            expect(jobs, row, predicted[index])
+    for index in range(len(seen.running)):
+        row = seen.running[index]
+        still -= known.status[row] == WAITS and known.seen[row] != seen.number
+        if known.status[row] != RUNS:
+            known.status[row], known.start[row], known.end[row] = RUNS, start[index], end[index]
+        known.seen[row] = seen.number
+        jobs.run[row] = max(seen.now - start[index], 1)
+    _end_vanished(jobs, known, last, seen, quiet, still > 0)
+
+
+@compiled
+def _end_vanished(jobs: ShadowJobs, known: Sightings, last: Seen, seen: Seen, quiet: bool, withdrawn: bool) -> None:
+    for row in last.running:
+        if known.status[row] == RUNS and known.seen[row] != seen.number:
+            end = min(seen.now, max(last.now + 1, known.end[row])) if quiet else seen.now
+            known.status[row], jobs.run[row], jobs.known[row] = GONE, end - known.start[row], 1
+    if withdrawn:
+        for row in last.waiting:
+            if known.status[row] == WAITS and known.seen[row] != seen.number:
+                known.status[row] = GONE
+                if not jobs.known[row]:
+                    jobs.run[row], jobs.known[row] = 0, 1

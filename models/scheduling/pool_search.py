@@ -1,0 +1,382 @@
+"""The best order of jobs on a pool, compiled: several orders, then a local search, each started as early as it fits.
+
+An order is decoded from the first position on at which it asks for something else than the best one so far, and only
+until the profile is again the one of the best. Jobs of one shape (amounts, duration, promise) are the same to the
+profile: where they change places only the cost changes. What is free beyond all that is asked for is no step.
+
+A profile is an array of shape (1 + resources, steps): when the amounts change, and what is free from then on.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import FloatArray, IntArray
+from ..compiled import compiled
+from .step_profile import Steps
+
+#: The profile is kept before every so many jobs of an order.
+_EVERY = 8
+#: Columns of the jobs; the amounts come last.
+_DUE, _DURATION, _PROMISED, _SHAPE, _NEED = range(5)
+#: The best schedule so far, and the one that is tried.
+BEST, _TRIED = range(2)
+
+
+class PoolSearch(NamedTuple):
+    """The jobs, the best order so far and the one that is tried. Few arrays: handing one on costs as much as a sum.
+
+    Attributes
+    ----------
+    weight
+        What each second costs that a job starts past its due time, shape (jobs,).
+    jobs
+        Due time, duration, the start that is promised until it is the job's turn (-1 for none), number among the
+        different durations, promises and amounts, and the amounts; shape (jobs, 4 + resources).
+    order
+        Permutations of the jobs, shape (2, jobs).
+    starts
+        Of the job at each position, -1 if it never fits, shape (2, jobs).
+    cost
+        Of the jobs before each position, and of all, shape (2, jobs + 1).
+    kept, counts
+        The profile before each `_EVERY`-th position, shape (2, profiles, 1 + resources, most), and of how many steps it
+        is, shape (2, profiles).
+    profile
+        Where one is filled, shape (1 + resources, most).
+    """
+
+    weight: IntArray | FloatArray
+    jobs: IntArray
+    order: IntArray
+    starts: IntArray
+    cost: IntArray | FloatArray
+    kept: IntArray
+    counts: IntArray
+    profile: IntArray
+
+
+@compiled
+def open_pool_search(
+    weight: IntArray | FloatArray, due: IntArray, duration: IntArray, need: IntArray, promised: IntArray, held: Steps
+) -> PoolSearch:
+    """Make room for a search beside what is `held`, of which the first step is at 0; see :class:`PoolSearch`."""
+    count, resources = need.shape
+    rows = np.empty((count, _NEED + resources), dtype=np.int64)
+    for job in range(count):
+        rows[job, _DUE], rows[job, _DURATION], rows[job, _PROMISED] = due[job], duration[job], promised[job]
+        for resource in range(resources):
+            rows[job, _NEED + resource] = need[job, resource]
+    _number_shapes(rows)
+    profiles, most = count // _EVERY + 1, len(held.at) + count + 1
+    kept = np.empty((2, profiles, 1 + resources, most), dtype=np.int64)
+    counts = np.zeros((2, profiles), dtype=np.int64)
+    counts[BEST, 0] = _clip(held, need, kept[BEST, 0])
+    order, starts = np.full((2, count), -1, dtype=np.int64), np.full((2, count), -1, dtype=np.int64)
+    cost = np.zeros((2, count + 1), dtype=weight.dtype)
+    return PoolSearch(weight, rows, order, starts, cost, kept, counts, np.empty((1 + resources, most), dtype=np.int64))
+
+
+@compiled
+def _number_shapes(jobs: IntArray) -> None:
+    """Give jobs that differ in neither duration nor promise nor amounts the same number."""
+    first = np.empty(len(jobs), dtype=np.int64)
+    shapes = 0
+    for job in range(len(jobs)):
+        number = 0
+        while number < shapes and not _alike(jobs, job, first[number]):
+            number += 1
+        if number == shapes:
+            first[number] = job
+            shapes += 1
+        jobs[job, _SHAPE] = number
+
+
+@compiled
+def _alike(jobs: IntArray, job: int, other: int) -> bool:
+    for column in range(_DURATION, jobs.shape[1]):
+        if column != _SHAPE and jobs[job, column] != jobs[other, column]:
+            return False
+    return True
+
+
+@compiled
+def _clip(held: Steps, need: IntArray, profile: IntArray) -> int:
+    """Copy a profile without the steps between which there is room for all jobs together; return how many are left."""
+    enough = np.zeros(need.shape[1], dtype=np.int64)
+    for job in range(len(need)):
+        for resource in range(len(enough)):
+            enough[resource] += need[job, resource]
+    count, roomy = 0, False
+    for step in range(len(held.at)):
+        was_roomy, roomy = roomy, True
+        for resource in range(len(enough)):
+            roomy = roomy and held.free[step, resource] >= enough[resource]
+        if not (roomy and was_roomy):
+            profile[0, count] = held.at[step]
+            for resource in range(len(enough)):
+                profile[1 + resource, count] = held.free[step, resource]
+            count += 1
+    return count
+
+
+@compiled
+def best_of_orders(search: PoolSearch, orders: IntArray, worst: float) -> int:
+    """Decode the `orders`, shape (orders, jobs); keep the first of least cost, below `worst`; return which."""
+    which, cost = 0, worst
+    for place in range(len(orders)):
+        for position in range(orders.shape[1]):
+            search.order[_TRIED, position] = orders[place, position]
+        first, until, found = _decode(search, cost)
+        if found < cost:
+            cost, which = found, place
+            _accept(search, first, until)
+    return which
+
+
+@compiled
+def improve_order(search: PoolSearch, moves: IntArray) -> None:
+    """Change the best order again and again, and keep what is not worse.
+
+    Parameters
+    ----------
+    search
+        With a best order.
+    moves
+        Two positions, and whether the jobs there are swapped or the first is moved to the second; shape (moves, 3).
+    """
+    order, cost = search.order, search.cost
+    for position in range(order.shape[1]):
+        order[_TRIED, position] = order[BEST, position]
+    for move in range(len(moves)):
+        here, there = moves[move, 0], moves[move, 1]
+        best = cost[BEST, order.shape[1]]
+        if not best:
+            break
+        if here == there:
+            continue
+        if moves[move, 2]:
+            order[_TRIED, here], order[_TRIED, there] = order[_TRIED, there], order[_TRIED, here]
+        else:
+            relocate(order[_TRIED], here, there)
+        first, until, found = _decode(search, best)
+        if found <= best:
+            _accept(search, first, until)
+        else:
+            for position in range(min(here, there), max(here, there) + 1):
+                order[_TRIED, position] = order[BEST, position]
+
+
+@compiled
+def relocate(order: IntArray, here: int, there: int) -> None:
+    """Take the job at position `here` out and put it in at position `there`."""
+    job = order[here]
+    step = 1 if there > here else -1
+    for position in range(here, there, step):
+        order[position] = order[position + step]
+    order[there] = job
+
+
+@compiled
+def _accept(search: PoolSearch, first: int, until: int) -> None:
+    """Make the tried schedule the best; of the profiles only those past position `first` and before `until` differ."""
+    _, _, order, starts, cost, kept, counts, _ = search
+    for position in range(order.shape[1]):
+        order[BEST, position] = order[_TRIED, position]
+        starts[BEST, position] = starts[_TRIED, position]
+        cost[BEST, position + 1] = cost[_TRIED, position + 1]
+    for place in range(first // _EVERY + 1, (until - 1) // _EVERY + 1):
+        counts[BEST, place] = counts[_TRIED, place]
+        _copy(kept[_TRIED, place], counts[_TRIED, place], kept[BEST, place])
+
+
+@compiled
+def _copy(profile: IntArray, count: int, target: IntArray) -> None:
+    for row in range(profile.shape[0]):
+        for step in range(count):
+            target[row, step] = profile[row, step]
+
+
+@compiled
+def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
+    """Decode the tried order, until its cost is above `bound`.
+
+    Returns
+    -------
+    first, until, cost
+        Positions between which the profile differs from that of the best order, and the cost, of a part of the jobs if
+        it is above `bound`.
+    """
+    weight, jobs, order, starts, costs, kept, counts, profile = search
+    length = order.shape[1]
+    first, last = _span(jobs, order)
+    cost = _keep_starts(search, 0, first)
+    if first == length:
+        return length, length, cost
+    count = _resume(search, first)
+    for position in range(first, length):
+        if position % _EVERY == 0 and position > first:
+            place = position // _EVERY
+            if position > last and _same(profile, count, kept[BEST, place], counts[BEST, place]):
+                return first, position, _keep_starts(search, position, length)
+            counts[_TRIED, place] = count
+            _copy(profile, count, kept[_TRIED, place])
+        job = order[_TRIED, position]
+        count, start = _place(jobs, job, profile, count)
+        starts[_TRIED, position] = start
+        if start > jobs[job, _DUE]:
+            cost += weight[job] * (start - jobs[job, _DUE])
+        costs[_TRIED, position + 1] = cost
+        if cost > bound:
+            break
+    return first, length, cost
+
+
+@compiled
+def _span(jobs: IntArray, order: IntArray) -> tuple[int, int]:
+    """Return the first and the last position at which both orders differ in shape; the length and less if none does."""
+    first, last = 0, order.shape[1] - 1
+    if last >= 0 and order[BEST, 0] < 0:
+        return 0, last
+    while first <= last and jobs[order[BEST, first], _SHAPE] == jobs[order[_TRIED, first], _SHAPE]:
+        first += 1
+    while first < last and jobs[order[BEST, last], _SHAPE] == jobs[order[_TRIED, last], _SHAPE]:
+        last -= 1
+    return first, last
+
+
+@compiled
+def _keep_starts(search: PoolSearch, begin: int, end: int) -> float:
+    """Give the tried order the starts of the best at positions in [`begin`, `end`); return the cost until there."""
+    weight, jobs, order, starts, costs, _, _, _ = search
+    cost: float = costs[_TRIED, begin]
+    for position in range(begin, end):
+        start, job = starts[BEST, position], order[_TRIED, position]
+        starts[_TRIED, position] = start
+        if start > jobs[job, _DUE]:
+            cost += weight[job] * (start - jobs[job, _DUE])
+        costs[_TRIED, position + 1] = cost
+    return cost
+
+
+@compiled
+def _resume(search: PoolSearch, first: int) -> int:
+    """Set the profile to that of the best order before position `first`; return of how many steps it is."""
+    _, jobs, order, starts, _, kept, counts, profile = search
+    place = first // _EVERY
+    count: int = counts[BEST, place]
+    _copy(kept[BEST, place], count, profile)
+    for position in range(place * _EVERY, first):
+        job, start = order[BEST, position], starts[BEST, position]
+        if jobs[job, _PROMISED] >= 0:
+            _release(jobs, job, profile, count)
+        if start >= 0:
+            step = _step_of(profile, count, start)
+            last = step
+            while last < count and profile[0, last] < start + jobs[job, _DURATION]:
+                last += 1
+            count = _hold(jobs, job, profile, count, step, last)
+    return count
+
+
+@compiled
+def _same(profile: IntArray, count: int, other: IntArray, others: int) -> bool:
+    if count != others:
+        return False
+    equal = True
+    for row in range(profile.shape[0]):
+        mine, theirs = profile[row, :count], other[row, :count]
+        for step in range(len(mine)):
+            equal &= mine[step] == theirs[step]
+    return equal
+
+
+@compiled
+def _place(jobs: IntArray, job: int, profile: IntArray, count: int) -> tuple[int, int]:
+    """Start a job as early as it fits; return of how many steps the profile is, and the start, -1 if there is none."""
+    if jobs[job, _PROMISED] >= 0:
+        _release(jobs, job, profile, count)
+    if profile.shape[0] == 2 and jobs[job, _NEED] > 0:
+        step, last = _earliest_of_one(profile, count, jobs[job, _NEED], jobs[job, _DURATION])
+    else:
+        step, last = _earliest(jobs, job, profile, count)
+    if step == count:
+        return count, -1
+    return _hold(jobs, job, profile, count, step, last), profile[0, step]
+
+
+@compiled
+def _earliest_of_one(profile: IntArray, count: int, need: int, duration: int) -> tuple[int, int]:
+    """Return the step at which a job can start, and the first one at or past its end; (count, count) if it cannot."""
+    first, at, free = 0, profile[0], profile[1]
+    while True:
+        while first < count and free[first] < need:
+            first += 1
+        if first == count:
+            return count, count
+        step, end = first + 1, at[first] + duration
+        while step < count and at[step] < end and free[step] >= need:
+            step += 1
+        if step == count or at[step] >= end:
+            return first, step
+        first = step + 1
+
+
+@compiled
+def _earliest(jobs: IntArray, job: int, profile: IntArray, count: int) -> tuple[int, int]:
+    """Do the same where there are several resources."""
+    first, step = 0, 0
+    while step < count and (step == first or profile[0, step] < profile[0, first] + jobs[job, _DURATION]):
+        for row in range(1, profile.shape[0]):
+            need = jobs[job, _NEED + row - 1]
+            if need > 0 and profile[row, step] < need:
+                first = step + 1
+        step += 1
+    return (first, step) if first < count else (count, count)
+
+
+@compiled
+def _release(jobs: IntArray, job: int, profile: IntArray, count: int) -> None:
+    """Give back what is held for a promise; where no step is at its begin or end, there is room for all anyway."""
+    begin = jobs[job, _PROMISED]
+    end = begin + jobs[job, _DURATION]
+    step = _step_of(profile, count, begin)
+    while step < count and profile[0, step] < end:
+        for row in range(1, profile.shape[0]):
+            profile[row, step] += jobs[job, _NEED + row - 1]
+        step += 1
+
+
+@compiled
+def _hold(jobs: IntArray, job: int, profile: IntArray, count: int, step: int, last: int) -> int:
+    """Take a job's amounts from a step until its end, before step `last`; return of how many steps the profile is.
+
+    Slices from which a loop begins at 0 become vector instructions; other bounds might be negative.
+    """
+    end = profile[0, step] + jobs[job, _DURATION]
+    if last == count or profile[0, last] != end:
+        for row in range(profile.shape[0]):
+            moved = profile[row, last - 1 : count + 1]
+            for later in range(len(moved) - 1, 0, -1):
+                moved[later] = moved[later - 1]
+        profile[0, last] = end
+        count += 1
+    for row in range(1, profile.shape[0]):
+        need, held = jobs[job, _NEED + row - 1], profile[row, step:last]
+        for index in range(len(held)):
+            held[index] -= need
+    return count
+
+
+@compiled
+def _step_of(profile: IntArray, count: int, time: int) -> int:
+    low, high = 0, count
+    while high - low > 1:
+        middle = (low + high) // 2
+        if profile[0, middle] <= time:
+            low = middle
+        else:
+            high = middle
+    return low

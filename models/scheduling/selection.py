@@ -1,0 +1,96 @@
+"""Who fits, and the first few in some order, compiled: without a look at what cannot be among them, without a sort."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...base import BoolArray, FloatArray, IntArray
+from ..compiled import compiled
+
+
+@compiled
+def fitting(need: IntArray, free: IntArray) -> tuple[BoolArray, int, bool]:
+    """Return which of the jobs fit, each alone, how many, and whether all fit together.
+
+    Parameters
+    ----------
+    need
+        Amounts that each job asks for, shape (jobs, resources).
+    free
+        What is free, shape (resources,).
+    """
+    fits = np.ones(len(need), dtype=np.bool_)
+    for resource in range(len(free)):
+        room = free[resource]
+        for job in range(len(need)):
+            fits[job] &= need[job, resource] <= room
+    count, together = 0, True
+    for job in range(len(need)):
+        count += fits[job]
+    for resource in range(len(free)):
+        left = free[resource]
+        if count == len(need):
+            for job in range(len(need)):
+                left -= need[job, resource]
+        together = together and left >= 0
+    return fits, count, together and count == len(need)
+
+
+@compiled
+def first_by(key: FloatArray, among: BoolArray, most: int) -> IntArray:
+    """Return the places of the least keys, least first, ties by place.
+
+    Parameters
+    ----------
+    key
+        Shape (jobs,).
+    among
+        Whose keys count, shape (jobs,).
+    most
+        How many places are wanted.
+    """
+    heap = np.empty(min(most, len(key)), dtype=np.int64)  # The last of those chosen so far comes first.
+    count = 0
+    if not len(heap):
+        return heap
+    for place in range(len(key)):
+        if not among[place]:
+            continue
+        if count < len(heap):
+            _rise(heap, count, place, key)
+            count += 1
+        elif key[place] < key[heap[0]]:
+            _sink(heap, count, place, key)
+    for left in range(count - 1, 0, -1):
+        last = heap[0]
+        _sink(heap, left, heap[left], key)
+        heap[left] = last
+    return heap[:count]
+
+
+@compiled
+def _after(place: int, other: int, key: FloatArray) -> bool:
+    return bool(key[place] > key[other] or (key[place] == key[other] and place > other))
+
+
+@compiled
+def _rise(heap: IntArray, at: int, place: int, key: FloatArray) -> None:
+    """Put a place in at the end of a heap and up to where it belongs."""
+    while at > 0 and _after(place, heap[(at - 1) // 2], key):
+        heap[at] = heap[(at - 1) // 2]
+        at = (at - 1) // 2
+    heap[at] = place
+
+
+@compiled
+def _sink(heap: IntArray, size: int, place: int, key: FloatArray) -> None:
+    """Replace the first of `size` places in a heap by another, down to where that belongs."""
+    at, child = 0, 1
+    while child < size:
+        if child + 1 < size and _after(heap[child + 1], heap[child], key):
+            child += 1
+        if not _after(heap[child], place, key):
+            break
+        heap[at] = heap[child]
+        at, child = child, 2 * child + 1
+    heap[at] = place
