@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import ClassVar, Generic, TypeVar, overload
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, overload
 
 import numpy as np
 
 from ..base import IntArray
 
 T = TypeVar("T")
+Told = TypeVar("Told", contravariant=True)
 #: Stands for the demand among the columns that were made.
 _DEMAND = -1
+
+
+class Follower(Protocol[Told]):
+    """What is told of every job that comes or leaves."""
+
+    def changed(self, job: Told, came: bool) -> bool:
+        """Take note of a job that came or left; return whether to be told of more."""
+        ...
+
+
+F = TypeVar("F", bound=Follower[Any])
 
 
 class Jobs(Sequence[T], Generic[T]):
@@ -33,6 +45,8 @@ class Jobs(Sequence[T], Generic[T]):
     ----------
     FIELDS
         Where an entry has what stands in the columns beside the demand.
+    followers
+        What is told of changes, by its key, where the columns are kept.
     """
 
     FIELDS: ClassVar[tuple[str, ...]]
@@ -42,6 +56,7 @@ class Jobs(Sequence[T], Generic[T]):
         self._resources = resources
         self._table = table
         self._made: dict[int, IntArray] = {}
+        self.followers: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -63,6 +78,13 @@ class Jobs(Sequence[T], Generic[T]):
     def kept(self) -> bool:
         """Whether the columns are kept up to date from state to state; else each is made by a walk over the jobs."""
         return self._table is not None
+
+    def followed(self, key: Hashable, make: Callable[[Sequence[T]], F]) -> F:
+        """Return what follows the jobs under a key, made of those that are here if nothing does."""
+        follower: F | None = self.followers.get(key)
+        if follower is None:
+            follower = self.followers[key] = make(self._entries)
+        return follower
 
     def column(self, index: int) -> IntArray:
         """Return a column by its place in :data:`FIELDS`."""
