@@ -53,7 +53,7 @@ def counted(state: State, longest: bool = False) -> Counted | None:
     index = queue.followed((slots, longest), partial(QueueIndex, slots=slots, longest=longest))
     if not slots:
         return Counted(int(state.free[0, 0]), index, slots)
-    demand = queue[0].demand
+    demand, _ = queue[0].demand, index.tree()
     if len(index.demands) > 1 or not (state.running.demand == demand).all():
         return None
     return Counted(int(count_slots(state.free, demand).sum()), index, slots)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, starmap
 
 import numpy as np
 
@@ -32,7 +32,7 @@ class QueueIndex:
     waiting
         The jobs by their order in the trace.
     demands
-        How many of them ask for which amounts a slot.
+        How many of them ask for which amounts a slot, where what they take is counted in slots.
     """
 
     def __init__(self, entries: Sequence[Waiting], slots: bool, longest: bool) -> None:
@@ -41,41 +41,44 @@ class QueueIndex:
         self._slots = slots
         self._sign = -1 if longest else 1
         self._tree = open_tree(0)
-        self._changes: list[tuple[int, ...]] = []
-        for waiting in entries:
-            self._note(waiting, True)
+        self._changes = [(waiting, 1) for waiting in entries]
 
-    def changed(self, waiting: Waiting, came: bool) -> bool:
+    def changed(self, job: Waiting, came: bool) -> bool:
         """Take note of a job that came or left; return whether to be told of more.
 
         Not if nobody asked for the tree while about all jobs changed: to make it anew costs no more.
         """
-        self._note(waiting, came)
-        return len(self._changes) <= 2 * len(self.waiting) + _FEW
-
-    def _note(self, waiting: Waiting, came: bool) -> None:
-        order, demand = waiting.order, waiting.demand
-        if came:
-            self.waiting[order] = waiting
-            self.demands[demand] += 1
-        else:
-            del self.waiting[order]
-            self.demands[demand] -= 1
-            if not self.demands[demand]:
-                del self.demands[demand]
-        amount = waiting.nodes if self._slots else waiting.nodes * demand[0]
-        length = self._sign * waiting.predicted
-        self._changes.append((waiting.since, order, amount, length, waiting.job.submit, came))
+        self._changes.append((job, 1 if came else 0))
+        return len(self._changes) <= len(self.waiting) + _FEW
 
     def tree(self) -> QueueTree:
         """Return the tree, up to date."""
         if self._changes:
-            changes = np.fromiter(chain.from_iterable(self._changes), np.int64, 6 * len(self._changes)).reshape(-1, 6)
+            rows = chain.from_iterable(starmap(self._row, self._changes))
+            changes = np.fromiter(rows, np.int64, 6 * len(self._changes)).reshape(-1, 6)
             self._changes.clear()
             if self._tree.nodes[0, 0] + len(changes) > len(self._tree.places):
                 self._tree = enlarged(self._tree, len(changes))
             follow(self._tree, changes)
         return self._tree
+
+    def _row(self, waiting: Waiting, came: int) -> tuple[int, ...]:
+        """Note a change; return what the tree is told of it."""
+        order, demand, amount = waiting.order, waiting.demand, waiting.nodes
+        if came:
+            self.waiting[order] = waiting
+        else:
+            del self.waiting[order]
+        if self._slots:
+            self._count(demand, came)
+        else:
+            amount *= demand[0]
+        return waiting.since, order, amount, self._sign * waiting.predicted, waiting.job.submit, came
+
+    def _count(self, demand: tuple[int, ...], came: int) -> None:
+        self.demands[demand] += 1 if came else -1
+        if not self.demands[demand]:
+            del self.demands[demand]
 
     def jobs(self, places: IntArray) -> list[Waiting]:
         """Return the jobs at these places of the tree."""
