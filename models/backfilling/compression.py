@@ -13,8 +13,9 @@ from .reservation_table import Freed, Table, note
 
 #: Rows a leaf of the tree over the rows.
 _BLOCK = 8
-#: How many searches in vain are remembered, a power of two.
-_REMEMBERED = 1024
+#: How many searches are remembered, a power of two, and what of each.
+_REMEMBERED = 4096
+_AMOUNT, _DURATION, _LOW, _START, _UNTIL, _COUNT = range(6)
 
 
 class Rows(NamedTuple):
@@ -26,10 +27,17 @@ class Rows(NamedTuple):
         Least amount of the rows of each node, :data:`.NEVER` if there is none.
     start
         Latest start of them, -1 if there is none.
+    slot
+        Where in `vain` the searches for jobs like that of each row are noted.
+    vain
+        Of searches: the amount, the duration, the first start and the own start that it was for, up to where there was
+        none, and how many freed intervals there were; shape (:data:`_REMEMBERED`, 6).
     """
 
     amount: IntArray
     start: IntArray
+    slot: IntArray
+    vain: IntArray
 
 
 class Pass(NamedTuple):
@@ -45,9 +53,9 @@ class Pass(NamedTuple):
     low, high
         First start and last end of the freed intervals that it may use; `low` not before now.
     room
-        The most that was free at once from `low` to `high`, when it was looked up last.
+        At least the most that is free at once from `low` to `high`.
     seen, known
-        How many freed intervals there were when `low` and `high`, and `room`, were set.
+        How many freed intervals there were when these were set, and when `room` was just that.
     """
 
     end: IntArray
@@ -71,9 +79,9 @@ def compress_once(now: int, profile: Profile, reserved: Table, freed: Freed) -> 
 
 @compiled
 def _move(profile: Profile, reserved: Table, row: int, start: int, freed: Freed) -> None:
-    """Give a reservation another start."""
+    """Give a reservation an earlier start; what it holds before and after is not freed."""
     amount, before, end = reserved.amount[row], reserved.start[row], reserved.end[row]
-    note(freed, before, end)
+    note(freed, max(before, start + end - before), end)
     release(profile, before, end, amount)
     reserved.start[row], reserved.end[row] = start, start + end - before
     release(profile, start, reserved.end[row], -amount)
@@ -92,25 +100,24 @@ def compress_until_stable(now: int, profile: Profile, reserved: Table, freed: Fr
     if reserved.rows[0] == 0:
         return False
     kept = bool(profile.free[: profile.steps[0]].min() >= 0)
-    rows, passes = _open_rows(reserved), _open_passes(reserved, freed, now)
-    vain = np.full((_REMEMBERED, 6), -1, dtype=np.int64)
+    rows, passes = _open_rows(reserved), _open_passes(reserved)
     last, row = 0, 0
     while last >= 0 and freed.size[0] < len(freed.start):
         _look_up(now, profile, freed, passes, last)
-        row = _next_row(rows, reserved, row, passes.room[last], passes.low[last] if kept else now)
+        row = _next_row(rows, reserved, row, passes, last, passes.low[last] if kept else now)
         if row < 0 or row > passes.end[last]:
             row = passes.end[last] + 1
             last -= 1
             continue
-        found = _find(now, profile, reserved, row, (passes.low[last], passes.high[last]), freed.size[0], vain, kept)
+        found = _find(now, profile, reserved, row, passes, last, freed, rows, kept)
         if found < 0:
+            _set_room(profile, passes, last)
             row += 1
             continue
         if row < passes.end[last]:
             last += 1
-        count = freed.size[0]
-        passes.end[last], passes.seen[last], passes.known[last] = row, count, -1
-        passes.low[last], passes.high[last] = NEVER, 0
+        passes.end[last], passes.seen[last], passes.known[last] = row, freed.size[0], freed.size[0]
+        passes.low[last], passes.high[last], passes.room[last] = NEVER, 0, -1
         _move(profile, reserved, row, found, freed)
         _set_path(rows, reserved, row)
         row = 0
@@ -118,26 +125,31 @@ def compress_until_stable(now: int, profile: Profile, reserved: Table, freed: Fr
 
 
 @compiled
-def _open_passes(reserved: Table, freed: Freed, now: int) -> Pass:
+def _open_passes(reserved: Table) -> Pass:
     """Return the traversals, the first of which asks every row for all that is freed."""
     most = reserved.rows[0] + 1
     end, low, high = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
     room, seen, known = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    end[0], low[0], high[0], room[0], seen[0], known[0] = most - 2, NEVER, 0, 0, 0, -1
+    end[0], low[0], high[0], room[0], seen[0], known[0] = most - 2, NEVER, 0, -1, 0, 0
     return Pass(end, low, high, room, seen, known)
 
 
 @compiled
 def _look_up(now: int, profile: Profile, freed: Freed, passes: Pass, index: int) -> None:
     """Bring a traversal up to date with what was freed since it was stopped."""
-    count = freed.size[0]
-    if passes.known[index] == count:
-        return
-    for interval in range(passes.seen[index], count):
-        passes.low[index] = min(passes.low[index], max(now, freed.start[interval]))
-        passes.high[index] = max(passes.high[index], freed.end[interval])
-    passes.seen[index] = passes.known[index] = count
-    passes.room[index] = peak(profile, passes.low[index], passes.high[index])
+    for interval in range(passes.seen[index], freed.size[0]):
+        start, end = max(now, freed.start[interval]), freed.end[interval]
+        passes.low[index], passes.high[index] = min(passes.low[index], start), max(passes.high[index], end)
+        passes.room[index] = max(passes.room[index], peak(profile, start, end))
+    passes.seen[index] = freed.size[0]
+
+
+@compiled
+def _set_room(profile: Profile, passes: Pass, index: int) -> None:
+    """Look up what is free at once in the intervals of a traversal, if something moved since."""
+    if passes.known[index] != passes.seen[index]:
+        passes.known[index] = passes.seen[index]
+        passes.room[index] = peak(profile, passes.low[index], passes.high[index])
 
 
 @compiled
@@ -146,28 +158,33 @@ def _find(
     profile: Profile,
     reserved: Table,
     row: int,
-    span: tuple[int, int],
-    count: int,
-    vain: IntArray,
+    passes: Pass,
+    index: int,
+    freed: Freed,
+    rows: Rows,
     kept: bool,
 ) -> int:
-    """Return an earlier start at which a reservation would use something of the span; -1 if there is none.
+    """Return an earlier start at which a reservation would use something of what is freed; -1 if there is none.
 
-    The jobs of an array are alike. Where one of them found none, up to its own start, those with a later start find
-    none, as long as nothing was freed; `vain` has, by amount and duration, where that was.
+    The jobs of an array are alike. Where there is none for one of them, up to its own start, there is none for those
+    with a later start, as long as nothing was freed there: `rows.vain` has up to where that is so.
     """
     amount, start, duration = reserved.amount[row], reserved.start[row], reserved.end[row] - reserved.start[row]
-    after, before = max(now, span[0] - duration + 1), min(start, span[1])
-    slot = vain[(duration + 1021 * amount) & (_REMEMBERED - 1)]
-    first = after
-    if kept and slot[0] == amount and slot[1] == duration and slot[2] == count and slot[3] <= after:
-        if start >= slot[5] and slot[4] > after:
-            first, after = slot[3], slot[4]
+    low, count = passes.low[index], freed.size[0]
+    after, before = max(now, low - duration + 1), min(start, passes.high[index])
     if after >= before:
         return -1
-    found = earliest(profile, amount, duration, after, before, start)
-    if found < 0:
-        slot[0], slot[1], slot[2], slot[3], slot[4], slot[5] = amount, duration, count, first, before, start
+    vain = rows.vain[rows.slot[row]]
+    first = after
+    if vain[_AMOUNT] == amount and vain[_DURATION] == duration and vain[_LOW] <= low and start >= vain[_START]:
+        if vain[_COUNT] == count:
+            first = max(after, vain[_UNTIL])
+        elif vain[_COUNT] == count - 1:
+            first = max(after, min(vain[_UNTIL], freed.start[count - 1] - duration + 1))
+    found = -1 if first >= before else earliest(profile, amount, duration, first, before, start)
+    if kept:
+        vain[_AMOUNT], vain[_DURATION], vain[_COUNT], vain[_START] = amount, duration, count, start
+        vain[_LOW], vain[_UNTIL] = low, before if found < 0 else found
     return found
 
 
@@ -177,7 +194,11 @@ def _open_rows(reserved: Table) -> Rows:
     blocks, count = 1, reserved.rows[0]
     while blocks * _BLOCK < count:
         blocks *= 2
-    rows = Rows(np.empty(2 * blocks, dtype=np.int64), np.empty(2 * blocks, dtype=np.int64))
+    vain = np.full((_REMEMBERED, 6), -1, dtype=np.int64)
+    rows = Rows(np.empty(2 * blocks, np.int64), np.empty(2 * blocks, np.int64), np.empty(count, np.int64), vain)
+    for row in range(count):
+        duration = reserved.end[row] - reserved.start[row]
+        rows.slot[row] = (duration + 1021 * reserved.amount[row]) & (_REMEMBERED - 1)
     for block in range(blocks):
         _set_leaf(rows, reserved, block)
     for node in range(blocks - 1, 0, -1):
@@ -213,9 +234,9 @@ def _set_path(rows: Rows, reserved: Table, row: int) -> None:
 
 
 @compiled
-def _next_row(rows: Rows, reserved: Table, first: int, amount: int, start: int) -> int:
-    """Return the first row from `first` on that may move, takes at most `amount` and begins after `start`; else -1."""
-    leaves = len(rows.amount) // 2
+def _next_row(rows: Rows, reserved: Table, first: int, passes: Pass, index: int, start: int) -> int:
+    """Return the first row from `first` on whose job may fit earlier, and begins after `start`; -1 if there is none."""
+    leaves, amount = len(rows.amount) // 2, passes.room[index]
     node = first // _BLOCK + leaves
     while node < 2 * leaves:
         if rows.amount[node] <= amount and rows.start[node] > start:
@@ -224,8 +245,8 @@ def _next_row(rows: Rows, reserved: Table, first: int, amount: int, start: int) 
                 continue
             block = (node - leaves) * _BLOCK
             for row in range(max(first, block), min(block + _BLOCK, reserved.rows[0])):
-                fits = reserved.order[row] >= 0 and reserved.amount[row] <= amount
-                if fits and reserved.start[row] > start and not reserved.away[row]:
+                fits = reserved.order[row] >= 0 and reserved.amount[row] <= amount and reserved.start[row] > start
+                if fits and not reserved.away[row] and not _is_vain(rows, reserved, row, passes, index):
                     return row
         while node & 1:
             node //= 2
@@ -233,3 +254,12 @@ def _next_row(rows: Rows, reserved: Table, first: int, amount: int, start: int) 
             break
         node += 1
     return -1
+
+
+@compiled
+def _is_vain(rows: Rows, reserved: Table, row: int, passes: Pass, index: int) -> bool:
+    """Return whether one like it was found to fit nowhere, and nothing was freed since."""
+    vain, start = rows.vain[rows.slot[row]], reserved.start[row]
+    alike = vain[_AMOUNT] == reserved.amount[row] and vain[_DURATION] == reserved.end[row] - start
+    known = vain[_COUNT] == passes.seen[index] and vain[_LOW] <= passes.low[index]
+    return bool(alike and known and start >= vain[_START] and vain[_UNTIL] >= min(start, passes.high[index]))
