@@ -1,8 +1,11 @@
-"""How reservations move up into what was freed, compiled."""
+"""How reservations move up into what was freed, compiled.
+
+What the traversals need of the reservations is in few arrays, since every array that is handed on costs time. The rows
+of the reservations are those of the table; `nodes` is a binary tree over blocks of them: node 1 is the root, those of
+node n are 2 n and 2 n + 1.
+"""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 import numpy as np
 
@@ -11,80 +14,45 @@ from ..compiled import compiled
 from .pool_profile import NEVER, Profile, earliest, peak, release
 from .reservation_table import Freed, Table, note
 
-#: Rows a leaf of the tree over the rows.
+#: Columns of the rows: the amount, :data:`.NEVER` for one that may not move, the start, the duration, and where in
+#: `vain` the searches for jobs like that are noted.
+_AMOUNT, _START, _DURATION, _SLOT = range(4)
+#: Columns of the traversals. They wait for one another, the last goes on first: a reservation that moves stops the one
+#: that came to it until the rows up to its own were asked whether they want what it gave up. Each has the last row to
+#: ask; the first start (not before now) and the last end of the freed intervals to be used; at least the most that is
+#: free at once in them; and how many freed intervals there were when these were set, and when the most was just that.
+_LAST, _LOW, _HIGH, _ROOM, _SEEN, _KNOWN = range(6)
+#: Columns of the searches, after amount, start and duration of the row: from where on was looked, up to where there was
+#: no start, and how many freed intervals there were.
+_FROM, _UNTIL, _COUNT = range(3, 6)
+#: How many searches are noted, a power of two.
+_NOTED = 1024
+#: Rows a leaf of the tree.
 _BLOCK = 8
-#: How many searches are remembered, a power of two, and what of each.
-_REMEMBERED = 4096
-_AMOUNT, _DURATION, _LOW, _START, _UNTIL, _COUNT = range(6)
-
-
-class Rows(NamedTuple):
-    """A binary tree over blocks of rows: node 1 is the root, those of node n are 2 n and 2 n + 1.
-
-    Attributes
-    ----------
-    amount
-        Least amount of the rows of each node, :data:`.NEVER` if there is none.
-    start
-        Latest start of them, -1 if there is none.
-    slot
-        Where in `vain` the searches for jobs like that of each row are noted.
-    vain
-        Of searches: the amount, the duration, the first start and the own start that it was for, up to where there was
-        none, and how many freed intervals there were; shape (:data:`_REMEMBERED`, 6).
-    """
-
-    amount: IntArray
-    start: IntArray
-    slot: IntArray
-    vain: IntArray
-
-
-class Pass(NamedTuple):
-    """Traversals of the rows that wait for one another, the last one first.
-
-    A reservation that moves stops the traversal that came to it until the rows up to its own were asked whether they
-    want what it gave up.
-
-    Attributes
-    ----------
-    end
-        The last row that is asked.
-    low, high
-        First start and last end of the freed intervals that it may use; `low` not before now.
-    room
-        At least the most that is free at once from `low` to `high`.
-    seen, known
-        How many freed intervals there were when these were set, and when `room` was just that.
-    """
-
-    end: IntArray
-    low: IntArray
-    high: IntArray
-    room: IntArray
-    seen: IntArray
-    known: IntArray
 
 
 @compiled
 def compress_once(now: int, profile: Profile, reserved: Table, freed: Freed) -> None:
     """Traverse the reservations once and move each that fits earlier."""
     for row in range(reserved.rows[0]):
-        start, end = reserved.start[row], reserved.end[row]
+        amount, start, end = reserved.amount[row], reserved.start[row], reserved.end[row]
         if reserved.order[row] >= 0 and start > now and not reserved.away[row]:
-            found = earliest(profile, reserved.amount[row], end - start, now, start, start)
+            found = earliest(profile, amount, end - start, now, start, start)
             if found >= 0:
-                _move(profile, reserved, row, found, freed)
+                _move(profile, amount, (start, found, end - start), freed)
+                reserved.start[row], reserved.end[row] = found, found + end - start
 
 
 @compiled
-def _move(profile: Profile, reserved: Table, row: int, start: int, freed: Freed) -> None:
-    """Give a reservation an earlier start; what it holds before and after is not freed."""
-    amount, before, end = reserved.amount[row], reserved.start[row], reserved.end[row]
-    note(freed, max(before, start + end - before), end)
-    release(profile, before, end, amount)
-    reserved.start[row], reserved.end[row] = start, start + end - before
-    release(profile, start, reserved.end[row], -amount)
+def _move(profile: Profile, amount: int, times: tuple[int, int, int], freed: Freed) -> None:
+    """Give a reservation an earlier start: times are the old and the new one, and the duration.
+
+    What it holds before and after is not freed.
+    """
+    before, after, duration = times
+    note(freed, max(before, after + duration), before + duration)
+    release(profile, before, before + duration, amount)
+    release(profile, after, after + duration, -amount)
 
 
 @compiled
@@ -97,157 +65,153 @@ def compress_until_stable(now: int, profile: Profile, reserved: Table, freed: Fr
     is: from that start on it has what it needs. So a row is asked again only for what was freed since, and only if it
     takes at most what is free there.
     """
-    if reserved.rows[0] == 0:
-        return False
     kept = bool(profile.free[: profile.steps[0]].min() >= 0)
-    rows, passes = _open_rows(reserved), _open_passes(reserved)
-    last, row = 0, 0
+    rows, last, row = _rows(reserved), 0, 0
+    nodes, vain = _nodes(rows), np.full((_NOTED, 6), -1, dtype=np.int64)
+    passes = np.full((len(rows) + 1, 6), -1, dtype=np.int64)
+    _open_pass(passes[0], len(rows) - 1, 0)
     while last >= 0 and freed.size[0] < len(freed.start):
-        _look_up(now, profile, freed, passes, last)
-        row = _next_row(rows, reserved, row, passes, last, passes.low[last] if kept else now)
-        if row < 0 or row > passes.end[last]:
-            row = passes.end[last] + 1
+        going = passes[last]
+        _look_up(now, profile, freed, going)
+        row = _next_row(rows, nodes, vain, row, going, going[_LOW] if kept else now)
+        if row < 0 or row > going[_LAST]:
+            row = going[_LAST] + 1
             last -= 1
             continue
-        found = _find(now, profile, reserved, row, passes, last, freed, rows, kept)
+        start, duration = rows[row, _START], rows[row, _DURATION]
+        found = _find(profile, rows[row], vain[rows[row, _SLOT]], going, freed, (now, NEVER if kept else -1))
         if found < 0:
-            _set_room(profile, passes, last)
+            _set_room(profile, going)
             row += 1
             continue
-        if row < passes.end[last]:
+        if row < going[_LAST]:
             last += 1
-        passes.end[last], passes.seen[last], passes.known[last] = row, freed.size[0], freed.size[0]
-        passes.low[last], passes.high[last], passes.room[last] = NEVER, 0, -1
-        _move(profile, reserved, row, found, freed)
-        _set_path(rows, reserved, row)
+        _open_pass(passes[last], row, freed.size[0])
+        _move(profile, rows[row, _AMOUNT], (start, found, duration), freed)
+        rows[row, _START], reserved.start[row], reserved.end[row] = found, found, found + duration
+        _set_path(rows, nodes, row)
         row = 0
     return last >= 0
 
 
 @compiled
-def _open_passes(reserved: Table) -> Pass:
-    """Return the traversals, the first of which asks every row for all that is freed."""
-    most = reserved.rows[0] + 1
-    end, low, high = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    room, seen, known = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
-    end[0], low[0], high[0], room[0], seen[0], known[0] = most - 2, NEVER, 0, -1, 0, 0
-    return Pass(end, low, high, room, seen, known)
+def _open_pass(going: IntArray, last: int, seen: int) -> None:
+    """Set a traversal of the rows up to `last`, for what is freed beside the first `seen` intervals."""
+    going[_LAST], going[_LOW], going[_HIGH], going[_ROOM], going[_SEEN], going[_KNOWN] = last, NEVER, 0, -1, seen, seen
 
 
 @compiled
-def _look_up(now: int, profile: Profile, freed: Freed, passes: Pass, index: int) -> None:
+def _look_up(now: int, profile: Profile, freed: Freed, going: IntArray) -> None:
     """Bring a traversal up to date with what was freed since it was stopped."""
-    for interval in range(passes.seen[index], freed.size[0]):
+    for interval in range(going[_SEEN], freed.size[0]):
         start, end = max(now, freed.start[interval]), freed.end[interval]
-        passes.low[index], passes.high[index] = min(passes.low[index], start), max(passes.high[index], end)
-        passes.room[index] = max(passes.room[index], peak(profile, start, end))
-    passes.seen[index] = freed.size[0]
+        going[_LOW], going[_HIGH] = min(going[_LOW], start), max(going[_HIGH], end)
+        going[_ROOM] = max(going[_ROOM], peak(profile, start, end))
+    going[_SEEN] = freed.size[0]
 
 
 @compiled
-def _set_room(profile: Profile, passes: Pass, index: int) -> None:
+def _set_room(profile: Profile, going: IntArray) -> None:
     """Look up what is free at once in the intervals of a traversal, if something moved since."""
-    if passes.known[index] != passes.seen[index]:
-        passes.known[index] = passes.seen[index]
-        passes.room[index] = peak(profile, passes.low[index], passes.high[index])
+    if going[_KNOWN] != going[_SEEN]:
+        going[_KNOWN] = going[_SEEN]
+        going[_ROOM] = peak(profile, going[_LOW], going[_HIGH])
 
 
 @compiled
 def _find(
-    now: int,
-    profile: Profile,
-    reserved: Table,
-    row: int,
-    passes: Pass,
-    index: int,
-    freed: Freed,
-    rows: Rows,
-    kept: bool,
+    profile: Profile, row: IntArray, vain: IntArray, going: IntArray, freed: Freed, limits: tuple[int, int]
 ) -> int:
     """Return an earlier start at which a reservation would use something of what is freed; -1 if there is none.
 
     The jobs of an array are alike. Where there is none for one of them, up to its own start, there is none for those
-    with a later start, as long as nothing was freed there: `rows.vain` has up to where that is so.
+    with a later start, as long as nothing was freed there: `vain` has up to where that is so. The limits are now, and
+    before which own start that holds.
     """
-    amount, start, duration = reserved.amount[row], reserved.start[row], reserved.end[row] - reserved.start[row]
-    low, count = passes.low[index], freed.size[0]
-    after, before = max(now, low - duration + 1), min(start, passes.high[index])
+    amount, start, duration, low, count = row[_AMOUNT], row[_START], row[_DURATION], going[_LOW], going[_SEEN]
+    after, before = max(limits[0], low - duration + 1), min(start, going[_HIGH])
     if after >= before:
         return -1
-    vain = rows.vain[rows.slot[row]]
-    first = after
-    if vain[_AMOUNT] == amount and vain[_DURATION] == duration and vain[_LOW] <= low and start >= vain[_START]:
+    if vain[_AMOUNT] == amount and vain[_DURATION] == duration and vain[_FROM] <= low and start >= vain[_START]:
         if vain[_COUNT] == count:
-            first = max(after, vain[_UNTIL])
+            after = max(after, vain[_UNTIL])
         elif vain[_COUNT] == count - 1:
-            first = max(after, min(vain[_UNTIL], freed.start[count - 1] - duration + 1))
-    found = -1 if first >= before else earliest(profile, amount, duration, first, before, start)
-    if kept:
-        vain[_AMOUNT], vain[_DURATION], vain[_COUNT], vain[_START] = amount, duration, count, start
-        vain[_LOW], vain[_UNTIL] = low, before if found < 0 else found
+            after = max(after, min(vain[_UNTIL], freed.start[count - 1] - duration + 1))
+    found = -1 if after >= before else earliest(profile, amount, duration, after, before, start)
+    if start < limits[1]:
+        vain[_AMOUNT], vain[_DURATION], vain[_START], vain[_COUNT] = amount, duration, start, count
+        vain[_FROM], vain[_UNTIL] = low, before if found < 0 else found
     return found
 
 
 @compiled
-def _open_rows(reserved: Table) -> Rows:
-    """Return the tree over the rows of those that may move."""
-    blocks, count = 1, reserved.rows[0]
-    while blocks * _BLOCK < count:
-        blocks *= 2
-    vain = np.full((_REMEMBERED, 6), -1, dtype=np.int64)
-    rows = Rows(np.empty(2 * blocks, np.int64), np.empty(2 * blocks, np.int64), np.empty(count, np.int64), vain)
-    for row in range(count):
-        duration = reserved.end[row] - reserved.start[row]
-        rows.slot[row] = (duration + 1021 * reserved.amount[row]) & (_REMEMBERED - 1)
-    for block in range(blocks):
-        _set_leaf(rows, reserved, block)
-    for node in range(blocks - 1, 0, -1):
-        _join(rows, node)
+def _rows(reserved: Table) -> IntArray:
+    """Return what is asked of each reservation."""
+    rows = np.empty((reserved.rows[0], 4), dtype=np.int64)
+    for row in range(len(rows)):
+        amount, duration = reserved.amount[row], reserved.end[row] - reserved.start[row]
+        moves = reserved.order[row] >= 0 and not reserved.away[row]
+        rows[row, _AMOUNT], rows[row, _START] = amount if moves else NEVER, reserved.start[row]
+        rows[row, _DURATION], rows[row, _SLOT] = duration, (duration + 1021 * amount) & (_NOTED - 1)
     return rows
 
 
 @compiled
-def _set_leaf(rows: Rows, reserved: Table, block: int) -> None:
+def _nodes(rows: IntArray) -> IntArray:
+    """Return the tree over the rows: the least amount and the latest start of each node, shape (nodes, 2)."""
+    blocks = 1
+    while blocks * _BLOCK < len(rows):
+        blocks *= 2
+    nodes = np.empty((2 * blocks, 2), dtype=np.int64)
+    for block in range(blocks):
+        _set_leaf(rows, nodes, block)
+    for node in range(blocks - 1, 0, -1):
+        _join(nodes, node)
+    return nodes
+
+
+@compiled
+def _set_leaf(rows: IntArray, nodes: IntArray, block: int) -> None:
     amount, start = NEVER, -1
-    for row in range(block * _BLOCK, min((block + 1) * _BLOCK, reserved.rows[0])):
-        if reserved.order[row] >= 0 and not reserved.away[row]:
-            amount, start = min(amount, reserved.amount[row]), max(start, reserved.start[row])
-    node = block + len(rows.amount) // 2
-    rows.amount[node], rows.start[node] = amount, start
+    for row in range(block * _BLOCK, min((block + 1) * _BLOCK, len(rows))):
+        if rows[row, _AMOUNT] < NEVER:
+            amount, start = min(amount, rows[row, _AMOUNT]), max(start, rows[row, _START])
+    node = block + len(nodes) // 2
+    nodes[node, 0], nodes[node, 1] = amount, start
 
 
 @compiled
-def _join(rows: Rows, node: int) -> None:
-    rows.amount[node] = min(rows.amount[2 * node], rows.amount[2 * node + 1])
-    rows.start[node] = max(rows.start[2 * node], rows.start[2 * node + 1])
+def _join(nodes: IntArray, node: int) -> None:
+    nodes[node, 0] = min(nodes[2 * node, 0], nodes[2 * node + 1, 0])
+    nodes[node, 1] = max(nodes[2 * node, 1], nodes[2 * node + 1, 1])
 
 
 @compiled
-def _set_path(rows: Rows, reserved: Table, row: int) -> None:
+def _set_path(rows: IntArray, nodes: IntArray, row: int) -> None:
     """Set the nodes above a row."""
     block = row // _BLOCK
-    _set_leaf(rows, reserved, block)
-    node = (block + len(rows.amount) // 2) // 2
+    _set_leaf(rows, nodes, block)
+    node = (block + len(nodes) // 2) // 2
     while node > 0:
-        _join(rows, node)
+        _join(nodes, node)
         node //= 2
 
 
 @compiled
-def _next_row(rows: Rows, reserved: Table, first: int, passes: Pass, index: int, start: int) -> int:
+def _next_row(rows: IntArray, nodes: IntArray, vain: IntArray, first: int, going: IntArray, start: int) -> int:
     """Return the first row from `first` on whose job may fit earlier, and begins after `start`; -1 if there is none."""
-    leaves, amount = len(rows.amount) // 2, passes.room[index]
+    leaves, amount = len(nodes) // 2, going[_ROOM]
     node = first // _BLOCK + leaves
     while node < 2 * leaves:
-        if rows.amount[node] <= amount and rows.start[node] > start:
+        if nodes[node, 0] <= amount and nodes[node, 1] > start:
             if node < leaves:
                 node *= 2
                 continue
             block = (node - leaves) * _BLOCK
-            for row in range(max(first, block), min(block + _BLOCK, reserved.rows[0])):
-                fits = reserved.order[row] >= 0 and reserved.amount[row] <= amount and reserved.start[row] > start
-                if fits and not reserved.away[row] and not _is_vain(rows, reserved, row, passes, index):
-                    return row
+            for row in range(max(first, block), min(block + _BLOCK, len(rows))):
+                if rows[row, _AMOUNT] <= amount and rows[row, _START] > start:
+                    if not _is_vain(rows[row], vain[rows[row, _SLOT]], going):
+                        return row
         while node & 1:
             node //= 2
         if node == 0:
@@ -257,9 +221,8 @@ def _next_row(rows: Rows, reserved: Table, first: int, passes: Pass, index: int,
 
 
 @compiled
-def _is_vain(rows: Rows, reserved: Table, row: int, passes: Pass, index: int) -> bool:
+def _is_vain(row: IntArray, vain: IntArray, going: IntArray) -> bool:
     """Return whether one like it was found to fit nowhere, and nothing was freed since."""
-    vain, start = rows.vain[rows.slot[row]], reserved.start[row]
-    alike = vain[_AMOUNT] == reserved.amount[row] and vain[_DURATION] == reserved.end[row] - start
-    known = vain[_COUNT] == passes.seen[index] and vain[_LOW] <= passes.low[index]
-    return bool(alike and known and start >= vain[_START] and vain[_UNTIL] >= min(start, passes.high[index]))
+    alike = vain[_AMOUNT] == row[_AMOUNT] and vain[_DURATION] == row[_DURATION] and row[_START] >= vain[_START]
+    known = vain[_COUNT] == going[_SEEN] and vain[_FROM] <= going[_LOW]
+    return bool(alike and known and vain[_UNTIL] >= min(row[_START], going[_HIGH]))

@@ -1,9 +1,9 @@
 """A tree over the waiting jobs, compiled, that finds those that fit without a look at the others.
 
 The jobs stand in the order of the queue, in blocks, and the blocks are the leaves of a binary tree. Every node of it
-holds, for each class of amounts, one a power of two, the least amount and the least length of its jobs, so that a search
-leaves out whole parts of the queue. A job that leaves gives up its place for later ones: a change costs as much as the
-tree is deep.
+holds, for each class of amounts, one a power of two, the least amount and the least length of its jobs, so that a
+search leaves out whole parts of the queue. A job that leaves gives up its place for later ones: a change costs as much
+as the tree is deep.
 """
 
 from __future__ import annotations

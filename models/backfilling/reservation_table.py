@@ -144,6 +144,7 @@ def _free(profile: Profile, freed: Freed, start: int, end: int, amount: int) -> 
 
 @compiled
 def note(freed: Freed, start: int, end: int) -> None:
+    """Note an interval in which something was freed."""
     count = freed.size[0]
     freed.start[count], freed.end[count] = start, end
     freed.size[0] = count + 1
