@@ -12,15 +12,15 @@ import numpy as np
 from ..base import IntArray
 
 T = TypeVar("T")
-Told = TypeVar("Told", contravariant=True)
+T_contra = TypeVar("T_contra", contravariant=True)
 #: Stands for the demand among the columns that were made.
 _DEMAND = -1
 
 
-class Follower(Protocol[Told]):
+class Follower(Protocol[T_contra]):
     """What is told of every job that comes or leaves."""
 
-    def changed(self, job: Told, came: bool) -> bool:
+    def changed(self, job: T_contra, came: bool) -> bool:
         """Take note of a job that came or left; return whether to be told of more."""
         ...
 

@@ -24,14 +24,14 @@ class Counted(NamedTuple):
     ----------
     free
         Units of the pool, or slots of nodes.
-    index
+    queue
         The queue by what its jobs take of that.
     slots
         Whether it is slots.
     """
 
     free: int
-    index: QueueIndex
+    queue: QueueIndex
     slots: bool
 
     def held(self, running: RunningJobs[Running]) -> IntArray:

@@ -73,7 +73,7 @@ class EASY(PlacementOption):
 
     def _chosen(self, state: State, numbers: Counted) -> list[Waiting]:
         """Return who starts, by the compiled functions."""
-        index, now = numbers.index, state.now
+        index, now = numbers.queue, state.now
         tree = index.tree()
         ahead, free, blocked = start_of_queue(tree, numbers.free)
         started = index.jobs(ahead) if len(ahead) else []

@@ -55,8 +55,8 @@ class ListScheduler(PlacementOption):
         queue, now, key, skip = state.queue, state.now, self.key, self.blocked == "skip"
         numbers = counted(state, self._indexed == "longest") if self._indexed is not None else None
         if numbers is not None:
-            tree, expansion = numbers.index.tree(), self._indexed == "expansion"
-            chosen = numbers.index.jobs(fill_best_first(tree, numbers.free, now, expansion, skip))
+            tree, expansion = numbers.queue.tree(), self._indexed == "expansion"
+            chosen = numbers.queue.jobs(fill_best_first(tree, numbers.free, now, expansion, skip))
             return start_at(state, space_of(state, self.placement), chosen) if chosen else ()
         space = space_of(state, self.placement)
         waits: Sequence[Waiting] = queue

@@ -45,12 +45,9 @@ def compress_once(now: int, profile: Profile, reserved: Table, freed: Freed) -> 
 
 @compiled
 def _move(profile: Profile, amount: int, times: tuple[int, int, int], freed: Freed) -> None:
-    """Give a reservation an earlier start: times are the old and the new one, and the duration.
-
-    What it holds before and after is not freed.
-    """
+    """Give a reservation an earlier start: times are the old and the new one, and the duration."""
     before, after, duration = times
-    note(freed, max(before, after + duration), before + duration)
+    note(freed, before, before + duration)
     release(profile, before, before + duration, amount)
     release(profile, after, after + duration, -amount)
 
@@ -209,9 +206,9 @@ def _next_row(rows: IntArray, nodes: IntArray, vain: IntArray, first: int, going
                 continue
             block = (node - leaves) * _BLOCK
             for row in range(max(first, block), min(block + _BLOCK, len(rows))):
-                if rows[row, _AMOUNT] <= amount and rows[row, _START] > start:
-                    if not _is_vain(rows[row], vain[rows[row, _SLOT]], going):
-                        return row
+                fits = rows[row, _AMOUNT] <= amount and rows[row, _START] > start
+                if fits and not _is_vain(rows[row], vain[rows[row, _SLOT]], going):
+                    return row
         while node & 1:
             node //= 2
         if node == 0:

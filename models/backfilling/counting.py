@@ -10,7 +10,17 @@ import numpy as np
 
 from ...base import IntArray
 from ..compiled import compiled
-from .queue_tree import AMOUNT, LENGTH, NEVER, QueueTree, best_allowed, next_allowed, next_fitting, put_back, set_aside
+from .queue_tree import (
+    AMOUNT,
+    LENGTH,
+    QueueTree,
+    best_allowed,
+    next_allowed,
+    next_fitting,
+    no_limit,
+    put_back,
+    set_aside,
+)
 
 
 @compiled
@@ -19,9 +29,9 @@ def fill_best_first(tree: QueueTree, free: int, now: int, expansion: bool, skip:
 
     With `skip` whoever fits, else until one does not.
     """
-    chosen, count, no_limit = np.empty(tree.nodes[0, 1], dtype=np.int64), 0, np.int64(NEVER)
+    chosen, count, never = np.empty(tree.nodes[0, 1], dtype=np.int64), 0, no_limit()
     while True:
-        place = best_allowed(tree, free if skip else no_limit, no_limit, no_limit, now, expansion)
+        place = best_allowed(tree, free if skip else never, never, never, now, expansion)
         if place < 0 or tree.places[place, AMOUNT] > free:
             break
         chosen[count] = place
@@ -40,14 +50,15 @@ def start_of_queue(tree: QueueTree, free: int) -> tuple[IntArray, int, int]:
     That is -1 if there is none, or if nobody behind it fits.
     """
     ahead = np.empty(tree.nodes[0, 1], dtype=np.int64)
-    if next_fitting(tree, np.int64(0), free) < 0:
+    first = 0 * free  # No constant, for which the search would be compiled anew.
+    if next_fitting(tree, first, free) < 0:
         return ahead[:0], free, -1
-    count, blocked = 0, next_fitting(tree, np.int64(0), np.int64(NEVER))
+    count, blocked = 0, next_fitting(tree, first, no_limit())
     while blocked >= 0 and tree.places[blocked, AMOUNT] <= free:
         ahead[count] = blocked
         count += 1
         free -= tree.places[blocked, AMOUNT]
-        blocked = next_fitting(tree, blocked + 1, np.int64(NEVER))
+        blocked = next_fitting(tree, blocked + 1, no_limit())
     if blocked < 0 or free == 0 or next_fitting(tree, blocked + 1, free) < 0:
         blocked = -1
     return ahead[:count], free, blocked

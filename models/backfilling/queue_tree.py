@@ -103,6 +103,12 @@ def _swap(tree: QueueTree, place: int, job: IntArray) -> bool:
 
 
 @compiled
+def no_limit() -> int:
+    """Return :data:`NEVER` as a number among others: for a constant every function would be compiled anew."""
+    return NEVER
+
+
+@compiled
 def _find(tree: QueueTree, since: int, order: int) -> int:
     """Return the first place whose job, present or past, is not before one in the queue."""
     low, high = 0, tree.nodes[0, 0]
@@ -206,7 +212,7 @@ def next_allowed(tree: QueueTree, first: int, free: int, spare: int, limit: int)
 @compiled
 def next_fitting(tree: QueueTree, first: int, free: int) -> int:
     """Return the first place from `first` on of a job that takes at most `free`, -1 if there is none."""
-    return next_allowed(tree, first, free, free, np.int64(NEVER))
+    return next_allowed(tree, first, free, free, no_limit())
 
 
 @compiled
