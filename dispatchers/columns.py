@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
-from typing import ClassVar, Generic, TypeVar, overload
+from typing import Any, ClassVar, Generic, Protocol, TypeVar, overload
 
 import numpy as np
 
 from ..base import IntArray
 
 T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
 #: Stands for the demand among the columns that were made.
 _DEMAND = -1
+
+
+class Follower(Protocol[T_contra]):
+    """What is told of every job that comes or leaves."""
+
+    def changed(self, job: T_contra, came: bool) -> bool:
+        """Take note of a job that came or left; return whether to be told of more."""
+        ...
+
+
+F = TypeVar("F", bound=Follower[Any])
 
 
 class Jobs(Sequence[T], Generic[T]):
@@ -33,6 +45,8 @@ class Jobs(Sequence[T], Generic[T]):
     ----------
     FIELDS
         Where an entry has what stands in the columns beside the demand.
+    followers
+        What is told of changes, by its key, where the columns are kept.
     """
 
     FIELDS: ClassVar[tuple[str, ...]]
@@ -42,6 +56,7 @@ class Jobs(Sequence[T], Generic[T]):
         self._resources = resources
         self._table = table
         self._made: dict[int, IntArray] = {}
+        self.followers: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -72,6 +87,13 @@ class Jobs(Sequence[T], Generic[T]):
         made = np.stack([*map(self.column, range(len(self.FIELDS))), *self.demand.T])
         made.flags.writeable = False
         return made
+
+    def followed(self, key: Hashable, make: Callable[[Sequence[T]], F]) -> F:
+        """Return what follows the jobs under a key, made of those that are here if nothing does."""
+        follower: F | None = self.followers.get(key)
+        if follower is None:
+            follower = self.followers[key] = make(self._entries)
+        return follower
 
     def column(self, index: int) -> IntArray:
         """Return a column by its place in :data:`FIELDS`."""

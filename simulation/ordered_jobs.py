@@ -96,6 +96,7 @@ class OrderedJobs(Generic[T]):
         self._fields = attrgetter(*view.FIELDS)
         self._columns: KeptColumns | None = None
         self._changes = 0
+        self._followers = self.shown.followers
 
     def add(self, job: T) -> None:
         """Put a job in its place."""
@@ -107,6 +108,8 @@ class OrderedJobs(Generic[T]):
         self.entries.insert(index, job)
         if self._columns is not None and self._still_asked_for():
             self._columns.put(index, self._row(job))
+        if self._followers:
+            self._tell(job, True)
 
     def remove(self, job: T) -> None:
         """Take a job out."""
@@ -118,6 +121,14 @@ class OrderedJobs(Generic[T]):
         del entries[index], self._ranks[index]
         if self._columns is not None and self._still_asked_for():
             self._columns.take(index)
+        if self._followers:
+            self._tell(job, False)
+
+    def _tell(self, job: T, came: bool) -> None:
+        """Tell those that follow the jobs, and forget who wants to hear no more."""
+        done = [key for key, follower in self._followers.items() if not follower.changed(job, came)]
+        for key in done:
+            del self._followers[key]
 
     def _still_asked_for(self) -> bool:
         """Give the columns up if nobody asked for them while about all jobs changed: making them anew costs no more."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
-
-import numpy as np
 
 from ...base import IntArray
 from ...models import count_slots
-from ..protocol import Start, State
+from ..columns import RunningJobs
+from ..protocol import Running, Start, State, Waiting
 from ..space import NodeSpace, PoolSpace
+from .queue_index import QueueIndex
 
 #: Queues from this length on are looked through by compiled code; a call of it costs as much as some hundred jobs.
 LONG = 256
@@ -23,43 +24,45 @@ class Counted(NamedTuple):
     ----------
     free
         Units of the pool, or slots of nodes.
-    unit
-        What a slot of each waiting job takes, shape (waiting jobs,).
-    held
-        What each running job holds, shape (running jobs,).
+    queue
+        The queue by what its jobs take of that.
+    slots
+        Whether it is slots.
     """
 
     free: int
-    unit: IntArray
-    held: IntArray
+    queue: QueueIndex
+    slots: bool
+
+    def held(self, running: RunningJobs[Running]) -> IntArray:
+        """Return what each running job holds, shape (running jobs,)."""
+        return running.nodes if self.slots else running.nodes * running.demand[:, 0]
 
 
-def counted(state: State) -> Counted | None:
+def counted(state: State, longest: bool = False) -> Counted | None:
     """Return what is free as one number, if numbers tell all there is to know.
 
     On one node with one resource, that is its free amount; where every job asks for the same amounts a slot, the number
     of slots that fit, for a slot that is freed makes room for exactly one. ``None`` otherwise, for short queues, and
-    for those whose columns would have to be made: that costs more than to walk over the jobs.
+    for those that nobody keeps: to make an index costs more than to walk over the jobs.
     """
-    queue, running = state.queue, state.running
-    if len(queue) < LONG or not queue.kept:
+    queue = state.queue
+    if len(queue) < LONG or not queue.kept or 1 == len(state.free) < state.free.size:
         return None
-    if state.free.size == 1:
-        return Counted(int(state.free[0, 0]), queue.demand[:, 0], running.nodes * running.demand[:, 0])
-    if len(state.free) == 1:
+    slots = len(state.free) > 1
+    index = queue.followed((slots, longest), partial(QueueIndex, slots=slots, longest=longest))
+    if not slots:
+        return Counted(int(state.free[0, 0]), index, slots)
+    demand, _ = queue[0].demand, index.tree()
+    if len(index.demands) > 1 or not (state.running.demand == demand).all():
         return None
-    demand = queue.demand
-    if (demand == demand[0]).all() and (running.demand == demand[0]).all():
-        slots = int(count_slots(state.free, queue[0].demand).sum())
-        return Counted(slots, np.ones(len(queue), dtype=np.int64), running.nodes)
-    return None
+    return Counted(int(count_slots(state.free, demand).sum()), index, slots)
 
 
-def start_at(state: State, space: PoolSpace | NodeSpace, places: Iterable[int]) -> list[Start]:
-    """Start the jobs at these places of the queue, for which there is room."""
+def start_at(state: State, space: PoolSpace | NodeSpace, chosen: Iterable[Waiting]) -> list[Start]:
+    """Start jobs for which there is room."""
     started = []
-    for place in places:
-        waiting = state.queue[place]
+    for waiting in chosen:
         placement = space.place(waiting.nodes, waiting.demand)
         assert placement is not None
         started.append(Start(waiting, placement))

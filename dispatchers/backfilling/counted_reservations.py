@@ -10,6 +10,7 @@ import numpy as np
 from ...base import IntArray
 from ...models import pool_placement
 from ...models.backfilling import reservation_table as book
+from ...models.backfilling.compression import compress_once, compress_until_stable
 from ...models.backfilling.pool_profile import NEVER, Profile, advance, free_until, open_profile, release
 from ..protocol import Placement, State, Waiting
 from .moving_reservations import Compress
@@ -54,11 +55,10 @@ class CountedReservations:
     def compress(self, how: Compress, now: int) -> None:
         """Move reservations up into what was freed."""
         if self._freed.size[0] and how == "until-stable":
-            self._reserved.tried[: self._reserved.rows[0]] = 0
-            while book.compress_until_stable(now, self._profile, self._reserved, self._freed):
+            while compress_until_stable(now, self._profile, self._reserved, self._freed):
                 self._freed = _longer(self._freed, book.open_freed(2 * len(self._freed.start)))
         elif self._freed.size[0] and how == "once":
-            book.compress_once(now, self._profile, self._reserved, self._freed)
+            compress_once(now, self._profile, self._reserved, self._freed)
         self._freed.size[0] = 0
 
     def reserve_new(self, state: State) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...base import IntArray
 from ...models import PlacementRule, count_slots, shift
-from ...models.backfilling import backfill
+from ...models.backfilling import AMOUNT, LENGTH, backfill, backfill_shortest_first, reservation, start_of_queue
 from ..options import PlacementOption
 from ..protocol import Action, Placement, Running, Start, State, Waiting
 from ..space import NodeSpace, PoolSpace, space_of
@@ -44,10 +44,11 @@ class EASY(PlacementOption):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start from the head of the queue, then backfill behind the first job that does not fit."""
-        space = space_of(state, self.placement)
         numbers = counted(state)
         if numbers is not None:
-            return start_at(state, space, self._places(state, numbers) if numbers.free else ())
+            chosen = self._chosen(state, numbers) if numbers.free else ()
+            return start_at(state, space_of(state, self.placement), chosen) if chosen else ()
+        space = space_of(state, self.placement)
         started: list[Start] = []
         head = None
         for waiting in state.queue:
@@ -70,14 +71,26 @@ class EASY(PlacementOption):
         nodes = space if isinstance(space, NodeSpace) else NodeSpace(np.array([space.free]), state.machine)
         return started + _backfill_placing(state.now, nodes, head, behind, ending)
 
-    def _places(self, state: State, numbers: Counted) -> list[int]:
-        """Return who starts, by the compiled function."""
-        queue, ends, shortest = state.queue, state.running.predicted_end, self._shortest_first
-        places = backfill(
-            state.now, numbers.free, queue.nodes, numbers.unit, queue.predicted, ends, numbers.held, shortest
-        )
-        chosen: list[int] = places.tolist()
-        return chosen
+    def _chosen(self, state: State, numbers: Counted) -> list[Waiting]:
+        """Return who starts, by the compiled functions."""
+        index, now = numbers.queue, state.now
+        tree = index.tree()
+        ahead, free, blocked = start_of_queue(tree, numbers.free)
+        started = index.jobs(ahead) if len(ahead) else []
+        if blocked < 0:
+            return started
+        ends, held = state.running.predicted_end, numbers.held(state.running)
+        if started:
+            ends = np.append(ends, now + tree.places[ahead, LENGTH])
+            order = np.argsort(ends, kind="stable")
+            ends, held = ends[order], np.append(held, tree.places[ahead, AMOUNT])[order]
+            ends.flags.writeable = False
+        shadow, spare = reservation(now, free - int(tree.places[blocked, AMOUNT]), ends, held)
+        if self._shortest_first:
+            behind = backfill_shortest_first(tree, free, ahead, blocked, spare, shadow - now, False)
+        else:
+            behind = backfill(tree, free, blocked, spare, shadow - now)
+        return started + index.jobs(behind)
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
-import numpy as np
-
 from ...base.checks import check_choice
 from ...models import PlacementRule
-from ...models.backfilling import fill_smallest_first
+from ...models.backfilling import fill_best_first
 from ..options import PlacementOption
 from ..protocol import Action, Start, State, Waiting
 from ..space import space_of
@@ -44,6 +42,7 @@ class ListScheduler(PlacementOption):
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
     key: ClassVar[Key | None] = None
+    _indexed: ClassVar[Literal["shortest", "longest", "expansion"] | None] = None
     placement: PlacementRule = "first-fit"
     blocked: Blocked = "wait"
 
@@ -53,15 +52,15 @@ class ListScheduler(PlacementOption):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start what fits, in order."""
-        space, queue, now, key = space_of(state, self.placement), state.queue, state.now, self.key
-        skip = self.blocked == "skip"
+        queue, now, key, skip = state.queue, state.now, self.key, self.blocked == "skip"
+        numbers = counted(state, self._indexed == "longest") if self._indexed is not None else None
+        if numbers is not None:
+            tree, expansion = numbers.queue.tree(), self._indexed == "expansion"
+            chosen = numbers.queue.jobs(fill_best_first(tree, numbers.free, now, expansion, skip))
+            return start_at(state, space_of(state, self.placement), chosen) if chosen else ()
+        space = space_of(state, self.placement)
         waits: Sequence[Waiting] = queue
         if key is not None:
-            numbers = counted(state)
-            if numbers is not None:
-                keys = np.asarray(key(queue.predicted, queue.submit, now), dtype=np.float64)
-                places = fill_smallest_first(numbers.free, queue.nodes, numbers.unit, keys, skip)
-                return start_at(state, space, places.tolist())
             waits = sorted(queue, key=lambda waiting: key(waiting.predicted, waiting.job.submit, now))
         actions: list[Action] = []
         for waiting in waits:
@@ -83,6 +82,7 @@ class SJF(ListScheduler):
     """Shortest predicted job first; ties by submission."""
 
     key: ClassVar[Key | None] = staticmethod(lambda predicted, submit, now: predicted)
+    _indexed = "shortest"
 
 
 @dataclass(frozen=True)
@@ -90,6 +90,7 @@ class LJF(ListScheduler):
     """Longest predicted job first; ties by submission."""
 
     key: ClassVar[Key | None] = staticmethod(lambda predicted, submit, now: -predicted)
+    _indexed = "longest"
 
 
 @dataclass(frozen=True)
@@ -100,4 +101,5 @@ class LXF(ListScheduler):
     """
 
     key: ClassVar[Key | None] = staticmethod(lambda predicted, submit, now: (submit - now) / predicted)
+    _indexed = "expansion"
     blocked: Blocked = "skip"

@@ -1,202 +1,143 @@
 """List scheduling and EASY backfilling where what is free is one number: units of a pool, or slots of one kind.
 
-A job takes ``nodes * unit`` of the free amount. Every function reads the columns of a queue, arrays of shape (jobs,) in
-order of submission, and returns the places in the queue of who starts, in the order in which they are to start.
+Every function reads a :class:`.QueueTree` and leaves it as it was. The jobs that start are returned as their places
+there, in the order in which they are to start.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...base import BoolArray, FloatArray, IntArray
+from ...base import IntArray
 from ..compiled import compiled
-
-#: How many times the least key is looked for before the rest is sorted.
-_SELECTIONS = 6
-
-
-@compiled
-def fill_in_order(free: int, nodes: IntArray, unit: IntArray) -> int:
-    """Return how many jobs from the head on fit one after the other: the first that does not fit ends it."""
-    count = 0
-    for place in range(len(nodes)):
-        free -= nodes[place] * unit[place]
-        if free < 0:
-            break
-        count += 1
-    return count
+from .queue_tree import (
+    AMOUNT,
+    LENGTH,
+    QueueTree,
+    best_allowed,
+    next_allowed,
+    next_fitting,
+    no_limit,
+    put_back,
+    set_aside,
+)
 
 
 @compiled
-def fill_smallest_first(free: int, nodes: IntArray, unit: IntArray, key: FloatArray, skip: bool) -> IntArray:
-    """Return who starts by least key, ties by place; with `skip` whoever fits, else until one does not fit.
+def fill_best_first(tree: QueueTree, free: int, now: int, expansion: bool, skip: bool) -> IntArray:
+    """Return who starts, the shortest or the one with the largest expansion factor first, ties by place.
 
-    Looking for the least costs a pass over the queue a job, and few start at a time; the keys are put into a heap only
-    if many do.
+    With `skip` whoever fits, else until one does not.
     """
-    taken = np.zeros(len(nodes), dtype=np.bool_)
-    chosen = np.empty(len(nodes), dtype=np.int64)
-    count = 0
-    while count < _SELECTIONS:
-        best = _least(free, nodes, unit, key, taken, skip)
-        if best < 0 or nodes[best] * unit[best] > free:
-            return chosen[:count]
-        taken[best] = True
-        chosen[count] = best
-        count += 1
-        free -= nodes[best] * unit[best]
-    heap = np.flatnonzero(~taken)
-    size = make_heap(heap, key)
-    while size and free > 0:
-        best = heap[0]
-        size = drop_first(heap, size, key)
-        amount = nodes[best] * unit[best]
-        if amount <= free:
-            chosen[count] = best
-            count += 1
-            free -= amount
-        elif not skip:
+    chosen, count, never = np.empty(tree.nodes[0, 1], dtype=np.int64), 0, no_limit()
+    while True:
+        place = best_allowed(tree, free if skip else never, never, never, now, expansion)
+        if place < 0 or tree.places[place, AMOUNT] > free:
             break
+        chosen[count] = place
+        count += 1
+        free -= tree.places[place, AMOUNT]
+        set_aside(tree, place)
+    for place in chosen[:count]:
+        put_back(tree, place)
     return chosen[:count]
 
 
 @compiled
-def _least(free: int, nodes: IntArray, unit: IntArray, key: FloatArray, taken: BoolArray, skip: bool) -> int:
-    """Return the first of the least key, of those that fit where others are skipped; -1 if there is none."""
-    best, least = -1, np.inf
-    for place in range(len(nodes)):
-        if key[place] < least and not taken[place] and (not skip or nodes[place] * unit[place] <= free):
-            best, least = place, key[place]
-    return best
+def start_of_queue(tree: QueueTree, free: int) -> tuple[IntArray, int, int]:
+    """Return the places of those that fit from the head on, what they leave free, and the place of who does not.
+
+    That is -1 if there is none, or if nobody behind it fits.
+    """
+    ahead = np.empty(tree.nodes[0, 1], dtype=np.int64)
+    first = 0 * free  # No constant, for which the search would be compiled anew.
+    if next_fitting(tree, first, free) < 0:
+        return ahead[:0], free, -1
+    count, blocked = 0, next_fitting(tree, first, no_limit())
+    while blocked >= 0 and tree.places[blocked, AMOUNT] <= free:
+        ahead[count] = blocked
+        count += 1
+        free -= tree.places[blocked, AMOUNT]
+        blocked = next_fitting(tree, blocked + 1, no_limit())
+    if blocked < 0 or free == 0 or next_fitting(tree, blocked + 1, free) < 0:
+        blocked = -1
+    return ahead[:count], free, blocked
 
 
 @compiled
-def backfill(
-    now: int,
-    free: int,
-    nodes: IntArray,
-    unit: IntArray,
-    predicted: IntArray,
-    ends: IntArray,
-    held: IntArray,
-    shortest: bool,
-) -> IntArray:
-    """Return who starts under EASY backfilling (Lifka, JSSPP 1995; Mu'alem and Feitelson, TPDS 2001).
+def reservation(now: int, spare: int, ends: IntArray, held: IntArray) -> tuple[int, int]:
+    """Return the shadow time of the job that is blocked, and what it leaves then.
 
     Parameters
     ----------
-    now, free
-        Time, seconds, and what is free.
-    nodes, unit, predicted
-        Of the waiting jobs; predictions in seconds, at least 1.
+    now, spare
+        Time, seconds, and what is free less what the job takes.
     ends, held
         Of the running jobs, in order of the predicted end, seconds: that end, and what is freed then.
-    shortest
-        Whether the jobs behind the blocked one are tried in order of their predictions, ties by place, and not in order
-        of submission.
     """
-    chosen = np.empty(len(nodes), dtype=np.int64)
-    ahead = fill_in_order(free, nodes, unit)
-    for place in range(ahead):
-        chosen[place] = place
-        free -= nodes[place] * unit[place]
-    if ahead >= len(nodes) - 1 or free == 0:
-        return chosen[:ahead]
-    if not _anyone_fits(free, ahead, nodes, unit):
-        return chosen[:ahead]
-    shadow, spare = _reservation(now, free - nodes[ahead] * unit[ahead], ahead, nodes, unit, predicted, ends, held)
-    tried = np.empty(len(nodes) - ahead, dtype=np.int64)
-    size = 0
-    for place in range(ahead + 1, len(nodes)):
-        amount = nodes[place] * unit[place]
-        if amount <= free and (amount <= spare or now + predicted[place] <= shadow):
-            tried[size] = place
-            size += 1
-    if shortest:
-        make_heap(tried[:size], predicted)
-    count, place = ahead, 0
-    while size > 0 and free > 0:
-        first = tried[0] if shortest else tried[place]
-        place += 1
-        size = drop_first(tried, size, predicted) if shortest else size - 1
-        amount = nodes[first] * unit[first]
-        late = now + predicted[first] > shadow
-        if amount <= free and not (late and amount > spare):
-            spare -= amount if late else 0
-            free -= amount
-            chosen[count] = first
-            count += 1
-    return chosen[:count]
-
-
-@compiled
-def _anyone_fits(free: int, blocked: int, nodes: IntArray, unit: IntArray) -> bool:
-    """Return whether some job behind the blocked one fits."""
-    place = blocked + 1
-    while place < len(nodes) and nodes[place] * unit[place] > free:
-        place += 1
-    return place < len(nodes)
-
-
-@compiled
-def _reservation(
-    now: int,
-    spare: int,
-    ahead: int,
-    nodes: IntArray,
-    unit: IntArray,
-    predicted: IntArray,
-    ends: IntArray,
-    held: IntArray,
-) -> tuple[int, int]:
-    """Return the shadow time of the blocked job and what it leaves then, beside the `ahead` jobs that start now."""
-    shorter = np.arange(ahead)
-    left = make_heap(shorter, predicted)
-    shadow, run = now, 0
-    while run < len(ends) or left > 0:
-        started = left > 0 and (run == len(ends) or now + predicted[shorter[0]] < ends[run])
-        end = now + predicted[shorter[0]] if started else max(ends[run], now + 1)
+    shadow = now
+    for run in range(len(ends)):
+        end = max(ends[run], now + 1)
         if spare >= 0 and end > shadow:
             break
         shadow = end
-        if started:
-            spare += nodes[shorter[0]] * unit[shorter[0]]
-            left = drop_first(shorter, left, predicted)
-        else:
-            spare += held[run]
-            run += 1
+        spare += held[run]
     return shadow, spare
 
 
 @compiled
-def make_heap(places: IntArray, key: IntArray | FloatArray) -> int:
-    """Order places so that the first has the least key, ties by place, and can be dropped; return how many they are."""
-    for place in range(len(places) // 2 - 1, -1, -1):
-        _sink(places, place, len(places), key)
-    return len(places)
+def backfill(tree: QueueTree, free: int, blocked: int, spare: int, limit: int) -> IntArray:
+    """Return who starts behind the blocked job in order of submission.
+
+    As EASY backfilling has it (Lifka, JSSPP 1995; Mu'alem and Feitelson, TPDS 2001).
+
+    Parameters
+    ----------
+    tree, free
+        The queue, and what is free beside those ahead of the blocked job. Lengths are predictions in seconds.
+    blocked
+        The place of the first job that does not fit.
+    spare, limit
+        What that job leaves at its shadow time, and the seconds until then.
+    """
+    chosen, count, place = np.empty(tree.nodes[0, 1], dtype=np.int64), 0, blocked
+    while free > 0:
+        place = next_allowed(tree, place + 1, free, spare, limit)
+        if place < 0:
+            break
+        chosen[count] = place
+        count += 1
+        amount = tree.places[place, AMOUNT]
+        spare -= amount if tree.places[place, LENGTH] > limit else 0
+        free -= amount
+    return chosen[:count]
 
 
 @compiled
-def drop_first(places: IntArray, size: int, key: IntArray | FloatArray) -> int:
-    """Take out the first of `size` places in a heap; return how many are left."""
-    places[0] = places[size - 1]
-    _sink(places, 0, size - 1, key)
-    return size - 1
+def backfill_shortest_first(
+    tree: QueueTree, free: int, ahead: IntArray, blocked: int, spare: int, limit: int, expansion: bool
+) -> IntArray:
+    """As :func:`backfill`, in order of the predictions, ties by place (Tsafrir, Etsion and Feitelson, TPDS 2007).
 
-
-@compiled
-def _sink(places: IntArray, parent: int, size: int, key: IntArray | FloatArray) -> None:
-    moved = places[parent]
-    while True:
-        child = 2 * parent + 1
-        if child >= size:
+    `ahead` are the places before the blocked one, which start as well.
+    """
+    chosen, count = np.empty(tree.nodes[0, 1], dtype=np.int64), 0
+    for place in ahead:
+        set_aside(tree, place)
+    set_aside(tree, blocked)
+    while free > 0:
+        place = best_allowed(tree, free, spare, limit, limit, expansion)
+        if place < 0:
             break
-        if child + 1 < size:
-            left, right = places[child], places[child + 1]
-            if key[right] < key[left] or (key[right] == key[left] and right < left):
-                child += 1
-        if key[moved] < key[places[child]] or (key[moved] == key[places[child]] and moved < places[child]):
-            break
-        places[parent] = places[child]
-        parent = child
-    places[parent] = moved
+        set_aside(tree, place)
+        chosen[count] = place
+        count += 1
+        amount = tree.places[place, AMOUNT]
+        spare -= amount if tree.places[place, LENGTH] > limit else 0
+        free -= amount
+    for place in chosen[:count]:
+        put_back(tree, place)
+    for place in ahead:
+        put_back(tree, place)
+    put_back(tree, blocked)
+    return chosen[:count]

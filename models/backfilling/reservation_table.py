@@ -11,10 +11,7 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
-from .pool_profile import NEVER, Profile, earliest, peak, release
-
-#: How many moves in vain are remembered, a power of two.
-_REMEMBERED = 256
+from .pool_profile import NEVER, Profile, earliest, release
 
 
 class Table(NamedTuple):
@@ -28,8 +25,6 @@ class Table(NamedTuple):
         Half-open interval, seconds.
     amount
         Units held.
-    tried
-        How many of the freed intervals were looked at for an earlier start.
     away
         Whether the job runs before its reservation begins, and may come back.
     place
@@ -42,7 +37,6 @@ class Table(NamedTuple):
     start: IntArray
     end: IntArray
     amount: IntArray
-    tried: IntArray
     away: BoolArray
     place: IntArray
     rows: IntArray
@@ -51,9 +45,9 @@ class Table(NamedTuple):
 
 def open_table(most: int) -> Table:
     """Return a table with room for `most` rows."""
-    order, start, end, amount, tried, place = np.full((6, most), -1, dtype=np.int64)
+    order, start, end, amount, place = np.full((5, most), -1, dtype=np.int64)
     rows, live = np.zeros((2, 1), dtype=np.int64)
-    return Table(order, start, end, amount, tried, np.zeros(most, dtype=np.bool_), place, rows, live)
+    return Table(order, start, end, amount, np.zeros(most, dtype=np.bool_), place, rows, live)
 
 
 class Freed(NamedTuple):
@@ -94,7 +88,7 @@ def add(table: Table, order: int, start: int, end: int, amount: int) -> int:
     """Add a row; return which it is."""
     row = int(table.rows[0])
     table.order[row], table.start[row], table.end[row], table.amount[row] = order, start, end, amount
-    table.tried[row], table.away[row], table.place[row] = 0, False, -1
+    table.away[row], table.place[row] = False, -1
     table.rows[0] += 1
     table.live[0] += 1
     return row
@@ -115,8 +109,8 @@ def close_gaps(table: Table) -> None:
     for row in range(table.rows[0]):
         if table.order[row] >= 0:
             table.order[kept], table.start[kept], table.end[kept] = table.order[row], table.start[row], table.end[row]
-            table.amount[kept], table.tried[kept] = table.amount[row], table.tried[row]
-            table.away[kept], table.place[kept] = table.away[row], table.place[row]
+            table.amount[kept], table.away[kept] = table.amount[row], table.away[row]
+            table.place[kept] = table.place[row]
             kept += 1
     table.rows[0] = kept
 
@@ -145,11 +139,12 @@ def find_places(table: Table, jobs: Jobs, row_of: IntArray) -> None:
 def _free(profile: Profile, freed: Freed, start: int, end: int, amount: int) -> None:
     if end > start:
         release(profile, start, end, amount)
-        _note(freed, start, end)
+        note(freed, start, end)
 
 
 @compiled
-def _note(freed: Freed, start: int, end: int) -> None:
+def note(freed: Freed, start: int, end: int) -> None:
+    """Note an interval in which something was freed."""
     count = freed.size[0]
     freed.start[count], freed.end[count] = start, end
     freed.size[0] = count + 1
@@ -223,110 +218,7 @@ def rebuild(now: int, total: int, profile: Profile, reserved: Table, held: Table
         start = earliest(profile, amount, duration, max(now, reserved.start[row]), NEVER, NEVER)
         reserved.start[row], reserved.end[row] = start, start + duration
         release(profile, start, start + duration, -amount)
-        _note(freed, now, start + duration)
-
-
-@compiled
-def _rebook(profile: Profile, reserved: Table, row: int, start: int) -> None:
-    """Give a reservation another start."""
-    amount = reserved.amount[row]
-    release(profile, reserved.start[row], reserved.end[row], amount)
-    reserved.end[row] += start - reserved.start[row]
-    reserved.start[row] = start
-    release(profile, start, reserved.end[row], -amount)
-
-
-@compiled
-def _move(profile: Profile, reserved: Table, row: int, freed: Freed, after: int, before: int) -> bool:
-    """Move a reservation to a start in [`after`, `before`), if it fits there."""
-    start, end = reserved.start[row], reserved.end[row]
-    found = earliest(profile, reserved.amount[row], end - start, after, before, start)
-    if found < 0:
-        return False
-    _note(freed, start, end)
-    _rebook(profile, reserved, row, found)
-    return True
-
-
-@compiled
-def compress_once(now: int, profile: Profile, reserved: Table, freed: Freed) -> None:
-    """Traverse the reservations once and move each that fits earlier."""
-    for row in range(reserved.rows[0]):
-        if reserved.order[row] >= 0 and reserved.start[row] > now and not reserved.away[row]:
-            _move(profile, reserved, row, freed, now, reserved.start[row])
-
-
-@compiled
-def _slot(reserved: Table, row: int) -> int:
-    return int(reserved.start[row] + 31 * reserved.end[row] + 1021 * reserved.amount[row]) & (_REMEMBERED - 1)
-
-
-@compiled
-def _remember(vain: IntArray, reserved: Table, row: int, after: int, before: int, count: int) -> None:
-    """Note that a reservation cannot move to a start in [`after`, `before`) while so many intervals are freed."""
-    slot = vain[_slot(reserved, row)]
-    slot[0], slot[1], slot[2] = reserved.start[row], reserved.end[row], reserved.amount[row]
-    slot[3], slot[4], slot[5] = after, before, count
-
-
-@compiled
-def _is_known(vain: IntArray, reserved: Table, row: int, after: int, before: int, count: int) -> bool:
-    """Return whether one just like it was found not to move: the jobs of an array mostly are alike."""
-    slot = vain[_slot(reserved, row)]
-    alike = slot[0] == reserved.start[row] and slot[1] == reserved.end[row] and slot[2] == reserved.amount[row]
-    return bool(alike and slot[3] <= after and slot[4] >= before and slot[5] == count)
-
-
-@compiled
-def _first_helped(reserved: Table, moved: int, start: int) -> int:
-    """Return the first row up to that of a job that moved away from `start`, whose job starts after that."""
-    row = 0
-    while row < moved and (reserved.start[row] <= start or reserved.order[row] < 0):
-        row += 1
-    return row
-
-
-@compiled
-def compress_until_stable(now: int, profile: Profile, reserved: Table, freed: Freed) -> bool:
-    """Move the first reservation that fits earlier, again from the head, until nothing moves.
-
-    Returns whether `freed` is full before that; given a longer one, it goes on. Nothing could move before the intervals
-    in `freed` were freed, so that a job can only move to a start at which it would use one of them that has not been
-    tried for it yet. One that begins after the job's own start is of no use to it, unless more was promised than there
-    is: from that start on it has what it needs. So the traversal begins again at the first job that the last move may
-    help.
-    """
-    most = len(freed.start)
-    # First start and last end of the intervals from each on, of those before `seen`, and the most that was free in them
-    # when there were `known` intervals.
-    low, high = np.full(most, NEVER, dtype=np.int64), np.zeros(most, dtype=np.int64)
-    room = np.zeros(most, dtype=np.int64)
-    seen, known = np.arange(most), np.full(most, -1, dtype=np.int64)
-    kept = profile.free[: profile.steps[0]].min() >= 0
-    vain = np.full((_REMEMBERED, 6), -1, dtype=np.int64)
-    row = 0
-    while row < reserved.rows[0] and freed.size[0] < most:
-        count, tried, start = freed.size[0], reserved.tried[row], reserved.start[row]
-        if reserved.order[row] < 0 or tried == count or start <= now or reserved.away[row]:
-            row += 1
-            continue
-        for interval in range(seen[tried], count):
-            low[tried] = min(low[tried], max(now, freed.start[interval]))
-            high[tried] = max(high[tried], freed.end[interval])
-        seen[tried] = count
-        reserved.tried[row] = count
-        after = max(now, low[tried] - (reserved.end[row] - start) + 1)
-        before = min(start, high[tried])
-        if after < before and not (kept and low[tried] >= start):
-            if known[tried] != count:
-                known[tried], room[tried] = count, peak(profile, low[tried], high[tried])
-            if reserved.amount[row] <= room[tried] and not _is_known(vain, reserved, row, after, before, count):
-                if _move(profile, reserved, row, freed, after, before):
-                    row = _first_helped(reserved, row, start) if kept else 0
-                    continue
-                _remember(vain, reserved, row, after, before, count)
-        row += 1
-    return bool(freed.size[0] == most)
+        note(freed, now, start + duration)
 
 
 @compiled

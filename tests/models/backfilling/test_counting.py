@@ -4,92 +4,115 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models.backfilling import backfill, fill_in_order, fill_smallest_first
-from hpcdispatch.models.backfilling.counting import drop_first, make_heap
+from hpcdispatch.models.backfilling import (
+    ORDER,
+    backfill,
+    backfill_shortest_first,
+    enlarged,
+    fill_best_first,
+    follow,
+    open_tree,
+    reservation,
+    start_of_queue,
+)
 
 NOW = 1000
 sizes = st.integers(1, 12)
 
 
+def tree_of(jobs):
+    """Return a tree with jobs of an amount, a length and a submission, in this order."""
+    tree = open_tree(len(jobs))
+    follow(tree, np.array([(0, order, *job, 1) for order, job in enumerate(jobs)], dtype=np.int64).reshape(-1, 6))
+    return tree
+
+
+def orders(tree, places):
+    """Return which jobs stand at these places."""
+    return tree.places[places, ORDER].tolist()
+
+
 @st.composite
-def instances(draw):
-    """Return what is free, nodes, unit and predictions of the queue, and ends and amounts of what runs."""
-    count = draw(st.integers(1, 30))
-    columns = [draw(st.lists(values, min_size=count, max_size=count)) for values in (sizes, st.integers(1, 3), sizes)]
-    ends = sorted(draw(st.lists(st.integers(NOW - 3, NOW + 15), max_size=8)))
-    held = draw(st.lists(sizes, min_size=len(ends), max_size=len(ends)))
-    arrays = [np.array(values, dtype=np.int64) for values in (*columns, ends, held)]
-    return draw(st.integers(0, 12)), *arrays
+def queues(draw):
+    """Return amounts, lengths and submissions."""
+    return draw(st.lists(st.tuples(sizes, sizes, st.integers(NOW - 20, NOW)), min_size=1, max_size=60))
 
 
-def by_hand(free, amounts, order, skip):
+def by_hand(free, jobs, order, skip):
     """Return who starts in an order."""
     started = []
     for place in order:
-        if amounts[place] <= free:
+        if jobs[place][0] <= free:
             started.append(place)
-            free -= amounts[place]
+            free -= jobs[place][0]
         elif not skip:
             break
     return started
 
 
-@given(instances())
-@settings(max_examples=60, deadline=None)
-def test_fills_in_order(instance):
-    free, nodes, unit, *_ = instance
-    assert fill_in_order(free, nodes, unit) == len(by_hand(free, nodes * unit, range(len(nodes)), skip=False))
+@given(queues(), st.integers(0, 30), st.booleans(), st.booleans())
+@settings(max_examples=150, deadline=None)
+def test_fills_by_least_key(jobs, free, expansion, skip):
+    keys = [(submit - NOW) / length if expansion else length for _, length, submit in jobs]
+    tree = tree_of(jobs)
+    before = tree.nodes.copy()
+    found = fill_best_first(tree, free, NOW, expansion, skip)
+    assert orders(tree, found) == by_hand(free, jobs, np.argsort(keys, kind="stable").tolist(), skip)
+    assert (tree.nodes == before).all()
 
 
-@given(instances(), st.booleans())
-@settings(max_examples=100, deadline=None)
-def test_fills_by_least_key(instance, skip):
-    free, nodes, unit, predicted, *_ = instance
-    order = np.argsort(predicted, kind="stable").tolist()
-    chosen = fill_smallest_first(free, nodes, unit, predicted.astype(float), skip)
-    assert chosen.tolist() == by_hand(free, nodes * unit, order, skip)
-
-
-def test_many_start_at_once():
-    """Guards the part that no longer looks for the least one by one."""
-    key = np.random.default_rng(0).integers(0, 5, 200).astype(float)
-    ones = np.ones(200, dtype=np.int64)
-    assert fill_smallest_first(150, ones, ones, key, True).tolist() == np.argsort(key, kind="stable")[:150].tolist()
-
-
-@given(instances(), st.booleans())
-@settings(max_examples=200, deadline=None)
-def test_backfills_by_the_book(instance, shortest):
+@given(queues(), st.integers(0, 12), st.lists(st.tuples(st.integers(NOW - 3, NOW + 15), sizes), max_size=8))
+@settings(max_examples=150, deadline=None)
+def test_backfills_by_the_book(jobs, free, running):
     """A job starts if it fits, and ends by the shadow time or takes what the head leaves then."""
-    free, nodes, unit, predicted, ends, held = instance
-    amounts = nodes * unit
-    expected = by_hand(free, amounts, range(len(nodes)), skip=False)
-    free -= int(amounts[expected].sum())
+    tree = tree_of(jobs)
+    ahead, left, blocked = start_of_queue(tree, free)
+    expected = by_hand(free, jobs, range(len(jobs)), skip=False)
+    assert orders(tree, ahead) == (expected if any(amount <= free for amount, *_ in jobs) else [])
+    free -= sum(jobs[place][0] for place in expected)
     head = len(expected)
-    if head < len(nodes):
-        running = [(max(end, NOW + 1), amount) for end, amount in zip(ends.tolist(), held.tolist(), strict=True)]
-        running += [(NOW + int(predicted[place]), int(amounts[place])) for place in expected]
-        times = [NOW, *sorted({end for end, _ in running})]
-        at = {time: free + sum(amount for end, amount in running if end <= time) for time in times}
-        shadow = next((time for time in times if at[time] >= amounts[head]), times[-1])
-        spare = at[shadow] - amounts[head]
-        behind = range(head + 1, len(nodes))
-        for place in sorted(behind, key=lambda place: predicted[place]) if shortest else behind:
-            late = NOW + predicted[place] > shadow
-            if amounts[place] <= free and (not late or amounts[place] <= spare):
-                expected.append(place)
-                free -= amounts[place]
-                spare -= amounts[place] if late else 0
-    found = backfill(NOW, instance[0], nodes, unit, predicted, ends, held, shortest)
-    assert found.tolist() == expected
+    assert (blocked >= 0) == (free > 0 and any(amount <= free for amount, *_ in jobs[head + 1 :]))
+    if blocked < 0:
+        return
+    assert left == free
+    ends = [max(end, NOW + 1) for end, _ in sorted(running)]
+    times = [NOW, *ends]
+    at = [free - jobs[head][0] + sum(held for end, held in running if max(end, NOW + 1) <= time) for time in times]
+    shadow, spare = next(((time, more) for time, more in zip(times, at, strict=True) if more >= 0), (times[-1], at[-1]))
+    columns = np.array(sorted(running), dtype=np.int64).reshape(-1, 2).T.copy()
+    assert reservation(NOW, free - jobs[head][0], *columns) == (shadow, spare)
+    limit = shadow - NOW
+    for shortest in (False, True):
+        behind = range(head + 1, len(jobs))
+        wanted, room, rest = [], spare, free
+        for place in sorted(behind, key=lambda place: jobs[place][1]) if shortest else behind:
+            amount, length, _ = jobs[place]
+            if rest and amount <= rest and (length <= limit or amount <= room):
+                wanted.append(place)
+                rest -= amount
+                room -= amount if length > limit else 0
+        if shortest:
+            found = backfill_shortest_first(tree, free, ahead, blocked, spare, limit, False)
+        else:
+            found = backfill(tree, free, blocked, spare, limit)
+        assert orders(tree, found) == wanted
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=40))
-def test_a_heap_drops_the_least_first(values):
-    key = np.array(values, dtype=np.int64)
-    places = np.arange(len(key))
-    size, order = make_heap(places, key), []
-    while size:
-        order.append(int(places[0]))
-        size = drop_first(places, size, key)
-    assert order == np.argsort(key, kind="stable").tolist()
+@given(st.lists(st.tuples(st.integers(0, 40), sizes, sizes), min_size=1, max_size=150))
+@settings(max_examples=100, deadline=None)
+def test_a_tree_follows_a_queue(changes):
+    """Jobs leave, come back to their place, and come in between."""
+    tree, queue = open_tree(0), {}
+    for rank, amount, length in changes:
+        came = rank not in queue
+        if came:
+            queue[rank] = (amount, length)
+        else:
+            del queue[rank]
+        if tree.nodes[0, 0] == len(tree.places):
+            tree = enlarged(tree, 1)
+        follow(tree, np.array([(rank // 3, rank, amount, length, rank, came)], dtype=np.int64))
+    assert tree.nodes[0, 1] == len(queue)
+    shortest = sorted(queue, key=lambda rank: (queue[rank][1], rank))
+    assert orders(tree, fill_best_first(tree, 10**6, 0, False, True)) == shortest
+    assert orders(tree, start_of_queue(tree, 10**6)[0]) == sorted(queue)
