@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..dispatchers import NODE_ZERO, Placement
+from ..dispatchers import Placement
 from ..workloads import Workload
+from .placements import as_column, compacting
 
 #: How a job left the system.
 STATUSES = ("completed", "killed", "rejected")
@@ -94,6 +95,7 @@ class Recorder:
         self.reason: dict[int, str] = {}
         self.stays = array("q")
         self.placements: list[NDArray[np.int32]] = []
+        self._compact = compacting(workload.machine.nodes)
         self.decisions = array("q")
         self.reports = Reports()
         self.decision_ns = array("q")
@@ -111,7 +113,7 @@ class Recorder:
         lost = status != "completed"
         for start, left, outcome, useful, shape, units, placement in attempts:
             self.stays.extend((order, start, left, outcome, 0 if lost else useful, shape, units))
-            self.placements.append(_compact(placement))
+            self.placements.append(self._compact(placement))
         self.tries[order] = len(attempts)
         ran = 0
         if len(attempts) == 1 or (attempts and lost):
@@ -130,7 +132,7 @@ class Recorder:
 
     def jobs_frame(self, attempts: pd.DataFrame) -> pd.DataFrame:
         """Return one row a job, in the order of the trace."""
-        jobs = self.workload.jobs
+        jobs = self.workload.columns
         order = _columns(self.stays, STAY)["order"]
         last = np.full(len(jobs), -1, dtype=np.int64)
         last[order] = np.arange(len(order))
@@ -140,18 +142,18 @@ class Recorder:
         columns = {"start": self.start, "end": self.end, "wait": self.queued, "run": self.run}
         for name, column in {**columns, "predicted": self.predicted, "attempts": self.tries}.items():
             frame[name] = np.array(column, dtype=np.int64)
-        frame["units"] = [job.nodes * job.per_node.get(self._primary, 0) for job in jobs]
+        frame["units"] = jobs.amounts(self._primary)
         frame["lost"] = lost
-        frame["deadline"] = np.array([-1 if job.deadline is None else job.deadline for job in jobs], dtype=np.int64)
+        frame["deadline"] = jobs.deadline.numbers(lambda deadline: -1 if deadline is None else deadline)
         frame["status"] = _coded(np.array(self.status, dtype=np.int64), STATUSES)
         frame["reason"] = [self.reason.get(index, "") for index in range(len(jobs))]
         nothing = np.empty(0, dtype=np.int32)
-        frame["placement"] = pd.Series([self.placements[row] if row >= 0 else nothing for row in last], dtype=object)
+        frame["placement"] = as_column(self.placements[row] if row >= 0 else nothing for row in last.tolist())
         return frame
 
     def attempts_frame(self) -> pd.DataFrame:
         """Return one row a stay on the machine, in the order in which the jobs left."""
-        ids = np.array([job.id for job in self.workload.jobs], dtype=object)
+        ids = np.array(self.workload.columns.texts(), dtype=object)
         number = _columns(self.stays, STAY)
         frame = pd.DataFrame({"id": ids[number["order"]]})
         for name in ("start", "end"):
@@ -161,13 +163,16 @@ class Recorder:
         frame["shape"] = number["shape"]
         frame["units"] = number["units"]
         frame["nodes"] = np.fromiter(map(len, self.placements), dtype=np.int64, count=len(self.placements))
-        frame["placement"] = pd.Series(self.placements, dtype=object)
+        frame["placement"] = as_column(self.placements)
         return frame
 
     def decisions_frame(self) -> pd.DataFrame:
         """Return one row a decision, with the columns of the dispatcher's reports after the engine's own."""
-        frame = pd.DataFrame(_columns(self.decisions, DECISION))
-        return pd.concat([frame, self.reports.frame(len(frame))], axis=1)
+        columns: dict[str, Any] = _columns(self.decisions, DECISION)
+        reports = self.reports.frame(len(columns["time"]))
+        return (
+            pd.DataFrame(columns, copy=False) if reports.empty else pd.concat([pd.DataFrame(columns), reports], axis=1)
+        )
 
 
 def _typed(column: array[Any] | list[Any]) -> Any:
@@ -185,11 +190,3 @@ def _columns(rows: array[int], names: tuple[str, ...]) -> dict[str, NDArray[np.i
     """Return the columns of a table that was written row by row."""
     table = np.frombuffer(rows, dtype=np.int64).reshape(-1, len(names))
     return {name: table[:, index].copy() for index, name in enumerate(names)}
-
-
-_ON_NODE_ZERO = NODE_ZERO.astype(np.int32)
-
-
-def _compact(placement: Placement) -> NDArray[np.int32]:
-    """Return a placement in half the memory; that of every job of one slot on node 0 is one and the same."""
-    return _ON_NODE_ZERO if placement is NODE_ZERO else placement.astype(np.int32)

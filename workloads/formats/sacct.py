@@ -12,10 +12,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...base import FloatArray, InputError
+from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload
 from . import sacct_fields as fields
-from .job_builder import Table, Texts, assemble, compact, repeated
+from .job_builder import Table, assemble, compact, repeated
 from .read_log import Log, Malformed, ReadOptions
 from .trace_files import decode
 
@@ -186,10 +187,10 @@ def _table(
         memory=memory,
         gpus=gpus,
         nodes=np.maximum(nodes, 0).astype(np.int64),
-        user=Texts.of(fields.column(frame, "User")),
-        group=Texts.of(fields.column(frame, "Group", "Account")),
-        name=Texts.of(fields.column(frame, "JobName")),
-        queue=Texts.of(fields.column(frame, "Partition")),
+        user=Coded.of(fields.column(frame, "User")),
+        group=Coded.of(fields.column(frame, "Group", "Account")),
+        name=Coded.of(fields.column(frame, "JobName")),
+        queue=Coded.of(fields.column(frame, "Partition")),
         records=pd.DataFrame(records),
         unusable=(("not started", np.isnan(start)), ("not finished", ~np.isnan(start) & np.isnan(end))),
     )  # fmt: skip
