@@ -15,7 +15,7 @@ from ..job import ResourceMap
 from ..job_columns import Coded, JobColumns
 from ..machine import Machine
 from ..workload import Provenance, Workload
-from .read_log import Log, ReadOptions
+from .read_log import Log, NothingUsableError, ReadOptions
 from .slots import GPU, MEMORY, Slotter
 
 Mask = NDArray[np.bool_]
@@ -166,7 +166,7 @@ def _usable(table: Table, shapes: _Shapes, options: ReadOptions, log: Log) -> Ma
         reason = min(first, key=lambda name: first[name])
         raise InputError(_refusal(table, reason, first[reason], left_out, log))
     if left_out == len(usable):
-        raise InputError(f"{log.path}: expected usable records, got none among {len(usable):,} ({said})")
+        raise NothingUsableError(f"{log.path}: expected usable records, got none among {len(usable):,} ({said})")
     log.counts.update(counts)
     log.notes.append(f"{left_out:,} of {len(usable):,} records left out as unusable: {said}")
     return usable
@@ -198,7 +198,7 @@ def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table
         if "requested_time" in records:
             records = records.assign(requested_time=compact(np.ceil(requested)))
     elif missing.all():
-        raise InputError(
+        raise NothingUsableError(
             f"{log.path}: field 'requested time': expected some > 0, got none in {len(missing):,} records; "
             "give default_walltime (seconds, or 'runtime')"
         )

@@ -17,7 +17,7 @@ from ..machine import Machine
 from ..workload import Workload
 from . import sacct_fields as fields
 from .job_builder import Table, assemble, compact, repeated
-from .read_log import Log, Malformed, ReadOptions
+from .read_log import Log, Malformed, NothingUsableError, ReadOptions
 from .trace_files import decode
 
 #: Columns of which at least one each must be there.
@@ -64,7 +64,7 @@ def parse_sacct(data: bytes, options: ReadOptions, log: Log) -> Workload:
     log.settle(malformed, lenient=options.lenient)
     order = np.flatnonzero(kept)
     if not len(order):
-        raise InputError(f"{log.path}: expected well-formed records, got none")
+        raise NothingUsableError(f"{log.path}: expected well-formed records, got none")
     order = order[np.argsort(submit[order], kind="stable")]
     frame = read.frame.iloc[order].reset_index(drop=True)
     lines = [read.lines[row] for row in order.tolist()]

@@ -21,7 +21,7 @@ from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload
 from .job_builder import Mask, Table, assemble, compact, repeated
-from .read_log import Log, Malformed, ReadOptions
+from .read_log import Log, Malformed, NothingUsableError, ReadOptions
 from .trace_files import decode
 
 
@@ -112,7 +112,7 @@ def parse_swf(data: bytes, options: ReadOptions, log: Log) -> Workload:
     kept, wrong = _check(values, lambda: lines if lines is not None else _record_lines(data))
     log.settle(malformed + wrong, lenient=options.lenient)
     if not kept.any():
-        raise InputError(f"{log.path}: expected well-formed records, got none")
+        raise NothingUsableError(f"{log.path}: expected well-formed records, got none")
     header = tuple(decode(b"\n".join(_header_lines(data))).splitlines())
 
     def kept_lines() -> Sequence[int]:
