@@ -86,7 +86,7 @@ class TestMemory:
     @pytest.mark.parametrize("name", ["a.swf", "a.swf.gz"])
     def test_a_trace_that_does_not_fit_is_refused(self, trace, name):
         path = trace(swf(20_000), name)
-        with pytest.raises(InputError, match=r"expected a trace that fits into memory, got about (19|20),000 rec") as error:
+        with pytest.raises(InputError, match=r"a trace that fits into memory, got about (19|20),000 records") as error:
             read(path, memory=2_000_000)
         assert "\n" not in str(error.value)
         for part in (str(path), " take 7.", " MB of 2.00 MB;", "--head N; about 2,100 fit", "slice"):
