@@ -32,14 +32,21 @@ def _default_walltime(ctx: click.Context, param: click.Parameter, value: str | N
 
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
-    """How a trace is read; see :func:`hpcdispatch.workloads.read`. `head` keeps the first jobs only."""
+    """How a trace is read; see :func:`hpcdispatch.workloads.read`. `no_cache` reads it anew and keeps nothing."""
 
     machine: Path | None = None
     lenient: bool = False
     strict: bool = False
     default_walltime: DefaultWalltime = None
     head: int | None = None
+    no_cache: bool = False
 
+
+no_cache_option = click.option(
+    "--no-cache",
+    is_flag=True,
+    help="Read large traces anew, and do not keep what was read for the next time.",
+)
 
 _READING = (
     click.option(
@@ -60,7 +67,8 @@ _READING = (
         metavar="SECONDS|runtime",
         help="Requested time (s) of jobs without one. Default: the largest of their queue.",
     ),
-    click.option("--head", type=click.IntRange(min=1), metavar="N", help="Take the first N jobs only."),
+    click.option("--head", type=click.IntRange(min=1), metavar="N", help="Take the first N jobs, and read no further."),
+    no_cache_option,
 )
 
 
@@ -69,7 +77,7 @@ def reading_options(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def gathered(*args: Any, **options: Any) -> None:
-        names = ("machine", "lenient", "strict", "default_walltime", "head")
+        names = ("machine", "lenient", "strict", "default_walltime", "head", "no_cache")
         reading = ReadingOptions(**{name: options.pop(name) for name in names})
         function(*args, reading=reading, **options)
 

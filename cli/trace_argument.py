@@ -6,11 +6,15 @@ import warnings
 
 from ..base import InputError
 from ..workloads import TraceWarning, Workload, generate, read, sources
+from ..workloads.fetching import cache_folder
+from ..workloads.formats.memory_needs import half_the_memory
 from ..workloads.sources import Source
 from .command_errors import say
 from .progress import spinner
 from .shared_options import ReadingOptions
 
+#: The folder of traces that were read, in the user's cache.
+PARSED = "parsed"
 #: The workload of commands called without one.
 BUILT_IN = "lublin:jobs=1500,processors=128,load=0.8"
 
@@ -68,7 +72,14 @@ def _read(source: Source, reading: ReadingOptions) -> tuple[Workload, list[str]]
     with warnings.catch_warnings(record=True) as caught, spinner(f"reading {source.name}"):
         warnings.simplefilter("always", TraceWarning)
         workload = read(
-            path, reading.machine, reading.lenient, reading.strict, default_walltime=reading.default_walltime
+            path,
+            reading.machine,
+            reading.lenient,
+            reading.strict,
+            reading.default_walltime,
+            head=reading.head,
+            cache=None if reading.no_cache else cache_folder() / PARSED,
+            memory=half_the_memory(),
         )
     warned = [str(warning.message) for warning in caught]
     for text in warned:

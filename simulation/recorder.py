@@ -12,8 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..base import IntArray
-from ..dispatchers import NODE_ZERO, Placement
+from ..dispatchers import Placement
 from ..workloads import Workload
+from .placements import as_column, compacting
 
 #: How a job left the system.
 STATUSES = ("completed", "killed", "rejected")
@@ -88,6 +89,7 @@ class Recorder:
         self.stays = array("q")
         self.failed: dict[int, tuple[str, int, str]] = {}
         self.placements: list[NDArray[np.int32]] = []
+        self._compact = compacting(workload.machine.nodes)
         self.decisions = array("q")
         self.reports = Reports()
         self.decision_ns = array("q")
@@ -97,7 +99,7 @@ class Recorder:
         """Book the attempts of a job, the last of which completed it."""
         for start, end, outcome, useful, shape, units, placement in attempts:
             self.stays.extend((order, start, end, outcome, useful, shape, units))
-            self.placements.append(_ON_NODE_ZERO if placement is NODE_ZERO else placement.astype(np.int32))
+            self.placements.append(self._compact(placement))
 
     def fail(self, order: int, status: str, end: int, reason: str, attempts: Sequence[Attempt] = ()) -> None:
         """Book the attempts of a job that is killed or rejected: none of its work counts."""
@@ -113,26 +115,26 @@ class Recorder:
 
     def jobs_frame(self) -> pd.DataFrame:
         """Return one row a job, in the order of the trace."""
-        jobs = self.workload.jobs
+        jobs = self.workload.columns
         frame = self.workload.frame()
         lives = _lives(_columns(self.stays, STAY), frame["submit"].to_numpy(), self.failed)
         for name in ("start", "end", "wait", "run"):
             frame[name] = lives[name]
         frame["predicted"] = np.array(self.predicted, dtype=np.int64)
         frame["attempts"] = lives["attempts"]
-        frame["units"] = [job.nodes * job.per_node.get(self._primary, 0) for job in jobs]
+        frame["units"] = jobs.amounts(self._primary)
         frame["lost"] = lives["lost"]
-        frame["deadline"] = np.array([-1 if job.deadline is None else job.deadline for job in jobs], dtype=np.int64)
+        frame["deadline"] = jobs.deadline.numbers(lambda deadline: -1 if deadline is None else deadline)
         frame["status"] = _coded(lives["status"], STATUSES)
         frame["reason"] = [self.failed[index][2] if index in self.failed else "" for index in range(len(jobs))]
         nothing = np.empty(0, dtype=np.int32)
-        placements = [self.placements[row] if row >= 0 else nothing for row in lives["last"]]
-        frame["placement"] = pd.Series(placements, dtype=object)
+        last = lives["last"].tolist()
+        frame["placement"] = as_column(self.placements[row] if row >= 0 else nothing for row in last)
         return frame
 
     def attempts_frame(self) -> pd.DataFrame:
         """Return one row a stay on the machine, in the order in which the jobs left."""
-        ids = np.array([job.id for job in self.workload.jobs], dtype=object)
+        ids = np.array(self.workload.columns.texts(), dtype=object)
         number = _columns(self.stays, STAY)
         frame = pd.DataFrame({"id": ids[number["order"]]})
         for name in ("start", "end"):
@@ -142,13 +144,15 @@ class Recorder:
         frame["shape"] = number["shape"]
         frame["units"] = number["units"]
         frame["nodes"] = np.fromiter(map(len, self.placements), dtype=np.int64, count=len(self.placements))
-        frame["placement"] = pd.Series(self.placements, dtype=object)
+        frame["placement"] = as_column(self.placements)
         return frame
 
     def decisions_frame(self) -> pd.DataFrame:
         """Return one row a decision, with the columns of the dispatcher's reports after the engine's own."""
-        frame = pd.DataFrame(_columns(self.decisions, DECISION))
-        return pd.concat([frame, self.reports.frame(len(frame))], axis=1)
+        columns: dict[str, Any] = _columns(self.decisions, DECISION)
+        reports = self.reports.frame(len(columns["time"]))
+        frame = pd.DataFrame(columns, copy=False)
+        return frame if reports.empty else pd.concat([frame, reports], axis=1)
 
 
 def _typed(column: array[Any] | list[Any]) -> Any:
@@ -206,7 +210,3 @@ def _sums(order: IntArray, amounts: IntArray, count: int) -> IntArray:
     sums = np.zeros(count, dtype=np.int64)
     np.add.at(sums, order, amounts)
     return sums
-
-
-#: The placement of every job of one slot on node 0: one and the same.
-_ON_NODE_ZERO = NODE_ZERO.astype(np.int32)

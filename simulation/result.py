@@ -17,6 +17,7 @@ import pandas as pd
 from ..base import InputError
 from ..workloads import Workload
 from .metrics import summarize
+from .placements import restored, stored
 from .recorder import Recorder
 
 _FORMAT = 1
@@ -65,12 +66,10 @@ class Result:
     def from_recorder(cls, workload: Workload, recorder: Recorder, manifest: dict[str, Any], seconds: float) -> Result:
         """Build the tables from what was recorded; `seconds` is the measured time of the simulation."""
         decision = np.frombuffer(recorder.decision_ns, dtype=np.int64) / 1e9
+        what = np.r_[np.zeros(len(decision), dtype=np.int8), 1, 2]
         timings = pd.DataFrame(
             {
-                "what": pd.Categorical(
-                    ["decision"] * len(decision) + ["prediction", "simulation"],
-                    categories=["decision", "prediction", "simulation"],
-                ),
+                "what": pd.Categorical.from_codes(what, categories=pd.Index(["decision", "prediction", "simulation"])),
                 "index": np.r_[np.arange(len(decision)), 0, 0],
                 "seconds": np.r_[decision, recorder.prediction_ns / 1e9, seconds],
             }
@@ -114,12 +113,15 @@ class Result:
     def save(self, directory: str | PathLike[str]) -> Path:
         """Write the tables as Parquet and the manifest as JSON; return the directory.
 
-        Everything but ``timings.parquet`` is byte for byte the same from run to run.
+        Everything but ``timings.parquet`` is byte for byte the same from run to run. On a machine of one node, where
+        every slot lies on node 0, the tables have ``slots``, how many, in place of ``placement``.
         """
         folder = Path(directory)
         folder.mkdir(parents=True, exist_ok=True)
+        pool = self.manifest.get("machine", {}).get("nodes") == 1
         for name in _TABLES:
-            getattr(self, name).to_parquet(folder / f"{name}.parquet", index=False)
+            table = getattr(self, name)
+            (stored(table) if pool else table).to_parquet(folder / f"{name}.parquet", index=False)
         text = json.dumps(self.manifest, indent=2, sort_keys=True) + "\n"
         (folder / "manifest.json").write_text(text, encoding="utf-8")
         return folder
@@ -151,7 +153,7 @@ class Result:
         tables = {}
         for name in _TABLES:
             try:
-                tables[name] = pd.read_parquet(folder / f"{name}.parquet")
+                tables[name] = restored(pd.read_parquet(folder / f"{name}.parquet"))
             except (OSError, ValueError) as error:
                 reason = str(error).partition("\n")[0]
                 raise InputError(f"{folder / name}.parquet: expected a Parquet table, got {reason}") from None

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import FloatArray
+from .job_columns import Coded
 from .workload import Workload
 
 SHORT, LONG = 3600, 5 * 3600
@@ -128,13 +129,11 @@ def describe(workload: Workload) -> Description:
 
     A workload without jobs has zeros where it counts and nan where it would divide by zero.
     """
-    jobs, machine = workload.jobs, workload.machine
-    resource = machine.resources[machine.primary]
-    size = np.array([job.nodes * job.per_node.get(resource, 0) for job in jobs], dtype=np.float64)
-    runtime = np.array([job.runtime for job in jobs], dtype=np.float64)
-    requested = np.array([job.walltime for job in jobs], dtype=np.float64)
+    jobs, machine = workload.columns, workload.machine
+    size = jobs.amounts(machine.resources[machine.primary]).astype(np.float64)
+    runtime, requested = jobs.runtime.astype(np.float64), jobs.walltime.astype(np.float64)
     processors = int(machine.capacity[:, machine.primary].sum())
-    span = jobs[-1].submit - jobs[0].submit if jobs else 0
+    span = int(jobs.submit[-1] - jobs.submit[0]) if jobs else 0
     work, ratio = size * runtime, runtime / requested
     ones, whole = np.log2(np.maximum(size, 1)), size >= 1
     return Description(
@@ -156,9 +155,9 @@ def describe(workload: Workload) -> Description:
         accuracy=_mean(ratio),
         loose=_mean(ratio < 0.1),
         overrun=_mean(ratio > 1),
-        users=len({job.user for job in jobs} - {""}),
-        top_users=_by_work([job.user for job in jobs], work)[:TOP],
-        queues=_by_work([job.queue for job in jobs], work),
+        users=sum(name != "" for name in jobs.user.categories().categories),
+        top_users=_by_work(jobs.user, work)[:TOP],
+        queues=_by_work(jobs.queue, work),
         notes=workload.provenance.notes,
     )
 
@@ -176,9 +175,10 @@ def _most_used(requested: FloatArray) -> tuple[tuple[int, float], ...]:
     return tuple((int(values[one]), float(counts[one]) / len(requested)) for one in order.tolist())
 
 
-def _by_work(names: list[str], work: FloatArray) -> tuple[Share, ...]:
+def _by_work(column: Coded, work: FloatArray) -> tuple[Share, ...]:
     """Return the shares of each name, most work first, then by name; nameless jobs do not show."""
-    known, codes = np.unique(np.array(names, dtype=np.str_), return_inverse=True)
+    names = column.categories()
+    known, codes = np.array(names.categories, dtype=np.str_), names.codes
     jobs, sums = np.bincount(codes, minlength=len(known)), np.bincount(codes, work, minlength=len(known))
     total = float(work.sum())
     return tuple(

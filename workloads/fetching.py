@@ -54,7 +54,7 @@ def fetch(name: str) -> Path:
     if name.lower() not in TRACES:
         raise InputError(f"unknown trace {name!r}; known: {', '.join(TRACES)}")
     trace = TRACES[name.lower()]
-    path, cache = at_hand(trace.file), _cache()
+    path, cache = at_hand(trace.file), cache_folder()
     if path is not None:
         _verify(path.read_bytes(), trace, str(path))
         return path
@@ -73,10 +73,11 @@ def at_hand(file: str) -> Path | None:
     own, here = os.environ.get("HPCDISPATCH_DATA"), Path.cwd()
     checkouts = [parent for parent in (here, *here.parents) if (parent / "bench").is_dir()]
     folders = [Path(own)] if own else [checkout.parent / "shared" / "data" for checkout in checkouts]
-    return next((folder / file for folder in (*folders, _cache()) if (folder / file).is_file()), None)
+    return next((folder / file for folder in (*folders, cache_folder()) if (folder / file).is_file()), None)
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Return the user's folder for what can be had again: ``$XDG_CACHE_HOME`` or ``~/.cache``, ``/hpcdispatch``."""
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "hpcdispatch"
 

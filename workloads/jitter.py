@@ -33,10 +33,9 @@ def jitter(workload: Workload, seconds: int, rng: np.random.Generator) -> Worklo
     if seconds < 0:
         raise InputError(f"jitter: seconds must be >= 0, got {seconds}")
     shifts = rng.integers(0, seconds, size=len(workload), endpoint=True)
-    submit = np.array([job.submit for job in workload.jobs], dtype=np.int64) + shifts
+    submit = workload.columns.submit + shifts
     order = np.argsort(submit, kind="stable")
-    times = submit.tolist()
-    jobs = tuple(replace(workload.jobs[row], submit=times[row]) for row in order.tolist())
+    jobs = workload.columns.take(order, submit=submit[order])
     records = None if workload.records is None else workload.records.iloc[order].reset_index(drop=True)
     note = f"submissions shifted by 0 to {seconds} s"
     provenance = replace(workload.provenance, notes=(*workload.provenance.notes, note))

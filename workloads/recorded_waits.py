@@ -22,9 +22,9 @@ def expected_waits(workload: Workload) -> dict[str, float]:
     if records is None or "wait" not in records:
         raise InputError(f"{workload.provenance.source or 'workload'}: no recorded waits to measure ewt from")
     waits = records["wait"].to_numpy(dtype=np.float64)
-    queues = np.array([job.queue for job in workload.jobs], dtype=object)
     known = np.isfinite(waits) & (waits >= 0)
-    found = {queue: max(1.0, float(waits[known & (queues == queue)].mean())) for queue in np.unique(queues[known])}
+    queues, waits = workload.columns.queue.take(known).categories(), waits[known]
+    found = {queue: max(1.0, float(waits[queues == queue].mean())) for queue in queues.categories}
     if not found:
         raise InputError(f"{workload.provenance.source or 'workload'}: no recorded waits to measure ewt from")
     return found

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ..base import InputError
+from ..base import InputError, IntArray
 from .job import Job
+from .job_columns import NUMBERS, TEXTS, JobColumns
 from .machine import Machine
 
 
@@ -48,7 +48,8 @@ class Workload:
     Attributes
     ----------
     jobs
-        In order of submission; ties in the order of the trace.
+        In order of submission; ties in the order of the trace. A tuple, or :class:`JobColumns`, a sequence that makes
+        each :class:`Job` when it is asked for, which is how readers and generators keep many jobs in little memory.
     machine
         What they run on.
     provenance
@@ -63,26 +64,32 @@ class Workload:
         If two jobs share an id or the submission times fall.
     """
 
-    jobs: tuple[Job, ...]
+    jobs: Sequence[Job]
     machine: Machine
     provenance: Provenance = field(default_factory=Provenance)
     records: pd.DataFrame | None = field(default=None, compare=False, repr=False)
     _digest: str = field(default="", init=False, compare=False, repr=False)
-    _frame: pd.DataFrame | None = field(default=None, init=False, compare=False, repr=False)
+    _columns: JobColumns | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "jobs", tuple(self.jobs))
-        seen: set[str] = set()
-        last = 0
-        for job in self.jobs:
-            if job.id in seen:
-                raise InputError(f"job {job.id}: id must be unique in a workload, got it twice")
-            if job.submit < last:
-                raise InputError(f"job {job.id}: submit must not fall, got {job.submit} after {last}")
-            seen.add(job.id)
-            last = job.submit
+        if isinstance(self.jobs, JobColumns):
+            _check_order(self.jobs.ids, self.jobs.submit)
+        else:
+            object.__setattr__(self, "jobs", tuple(self.jobs))
+            submit = np.array([job.submit for job in self.jobs], dtype=np.int64)
+            _check_order([job.id for job in self.jobs], submit)
         if self.records is not None and len(self.records) != len(self.jobs):
             raise InputError(f"workload: records must have {len(self.jobs)} rows, one a job, got {len(self.records)}")
+
+    @property
+    def columns(self) -> JobColumns:
+        """The jobs as columns, read-only arrays."""
+        if isinstance(self.jobs, JobColumns):
+            return self.jobs
+        if self._columns is None:
+            object.__setattr__(self, "_columns", JobColumns.of(self.jobs))
+        assert self._columns is not None
+        return self._columns
 
     def __len__(self) -> int:
         """Return the number of jobs."""
@@ -106,10 +113,11 @@ class Workload:
 
         Times in seconds; texts that repeat are categories. The caller may change it.
         """
-        if self._frame is None:
-            object.__setattr__(self, "_frame", _frame(self.jobs))
-        assert self._frame is not None
-        return self._frame.copy()
+        columns = self.columns
+        fields: dict[str, Any] = {"id": columns.texts()}
+        fields |= {name: getattr(columns, name).copy() for name in NUMBERS}
+        fields |= {name: getattr(columns, name).categories() for name in TEXTS}
+        return pd.DataFrame(fields)
 
     def digest(self) -> str:
         """Return the SHA-256 of machine and jobs, the same on any machine and in any process."""
@@ -118,30 +126,17 @@ class Workload:
         sha = hashlib.sha256()
         sha.update(repr((self.machine.resources, self.machine.capacity.shape)).encode())
         sha.update(self.machine.capacity.astype("<i8").tobytes())
-        for job in self.jobs:
-            sha.update(_canonical(job).encode())
+        self.columns.add_to(sha)
         object.__setattr__(self, "_digest", sha.hexdigest())
         return self._digest
 
 
-def _frame(jobs: tuple[Job, ...]) -> pd.DataFrame:
-    numbers = ("submit", "runtime", "walltime", "nodes")
-    texts = ("user", "group", "name", "queue", "kind")
-    names = ("id", *numbers, *texts)
-    rows = map(attrgetter(*names), jobs)
-    columns = dict(zip(names, zip(*rows, strict=True) if jobs else [()] * len(names), strict=True))
-    fields: dict[str, Any] = {"id": list(columns["id"])}
-    for name in numbers:
-        fields[name] = np.array(columns[name], dtype=np.int64)
-    for name in texts:
-        fields[name] = pd.Categorical(columns[name])
-    return pd.DataFrame(fields)
-
-
-def _canonical(job: Job) -> str:
-    law = None if job.law is None else (job.law.dist.name, job.law.args, sorted(job.law.kwds.items()))
-    return repr((
-        job.id, job.submit, job.runtime, job.walltime, job.nodes, sorted(job.per_node.items()), job.user,
-        job.group, job.name, job.queue, job.kind, job.shapes, job.checkpoint, law,
-        *(() if job.deadline is None else (job.deadline,)),
-    ))  # fmt: skip
+def _check_order(ids: Any, submit: IntArray) -> None:
+    """Refuse the first job whose id was there before, or that was submitted before the one before it."""
+    twice = pd.Series(ids, dtype=None if len(ids) else object).duplicated().to_numpy()
+    wrong = np.flatnonzero(twice | (np.diff(submit, prepend=0) < 0))
+    if len(wrong):
+        row = int(wrong[0])
+        if twice[row]:
+            raise InputError(f"job {ids[row]}: id must be unique in a workload, got it twice")
+        raise InputError(f"job {ids[row]}: submit must not fall, got {submit[row]} after {submit[row - 1]}")

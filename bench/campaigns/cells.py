@@ -140,7 +140,8 @@ class CellError:
     @classmethod
     def of(cls, error: BaseException) -> CellError:
         """Return an exception that is being handled."""
-        return cls(type(error).__name__, str(error), traceback.format_exc())
+        message = str(error) or "out of memory" * isinstance(error, MemoryError)
+        return cls(type(error).__name__, message, traceback.format_exc())
 
     def __str__(self) -> str:
         """Render as ``Type: message``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from os import PathLike
 from pathlib import Path
@@ -13,6 +13,7 @@ from ...analysis.trimming import Cut, steady_state
 from ...base import InputError
 from ...simulation import Overrun, SameInstant
 from ...workloads import Workload, generate, read
+from ...workloads.formats.memory_needs import half_the_memory
 from ...workloads.sources import Source, resolve
 from .campaign_file import CampaignTable, WorkloadTable, read_campaign
 from .cells import Cell
@@ -48,9 +49,9 @@ class WorkloadSource:
         if self.source.spec is not None:
             workload = generate(self.source.spec, seed=seed)
         else:
-            workload = self.reader(
-                self.source.file(), self.machine, table.lenient, table.strict, default_walltime=table.default_walltime
-            )
+            head = table.head if table.slice is None else table.slice[1]
+            options = (self.machine, table.lenient, table.strict, table.default_walltime, head)
+            workload = self.reader(self.source.file(), *options)
         if table.head is not None:
             return workload.head(table.head)
         return workload if table.slice is None else workload.slice(*table.slice)
@@ -97,13 +98,15 @@ class Plan:
         return self._last[digest]
 
 
-def plan_campaign(path: str | PathLike[str]) -> Plan:
+def plan_campaign(path: str | PathLike[str], cache: Path | None = None) -> Plan:
     """Read a campaign file and its workloads and return what is to be simulated.
 
     Parameters
     ----------
     path
         The file; traces are relative to its folder.
+    cache
+        A folder for what is read of large traces, as of :func:`hpcdispatch.workloads.read`.
 
     Raises
     ------
@@ -119,7 +122,7 @@ def plan_campaign(path: str | PathLike[str]) -> Plan:
     """
     path = Path(path)
     table = read_campaign(path)
-    reader = lru_cache(maxsize=None)(read)
+    reader = lru_cache(maxsize=None)(partial(read, cache=cache, memory=half_the_memory()))
     sources = [_resolve(path, table, index, reader) for index in range(len(table.workload))]
     loaders: Loaders = {}
     rows = [cell for index, source in enumerate(sources) for cell in _cells(path, table, index, source, loaders)]

@@ -23,6 +23,8 @@ from .cells import DESCRIPTION, TIMINGS, Cell, CellError, Files
 SUMS, TIMINGS_SUM = "SHA256SUMS", "timings.sha256"
 #: The folder of what campaigns call their cells.
 CAMPAIGNS = "campaigns"
+#: The folder of what was read of large traces, see :func:`hpcdispatch.workloads.read`.
+TRACES = "traces"
 #: How unfinished folders and files begin.
 _UNFINISHED = ".unfinished-"
 #: Age at which what another machine left unfinished is taken for abandoned, seconds.

@@ -21,6 +21,7 @@ from ...bench.campaigns.execution import (
     run_campaign,
 )
 from ...bench.campaigns.metrics_table import write_table
+from ...bench.campaigns.store import TRACES
 from ...bench.reports.number_formats import count
 from ...workloads import TraceWarning
 from ..app import debug_option
@@ -28,7 +29,7 @@ from ..command_errors import InterruptedRunError, RunFailedError, say
 from ..help_texts import examples
 from ..output import print_json
 from ..progress import JobBar, spinner
-from ..shared_options import cores, json_option
+from ..shared_options import cores, json_option, no_cache_option
 
 _FILE = click.Path(path_type=Path)
 
@@ -60,6 +61,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--tls-ca-file", type=_FILE, metavar="PEM", help="The authority's certificate, for tls:// and slurm.")
 @click.option("--tls-cert", type=_FILE, metavar="PEM", help="One's own certificate.")
 @click.option("--tls-key", type=_FILE, metavar="PEM", help="Its key.")
+@no_cache_option
 @json_option
 @debug_option
 def command(
@@ -73,6 +75,7 @@ def command(
     tls_ca_file: Path | None,
     tls_cert: Path | None,
     tls_key: Path | None,
+    no_cache: bool,
     as_json: bool,
 ) -> None:
     """Simulate every combination of workloads, dispatchers, predictors, options and seeds that a file lists.
@@ -89,7 +92,7 @@ def command(
         raise InputError("--tls-ca-file: expected with --cluster only")
     if table is not None and (table.is_dir() or not table.absolute().parent.is_dir()):
         raise InputError(f"--table {table}: expected the name of a file in a folder that exists")
-    plan = _planned(file)
+    plan = _planned(file, None if no_cache else out / TRACES)
     store = Store(out)
     store.open()  # before a cluster is asked for anything
     with ExitStack() as stack:
@@ -120,11 +123,11 @@ def command(
     _end(outcome, interrupted=interrupted)
 
 
-def _planned(file: Path) -> Plan:
+def _planned(file: Path, cache: Path | None) -> Plan:
     """Read the campaign; what the readers of traces have to say goes to stderr."""
     with warnings.catch_warnings(record=True) as caught, spinner(f"reading the workloads of {file}"):
         warnings.simplefilter("always", TraceWarning)
-        plan = plan_campaign(file)
+        plan = plan_campaign(file, cache)
     for warning in caught:
         say("warning", warning.message)
     return plan

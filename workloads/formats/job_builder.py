@@ -11,37 +11,16 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...base import FloatArray, InputError, IntArray
-from ..job import Job, ResourceMap
+from ..job import ResourceMap
+from ..job_columns import Coded, JobColumns
 from ..machine import Machine
 from ..workload import Provenance, Workload
-from .read_log import Log, ReadOptions
+from .read_log import Log, NothingUsableError, ReadOptions
 from .slots import GPU, MEMORY, Slotter
 
 Mask = NDArray[np.bool_]
 
 FILLED = "requested time filled in"
-
-
-@dataclass(frozen=True, slots=True)
-class Texts:
-    """A column of few different texts: `values[codes[row]]`."""
-
-    codes: IntArray
-    values: list[str]
-
-    @classmethod
-    def of(cls, column: Any, render: Callable[[Any], str] = str) -> Texts:
-        """Encode a column of numbers or texts, each different value rendered once."""
-        codes, values = pd.factorize(np.asarray(column))
-        return cls(codes.astype(np.int64), [render(value) for value in values.tolist()])
-
-    def take(self, rows: Any) -> Texts:
-        """Return the same column at some rows."""
-        return Texts(self.codes[rows], self.values)
-
-    def tolist(self) -> list[str]:
-        """Return the texts, each different one a single object."""
-        return [self.values[code] for code in self.codes.tolist()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,10 +58,10 @@ class Table:
     memory: FloatArray
     gpus: IntArray
     nodes: IntArray
-    user: Texts
-    group: Texts
-    name: Texts
-    queue: Texts
+    user: Coded
+    group: Coded
+    name: Coded
+    queue: Coded
     records: pd.DataFrame
     unusable: tuple[tuple[str, Mask], ...] = ()
 
@@ -129,7 +108,7 @@ def assemble(table: Table, machine: Machine, header: tuple[str, ...], options: R
     shapes = _shapes(table, Slotter(machine))
     usable = _usable(table, shapes, options, log)
     shapes = _Shapes(shapes.codes[usable], shapes.values)
-    table = table.take(usable)
+    table = table if usable.all() else table.take(usable)
     table = _fill_requested_times(table, options, log)
     table = _whole_seconds(table, log)
     shown = {
@@ -187,7 +166,7 @@ def _usable(table: Table, shapes: _Shapes, options: ReadOptions, log: Log) -> Ma
         reason = min(first, key=lambda name: first[name])
         raise InputError(_refusal(table, reason, first[reason], left_out, log))
     if left_out == len(usable):
-        raise InputError(f"{log.path}: expected usable records, got none among {len(usable):,} ({said})")
+        raise NothingUsableError(f"{log.path}: expected usable records, got none among {len(usable):,} ({said})")
     log.counts.update(counts)
     log.notes.append(f"{left_out:,} of {len(usable):,} records left out as unusable: {said}")
     return usable
@@ -219,7 +198,7 @@ def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table
         if "requested_time" in records:
             records = records.assign(requested_time=compact(np.ceil(requested)))
     elif missing.all():
-        raise InputError(
+        raise NothingUsableError(
             f"{log.path}: field 'requested time': expected some > 0, got none in {len(missing):,} records; "
             "give default_walltime (seconds, or 'runtime')"
         )
@@ -246,42 +225,21 @@ def _whole_seconds(table: Table, log: Log) -> Table:
     return replace(table, submit=submit, runtime=runtime, requested_time=requested)
 
 
-def _jobs(table: Table, shapes: _Shapes) -> tuple[Job, ...]:
-    fitting = [value or (0, ResourceMap()) for value in shapes.values]
-    requested = Texts.of(table.requested_time.astype(np.int64))  # few different values: share the numbers
-    walltimes = [int(value) for value in requested.values]
-    trusted = Job.trusted
-    return tuple([
-        trusted(
-            id=job_id,
-            submit=submit,
-            runtime=runtime,
-            walltime=walltimes[wall],
-            nodes=fitting[shape][0],
-            per_node=fitting[shape][1],
-            user=user,
-            group=group,
-            name=name,
-            queue=queue,
-            kind="batch",
-            shapes=(),
-            checkpoint=None,
-            law=None,
-            deadline=None,
-        )
-        for job_id, submit, runtime, wall, shape, user, group, name, queue in zip(
-            map(str, table.ids.tolist()),
-            table.submit.astype(np.int64).tolist(),
-            table.runtime.astype(np.int64).tolist(),
-            requested.codes.tolist(),
-            shapes.codes.tolist(),
-            table.user.tolist(),
-            table.group.tolist(),
-            table.name.tolist(),
-            table.queue.tolist(),
-            strict=True,
-        )
-    ])  # fmt: skip
+def _jobs(table: Table, shapes: _Shapes) -> JobColumns:
+    amounts = Coded.gathered(ResourceMap() if value is None else value[1] for value in shapes.values)
+    nodes = np.array([0 if value is None else value[0] for value in shapes.values], dtype=np.int64)
+    return JobColumns.made(
+        table.ids,
+        submit=table.submit.astype(np.int64),
+        runtime=table.runtime.astype(np.int64),
+        walltime=table.requested_time.astype(np.int64),
+        nodes=nodes[shapes.codes],
+        per_node=Coded(amounts.codes[shapes.codes], amounts.values),
+        user=table.user,
+        group=table.group,
+        name=table.name,
+        queue=table.queue,
+    )
 
 
 def repeated(ids: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -293,8 +251,8 @@ def repeated(ids: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def compact(column: FloatArray) -> NDArray[Any]:
-    """Return a column in 32-bit or 64-bit integers where all values are whole, else as it is."""
+    """Return a column in 32-bit or 64-bit integers where all values are whole, else a copy."""
     if column.size and not np.array_equal(column, np.trunc(column)):
-        return column
+        return column.copy()
     small = not column.size or (column.min() >= -(2**31) and column.max() < 2**31)
     return column.astype(np.int32 if small else np.int64)

@@ -18,6 +18,10 @@ class TraceWarning(UserWarning):
     """Something in a trace was guessed, and results depend on the guess."""
 
 
+class NothingUsableError(InputError):
+    """No record can be used, or none tells what is needed for all; of the beginning of a trace that says little."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """What was asked of a reader; see :func:`hpcdispatch.workloads.read` for the meaning.

@@ -11,18 +11,23 @@ from ...base import InputError
 from ..machine import Machine
 from ..workload import Workload
 from .job_builder import FILLED
-from .read_log import DefaultWalltime, Log, ReadOptions, TraceWarning
+from .memory_needs import SACCT, SWF, refuse_if_too_large
+from .parsed_traces import ParsedTraces
+from .read_log import DefaultWalltime, Log, NothingUsableError, ReadOptions, TraceWarning
 from .sacct import parse_sacct
 from .swf import parse_swf
 from .trace_files import load
 
-#: What reads a trace, by its suffix.
-PARSERS: dict[str, Callable[[bytes, ReadOptions, Log], Workload]] = {
-    ".swf": parse_swf,
-    ".sacct": parse_sacct,
-    ".txt": parse_sacct,
-    ".csv": parse_sacct,
+Parser = Callable[[bytes, ReadOptions, Log], Workload]
+#: What reads a trace, by its suffix, and the memory that takes.
+PARSERS: dict[str, tuple[Parser, tuple[float, int]]] = {
+    ".swf": (parse_swf, SWF),
+    ".sacct": (parse_sacct, SACCT),
+    ".txt": (parse_sacct, SACCT),
+    ".csv": (parse_sacct, SACCT),
 }
+#: Lines that are read at least where only the first jobs are wanted.
+LEAST_LINES = 100_000
 
 
 def read(
@@ -31,6 +36,9 @@ def read(
     lenient: bool = False,
     strict: bool = False,
     default_walltime: DefaultWalltime = None,
+    head: int | None = None,
+    cache: str | PathLike[str] | None = None,
+    memory: int | None = None,
 ) -> Workload:
     """Read a trace: SWF, or the output of Slurm's ``sacct -P``.
 
@@ -60,6 +68,16 @@ def read(
     default_walltime
         What stands for a missing requested time: whole seconds, or ``"runtime"`` for the job's own run
         time. Without it that is the largest of the job's queue, or of the trace if the queue has none.
+    head
+        Return the first jobs alone, and read no further than needed: twice as many lines, and 100,000 at least. The
+        rest is as if it were not there, also for what is worked out from a trace: the largest request of a queue, and
+        the size of the machine where neither `machine` nor the header says it.
+    cache
+        A folder for what was read of large traces, to be had sooner the next time: by the content of the file, the
+        options, and the code that reads. Without it nothing is written. Not used with `head`.
+    memory
+        Bytes that the reading may take; without it what the system, the limits of this process, and its control groups
+        leave.
 
     Returns
     -------
@@ -71,7 +89,8 @@ def read(
     FileNotFoundError, OSError
         If there is no such file or it cannot be read.
     InputError
-        For everything else that is wrong; one line that says file, line, field, expected and received.
+        For everything else that is wrong; one line that says file, line, field, expected and received. Also if the
+        trace would not fit into memory, with the estimate.
 
     Warns
     -----
@@ -86,12 +105,37 @@ def read(
         raise InputError(f"{path}: expected a suffix among {known} (each with .gz as well), got {path.suffix!r}")
     if machine is not None and not isinstance(machine, Machine):
         machine = Machine.from_file(machine)
+    if head is not None and head < 1:
+        raise InputError(f"{path}: head must be a whole number >= 1, got {head}")
     options = ReadOptions(machine, lenient, strict, default_walltime)
-    log = Log(path)
-    data = load(path, packed=packed)
-    workload = PARSERS[suffix](data, options, log)
+    parser, needs = PARSERS[suffix]
+    refuse_if_too_large(path, needs, None if head is None else max(2 * head, LEAST_LINES), memory)
+    if head is not None:
+        workload = _first_jobs(path, packed, parser, options, head)
+    else:
+        parsed = None if cache is None else ParsedTraces(Path(cache))
+        found = None if parsed is None else parsed.get(path, options)
+        workload = found or parser(load(path, packed=packed), options, Log(path))
+        if parsed is not None and found is None:
+            parsed.put(path, options, workload)
     guessed = workload.provenance.counts.get(FILLED, 0)
     if guessed and default_walltime is None:
         message = next(note for note in workload.provenance.notes if "no requested time" in note)
         warnings.warn(f"{path}: {message}; default_walltime sets another", TraceWarning, stacklevel=2)
     return workload
+
+
+def _first_jobs(path: Path, packed: bool, parser: Parser, options: ReadOptions, head: int) -> Workload:
+    """Read more lines until there are so many jobs."""
+    lines = max(2 * head, LEAST_LINES)
+    while True:
+        data = load(path, packed=packed, lines=lines)
+        whole = data.count(b"\n") < lines
+        try:
+            workload = parser(data, options, Log(path))
+            if whole or len(workload) >= head:
+                return workload.head(head)
+        except NothingUsableError:
+            if whole:
+                raise
+        lines *= 2

@@ -12,11 +12,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...base import FloatArray, InputError
+from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload
 from . import sacct_fields as fields
-from .job_builder import Table, Texts, assemble, compact, repeated
-from .read_log import Log, Malformed, ReadOptions
+from .job_builder import Table, assemble, compact, repeated
+from .read_log import Log, Malformed, NothingUsableError, ReadOptions
 from .trace_files import decode
 
 #: Columns of which at least one each must be there.
@@ -63,7 +64,7 @@ def parse_sacct(data: bytes, options: ReadOptions, log: Log) -> Workload:
     log.settle(malformed, lenient=options.lenient)
     order = np.flatnonzero(kept)
     if not len(order):
-        raise InputError(f"{log.path}: expected well-formed records, got none")
+        raise NothingUsableError(f"{log.path}: expected well-formed records, got none")
     order = order[np.argsort(submit[order], kind="stable")]
     frame = read.frame.iloc[order].reset_index(drop=True)
     lines = [read.lines[row] for row in order.tolist()]
@@ -186,10 +187,10 @@ def _table(
         memory=memory,
         gpus=gpus,
         nodes=np.maximum(nodes, 0).astype(np.int64),
-        user=Texts.of(fields.column(frame, "User")),
-        group=Texts.of(fields.column(frame, "Group", "Account")),
-        name=Texts.of(fields.column(frame, "JobName")),
-        queue=Texts.of(fields.column(frame, "Partition")),
+        user=Coded.of(fields.column(frame, "User")),
+        group=Coded.of(fields.column(frame, "Group", "Account")),
+        name=Coded.of(fields.column(frame, "JobName")),
+        queue=Coded.of(fields.column(frame, "Partition")),
         records=pd.DataFrame(records),
         unusable=(("not started", np.isnan(start)), ("not finished", ~np.isnan(start) & np.isnan(end))),
     )  # fmt: skip

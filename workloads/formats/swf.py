@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,11 @@ import numpy as np
 import pandas as pd
 
 from ...base import FloatArray, InputError
+from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload
-from .job_builder import Mask, Table, Texts, assemble, compact, repeated
-from .read_log import Log, Malformed, ReadOptions
+from .job_builder import Mask, Table, assemble, compact, repeated
+from .read_log import Log, Malformed, NothingUsableError, ReadOptions
 from .trace_files import decode
 
 
@@ -84,7 +85,8 @@ _PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 # pandas reads decimals exactly by default since 3.1; before, it has to be asked to
 _EXACT: dict[str, Any] = {} if _PANDAS >= (3, 1) else {"float_precision": "round_trip"}
-_HEADER = re.compile(rb"^[ \t]*;[^\r\n]*", re.MULTILINE)
+#: Records that are parsed at a time.
+_BLOCK = 1 << 16
 
 
 def parse_swf(data: bytes, options: ReadOptions, log: Log) -> Workload:
@@ -110,8 +112,8 @@ def parse_swf(data: bytes, options: ReadOptions, log: Log) -> Workload:
     kept, wrong = _check(values, lambda: lines if lines is not None else _record_lines(data))
     log.settle(malformed + wrong, lenient=options.lenient)
     if not kept.any():
-        raise InputError(f"{log.path}: expected well-formed records, got none")
-    header = tuple(decode(b"\n".join(_HEADER.findall(data))).splitlines()) if b";" in data else ()
+        raise NothingUsableError(f"{log.path}: expected well-formed records, got none")
+    header = tuple(decode(b"\n".join(_header_lines(data))).splitlines())
 
     def kept_lines() -> Sequence[int]:
         every = np.array(lines if lines is not None else _record_lines(data))
@@ -119,6 +121,7 @@ def parse_swf(data: bytes, options: ReadOptions, log: Log) -> Workload:
         return chosen
 
     table = _table(values if kept.all() else values[kept], kept_lines)
+    del values  # the largest there is
     machine = options.machine
     if machine is None:
         machine = _pool(header, table, log)
@@ -158,29 +161,50 @@ def _pool(header: Sequence[str], table: Table, log: Log) -> Machine:
     return Machine.pool(cores, name=header_value(header, "Computer") or "")
 
 
+def _header_lines(data: bytes) -> Iterator[bytes]:
+    """Yield the lines that begin with a semicolon, without their ends."""
+    at = data.find(b";")
+    while at >= 0:
+        begin = data.rfind(b"\n", 0, at) + 1
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        if not data[begin:at].strip(b" \t"):
+            yield data[begin:end].partition(b"\r")[0]
+        at = data.find(b";", end)
+
+
 def _parse(data: bytes) -> FloatArray | None:
     """Return the records as an array of 18 columns, or ``None`` if any line is not 18 plain numbers."""
+    values = np.empty((data.count(b"\n") + 1, len(FIELDS)), order="F")
+    rows = 0
     try:
-        frame = pd.read_csv(
-            io.BytesIO(data),
-            sep=r"\s+",
-            header=None,
-            names=list(range(len(FIELDS) + 1)),  # one more than there may be, so that a longer line shows
-            comment=";",
-            dtype=np.float64,
-            quoting=csv.QUOTE_NONE,
-            **_EXACT,
-            low_memory=False,
-            encoding="latin-1",
-        )
+        with _blocks(data) as frames:
+            for frame in frames:
+                block = frame.to_numpy(dtype=np.float64)
+                plain = isinstance(frame.index, pd.RangeIndex) and np.isfinite(block[:, :-1]).all()
+                if not plain or not np.isnan(block[:, -1]).all():
+                    return None
+                values[rows : rows + len(block)] = block[:, :-1]
+                rows += len(block)
     except ValueError:  # pandas' own parser errors are of this kind too
         return None
-    if not isinstance(frame.index, pd.RangeIndex):
-        return None
-    values: FloatArray = frame.to_numpy(dtype=np.float64)
-    if not np.isnan(values[:, -1]).all() or not np.isfinite(values[:, :-1]).all():
-        return None
-    return values[:, :-1]
+    return values[:rows]
+
+
+def _blocks(data: bytes) -> Any:
+    """Return pandas' reader of the numbers, some records at a time."""
+    return pd.read_csv(
+        io.BytesIO(data),
+        sep=r"\s+",
+        header=None,
+        names=list(range(len(FIELDS) + 1)),  # one more than there may be, so that a longer line shows
+        comment=";",
+        dtype=np.float64,
+        quoting=csv.QUOTE_NONE,
+        **_EXACT,
+        chunksize=_BLOCK,
+        encoding="latin-1",
+    )
 
 
 def _record_lines(data: bytes) -> list[int]:
@@ -252,7 +276,7 @@ def _table(values: FloatArray, lines: Any) -> Table:
     requested, allocated = values[:, REQUESTED], values[:, ALLOCATED]
     zero = np.zeros(len(values), dtype=np.int64)
     texts: dict[str, Any] = {
-        name: Texts.of(values[:, column].astype(np.int64), lambda number: "" if number == -1 else str(number))
+        name: Coded.of(values[:, column].astype(np.int64), lambda number: "" if number == -1 else str(number))
         for name, column in (("user", USER), ("group", GROUP), ("name", EXECUTABLE), ("queue", QUEUE))
     }
     return Table(

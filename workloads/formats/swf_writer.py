@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from ...base import InputError
-from ..job import Job
+from ..job_columns import Coded, JobColumns
 from ..workload import Workload
 from .slots import MEMORY
 from .swf import FIELDS, header_number
@@ -57,17 +58,17 @@ def write(workload: Workload, path: str | PathLike[str]) -> None:
 
 def _columns(workload: Workload, notes: list[str]) -> list[Sequence[str]]:
     """Return the 18 fields, each as one text a job; what has to be said of them is added to `notes`."""
-    jobs = workload.jobs
+    jobs = workload.columns
     known: dict[str, Sequence[str]] = {
-        "job number": _ids(jobs, notes),
-        "submit time": [str(job.submit) for job in jobs],
-        "run time": [str(job.runtime) for job in jobs],
-        "requested time": [str(job.walltime) for job in jobs],
+        "job number": _ids(jobs.texts(), notes),
+        "submit time": list(map(str, jobs.submit.tolist())),
+        "run time": list(map(str, jobs.runtime.tolist())),
+        "requested time": list(map(str, jobs.walltime.tolist())),
         "requested processors": [],
         "requested memory": [],
     }
     for field, attribute in _NAMED.items():
-        known[field] = _numbered(field, [getattr(job, attribute) for job in jobs], notes)
+        known[field] = _numbered(field, list(getattr(jobs, attribute).each()), notes)
     if workload.records is None:
         known["requested processors"], known["requested memory"] = _request(workload, notes)
     _lost(jobs, notes)
@@ -90,11 +91,11 @@ def _number(value: float) -> str:
     return str(int(value)) if value == int(value) else repr(value)
 
 
-def _ids(jobs: Sequence[Job], notes: list[str]) -> list[str]:
-    if all(_WHOLE.fullmatch(job.id) for job in jobs):
-        return [job.id for job in jobs]
+def _ids(ids: list[str], notes: list[str]) -> list[str]:
+    if all(map(_WHOLE.fullmatch, ids)):
+        return ids
     notes.append("job ids were no whole numbers; the jobs are numbered from 1")
-    return [str(number) for number in range(1, len(jobs) + 1)]
+    return [str(number) for number in range(1, len(ids) + 1)]
 
 
 def _numbered(field: str, texts: list[str], notes: list[str]) -> list[str]:
@@ -114,27 +115,27 @@ def _request(workload: Workload, notes: list[str]) -> tuple[list[str], list[str]
     resource, unit = next(iter(workload.machine.equivalence.items()))
     processors: list[str] = []
     memory: list[str] = []
-    for job in workload.jobs:
-        count = job.per_node.get(resource, 0) // unit
-        processors.append(str(count * job.nodes) if count else "-1")
-        amount = job.per_node.get(MEMORY, 0) if resource != MEMORY else 0
+    for nodes, per_node in zip(workload.columns.nodes.tolist(), workload.columns.per_node.each(), strict=True):
+        count = per_node.get(resource, 0) // unit
+        processors.append(str(count * nodes) if count else "-1")
+        amount = per_node.get(MEMORY, 0) if resource != MEMORY else 0
         memory.append(_number(amount / count) if amount and count else "-1")
     if "-1" in processors:
         notes.append(f"{processors.count('-1')} jobs ask for no {resource}; SWF has no field for what they ask for")
     return processors, memory
 
 
-def _lost(jobs: Sequence[Job], notes: list[str]) -> None:
+def _lost(jobs: JobColumns, notes: list[str]) -> None:
     """Say what of the jobs has no field in SWF."""
-    features: tuple[tuple[str, Callable[[Job], bool]], ...] = (
-        ("kind on-demand", lambda job: job.kind != "batch"),
-        ("shapes", lambda job: bool(job.shapes)),
-        ("checkpoint", lambda job: job.checkpoint is not None),
-        ("law", lambda job: job.law is not None),
-        ("deadline", lambda job: job.deadline is not None),
+    features: tuple[tuple[str, Coded, Callable[[Any], int]], ...] = (
+        ("kind on-demand", jobs.kind, lambda kind: kind != "batch"),
+        ("shapes", jobs.shapes, bool),
+        ("checkpoint", jobs.checkpoint, lambda checkpoint: checkpoint is not None),
+        ("law", jobs.law, lambda law: law is not None),
+        ("deadline", jobs.deadline, lambda deadline: deadline is not None),
     )
-    for name, has in features:
-        count = sum(map(has, jobs))
+    for name, column, has in features:
+        count = int(column.numbers(has).sum())
         if count:
             notes.append(f"SWF has no field for {name}, left out of {count} jobs")
 
@@ -154,7 +155,7 @@ def _header(workload: Workload, notes: Iterable[str]) -> list[str]:
             "; UnixStartTime: 0",
             f"; MaxNodes: {workload.machine.nodes}",
             f"; MaxProcs: {processors}",
-            f"; MaxRuntime: {max((job.runtime for job in workload.jobs), default=0)}",
+            f"; MaxRuntime: {workload.columns.runtime.max(initial=0)}",
         ]
     elif header_number(given, "MaxProcs") is None and header_number(given, "MaxNodes") is None:
         given.append(f"; MaxProcs: {processors}")

@@ -8,13 +8,15 @@ import io
 import os
 import zlib
 from pathlib import Path
+from typing import BinaryIO
 
 from ...base import InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
+_PART = 1 << 18
 
 
-def load(path: Path, *, packed: bool) -> bytes:
+def load(path: Path, *, packed: bool, lines: int | None = None) -> bytes:
     """Return the text of the file as bytes, unpacked if it is gzip, whatever its suffix says.
 
     Parameters
@@ -23,6 +25,8 @@ def load(path: Path, *, packed: bool) -> bytes:
         The file.
     packed
         Whether the suffix promises gzip, which is then required.
+    lines
+        Return that many lines from the beginning, and read no further; ``None`` for all.
 
     Raises
     ------
@@ -31,13 +35,17 @@ def load(path: Path, *, packed: bool) -> bytes:
     InputError
         If it should be gzip and is not, is truncated or damaged, is empty, or is no text.
     """
-    data = _read_bytes(path)
-    if not data:
-        raise InputError(f"{path}: expected a trace, got an empty file")
-    if data.startswith(GZIP_MAGIC):
-        data = _unpack(path, data)
-    elif packed:
-        raise InputError(f"{path}: expected gzip data (it begins with 1f 8b), got {data[:2].hex(' ')}")
+    with _opened(path) as file:
+        begin = file.read(2)
+        file.seek(0)
+        if not begin:
+            raise InputError(f"{path}: expected a trace, got an empty file")
+        if begin == GZIP_MAGIC:
+            data = _unpack(path, file, lines)
+        elif packed:
+            raise InputError(f"{path}: expected gzip data (it begins with 1f 8b), got {begin.hex(' ')}")
+        else:
+            data = _first(file, lines)
     if b"\0" in data:
         raise InputError(f"{path}: expected text, got binary data (a zero byte at offset {data.index(0)})")
     return data
@@ -82,9 +90,9 @@ def decode(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def _read_bytes(path: Path) -> bytes:
+def _opened(path: Path) -> BinaryIO:
     try:
-        return path.read_bytes()
+        return open(path, "rb")
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such file") from None
     except IsADirectoryError:
@@ -93,13 +101,27 @@ def _read_bytes(path: Path) -> bytes:
         raise PermissionError(f"{path}: no permission to read it") from None
 
 
-def _unpack(path: Path, data: bytes) -> bytes:
+def _unpack(path: Path, file: BinaryIO, lines: int | None) -> bytes:
     try:
-        text = gzip.decompress(data)
+        with gzip.GzipFile(fileobj=file) as stream:
+            text = _first(stream, lines)
     except EOFError:
-        raise InputError(f"{path}: expected a whole gzip file, got a truncated one ({len(data)} bytes)") from None
+        size = path.stat().st_size
+        raise InputError(f"{path}: expected a whole gzip file, got a truncated one ({size} bytes)") from None
     except (gzip.BadGzipFile, zlib.error) as error:
         raise InputError(f"{path}: expected a sound gzip file, got a damaged one ({error})") from None
     if not text:
         raise InputError(f"{path}: expected a trace, got an empty file in gzip")
     return text
+
+
+def _first(stream: BinaryIO | gzip.GzipFile, lines: int | None) -> bytes:
+    """Return the first lines of a stream, or all of it."""
+    if lines is None:
+        return stream.read()
+    parts: list[bytes] = []
+    while lines > 0 and (part := stream.read(_PART)):
+        count = part.count(b"\n")
+        parts.append(part if count < lines else b"\n".join(part.split(b"\n")[:lines]) + b"\n")
+        lines -= count
+    return b"".join(parts)

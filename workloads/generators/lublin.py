@@ -17,7 +17,8 @@ from scipy.special import gammainc
 
 from ...base import FloatArray, IntArray
 from ...base.checks import check_number, check_whole
-from ..job import Job, ResourceMap
+from ..job import ResourceMap
+from ..job_columns import Coded, JobColumns
 from ..machine import Machine
 from ..workload import Workload
 from .generator import generator, provenance_of
@@ -209,23 +210,16 @@ def _rounded(seconds: FloatArray | IntArray) -> IntArray:
 
 def _build(
     submit: IntArray, runtime: IntArray, requested: IntArray, size: IntArray, people: _People, queue: IntArray
-) -> tuple[Job, ...]:
-    amounts = {cores: ResourceMap(core=cores) for cores in np.unique(size).tolist()}
+) -> JobColumns:
     application = people.application
-    rows = (submit, runtime, requested, size, people.user[application], people.group[application], application, queue)
-    return tuple(
-        Job(
-            id=str(number),
-            submit=when,
-            runtime=run,
-            walltime=request,
-            per_node=amounts[cores],
-            user=str(user + 1),
-            group=str(group + 1),
-            name=str(name + 1),
-            queue=str(line),
-        )
-        for number, (when, run, request, cores, user, group, name, line) in enumerate(
-            zip(*(column.tolist() for column in rows), strict=True), 1
-        )
+    return JobColumns.made(
+        np.arange(1, len(submit) + 1),
+        submit=submit,
+        runtime=runtime,
+        walltime=requested,
+        per_node=Coded.of(size, lambda cores: ResourceMap(core=cores)),
+        user=Coded.of(people.user[application] + 1),
+        group=Coded.of(people.group[application] + 1),
+        name=Coded.of(application + 1),
+        queue=Coded.of(queue),
     )

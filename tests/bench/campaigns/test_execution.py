@@ -19,10 +19,12 @@ from hpcdispatch.bench.benchmarks.campaigns import deterministic
 from hpcdispatch.bench.campaigns import cells, versions
 from hpcdispatch.bench.campaigns.execution import CampaignInterrupted, Store, WorkerError, plan_campaign, run_campaign
 from hpcdispatch.bench.campaigns.metrics_table import campaign_table, cut_summary, write_table
+from hpcdispatch.bench.campaigns.store import TRACES
 from hpcdispatch.bench.reports.saved_results import runs_of
 from hpcdispatch.bench.reports.study import study
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import generate, write
+from hpcdispatch.workloads.formats import parsed_traces
 
 TEXT = """
 dispatchers = ["fcfs", "easy", "lxf"]
@@ -56,9 +58,19 @@ class Dies:
 class Exits:
     def dispatch(self, state):
         os._exit(0)
+class Hungry:
+    def dispatch(self, state):
+        import resource
+        with open("/proc/self/statm") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (used + (64 << 20), -1))
+        taken = []
+        while True:
+            taken.append(bytearray(16 << 20))
 """
 ENTRY_POINTS = (
     "[hpcdispatch.dispatchers]\nboom = faulty:Part\nleaves = faulty:Leaves\ndies = faulty:Dies\nexits = faulty:Exits\n"
+    "hungry = faulty:Hungry\n"
 )
 
 
@@ -291,6 +303,28 @@ def test_the_cell_of_a_lost_process_is_simulated_again(plugin, tmp_path):
     }
     assert len(outcome.done) == 3
     assert mark.stat().st_size > 1
+
+
+def test_a_cell_that_runs_out_of_memory_says_so(plugin, tmp_path):
+    pytest.importorskip("resource")
+    text = TEXT.replace('"lxf"', '"hungry"').replace(', "last2"', "").replace("seeds = 2", "seeds = 1")
+    outcome = run_campaign(plan_of(tmp_path, text), Store(tmp_path / "store"), workers=2)
+    assert [(cell.dispatcher, str(error)) for cell, error in outcome.failed] == [
+        ("hungry", "MemoryError: out of memory")
+    ]
+    assert len(outcome.done) == 2
+
+
+def test_large_traces_are_kept_where_asked_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(parsed_traces, "LEAST", 5)
+    write(generate("lublin:jobs=50"), tmp_path / "a.swf")
+    text = TEXT.replace("lublin:jobs=120,processors=64,load=0.9", "a.swf")
+    plain = plan_of(tmp_path, text)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.swf", "campaign.toml"]
+    for _ in range(2):
+        kept = plan_campaign(tmp_path / "campaign.toml", tmp_path / "store" / TRACES)
+        assert [cell.key for cell in kept.cells] == [cell.key for cell in plain.cells]
+        assert len(list((tmp_path / "store" / TRACES).iterdir())) == 1
 
 
 def test_a_process_that_ends_without_a_word_is_missed(plugin, tmp_path):

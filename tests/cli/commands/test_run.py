@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from hpcdispatch.cli import trace_argument
 from hpcdispatch.simulation import Result, simulate
-from hpcdispatch.workloads import generate, read
+from hpcdispatch.workloads import generate, read, write
+from hpcdispatch.workloads.formats import parsed_traces
 
 SPEC = "lublin:jobs=200,processors=64,load=0.8"
 
@@ -103,3 +105,32 @@ def test_same_records_as_reading_it(invoke, trace, tmp_path):
     invoke("run", trace, "--out", tmp_path / "out", "--dispatcher", "conservative:compress=once")
     expected = simulate(read(trace), "conservative:compress=once")
     assert Result.load(tmp_path / "out").jobs["start"].tolist() == expected.jobs["start"].tolist()
+
+
+class TestLargeTraces:
+    @pytest.fixture
+    def trace(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+        write(generate("lublin:jobs=60"), tmp_path / "a.swf")
+        return tmp_path / "a.swf"
+
+    def test_one_that_does_not_fit_is_refused_in_a_line(self, invoke, trace, monkeypatch):
+        monkeypatch.setattr(trace_argument, "half_the_memory", lambda: 10_000)
+        found = invoke("run", trace)
+        assert found.exit_code == 2
+        assert len(found.stderr.splitlines()) == 1
+        assert "a.swf: expected a trace that fits into memory, got about 7" in found.stderr
+        assert "--head N" in found.stderr
+
+    def test_the_first_jobs_are_those_of_the_whole(self, invoke, trace):
+        found = json.loads(invoke("run", trace, "--head", 20, "--json").stdout)
+        expected = simulate(read(trace).head(20), "easy").summary()
+        assert found["wait_mean"] == expected["wait_mean"]
+
+    def test_are_kept_unless_told_not_to(self, invoke, trace, tmp_path, monkeypatch):
+        monkeypatch.setattr(parsed_traces, "LEAST", 5)
+        outputs = [invoke("workload", "describe", trace, "--no-cache").stdout]
+        assert not (tmp_path / "cache").exists()
+        outputs += [invoke("workload", "describe", trace).stdout for _ in range(2)]
+        assert len(set(outputs)) == 1
+        assert len(list((tmp_path / "cache" / "hpcdispatch" / "parsed").iterdir())) == 1

@@ -1,0 +1,54 @@
+"""Placements in records: small where they say little, and not stored where they say nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..dispatchers import NODE_ZERO, Placement
+
+_ONE_SLOT = NODE_ZERO.astype(np.int32)
+
+
+@cache
+def on_node_zero(slots: int) -> NDArray[np.int32]:
+    """Return the placement of so many slots on node 0: read-only zeros in the memory of a single one."""
+    return np.broadcast_to(np.int32(0), slots)
+
+
+def compacting(nodes: int) -> Callable[[Placement], NDArray[np.int32]]:
+    """Return what makes placements on a machine of so many nodes smaller; on one node, those of a length are one."""
+    return _on_one_node if nodes == 1 else _on_nodes
+
+
+def stored(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of a machine of one node as it is written: ``slots``, how many, in place of ``placement``."""
+    if "placement" not in table:
+        return table
+    slots = np.fromiter(map(len, table["placement"]), dtype=np.int32, count=len(table))
+    return table.drop(columns="placement").assign(slots=slots)
+
+
+def restored(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table as it was before it was :func:`stored`."""
+    if "slots" not in table:
+        return table
+    return table.drop(columns="slots").assign(placement=as_column(map(on_node_zero, table["slots"].tolist())))
+
+
+def as_column(placements: Iterable[NDArray[np.int32]]) -> pd.Series[Any]:
+    """Return a column of arrays."""
+    return pd.Series(list(placements), dtype=object)
+
+
+def _on_one_node(placement: Placement) -> NDArray[np.int32]:
+    return on_node_zero(len(placement))
+
+
+def _on_nodes(placement: Placement) -> NDArray[np.int32]:
+    return _ONE_SLOT if placement is NODE_ZERO else placement.astype(np.int32)

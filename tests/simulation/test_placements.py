@@ -1,0 +1,46 @@
+"""Placements in memory and in files."""
+
+import pandas as pd
+import pytest
+
+from hpcdispatch.simulation import Result, simulate
+from hpcdispatch.testing import assert_same_records, cluster, moldable, overrunning, samples
+from hpcdispatch.workloads import Job, Machine, Workload
+
+
+@pytest.mark.parametrize("workload", [*samples(), moldable(nodes=4)], ids=lambda workload: workload.provenance.source)
+def test_are_back_from_files(workload, tmp_path):
+    result = simulate(workload, "easy", overrun="resubmit")
+    again = Result.load(result.save(tmp_path))
+    assert_same_records(again, result)
+    for name in ("jobs", "attempts"):
+        before, after = getattr(result, name), getattr(again, name)
+        assert list(after) == list(before)
+        assert [each.tolist() for each in after["placement"]] == [each.tolist() for each in before["placement"]]
+        assert {str(each.dtype) for each in after["placement"]} == {"int32"}
+
+
+def test_of_a_pool_take_no_room(tmp_path):
+    jobs = [Job(str(number), number, 10, 10, nodes=40_000) for number in range(400)]
+    result = simulate(Workload(jobs, Machine.pool(40_000)), "fcfs")
+    placements = result.jobs["placement"]
+    assert {each.shape for each in placements} == {(40_000,)}
+    assert len({id(each) for each in placements}) == 1
+    result.save(tmp_path)
+    assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 100_000
+    assert "placement" not in pd.read_parquet(tmp_path / "jobs.parquet")
+    with pytest.raises(ValueError, match="read-only"):
+        placements[0][0] = 1
+
+
+def test_in_files_with_all_of_them_are_read(tmp_path):
+    result = simulate(overrunning(), "easy")
+    result.save(tmp_path)
+    for name in ("jobs", "attempts"):
+        getattr(result, name).to_parquet(tmp_path / f"{name}.parquet", index=False)
+    assert_same_records(Result.load(tmp_path), result)
+
+
+def test_on_nodes_are_kept_as_they_are(tmp_path):
+    simulate(cluster(), "easy").save(tmp_path)
+    assert "placement" in pd.read_parquet(tmp_path / "attempts.parquet")

@@ -1,0 +1,140 @@
+"""How much memory the reading of a trace takes, and how much there is."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+
+from ...base import InputError
+from .trace_files import GZIP_MAGIC
+
+#: Bytes that a reader takes at most for a byte of the text, and besides for a record; rounded up from measurements.
+SWF, SACCT = (1.1, 320), (9.0, 400)
+_SAMPLE = 1 << 20
+#: Gzip makes no text smaller than by this.
+_SMALLEST = 1032
+
+
+def refuse_if_too_large(path: Path, needs: tuple[float, int], lines: int | None, memory: int | None) -> None:
+    """Refuse a trace that would not fit into memory, by its size and the length of its first lines.
+
+    Parameters
+    ----------
+    path
+        The file; one that is not there passes.
+    needs
+        Bytes that are taken for each byte of text, and for each record.
+    lines
+        How many are read; ``None`` for all.
+    memory
+        Bytes that may be taken; ``None`` for what is available.
+
+    Raises
+    ------
+    InputError
+        With the estimate, and what to do.
+    """
+    room = available_memory() if memory is None else memory
+    if room is None or not path.is_file() or path.stat().st_size * _SMALLEST * sum(needs) < room:
+        return
+    text, length = _size(path)
+    text = text if lines is None else min(text, lines * length)
+    a_record = needs[0] * length + needs[1]
+    records = text / length
+    if records * a_record > room:
+        raise InputError(
+            f"{path}: expected a trace that fits into memory, got about {_rounded(records)} records, which take "
+            f"{_size_text(records * a_record)} of {_size_text(room)}; read its first jobs alone (--head N; about "
+            f"{_rounded(0.4 * room / a_record)} fit) or a slice near its beginning"
+        )
+
+
+def available_memory(root: Path = Path("/")) -> int | None:
+    """Return how many bytes this process may still take: what is free, and what the limits set on it leave.
+
+    Limits are those of the process (``ulimit -v`` and ``-d``) and of its control groups. ``None`` where the system says
+    nothing of them. `root` is where the system's files are.
+    """
+    return min((max(amount, 0) for amount in (*_free(root), *_of_process(root), *_of_groups(root))), default=None)
+
+
+def half_the_memory() -> int | None:
+    """Return how much a reading may take where the jobs are simulated afterwards, which takes as much again."""
+    memory = available_memory()
+    return None if memory is None else memory // 2
+
+
+def _free(root: Path) -> Iterator[int]:
+    free = _fields(root / "proc/meminfo").get("MemAvailable")
+    if free is not None:
+        yield free * 1024
+
+
+def _of_process(root: Path) -> Iterator[int]:
+    try:
+        import resource  # noqa: PLC0415 - not there on Windows
+    except ImportError:
+        return
+    used = _fields(root / "proc/self/status")
+    for limit, name in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+        most = resource.getrlimit(limit)[0]
+        if most != resource.RLIM_INFINITY and name in used:
+            yield most - used[name] * 1024
+
+
+def _of_groups(root: Path) -> Iterator[int]:
+    """Yield what the control groups leave, of version 2 (one hierarchy) and 1 (one of memory)."""
+    for line in _text(root / "proc/self/cgroup").splitlines():
+        _, controllers, place = (*line.split(":", 2), "", "")[:3]
+        if controllers not in ("", "memory"):
+            continue
+        top = root / "sys/fs/cgroup" / controllers
+        names = ("memory.limit_in_bytes", "memory.usage_in_bytes") if controllers else ("memory.max", "memory.current")
+        group = top / place.lstrip("/")
+        for folder in (group, *group.parents):
+            most, used = (_text(folder / name).strip() for name in names)
+            if most.isdecimal() and used.isdecimal():
+                cached = _fields(folder / "memory.stat").get("inactive_file", 0)  # given up when memory is short
+                yield int(most) - int(used) + cached
+            if folder == top:
+                break
+
+
+def _fields(path: Path) -> dict[str, int]:
+    """Return the numbers of a file with a name and a number a line."""
+    rows = (line.replace(":", " ").split() for line in _text(path).splitlines())
+    return {row[0]: int(row[1]) for row in rows if len(row) > 1 and row[1].isdecimal()}
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _size(path: Path) -> tuple[float, float]:
+    """Return about how long a text is, unpacked, and how long a line of its first megabyte."""
+    with open(path, "rb") as file:
+        sample, taken = file.read(_SAMPLE), _SAMPLE
+        if sample.startswith(GZIP_MAGIC):
+            file.seek(0)
+            try:
+                sample = gzip.GzipFile(fileobj=file).read(_SAMPLE)
+            except (OSError, EOFError):
+                sample = b""
+            taken = file.tell()
+    length = len(sample) / (sample.count(b"\n") or 1)
+    if len(sample) < _SAMPLE:
+        return len(sample), max(length, 1.0)
+    return path.stat().st_size * len(sample) / taken, length
+
+
+def _rounded(number: float) -> str:
+    """Return a number as text, to two digits."""
+    return f"{float(f'{number:.2g}'):,.0f}"
+
+
+def _size_text(amount: float) -> str:
+    return f"{amount / 1e9:,.2f} GB" if amount >= 1e7 else f"{amount / 1e6:,.2f} MB"

@@ -1,0 +1,152 @@
+"""A folder of traces that were read before, as Parquet: by content, options and the code that read them."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..job import ResourceMap
+from ..job_columns import NUMBERS, Coded, JobColumns
+from ..machine import Machine
+from ..workload import Provenance, Workload
+from .read_log import ReadOptions
+
+#: Traces of fewer jobs are read as fast as they were found.
+LEAST = 50_000
+#: How many are kept; those used last.
+KEPT = 20
+_TEXTS = ("user", "group", "name", "queue")
+_RECORD = "record "
+
+
+class ParsedTraces:
+    """The folder. Whatever is wrong with it or a file of it, the trace is read again.
+
+    Several processes may share it, also at the same time: a file gets its name when it is whole.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def get(self, path: Path, options: ReadOptions) -> Workload | None:
+        """Return what was read of a file with these options, ``None`` if it is not there."""
+        try:
+            kept = self._place(path, options)
+            frame = pd.read_parquet(kept, use_threads=False, page_checksum_verification=True)
+            workload = _workload(frame)
+            os.utime(kept)
+        except Exception:  # noqa: BLE001 - missing, damaged, of another pandas: it is read again
+            return None
+        return workload
+
+    def put(self, path: Path, options: ReadOptions, workload: Workload) -> None:
+        """Keep what was read of a file, if it is large; forget those that were not used for the longest time."""
+        if len(workload) < LEAST:
+            return
+        with contextlib.suppress(OSError):
+            kept = self._place(path, options)
+            self._folder.mkdir(parents=True, exist_ok=True)
+            descriptor, made = tempfile.mkstemp(".part", "unfinished-", self._folder)
+            os.close(descriptor)
+            try:
+                _frame(workload).to_parquet(made, index=False, write_page_checksum=True)
+                os.replace(made, kept)
+            finally:
+                Path(made).unlink(missing_ok=True)
+            files = sorted(self._folder.glob("*.parquet"), key=lambda file: file.stat().st_mtime)
+            for file in files[:-KEPT]:
+                file.unlink(missing_ok=True)
+
+    def _place(self, path: Path, options: ReadOptions) -> Path:
+        with open(path, "rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        machine = None if options.machine is None else _machine_fields(options.machine)
+        asked = (path.name, content, machine, options.lenient, options.strict, options.default_walltime, _reader())
+        return self._folder / f"{hashlib.sha256(repr(asked).encode()).hexdigest()}.parquet"
+
+
+@cache
+def _reader() -> str:
+    """Return a hash of the code that reads traces."""
+    sha = hashlib.sha256(repr((pd.__version__, np.__version__)).encode())
+    for source in sorted(Path(__file__).parents[1].rglob("*.py")):
+        sha.update(source.read_bytes())
+    return sha.hexdigest()
+
+
+def _frame(workload: Workload) -> pd.DataFrame:
+    """Return a table of all that readers make, the rest in its attributes."""
+    jobs = workload.columns
+    amounts = [json.dumps(value) for value in jobs.per_node.values]
+    columns: dict[str, Any] = {"id": jobs.ids} | {name: getattr(jobs, name) for name in NUMBERS}
+    columns |= {name: _categories(getattr(jobs, name)) for name in _TEXTS}
+    columns["per_node"] = _categories(Coded(jobs.per_node.codes, amounts))
+    if workload.records is not None:
+        columns |= {f"{_RECORD}{name}": workload.records[name] for name in workload.records}
+    frame = pd.DataFrame(columns, copy=False)
+    machine, provenance = _machine_fields(workload.machine), asdict(workload.provenance)
+    text = json.dumps({"machine": machine, "provenance": provenance, "digest": workload.digest()})
+    frame.attrs = {"text": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+    return frame
+
+
+def _workload(frame: pd.DataFrame) -> Workload:
+    """Return what a table holds.
+
+    Raises
+    ------
+    ValueError
+        If it is not what was written.
+    """
+    text = frame.attrs["text"]
+    if hashlib.sha256(text.encode()).hexdigest() != frame.attrs["sha256"]:
+        raise ValueError("the attributes are not what was written")
+    said = json.loads(text)
+    ids = frame["id"].to_numpy()
+    columns: dict[str, Any] = {name: frame[name].to_numpy() for name in NUMBERS}
+    columns |= {name: _coded(frame[name]) for name in _TEXTS}
+    amounts = _coded(frame["per_node"])
+    columns["per_node"] = Coded(amounts.codes, [ResourceMap(json.loads(value)) for value in amounts.values])
+    machine = said["machine"]
+    provenance = said["provenance"]
+    for name in ("header", "notes"):
+        provenance[name] = tuple(provenance[name])
+    records = frame[[name for name in frame if str(name).startswith(_RECORD)]]
+    records = records.rename(columns=lambda name: name.removeprefix(_RECORD))
+    records.attrs = {}
+    workload = Workload(
+        JobColumns.made(ids if ids.dtype.kind == "i" else ids.astype(object), **columns),
+        Machine(tuple(machine["resources"]), np.array(machine["capacity"]), machine["name"], machine["equivalence"]),
+        Provenance(**provenance),
+        records,
+    )
+    if workload.digest() != said["digest"]:
+        raise ValueError("the jobs are not what was written")
+    return workload
+
+
+def _machine_fields(machine: Machine) -> dict[str, Any]:
+    return {
+        "resources": list(machine.resources),
+        "capacity": machine.capacity.tolist(),
+        "name": machine.name,
+        "equivalence": dict(machine.equivalence),
+    }
+
+
+def _categories(column: Coded) -> pd.Categorical:
+    return pd.Categorical.from_codes(column.codes, categories=pd.Index(list(column.values), dtype=object))
+
+
+def _coded(column: pd.Series[Any]) -> Coded:
+    return Coded(column.cat.codes.to_numpy().astype(np.int32), [str(value) for value in column.cat.categories])

@@ -1,0 +1,278 @@
+"""Jobs as columns: one array a field, and :class:`Job` objects only while somebody looks at them."""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import repeat
+from typing import Any, overload
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..base import InputError, IntArray
+from .job import Job
+
+#: The fields that are whole numbers, with their least values; those that are texts, and that repeat; and the others.
+NUMBERS = {"submit": 0, "runtime": 0, "walltime": 1, "nodes": 1}
+TEXTS = ("user", "group", "name", "queue", "kind")
+OTHERS = ("per_node", "shapes", "checkpoint", "law", "deadline")
+#: Jobs that are made at a time.
+_BLOCK = 512
+#: What writes the fields of a job, past its refusal to be changed.
+_SETTERS = {field.name: Job.__dict__[field.name].__set__ for field in fields(Job)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """A column of few different values: ``values[codes[row]]``.
+
+    Attributes
+    ----------
+    codes
+        Shape (rows,), read-only.
+    values
+        Each different value, once.
+    """
+
+    codes: NDArray[np.int32]
+    values: Sequence[Any]
+
+    def __post_init__(self) -> None:
+        codes = np.asarray(self.codes, dtype=np.int32)
+        codes.flags.writeable = False
+        object.__setattr__(self, "codes", codes)
+
+    @classmethod
+    def of(cls, column: Any, render: Callable[[Any], Any] = str) -> Coded:
+        """Encode an array of numbers or texts, each different value rendered once, to different ones."""
+        codes, values = pd.factorize(np.asarray(column))
+        return cls(codes.astype(np.int32), [render(value) for value in values.tolist()])
+
+    @classmethod
+    def gathered(cls, values: Iterable[Any]) -> Coded:
+        """Encode objects; those that cannot be hashed are the same if they are one object."""
+        places: dict[Any, int] = {}
+        different: list[Any] = []
+
+        def code(value: Any) -> int:
+            try:
+                place = places.setdefault(value, len(different))
+            except TypeError:
+                place = places.setdefault(("object", id(value)), len(different))
+            if place == len(different):
+                different.append(value)
+            return place
+
+        return cls(np.array([code(value) for value in values], dtype=np.int32), different)
+
+    @classmethod
+    def same(cls, value: Any, count: int) -> Coded:
+        """Return a column that has the same value everywhere."""
+        return cls(np.broadcast_to(np.int32(0), count), (value,))
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.codes)
+
+    def take(self, rows: Any) -> Coded:
+        """Return the same column at some rows: a slice, a mask or indices."""
+        if len(self.values) == 1:
+            return Coded.same(self.values[0], len(np.broadcast_to(True, len(self))[rows]))
+        return Coded(self.codes[rows], self.values)
+
+    def each(self) -> Iterable[Any]:
+        """Return the value of every row, each different one a single object."""
+        if len(self.values) == 1:
+            return repeat(self.values[0], len(self))
+        return map(self.values.__getitem__, self.codes.tolist())
+
+    def numbers(self, number: Callable[[Any], int]) -> IntArray:
+        """Return an array of a number that belongs to each value."""
+        return np.array([number(value) for value in self.values], dtype=np.int64)[self.codes]
+
+    def categories(self) -> pd.Categorical:
+        """Return a column of texts as the categories that occur in it, sorted."""
+        used, codes = np.unique(self.codes, return_inverse=True)
+        texts = [self.values[code] for code in used.tolist()]
+        order = sorted(range(len(texts)), key=texts.__getitem__)
+        rank = np.empty(len(order), dtype=np.int64)
+        rank[order] = np.arange(len(order))
+        return pd.Categorical.from_codes(rank[codes], categories=pd.Index([texts[place] for place in order]))
+
+    def canonical(self, text: Callable[[Any], str]) -> tuple[IntArray, list[str]]:
+        """Return codes and texts that are the same however the same values are coded: in order of appearance."""
+        merged = Coded.gathered(text(value) for value in self.values)
+        codes, used = pd.factorize(merged.codes[self.codes])
+        return codes.astype(np.int64), [merged.values[code] for code in used.tolist()]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JobColumns(Sequence[Job]):
+    """Jobs in order of submission, a sequence whose :class:`Job` objects are made when they are asked for.
+
+    Attributes
+    ----------
+    ids
+        Whole numbers or texts; a job has its text.
+    submit, runtime, walltime, nodes
+        As of :class:`Job`, arrays of shape (jobs,), read-only.
+    per_node, user, group, name, queue, kind, shapes, checkpoint, law, deadline
+        The same, coded.
+
+    Raises
+    ------
+    InputError
+        If a number is below its least, or the columns differ in length.
+    """
+
+    ids: NDArray[Any]
+    submit: IntArray
+    runtime: IntArray
+    walltime: IntArray
+    nodes: IntArray
+    per_node: Coded
+    user: Coded
+    group: Coded
+    name: Coded
+    queue: Coded
+    kind: Coded
+    shapes: Coded
+    checkpoint: Coded
+    law: Coded
+    deadline: Coded
+
+    def __post_init__(self) -> None:
+        for name in ("ids", *NUMBERS):
+            column = np.asarray(getattr(self, name), dtype=None if name == "ids" else np.int64)
+            column.flags.writeable = False
+            object.__setattr__(self, name, column)
+        for field in fields(self):
+            if len(getattr(self, field.name)) != len(self):
+                found = len(getattr(self, field.name))
+                raise InputError(f"jobs: {field.name} must have {len(self)} values, one a job, got {found}")
+        for name, least in NUMBERS.items():
+            below = getattr(self, name) < least
+            if below.any():
+                row = int(below.argmax())
+                found = getattr(self, name)[row]
+                raise InputError(f"job {self.ids[row]}: {name} must be a whole number >= {least}, got {found}")
+
+    @classmethod
+    def made(cls, ids: NDArray[Any], **columns: Any) -> JobColumns:
+        """Return the columns of jobs with what :class:`Job` has by default for those that are not given."""
+        count = len(ids)
+        for field in fields(Job):
+            if field.name not in (*columns, "id"):
+                value = 1 if field.name == "nodes" else field.default
+                columns[field.name] = np.full(count, 1) if field.name == "nodes" else Coded.same(value, count)
+        return cls(ids, **columns)
+
+    @classmethod
+    def of(cls, jobs: Sequence[Job]) -> JobColumns:
+        """Return the columns of job objects."""
+        count = len(jobs)
+        columns: dict[str, Any] = {"ids": np.array([job.id for job in jobs], dtype=object)}
+        for name in NUMBERS:
+            columns[name] = np.fromiter(map(operator.attrgetter(name), jobs), dtype=np.int64, count=count)
+        for name in (*TEXTS, *OTHERS):
+            columns[name] = Coded.gathered(map(operator.attrgetter(name), jobs))
+        return cls(**columns)
+
+    def __len__(self) -> int:
+        """Return the number of jobs."""
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, index: int) -> Job: ...
+    @overload
+    def __getitem__(self, index: slice) -> JobColumns: ...
+    def __getitem__(self, index: int | slice) -> Job | JobColumns:
+        """Return a job, or some of them, still as columns."""
+        if isinstance(index, slice):
+            return self.take(index)
+        row = range(len(self))[operator.index(index)]
+        return self._jobs(row, row + 1)[0]
+
+    def __iter__(self) -> Iterator[Job]:
+        """Yield the jobs, made a block at a time."""
+        for start in range(0, len(self), _BLOCK):
+            yield from self._jobs(start, start + _BLOCK)
+
+    def __eq__(self, other: object) -> bool:
+        """Compare job by job, also with a tuple of jobs."""
+        if not isinstance(other, JobColumns | tuple):
+            return NotImplemented
+        return len(self) == len(other) and all(map(operator.eq, self, other))
+
+    def __hash__(self) -> int:
+        """Hash as a tuple of the jobs."""
+        return hash(tuple(self))
+
+    def __add__(self, other: Iterable[Job]) -> tuple[Job, ...]:
+        """Return these jobs and others behind them."""
+        return (*self, *other)
+
+    def __radd__(self, other: Iterable[Job]) -> tuple[Job, ...]:
+        """Return these jobs and others before them."""
+        return (*other, *self)
+
+    def __repr__(self) -> str:
+        """Say how many there are."""
+        return f"<{len(self):,} jobs>"
+
+    def take(self, rows: Any, **changed: Any) -> JobColumns:
+        """Return the jobs of a slice, a mask or indices, with other columns for those that are given."""
+        for field in fields(self):
+            if field.name not in changed:
+                column = getattr(self, field.name)
+                changed[field.name] = column.take(rows) if isinstance(column, Coded) else column[rows]
+        return JobColumns(**changed)
+
+    def texts(self) -> list[str]:
+        """Return the ids as texts."""
+        return list(map(str, self.ids.tolist()))
+
+    def amounts(self, resource: str) -> IntArray:
+        """Return how much of a resource every job asks for, all its slots together."""
+        return self.nodes * self.per_node.numbers(lambda amounts: amounts.get(resource, 0))
+
+    def add_to(self, sha: hashlib._Hash) -> None:
+        """Add to a hash all that the jobs are, whatever objects or codes they are kept in."""
+        ids = self.texts()
+        sha.update(repr(len(ids)).encode())
+        sha.update(np.fromiter(map(len, ids), dtype="<i8", count=len(ids)).tobytes())
+        sha.update("".join(ids).encode("utf-8", "surrogatepass"))
+        for name in NUMBERS:
+            sha.update(getattr(self, name).astype("<i8").tobytes())
+        for name in (*TEXTS, *OTHERS):
+            codes, texts = getattr(self, name).canonical(_CANONICAL.get(name, repr))
+            sha.update(repr((name, texts)).encode("utf-8", "backslashreplace"))
+            sha.update(codes.astype("<i8").tobytes())
+
+    def _jobs(self, start: int, stop: int) -> list[Job]:
+        """Make the jobs of some rows, field by field, which is the fastest."""
+        rows = slice(start, stop)
+        ids = self.ids[rows].tolist()
+        jobs = [object.__new__(Job) for _ in ids]
+        columns: dict[str, Iterable[Any]] = {"id": map(str, ids)}
+        columns |= {name: getattr(self, name)[rows].tolist() for name in NUMBERS}
+        columns |= {name: getattr(self, name).take(rows).each() for name in (*TEXTS, *OTHERS)}
+        for name, values in columns.items():
+            deque(map(_SETTERS[name], jobs, values), maxlen=0)
+        return jobs
+
+
+def _law(law: Any) -> str:
+    return repr(None if law is None else (law.dist.name, law.args, sorted(law.kwds.items())))
+
+
+def _amounts(per_node: Any) -> str:
+    return repr(sorted(per_node.items()))
+
+
+_CANONICAL: dict[str, Callable[[Any], str]] = {"law": _law, "per_node": _amounts}
