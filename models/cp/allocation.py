@@ -6,18 +6,21 @@ Fast first: best-fit in a few orders, a job that failed put first. Then CP-SAT, 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from ortools.sat.python import cp_model
 
 from ...base import IntArray
-from ..scheduling.node_layout import node_arrays
 from ..scheduling.problem import Problem
-from .packing import pack_in_order, search_packing
+from .packing import search_packing
+from .packing_models import PackingModel, PackingProblem, PatternModel, packing_problem, pattern_model
 
 #: Up to how many times a job may be on a node at a step the exact check is made: a larger one would tell nothing.
 LARGEST = 30_000
+#: So many nodes to a class, on average, that patterns of classes are tried before slots on nodes.
+MANY_ALIKE = 4
+#: Nodes up to which placements at one time are searched.
+MOST_NODES = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,59 +44,6 @@ class Allocation:
     counts: IntArray | None = None
     core: tuple[int, ...] = ()
     time: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class PackingProblem:
-    """Jobs to be placed on nodes at steps of time, each on the same nodes at all of its steps.
-
-    Attributes
-    ----------
-    slots
-        Shape (jobs,).
-    demand
-        Amounts of a slot, shape (jobs, resources).
-    capacity
-        Shape (nodes, resources).
-    free
-        What is free beside what is held at each step, shape (steps, nodes, resources).
-    first, last
-        The steps that a job holds its slots: from the first to before the last, shape (jobs,).
-    """
-
-    slots: IntArray
-    demand: IntArray
-    capacity: IntArray
-    free: IntArray
-    first: IntArray
-    last: IntArray
-
-    @cached_property
-    def fits(self) -> IntArray:
-        """Slots of each job that fit on each node at all of its steps, each job taken alone, shape (jobs, nodes)."""
-        fits = np.empty((len(self.slots), len(self.capacity)), dtype=np.int64)
-        for job, (first, last) in enumerate(zip(self.first.tolist(), self.last.tolist(), strict=True)):
-            least = np.maximum(self.free[first:last].min(axis=0), 0)
-            asked = np.flatnonzero(self.demand[job])
-            fits[job] = self.slots[job]
-            if len(asked):
-                fits[job] = np.minimum((least[:, asked] // self.demand[job, asked]).min(axis=1), self.slots[job])
-        return fits
-
-    def greedy(self, tries: int) -> IntArray | None:
-        """Return counts, shape (jobs, nodes), if best-fit finds them in so many tries; else ``None``."""
-        jobs = len(self.slots)
-        duration = self.last - self.first
-        steps = np.arange(len(self.free), dtype=np.int64)
-        inputs = node_arrays((steps, self.free), duration, self.slots, self.demand, self.capacity, True)
-        counts = np.zeros((jobs, len(self.capacity)), dtype=np.int64)
-        share = (self.demand / np.maximum(self.capacity.max(axis=0), 1)).max(axis=1)
-        choice = (self.fits > 0).sum(axis=1)
-        for keys in ((choice, -share), (-share * self.slots, -duration)):
-            order = np.lexsort(keys[::-1]).astype(np.int64)
-            if pack_in_order(order, self.first, self.last, *inputs, counts, tries):
-                return counts
-        return None
 
 
 def allocate(
@@ -137,39 +87,14 @@ def scattered(problem: Problem, jobs: IntArray, counts: IntArray) -> IntArray:
     return all_counts
 
 
-def packing_problem(problem: Problem, starts: IntArray, jobs: IntArray) -> PackingProblem:
-    """Return the problem of placing jobs at their start times, at as few steps as are needed.
-
-    What is used only grows when a job starts or something else begins to hold, so those times are enough.
-    """
-    times, free = problem.profile
-    begins, ends = starts[jobs], starts[jobs] + problem.duration[jobs]
-    later = problem.held_from[problem.held_from > 0]
-    steps = np.unique(np.concatenate((begins, later)))
-    return PackingProblem(
-        problem.slots[jobs], problem.demand[jobs], problem.capacity,
-        free[np.searchsorted(times, steps, side="right") - 1],
-        np.searchsorted(steps, begins), np.searchsorted(steps, ends),
-    )  # fmt: skip
-
-
-def packing_at(problem: Problem, step: int, jobs: IntArray) -> PackingProblem:
-    """Return the problem of placing jobs all at once, beside what is held from a step of the profile on."""
-    nothing = np.zeros(len(jobs), dtype=np.int64)
-    free = problem.profile[1][step : step + 1]
-    return PackingProblem(
-        problem.slots[jobs], problem.demand[jobs], problem.capacity, free, nothing, nothing + 1
-    )  # fmt: skip
-
-
 def check(packing: PackingProblem, limit: float) -> Allocation:
     """Decide with CP-SAT whether jobs can be placed; if not, which few cannot. Numbers are those of the packing."""
-    alone = np.flatnonzero(packing.fits.sum(axis=1) < packing.slots)
+    alone = np.flatnonzero(packing.fits @ packing.classes.count < packing.slots)
     if len(alone):
         return Allocation(False, None, (int(alone[0]),))
-    if np.count_nonzero(packing.fits) * len(packing.free) > LARGEST:
+    model = _model_of(packing)
+    if model is None:
         return Allocation(None)
-    model = PackingModel(packing)
     solver = cp_model.CpSolver()
     solver.parameters.catch_sigint_signal = False
     solver.parameters.num_workers = 1
@@ -185,85 +110,51 @@ def check(packing: PackingProblem, limit: float) -> Allocation:
     return Allocation(False, None, tuple(core), solver.deterministic_time)
 
 
-class PackingModel:
-    """Slots of each job on each node as integers, linear in each node, resource and step.
-
-    Attributes
-    ----------
-    model
-        CP-SAT's model.
-    placed
-        For each job, the assumption that it is placed.
-    slots
-        Variables by job and node, where a slot fits.
-    """
-
-    def __init__(self, packing: PackingProblem) -> None:
-        self.packing = packing
-        self.model = cp_model.CpModel()
-        self.placed = [self.model.new_bool_var("") for _ in packing.slots]
-        self.slots: list[dict[int, cp_model.IntVar]] = []
-        self.add_slots()
-        self.add_capacity()
-        self.model.add_assumptions(self.placed)
-
-    def add_slots(self) -> None:
-        """Make the variables, and let each job that is placed have its slots."""
-        for job, fits in enumerate(self.packing.fits):
-            here = {int(node): self.model.new_int_var(0, int(fits[node]), "") for node in np.flatnonzero(fits)}
-            self.slots.append(here)
-            enough = self.model.add(cp_model.LinearExpr.sum(list(here.values())) >= int(self.packing.slots[job]))
-            enough.only_enforce_if(self.placed[job])
-
-    def add_capacity(self) -> None:
-        """Keep every node within its resources at every step, where that is not so anyway."""
-        packing = self.packing
-        done: set[tuple[int, ...]] = set()
-        for step in range(len(packing.free)):
-            running = np.flatnonzero((packing.first <= step) & (step < packing.last))
-            most = packing.fits[running].T @ packing.demand[running]
-            for node, resource in np.argwhere(most > np.maximum(packing.free[step], 0)).tolist():
-                asking = [job for job in running.tolist() if packing.demand[job, resource] and node in self.slots[job]]
-                room = max(int(packing.free[step, node, resource]), 0)
-                key = (node, resource, room, *asking)
-                if key not in done:
-                    done.add(key)
-                    slots = [self.slots[job][node] for job in asking]
-                    amounts = packing.demand[asking, resource].tolist()
-                    self.model.add(cp_model.LinearExpr.weighted_sum(slots, amounts) <= room)
-
-    def counts(self, solver: cp_model.CpSolver) -> IntArray:
-        """Return what the solver found, shape (jobs, nodes)."""
-        counts = np.zeros((len(self.slots), len(self.packing.capacity)), dtype=np.int64)
-        for job, here in enumerate(self.slots):
-            left = int(self.packing.slots[job])
-            for node, variable in here.items():
-                counts[job, node] = min(left, solver.value(variable))
-                left -= counts[job, node]
-        return counts
+def _model_of(packing: PackingProblem) -> PackingModel | PatternModel | None:
+    """Return a model of which the size allows an answer; ``None`` if there is none."""
+    patterns = None
+    if packing.wanted.sum() > MANY_ALIKE * len(packing.wanted):
+        patterns = pattern_model(packing)
+    pairs = int((packing.fits > 0).sum(axis=0) @ packing.wanted)
+    if patterns is None and pairs * len(packing.classes.free) <= LARGEST:
+        return PackingModel(packing)
+    return patterns
 
 
-def pack_at_once(free: IntArray, slots: IntArray, demand: IntArray, most: int = 2000) -> bool | None:
+def pack_at_once(
+    free: IntArray, slots: IntArray, demand: IntArray, count: IntArray | None = None, most: int = 2000
+) -> bool | None:
     """Decide whether jobs can be packed at one time; ``None`` if it takes too long to tell.
 
     Parameters
     ----------
     free
-        Shape (nodes, resources).
+        What is free on a node of each class, shape (classes, resources).
     slots
         Shape (jobs,).
     demand
         Shape (jobs, resources).
+    count
+        Nodes of each class, shape (classes,); one if not given.
     most
         How many slots are placed before the search is given up.
     """
+    wanted = int(slots.sum())
+    if wanted > most:
+        return None
     asked = demand > 0
     fits = ((free[None] >= demand[:, None]) | ~asked[:, None]).all(axis=2)
+    nodes = np.ones(len(free), dtype=np.int64) if count is None else count
     # Jobs with few nodes and big slots first; what no job can use up does not tell nodes apart.
-    order = np.lexsort((-demand.sum(axis=1), fits.sum(axis=1)))
+    order = np.lexsort((-demand.sum(axis=1), fits @ nodes))
     useful, columns = fits.any(axis=0), asked.any(axis=0)
     total = (slots[:, None] * demand).sum(axis=0)
-    room = np.ascontiguousarray(np.minimum(free, total)[useful][:, columns])
+    room = np.minimum(free, total)[useful][:, columns]
+    room, label = np.unique(room, axis=0, return_inverse=True)
+    many = np.bincount(label.ravel(), weights=nodes[useful], minlength=len(room)).astype(np.int64)
+    room = np.repeat(room, np.minimum(many, wanted), axis=0)
+    if len(room) > MOST_NODES:
+        return None
     job = np.repeat(order, slots[order])
-    found = search_packing(job, demand[job][:, columns].copy(), room, most, np.empty(len(job), dtype=np.int64))
-    return None if found < 0 else found == 1
+    packed = search_packing(job, demand[job][:, columns].copy(), room, most, np.empty(len(job), dtype=np.int64))
+    return None if packed < 0 else packed == 1

@@ -91,7 +91,7 @@ def _least_taken(problem: Problem, edges: IntArray, begin: IntArray, last: IntAr
 
 def _mean_levels(problem: Problem, cut: Cut, edges: IntArray) -> NDArray[np.float64]:
     """Return the mean level of a cut in each interval but the last."""
-    times = problem.profile[0].astype(np.float64)
+    times = problem.classes.times.astype(np.float64)
     until = np.append(times[1:], np.inf)
     runs = np.minimum(until[None], edges[1:, None]) - np.maximum(times[None], edges[:-1, None])
     levels: NDArray[np.float64] = np.maximum(runs, 0) @ cut.level.astype(np.float64) / np.diff(edges)

@@ -9,10 +9,11 @@ import numpy as np
 
 from ...base import IntArray
 from ..scheduling.problem import Problem
-from .allocation import check, pack_at_once, packing_at
+from .allocation import check, pack_at_once
 from .cuts import Cut
 from .integer_packing import pack_most
 from .packing import first_together
+from .packing_models import packing_at
 
 #: Jobs that a core may have to be lifted, and subsets looked at for it.
 LIFTED_CORE = 5
@@ -23,6 +24,8 @@ PROGRAM = 0.004
 #: Pairs of a job and a node that it fits on, up to which there is one.
 LARGEST = 500
 LIFTED_SUBSETS = 60
+#: Slots that are placed before the search for a place of two jobs is given up.
+PLACED = 200
 
 
 class Packer:
@@ -59,7 +62,8 @@ class Packer:
         self.budget = 0.0
         self.first = np.zeros((problem.jobs, problem.jobs), dtype=np.int64)
         if self.monotone:
-            first_together(problem.slots, problem.demand, problem.profile[1], 200, self.first)
+            classes = problem.classes
+            first_together(problem.slots, problem.demand, classes.free, classes.count, PLACED, self.first)
 
     def core(self, step: int, jobs: IntArray, *, thorough: bool = False) -> tuple[IntArray, int] | None:
         """Return some of the jobs and how many of them can run at once at a step, fewer than all.
@@ -78,17 +82,17 @@ class Packer:
             return None
         checked = check(packing, self.limit)
         self.spent += checked.time
-        if checked.possible is not None or not thorough or np.count_nonzero(packing.fits) > LARGEST:
+        few = packing.few
+        if checked.possible is not None or not thorough or np.count_nonzero(few.fits) > LARGEST:
             return (jobs[list(checked.core)], len(checked.core) - 1) if checked.possible is False else None
         self.spent += PROGRAM
-        slots, free = self.problem.slots[jobs], self.problem.profile[1][step]
-        most = pack_most(packing.fits, slots, packing.demand, free, np.ones_like(jobs), self.branches).most
+        most = pack_most(few.fits, few.slots, few.demand, few.classes.free[0], np.ones_like(jobs), self.branches).most
         return (jobs, most) if most < len(jobs) else None
 
     def searched(self, step: int, jobs: IntArray) -> bool | None:
         """Decide by a short search whether jobs can be packed at once at a step."""
-        problem = self.problem
-        return pack_at_once(problem.profile[1][step], problem.slots[jobs], problem.demand[jobs])
+        problem, classes = self.problem, self.problem.classes
+        return pack_at_once(classes.free[step], problem.slots[jobs], problem.demand[jobs], classes.count)
 
     def pairs(self, starts: IntArray, jobs: IntArray) -> list[Cut]:
         """Return cuts for jobs that run at once and cannot in pairs, each with all that conflict with each other."""
@@ -104,7 +108,7 @@ class Packer:
 
     def step(self, time: int) -> int:
         """Return the step of the profile that holds a time."""
-        return int(np.searchsorted(self.problem.profile[0], time, side="right")) - 1
+        return int(np.searchsorted(self.problem.classes.times, time, side="right")) - 1
 
     def clique(self, step: int, one: int, two: int) -> Cut:
         """Return the cut of two jobs in conflict, and more that conflict with all for as long."""
@@ -122,7 +126,7 @@ class Packer:
         """
         demand = np.zeros(self.problem.jobs, dtype=np.int64)
         demand[list(jobs)] = 1
-        steps = np.arange(len(self.problem.profile[0]))
+        steps = np.arange(len(self.problem.classes.times))
         holds = (steps < until) & (self.monotone | (steps >= step))
         return Cut(demand, np.where(holds, level, int(demand.sum())))
 
@@ -169,7 +173,7 @@ class Packer:
 
     def until(self, step: int, core: IntArray) -> int:
         """Return the first step after one at which a core may fit."""
-        low, high = step, len(self.problem.profile[0]) if self.monotone else step + 1
+        low, high = step, len(self.problem.classes.times) if self.monotone else step + 1
         while high - low > 1:
             middle = (low + high) // 2
             if self.core(middle, core) is None:

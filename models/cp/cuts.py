@@ -60,9 +60,9 @@ class Family:
         """Return inequalities that a schedule breaks: at each time the one broken most, `most` of them at most."""
         if not self.demand.shape[1]:
             return []
-        moments = np.unique(np.concatenate((starts, problem.profile[0])))
+        moments = np.unique(np.concatenate((starts, problem.classes.times)))
         runs = (starts <= moments[:, None]) & (moments[:, None] < starts + problem.duration)
-        step = np.searchsorted(problem.profile[0], moments, side="right") - 1
+        step = np.searchsorted(problem.classes.times, moments, side="right") - 1
         excess = runs.astype(np.float64) @ self.demand.astype(np.float64) - self.level[step]
         relative = excess / np.maximum(self.level[step], 1)
         worst = relative.argmax(axis=1)
@@ -101,8 +101,8 @@ def slot_cuts(problem: Problem, size: IntArray) -> Family:
         Shape (sizes, resources), each with at least one amount.
     """
     demand = problem.slots[:, None] * _count(problem.demand, size)
-    level = np.zeros((len(problem.profile[0]), len(size)), dtype=np.int64)
-    _fitting(problem.profile[1], size, level)
+    level = np.zeros((len(problem.classes.times), len(size)), dtype=np.int64)
+    _fitting(problem.classes.free, problem.classes.count, size, level)
     return Family(demand, level)
 
 
@@ -111,8 +111,8 @@ def usable_cuts(problem: Problem, size: IntArray) -> Family:
     resources = problem.demand.shape[1]
     bigger = np.all(problem.demand[:, None] >= size[None], axis=2).reshape(problem.jobs, -1)
     demand = (bigger[:, :, None] * problem.need[:, None, :]).reshape(problem.jobs, -1)
-    level = np.zeros((len(problem.profile[0]), len(size), resources), dtype=np.int64)
-    _usable(problem.profile[1], size, level)
+    level = np.zeros((len(problem.classes.times), len(size), resources), dtype=np.int64)
+    _usable(problem.classes.free, problem.classes.count, size, level)
     return Family(demand, level.reshape(len(level), -1))
 
 
@@ -137,35 +137,35 @@ def _count(demand: IntArray, size: IntArray) -> IntArray:
 
 
 @compiled
-def _fitting(free: IntArray, size: IntArray, level: IntArray) -> None:
+def _fitting(free: IntArray, count: IntArray, size: IntArray, level: IntArray) -> None:
     """Add up the slots of each size that fit on the nodes at each step."""
     for step in range(free.shape[0]):
         for which in range(size.shape[0]):
-            for node in range(free.shape[1]):
+            for part in range(free.shape[1]):
                 fits = -1
                 for resource in range(free.shape[2]):
                     asked = size[which, resource]
                     if asked:
-                        there = free[step, node, resource]
+                        there = free[step, part, resource]
                         if there < asked:
                             fits = 0
                             break
                         if fits < 0 or there < fits * asked:
                             fits = there // asked
-                level[step, which] += fits
+                level[step, which] += fits * count[part]
 
 
 @compiled
-def _usable(free: IntArray, size: IntArray, level: IntArray) -> None:
+def _usable(free: IntArray, count: IntArray, size: IntArray, level: IntArray) -> None:
     """Add up what is free at each step on the nodes where a slot of each size fits."""
     for step in range(free.shape[0]):
         for which in range(size.shape[0]):
-            for node in range(free.shape[1]):
+            for part in range(free.shape[1]):
                 fits = True
                 for resource in range(free.shape[2]):
-                    if free[step, node, resource] < size[which, resource]:
+                    if free[step, part, resource] < size[which, resource]:
                         fits = False
                         break
                 if fits:
                     for resource in range(free.shape[2]):
-                        level[step, which, resource] += max(free[step, node, resource], 0)
+                        level[step, which, resource] += count[part] * max(free[step, part, resource], 0)

@@ -85,7 +85,7 @@ class Master:
     def _apart_ways(self, core: tuple[int, ...], starts: IntArray) -> list[cp_model.IntVar]:
         """Return literals of ``start[j] >= t``, when more is free, and of ``end[j] <= start[k]`` where they overlap."""
         literal, jobs, problem = self.variables.literal, self.variables.jobs, self.scheduling.problem
-        times, ends = problem.profile[0], starts + problem.duration
+        times, ends = problem.classes.times, starts + problem.duration
         later = [(job, int(np.searchsorted(times, int(starts[job]), side="right"))) for job in core]
         ways = [literal(jobs[job].start >= int(times[step])) for job, step in later if step < len(times)]
         for before in core:

@@ -153,7 +153,7 @@ def _moves(jobs: int, iterations: int, rng: np.random.Generator) -> IntArray:
 def _inputs(problem: Problem, rule: PlacementRule) -> Inputs:
     """Lay out a problem on nodes as the compiled code wants it."""
     jobs = (problem.duration, problem.slots, problem.demand)
-    nodes, room = node_arrays(problem.profile, *jobs, problem.capacity, rule == "best-fit")
+    nodes, room = node_arrays(problem.classes, *jobs, rule == "best-fit")
     return Inputs(problem.weight, problem.due, nodes, room)
 
 

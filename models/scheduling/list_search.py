@@ -154,5 +154,5 @@ def _decode(order: IntArray, inputs: Inputs, bound: int, starts: IntArray, count
                 return cost
         if first >= 0:
             choose_nodes(job, nodes, room, counts[job])
-            steps = hold_on_nodes(job, nodes, room, steps, first, last, counts[job])
+            steps = hold_on_nodes(job, nodes, room, steps, first, last)
     return cost

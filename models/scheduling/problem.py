@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import IntArray
+from .node_classes import NodeClasses, node_classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,10 +128,15 @@ class Problem:
         np.add.at(change, (np.searchsorted(times, self.held_to), self.held_node), self.held_amount)
         return times, np.cumsum(change, axis=0)
 
+    @cached_property
+    def classes(self) -> NodeClasses:
+        """The profile by class of nodes that nothing tells apart."""
+        return node_classes(self.capacity, self.held_from, self.held_to, self.held_node, self.held_amount)
+
     @property
     def overfull(self) -> bool:
         """Whether more is held at some time than there is."""
-        return bool(self.profile[1].min() < 0)
+        return bool(self.classes.free.min(initial=0) < 0)
 
     @cached_property
     def alike(self) -> list[IntArray]:

@@ -1,7 +1,8 @@
 """Serial schedule generation on nodes, compiled: the earliest start that keeps its slots, and the nodes that take them.
 
 The profile is a list of steps; a step that is split in two leaves its rows where they are. A count of slots that fit
-at a step is an upper bound from then on, since a schedule only fills up.
+at a step is an upper bound from then on, since a schedule only fills up. Nodes that are alike are one part of a class
+until a job takes some of them; so the work hangs on how many different nodes there are.
 """
 
 from __future__ import annotations
@@ -10,13 +11,18 @@ import numpy as np
 
 from ...base import IntArray
 from ..compiled import compiled
-from .node_layout import NodeData, NodeRoom
+from .node_layout import GIVEN, PARTS, ROWS, NodeData, NodeRoom
 
 
 @compiled
 def open_room(data: NodeData, room: NodeRoom) -> None:
-    """Begin with the profile beside what is held."""
-    steps, resources, nodes = data.free.shape
+    """Begin with the profile beside what is held, every class one part."""
+    steps, resources, classes = data.free.shape
+    room.numbers[PARTS], room.numbers[ROWS] = classes, steps
+    for part in range(classes):
+        room.first[part] = data.begin[part]
+        room.nodes[part] = data.begin[part + 1] - data.begin[part]
+        room.origin[part] = part
     for step in range(steps):
         room.at[step] = data.times[step]
         room.row[step] = step
@@ -25,8 +31,8 @@ def open_room(data: NodeData, room: NodeRoom) -> None:
             room.known[step, kind] = data.known[step, kind]
         for resource in range(resources):
             room.total[step, resource] = data.total[step, resource]
-            for node in range(nodes):
-                room.free[step, resource, node] = data.free[step, resource, node]
+            for part in range(classes):
+                room.free[step, resource, part] = data.free[step, resource, part]
 
 
 @compiled
@@ -37,9 +43,9 @@ def learn(data: NodeData, room: NodeRoom) -> None:
         kind, slots = data.kind[job], data.slots[job]
         for step in range(len(data.times)):
             if data.known[step, kind] >= slots:
-                found = _slots(job, data, room, data.free[step], slots)
-                if found < slots:
-                    data.known[step, kind] = found
+                fitting = _slots(job, data, room, data.free[step], slots)
+                if fitting < slots:
+                    data.known[step, kind] = fitting
 
 
 @compiled
@@ -93,7 +99,7 @@ def _blocked(job: int, data: NodeData, room: NodeRoom, first: int, last: int) ->
     for step in range(last - 1, first, -1):
         row = room.row[step]
         if room.drop[row]:
-            _narrow(room.least, room.free[row])
+            _narrow(room, row)
             if _slots(job, data, room, room.least, data.slots[job]) < data.slots[job]:
                 return step
     return first
@@ -104,93 +110,180 @@ def least_between(room: NodeRoom, first: int, last: int) -> None:
     """Put into ``room.least`` what is free at all steps from `first` to before `last`."""
     free = room.free[room.row[first]]
     for resource in range(free.shape[0]):
-        for node in range(free.shape[1]):
-            room.least[resource, node] = free[resource, node]
+        for part in range(room.numbers[PARTS]):
+            room.least[resource, part] = free[resource, part]
     for step in range(first + 1, last):
         if room.drop[room.row[step]]:
-            _narrow(room.least, room.free[room.row[step]])
+            _narrow(room, room.row[step])
 
 
 @compiled
-def _narrow(least: IntArray, free: IntArray) -> None:
+def _narrow(room: NodeRoom, row: int) -> None:
+    least, free = room.least, room.free[row]
     for resource in range(free.shape[0]):
-        for node in range(free.shape[1]):
-            least[resource, node] = min(least[resource, node], free[resource, node])
+        for part in range(room.numbers[PARTS]):
+            least[resource, part] = min(least[resource, part], free[resource, part])
 
 
 @compiled
 def _slots(job: int, data: NodeData, room: NodeRoom, free: IntArray, enough: int) -> int:
     """Return how many slots of a job fit in `free`; some number not below `enough` once that is reached."""
     total = 0
-    for node in range(free.shape[1]):
-        fit = enough - total
-        for resource in range(free.shape[0]):
-            amount = data.demand[job, resource]
-            if amount:
-                there = free[resource, node]
-                if there < amount:
-                    fit = 0
-                    break
-                if there < fit * amount:
-                    fit = there // amount
-        total += fit
+    for part in range(room.numbers[PARTS]):
+        total += room.nodes[part] * _on_node(job, data, free, part, enough)
         if total >= enough:
             break
     return total
 
 
 @compiled
+def _on_node(job: int, data: NodeData, free: IntArray, part: int, most: int) -> int:
+    """Return how many slots of a job fit on a node of a part, counted up to `most`."""
+    fit = most
+    for resource in range(free.shape[0]):
+        amount = data.demand[job, resource]
+        if amount:
+            there = free[resource, part]
+            if there < amount:
+                return 0
+            if there < fit * amount:
+                fit = there // amount
+    return fit
+
+
+@compiled
 def fill(job: int, data: NodeData, room: NodeRoom) -> int:
-    """Count the slots of a job that fit on each node of ``room.least`` into ``room.fits``; return their sum."""
+    """Count the slots of a job that fit on a node of each part into ``room.fits``; return how many on all nodes."""
     total = 0
-    for node in range(len(room.fits)):
-        fit = data.slots[job]
-        for resource in range(data.demand.shape[1]):
-            amount = data.demand[job, resource]
-            if amount:
-                there = room.least[resource, node]
-                if there < amount:
-                    fit = 0
-                    break
-                if there < fit * amount:
-                    fit = there // amount
-        room.fits[node] = fit
-        total += fit
+    for part in range(room.numbers[PARTS]):
+        room.fits[part] = _on_node(job, data, room.least, part, data.slots[job])
+        total += room.nodes[part] * room.fits[part]
     return total
 
 
 @compiled
 def choose_nodes(job: int, data: NodeData, room: NodeRoom, counts: IntArray) -> None:
-    """Put the slots on nodes of which ``room.fits`` can take some: in their order, or the least free share first."""
-    nodes = len(counts)
-    slots = data.slots[job]
-    for node in range(nodes):
+    """Put the slots on nodes that can take some by ``room.fits``: in their order, or the least free share first.
+
+    Parts of which some nodes are taken are split, so that what is given are whole parts.
+
+    Parameters
+    ----------
+    counts
+        Filled with the slots on each node, shape (nodes,).
+    """
+    for node in range(len(counts)):
         counts[node] = 0
-    if not data.best_fit:
-        for node in range(nodes):
-            counts[node] = min(slots, room.fits[node])
-            slots -= counts[node]
-        return
-    share = np.empty(nodes)
-    for node in range(nodes):
-        share[node] = 0.0
-        if room.fits[node]:
+    room.numbers[GIVEN] = 0
+    fitting = np.flatnonzero(room.fits[: room.numbers[PARTS]])
+    share = room.share[: len(fitting)]
+    for place, part in enumerate(fitting):
+        share[place] = 0.0
+        if data.best_fit:
             for resource in range(data.capacity.shape[0]):
-                share[node] += room.least[resource, node] / data.capacity[resource, node]
+                share[place] += room.least[resource, part] / data.capacity[resource, room.origin[part]]
+    order = np.argsort(share, kind="mergesort")
+    slots, begin = data.slots[job], 0
     while slots:
-        best = -1
-        for node in range(nodes):
-            if room.fits[node] and not counts[node] and (best < 0 or share[node] < share[best]):
-                best = node
-        counts[best] = min(slots, room.fits[best])
-        slots -= counts[best]
+        end = begin + 1
+        while end < len(order) and share[order[end]] == share[order[begin]]:
+            end += 1
+        slots = _take_alike(fitting[order[begin:end]], slots, data, room)
+        begin = end
+    for place in range(room.numbers[GIVEN]):
+        part = room.given[place]
+        for member in range(room.first[part], room.first[part] + room.nodes[part]):
+            counts[data.members[member]] = room.slots[place]
 
 
 @compiled
-def hold_on_nodes(job: int, data: NodeData, room: NodeRoom, steps: int, first: int, last: int, counts: IntArray) -> int:
-    """Take a job's amounts out of the profile from a step until its end, before step `last`; return how many steps."""
+def _take_alike(parts: IntArray, slots: int, data: NodeData, room: NodeRoom) -> int:
+    """Give slots on nodes that are as good as each other, in the order of the nodes; return how many remain."""
+    all_there = 0
+    for part in parts:
+        room.taken[part] = 0
+        all_there += room.fits[part] * room.nodes[part]
+    if all_there <= slots:
+        for part in parts:
+            _give(part, room.fits[part], room)
+        return slots - all_there
+    chosen = -1
+    while slots and (chosen < 0 or slots >= room.fits[chosen]):
+        chosen, slots = _take_run(parts, slots, data, room)
+    for part in parts:
+        rest = part
+        if room.taken[part]:
+            rest = _split(part, room.taken[part], room)
+            _give(part, room.fits[part], room)
+        if slots and part == chosen:
+            _split(rest, 1, room)
+            _give(rest, slots, room)
+    return 0
+
+
+@compiled
+def _take_run(parts: IntArray, slots: int, data: NodeData, room: NodeRoom) -> tuple[int, int]:
+    """Fill the next nodes, as far as they lie in one part; return which has the next one, and how many slots remain."""
+    lowest, until, chosen = -1, len(data.members), -1
+    for part in parts:
+        if room.taken[part] < room.nodes[part]:
+            head = data.members[room.first[part] + room.taken[part]]
+            if lowest < 0 or head < lowest:
+                until = lowest if lowest >= 0 else until
+                lowest, chosen = head, part
+            elif head < until:
+                until = head
+    fits, first = room.fits[chosen], room.first[chosen]
+    while slots >= fits:
+        room.taken[chosen] += 1
+        slots -= fits
+        if room.taken[chosen] == room.nodes[chosen] or data.members[first + room.taken[chosen]] > until:
+            return -1, slots
+    return chosen, slots
+
+
+@compiled
+def _give(part: int, slots: int, room: NodeRoom) -> None:
+    place = room.numbers[GIVEN]
+    room.given[place], room.slots[place] = part, slots
+    room.numbers[GIVEN] = place + 1
+
+
+@compiled
+def _split(part: int, count: int, room: NodeRoom) -> int:
+    """Leave a part its first nodes, so many; return the part that has the others."""
+    new: int = room.numbers[PARTS]
+    if count == room.nodes[part]:
+        return part
+    room.numbers[PARTS] = new + 1
+    room.first[new], room.nodes[new] = room.first[part] + count, room.nodes[part] - count
+    room.nodes[part] = count
+    room.origin[new], room.fits[new] = room.origin[part], room.fits[part]
+    for resource in range(room.least.shape[0]):
+        room.least[resource, new] = room.least[resource, part]
+        for row in range(room.numbers[ROWS]):
+            room.free[row, resource, new] = room.free[row, resource, part]
+    return new
+
+
+@compiled
+def take_given(job: int, data: NodeData, room: NodeRoom, first: int, last: int) -> None:
+    """Take what a job was given out of the profile, from step `first` to before `last`."""
+    room.drop[room.row[first]] = True
+    for place in range(room.numbers[GIVEN]):
+        part = room.given[place]
+        for resource in range(room.least.shape[0]):
+            amount = room.slots[place] * data.demand[job, resource]
+            if amount:
+                for step in range(first, last):
+                    room.free[room.row[step], resource, part] -= amount
+                    room.total[room.row[step], resource] -= amount * room.nodes[part]
+
+
+@compiled
+def hold_on_nodes(job: int, data: NodeData, room: NodeRoom, steps: int, first: int, last: int) -> int:
+    """Take what a job was given out of the profile from a step until its end, before step `last`; return how many."""
     end = room.at[first] + data.duration[job]
-    resources, nodes = room.least.shape
     if last == steps or room.at[last] != end:
         for step in range(steps, last, -1):
             room.at[step] = room.at[step - 1]
@@ -201,18 +294,11 @@ def hold_on_nodes(job: int, data: NodeData, room: NodeRoom, steps: int, first: i
         room.drop[steps] = False
         for kind in range(room.known.shape[1]):
             room.known[steps, kind] = room.known[old, kind]
-        for resource in range(resources):
+        for resource in range(room.least.shape[0]):
             room.total[steps, resource] = room.total[old, resource]
-            for node in range(nodes):
-                room.free[steps, resource, node] = room.free[old, resource, node]
+            for part in range(room.numbers[PARTS]):
+                room.free[steps, resource, part] = room.free[old, resource, part]
         steps += 1
-    room.drop[room.row[first]] = True
-    for node in range(nodes):
-        if counts[node]:
-            for resource in range(resources):
-                amount = counts[node] * data.demand[job, resource]
-                if amount:
-                    for step in range(first, last):
-                        room.free[room.row[step], resource, node] -= amount
-                        room.total[room.row[step], resource] -= amount
+        room.numbers[ROWS] = steps
+    take_given(job, data, room, first, last)
     return steps

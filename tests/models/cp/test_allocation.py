@@ -1,13 +1,17 @@
 """Whether jobs with fixed start times can be placed, against all placements."""
 
+from unittest.mock import patch
+
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.overloads import overloads
 from oracles.placing import can_be_placed, problems
 
-from hpcdispatch.models.cp.allocation import allocate, check, pack_at_once, packing_at, packing_problem
+from hpcdispatch.models.cp import allocation
+from hpcdispatch.models.cp.allocation import allocate, check, pack_at_once
 from hpcdispatch.models.cp.integer_packing import pack_most
+from hpcdispatch.models.cp.packing_models import packing_at, packing_problem, pattern_model
 from hpcdispatch.models.scheduling.problem import Problem
 
 
@@ -47,10 +51,41 @@ def test_packing_at_one_time(problem):
         for code in range(2**problem.jobs)
         if can_be_placed(problem, tuple(starts), some := [job for job in jobs.tolist() if code >> job & 1])
     )
-    packed = pack_most(packing.fits, problem.slots, problem.demand, free, problem.weight, 1000)
+    few = packing.few
+    packed = pack_most(few.fits, problem.slots, problem.demand, few.classes.free[0], problem.weight, 1000)
     assert packed.most == most
     assert packed.counts is not None
     assert problem.weight[packed.placed].sum() == most
+
+
+@given(problems(late_holds=True), st.data())
+@settings(max_examples=80, deadline=None)
+def test_patterns_say_what_trying_all_says(problem, data):
+    starts = np.array([data.draw(st.integers(0, 2)) for _ in range(problem.jobs)])
+    packing = packing_problem(problem, starts, np.arange(problem.jobs))
+    with patch.object(allocation, "MANY_ALIKE", -1):
+        found = check(packing, 1)
+    assert found.possible is can_be_placed(problem, tuple(starts))
+    if found.possible:
+        assert (found.counts.sum(axis=1) == problem.slots).all()
+        assert not overloads(problem, starts, found.counts)
+    else:
+        assert not can_be_placed(problem, tuple(starts), list(found.core))
+
+
+def test_a_thousand_nodes_are_one_class():
+    """600 nodes for one job and 700 for another, of 1,250, with room for both on none: a model of six numbers."""
+    capacity = np.array([[20]] * 1200 + [[48]] * 50)
+    jobs = np.array([600, 700]), np.array([[15], [12]])
+    one = np.ones(2, dtype=int)
+    problem = Problem(5 * one, *jobs, one, capacity)
+    packing = packing_problem(problem, 0 * one, np.arange(2))
+    assert packing.few.classes.count.sum() == 1250
+    model = pattern_model(packing)
+    assert [rows.tolist() for rows in model.patterns] == [[[1, 0], [0, 1]], [[4, 0], [2, 1], [1, 2], [0, 3]]]
+    assert allocate(problem, 0 * one).possible
+    more = Problem(5 * one, np.array([700, 800]), jobs[1], one, capacity)
+    assert allocate(more, 0 * one).possible is False
 
 
 def test_a_core_names_the_jobs_that_are_too_many():
@@ -89,7 +124,7 @@ def test_packable_at_every_time_but_not_over_all():
         step = np.searchsorted(held.profile[0], time, side="right") - 1
         assert pack_at_once(held.profile[1][step], held.slots[running], held.demand[running])
     assert allocate(held, starts).possible is False
-    assert len(packing_problem(held, starts, np.arange(3)).free) == 2
+    assert len(packing_problem(held, starts, np.arange(3)).classes.free) == 2
 
 
 def test_no_answer_without_time():

@@ -53,6 +53,30 @@ def test_every_job_starts_at_the_first_second_that_keeps_its_slots(problem, rand
     assert not overloads(problem, schedule.starts, schedule.counts)
 
 
+@st.composite
+def crowds(draw):
+    """Draw jobs for two kinds of nodes in turn, many of them alike: classes are split over and over."""
+    rng, jobs = np.random.default_rng(draw(st.integers(0, 2**32))), draw(st.integers(2, 12))
+    nodes = draw(st.integers(4, 20))
+    capacity = np.array([[4, 2], [4, 0]])[rng.integers(0, 2, nodes)]
+    demand = np.column_stack((rng.integers(1, 5, jobs), np.zeros(jobs, dtype=int)))
+    held = rng.integers(0, nodes)
+    return Problem(
+        rng.integers(1, 6, jobs), rng.integers(1, nodes // 2 + 1, jobs), demand, rng.integers(0, 5, jobs), capacity,
+        np.zeros(jobs, dtype=int), np.zeros(held, dtype=int), rng.integers(1, 4, held),
+        np.sort(rng.permutation(nodes)[:held]), np.column_stack((rng.integers(1, 4, held), np.zeros(held, dtype=int))),
+    )  # fmt: skip
+
+
+@given(crowds(), st.sampled_from(["best-fit", "first-fit"]))
+@settings(max_examples=100, deadline=None)
+def test_classes_of_nodes_take_jobs_as_nodes_do(problem, rule):
+    schedule = list_schedule(problem, np.arange(problem.jobs), rule)
+    starts, counts = slow_schedule(problem, range(problem.jobs), rule)
+    assert schedule.starts.tolist() == starts.tolist()
+    assert schedule.counts.tolist() == counts.tolist()
+
+
 @given(problems(late_holds=True, most_jobs=6), st.integers(0, 30))
 @settings(max_examples=60, deadline=None)
 def test_search_keeps_what_it_had(problem, iterations):
