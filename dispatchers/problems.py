@@ -9,6 +9,7 @@ import numpy as np
 
 from ..base import FloatArray, IntArray
 from ..models import Problem
+from .columns import RunningJobs
 from .protocol import Running, State, Waiting
 
 #: The largest weight of a problem: enough digits for the ratios, small enough for 64-bit sums.
@@ -98,25 +99,15 @@ class Held(NamedTuple):
 
 def held(running: Sequence[Running], now: int, capacity: IntArray, *, pooled: bool, overdue: bool = True) -> Held:
     """Return what running jobs hold, with `overdue` as in :func:`problem_of`."""
-    running = [run for run in running if overdue or run.predicted_end > now]
-    ends = np.array([max(run.predicted_end - now, 1) for run in running], dtype=np.int64)
+    jobs = running if isinstance(running, RunningJobs) else RunningJobs(running, capacity.shape[1])
+    rows = np.flatnonzero(overdue | (jobs.predicted_end > now))
+    ends, demand = np.maximum(jobs.predicted_end[rows] - now, 1), jobs.demand[rows]
     if pooled or len(capacity) == 1:
-        amounts = [[run.nodes * unit for unit in run.demand] for run in running]
-        zeros = np.zeros(len(running), dtype=np.int64)
-        return Held(zeros, ends, zeros, np.array(amounts, dtype=np.int64).reshape(-1, capacity.shape[1]))
-    nodes, slots, rows = _spread(running)
-    demand = np.array([run.demand for run in running], dtype=np.int64).reshape(-1, capacity.shape[1])
-    return Held(np.zeros(len(nodes), dtype=np.int64), ends[rows], nodes, demand[rows] * slots[:, None])
-
-
-def _spread(running: Sequence[Running]) -> tuple[IntArray, IntArray, IntArray]:
-    """Return a row for every node of every running job: the node, its slots there, and which job it is."""
-    nodes = [np.zeros(0, dtype=np.int64)]
-    slots = [np.zeros(0, dtype=np.int64)]
-    rows = [np.zeros(0, dtype=np.int64)]
-    for row, run in enumerate(running):
-        found, counts = np.unique(run.placement, return_counts=True)
-        nodes.append(found.astype(np.int64))
-        slots.append(counts)
-        rows.append(np.full(len(found), row, dtype=np.int64))
-    return np.concatenate(nodes), np.concatenate(slots), np.concatenate(rows)
+        zeros = np.zeros(len(rows), dtype=np.int64)
+        return Held(zeros, ends, zeros, demand * jobs.nodes[rows][:, None])
+    # A row for every node of every job, with its slots there.
+    places = np.concatenate([np.zeros(0, dtype=np.int64), *(jobs[row].placement for row in rows.tolist())])
+    job = np.repeat(np.arange(len(rows)), jobs.nodes[rows])
+    found, slots = np.unique(job * len(capacity) + places, return_counts=True)
+    job, node = np.divmod(found, len(capacity))
+    return Held(np.zeros(len(found), dtype=np.int64), ends[job], node, demand[job] * slots[:, None])

@@ -9,9 +9,12 @@ from typing import Protocol
 import numpy as np
 
 from ..base import IntArray
-from ..models import PlacementRule, choose, count_slots, pool_placement, shift
+from ..models import NodeGroups, PlacementRule, choose, count_slots, pool_placement, shift
 from ..workloads import Machine
 from .protocol import Placement, State, Waiting
+
+#: Nodes from which on they are put in groups: fewer are counted faster one by one.
+GROUPED = 256
 
 
 class Space(Protocol):
@@ -92,7 +95,7 @@ class NodeSpace:
         ``"first-fit"`` fills the nodes in their order; ``"best-fit"`` the one with the least free share first.
     """
 
-    __slots__ = ("_counts", "free", "machine", "rule", "totals")
+    __slots__ = ("_counts", "_groups", "free", "machine", "rule", "totals")
 
     def __init__(self, free: IntArray, machine: Machine, rule: PlacementRule = "first-fit") -> None:
         self.free = free.copy()
@@ -100,6 +103,8 @@ class NodeSpace:
         self.machine = machine
         self.rule = rule
         self._counts: dict[tuple[int, ...], tuple[IntArray, int]] = {}
+        #: On a large machine the nodes in groups; slots are then counted on a node of each group.
+        self._groups = NodeGroups(self.free, machine.capacity, rule) if len(free) >= GROUPED else None
 
     def room(self, demand: tuple[int, ...], most: int) -> int:
         """Return how many slots of `demand` fit, counted up to `most`."""
@@ -113,7 +118,10 @@ class NodeSpace:
         counts, fitting = self._count(demand)
         if fitting < nodes:
             return None
-        placement = choose(self.free, self.machine.capacity, counts, nodes, self.rule)
+        if self._groups is not None:
+            placement = self._groups.choose(counts, nodes)
+        else:
+            placement = choose(self.free, self.machine.capacity, counts, nodes, self.rule)
         self._shift(placement, demand, -1)
         return placement
 
@@ -134,12 +142,18 @@ class NodeSpace:
         for index, amount in enumerate(demand):
             self.totals[index] += sign * amount * len(placement)
         self._counts.clear()
+        if self._groups is not None:
+            self._groups.shifted(np.asarray(placement))
 
     def _count(self, demand: tuple[int, ...]) -> tuple[IntArray, int]:
         found = self._counts.get(demand)
         if found is None:
-            counts = count_slots(self.free, demand)
-            found = self._counts[demand] = (counts, int(_ones(len(counts)).dot(counts)))
+            if self._groups is not None:
+                found = self._groups.count(demand)
+            else:
+                counts = count_slots(self.free, demand)
+                found = counts, int(_ones(len(counts)).dot(counts))
+            self._counts[demand] = found
         return found
 
 

@@ -14,6 +14,7 @@ from .cp import (
 )
 from .scheduling.availability import NodeProfile, PoolProfile, Profile, free_until
 from .scheduling.list_schedules import Schedule, best_of, improve, list_orders, list_schedule
+from .scheduling.node_groups import NodeGroups
 from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
 from .scheduling.problem import Problem
 from .scheduling.selection import first_by, fitting
@@ -25,6 +26,7 @@ __all__ = [
     "ClassFit",
     "ComplexityFit",
     "Limit",
+    "NodeGroups",
     "NodeProfile",
     "PlacementRule",
     "PoolProfile",

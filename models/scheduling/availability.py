@@ -8,9 +8,11 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from ...base import IntArray
-from .placement import PlacementRule, choose, count_slots, pool_placement, shift
+from .placement import PlacementRule, choose, count_slots, pool_placement
 
 T = TypeVar("T")
+#: Nodes at steps at which slots are counted at once.
+_AT_ONCE = 4096
 
 
 class Profile(Protocol):
@@ -51,6 +53,10 @@ class Profile(Protocol):
 
     def peak(self, start: int, end: int) -> tuple[int, ...]:
         """Return, for each resource, the most that is free at once on all nodes together in [start, end)."""
+        ...
+
+    def at(self, index: int) -> IntArray:
+        """Return what is free at a step, shape (nodes, resources)."""
         ...
 
     def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
@@ -110,6 +116,10 @@ class PoolProfile(_Steps[int]):
         found = self._earliest(len(placement) * demand[0], end - start, after, before, start)
         return None if found is None else (found, placement)
 
+    def at(self, index: int) -> IntArray:
+        """Return what is free at a step, shape (1, 1)."""
+        return np.array([[self.free[index]]], dtype=np.int64)
+
     def peak(self, start: int, end: int) -> tuple[int, ...]:
         """Return, for each resource, the most that is free at once on all nodes together in [start, end)."""
         return (max(self.free[self._between(start, end)]),)
@@ -167,8 +177,8 @@ class PoolProfile(_Steps[int]):
         return index
 
 
-class NodeProfile(_Steps[IntArray]):
-    """The profile of many nodes or resources: a matrix of free amounts a step.
+class NodeProfile(_Steps[int]):
+    """The profile of many nodes or resources: a matrix of free amounts a step, one beside the other.
 
     Parameters
     ----------
@@ -181,25 +191,35 @@ class NodeProfile(_Steps[IntArray]):
         How nodes are chosen among those that are free all the time.
     """
 
-    __slots__ = ("capacity", "rule")
+    __slots__ = ("_amounts", "_spare", "capacity", "rule")
 
     def __init__(self, free: IntArray, capacity: IntArray, now: int = 0, rule: PlacementRule = "first-fit") -> None:
-        super().__init__(free.copy(), now)
+        super().__init__(0, now)
+        #: Shape (places, nodes, resources); each step has a place there, and some are spare.
+        self._amounts = free[None].copy()
+        self._spare: list[int] = []
         self.capacity = capacity
         self.rule = rule
+
+    def advance(self, now: int) -> None:
+        """Forget what lies before `now`."""
+        index = bisect_right(self.times, now) - 1
+        self._spare.extend(self.free[: max(index, 0)])
+        super().advance(now)
 
     def earliest(
         self, nodes: int, demand: tuple[int, ...], duration: int, after: int, before: int | None = None
     ) -> tuple[int, IntArray] | None:
         """Return the first start >= `after` at which slots fit for `duration` seconds, and their nodes."""
         index = bisect_right(self.times, after) - 1
+        counted: dict[int, tuple[IntArray, int]] = {}
         while index < len(self.times):
             start = max(after, self.times[index])
             if before is not None and start >= before:
                 return None
-            found, index = self._fit(index, nodes, demand, start + duration)
-            if found is not None:
-                return start, found
+            placement, index = self._fit(index, nodes, demand, start + duration, counted)
+            if placement is not None:
+                return start, placement
         return None
 
     def earlier(
@@ -209,36 +229,58 @@ class NodeProfile(_Steps[IntArray]):
         start, end, placement = held
         # Before its own start, what is held takes nothing: where the slots do not fit as it is, they cannot begin.
         index = bisect_right(self.times, after) - 1
-        while int(count_slots(np.maximum(self.free[index], 0), demand).sum()) < len(placement):
+        counted: dict[int, tuple[IntArray, int]] = {}
+        self._count(index, demand, counted)
+        while counted[index][1] < len(placement):
             index += 1
             if index == len(self.times) or self.times[index] >= before:
                 return None
+            if index not in counted:
+                self._count(index, demand, counted)
         self._add(start, end, placement, demand, 1)
         found = self.earliest(len(placement), demand, end - start, max(after, self.times[index]), before)
         self._add(start, end, placement, demand, -1)
         return found
 
+    def at(self, index: int) -> IntArray:
+        """Return what is free at a step, shape (nodes, resources)."""
+        amounts: IntArray = self._amounts[self.free[index]]
+        return amounts
+
     def peak(self, start: int, end: int) -> tuple[int, ...]:
         """Return, for each resource, the most that is free at once on all nodes together in [start, end)."""
-        totals = [np.maximum(matrix, 0).sum(axis=0) for matrix in self.free[self._between(start, end)]]
-        return tuple(np.max(totals, axis=0).tolist())
+        amounts = np.maximum(self._amounts[self.free[self._between(start, end)]], 0)
+        return tuple(amounts.sum(axis=1).max(axis=0).tolist())
 
-    def _fit(self, index: int, nodes: int, demand: tuple[int, ...], end: int) -> tuple[IntArray | None, int]:
-        """Return nodes that are free from step `index` to `end`, or the step at which to try next."""
-        times, free = self.times, self.free
-        least = np.maximum(free[index], 0)
-        counts = count_slots(least, demand)
-        if int(counts.sum()) < nodes:
-            return None, index + 1
-        step = index + 1
-        while step < len(times) and times[step] < end:
-            least = np.minimum(least, np.maximum(free[step], 0))
-            counts = count_slots(least, demand)
-            if int(counts.sum()) < nodes:
-                alone = int(count_slots(np.maximum(free[step], 0), demand).sum()) < nodes
-                return None, step + 1 if alone else index + 1
+    def _count(self, index: int, demand: tuple[int, ...], counted: dict[int, tuple[IntArray, int]]) -> None:
+        """Note how many slots fit on each node, and on all, at a step and at some of those that follow."""
+        shape = self._amounts.shape
+        places = self.free[index : index + 1 + _AT_ONCE // shape[1]]
+        amounts = np.maximum(self._amounts[places], 0).reshape(-1, shape[2])
+        counts = count_slots(amounts, demand).reshape(-1, shape[1])
+        counted.update(enumerate(zip(counts, counts.sum(axis=1).tolist(), strict=True), index))
+
+    def _fit(
+        self, index: int, nodes: int, demand: tuple[int, ...], end: int, counted: dict[int, tuple[IntArray, int]]
+    ) -> tuple[IntArray | None, int]:
+        """Return nodes that are free from step `index` to `end`, or the step at which to try next.
+
+        What is counted at a step is kept in `counted`.
+        """
+        times, fits, step = self.times, None, index
+        while step == index or (step < len(times) and times[step] < end):
+            if step not in counted:
+                self._count(step, demand, counted)
+            counts, total = counted[step]
+            if total < nodes:
+                return None, step + 1
+            fits = counts if fits is None else np.minimum(fits, counts)
+            if step > index and int(fits.sum()) < nodes:
+                return None, index + 1
             step += 1
-        return choose(least, self.capacity, counts, nodes, self.rule), index
+        assert fits is not None
+        least = np.maximum(self._amounts[self.free[index:step]].min(axis=0), 0)
+        return choose(least, self.capacity, fits, nodes, self.rule), index
 
     def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
         """Take slots in [start, end), even if they are not free: what is free falls below zero then."""
@@ -252,17 +294,24 @@ class NodeProfile(_Steps[IntArray]):
         if end <= start:
             return
         first, stop = self._split(start), self._split(end)
-        for matrix in self.free[first:stop]:
-            shift(matrix, placement, demand, sign)
+        nodes, slots = np.unique(placement, return_counts=True)
+        self._amounts[np.array(self.free[first:stop])[:, None], nodes] += sign * slots[:, None] * np.array(demand)
         for index in (stop, first):
-            if index and np.array_equal(self.free[index], self.free[index - 1]):
+            if index and np.array_equal(self.at(index), self.at(index - 1)):
+                self._spare.append(self.free[index])
                 del self.times[index], self.free[index]
 
     def _split(self, time: int) -> int:
         index = bisect_left(self.times, time)
         if index == len(self.times) or self.times[index] != time:
+            if not self._spare:
+                most = len(self._amounts)
+                self._amounts = np.concatenate((self._amounts, np.empty_like(self._amounts)))
+                self._spare.extend(range(most, 2 * most))
+            place = self._spare.pop()
+            self._amounts[place] = self.at(index - 1)
             self.times.insert(index, time)
-            self.free.insert(index, self.free[index - 1].copy())
+            self.free.insert(index, place)
         return index
 
 

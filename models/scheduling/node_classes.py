@@ -11,6 +11,9 @@ import numpy as np
 
 from ...base import IntArray
 
+#: Numbers below this one are made of several columns without counting what there is in them.
+_WIDEST = 2**40
+
 
 @dataclass(frozen=True, eq=False)
 class NodeClasses:
@@ -49,9 +52,7 @@ class NodeClasses:
 
     def alone(self, step: int) -> NodeClasses:
         """Return the classes of one step: nodes of equal capacity with as much free then."""
-        _, first, label = np.unique(
-            _kinds(np.column_stack((self.capacity, self.free[step]))), return_index=True, return_inverse=True
-        )
+        first, label = equal_rows(np.column_stack((self.capacity, self.free[step])))
         of_member = np.repeat(label, self.count)
         return NodeClasses(
             self.members[np.lexsort((self.members, of_member))], np.append(0, np.cumsum(np.bincount(of_member))),
@@ -92,13 +93,36 @@ def node_classes(
     return NodeClasses(members, begin, capacity[heads], times, np.cumsum(change, axis=0))
 
 
+def equal_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the first of each kind of equal rows, and the kind of every row; kinds in rising order of their columns.
+
+    As ``numpy.unique`` with ``axis=0``, from numbers instead of rows.
+
+    Parameters
+    ----------
+    rows
+        Shape (rows, columns).
+    """
+    kind = np.zeros(len(rows), dtype=np.int64)
+    kinds = 1
+    for column in rows.T:
+        value = column - column.min(initial=0)
+        span = int(value.max(initial=0)) + 1
+        if kinds * span > _WIDEST:
+            _, value = np.unique(value, return_inverse=True)
+            _, kind = np.unique(kind, return_inverse=True)
+            span, kinds = int(value.max(initial=0)) + 1, int(kind.max(initial=0)) + 1
+        kind = kind * span + value
+        kinds *= span
+    found, label = np.unique(kind, return_inverse=True)
+    first = np.empty(len(found), dtype=np.int64)
+    first[label[::-1]] = np.arange(len(rows))[::-1]  # Of several for the same kind the last one stays.
+    return first, label
+
+
 def _kinds(rows: IntArray) -> IntArray:
     """Return numbers from 0 that are the same for the same rows, shape (rows,)."""
-    kind = np.zeros(len(rows), dtype=np.int64)
-    for column in rows.T:
-        _, value = np.unique(column, return_inverse=True)
-        _, kind = np.unique(kind * (int(value.max(initial=0)) + 1) + value, return_inverse=True)
-    return kind
+    return equal_rows(rows)[1]
 
 
 def _alike(alike: IntArray, held_node: IntArray, kind: IntArray) -> IntArray:

@@ -91,7 +91,7 @@ def play(capacity, commands, make, rule="first-fit"):
                 held.append((start, start + duration, placement, demand))
     for time in range(now, HORIZON):
         index = max(i for i, at in enumerate(profile.times) if at <= time)
-        yield np.ravel(profile.free[index]).tolist(), np.ravel(naive.free[time]).tolist()
+        yield np.ravel(profile.at(index)).tolist(), np.ravel(naive.free[time]).tolist()
 
 
 def pool_of(capacity, _rule):
@@ -162,7 +162,7 @@ class TestByHand:
         profile = self.profile(make)
         profile.take(5, 15, np.array([0]), (1,))
         profile.take(5, 15, np.array([0]), (1,))
-        assert np.ravel(profile.free[profile.times.index(10)]).tolist() == [-1]
+        assert np.ravel(profile.at(profile.times.index(10))).tolist() == [-1]
         profile.give(5, 15, np.array([0, 0]), (1,))
         assert profile.times == [0, 10, 20, 30]
 
@@ -171,7 +171,7 @@ class TestByHand:
         profile.give(10, 20, np.array([0, 0, 0]), (1,))
         profile.give(20, 30, np.array([0]), (1,))
         assert profile.times == [0]
-        assert np.ravel(profile.free[0]).tolist() == [4]
+        assert np.ravel(profile.at(0)).tolist() == [4]
 
     def test_an_empty_interval_changes_nothing(self, make):
         profile = self.profile(make)
