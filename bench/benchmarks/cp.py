@@ -1,10 +1,10 @@
 """The constraint-programming dispatchers: time and quality of their decisions.
 
-``python -m hpcdispatch.bench.benchmarks.cp`` has three parts. ``trace``: a trace under HCP3, by default the records of
+``python -m hpcdispatch.bench.benchmarks.cp`` has four parts. ``trace``: a trace under HCP3, by default the records of
 KTH-SP2 for which there are figures of the authors' own code (Galleguillos et al., CP 2019). ``nodes``: a heterogeneous
 machine of 64 nodes whose queue fills in one instant, under PCP3 and HCP3; what is measured is the decision of that
 instant, what is checked is the whole schedule. ``stream``: the same machine with jobs that arrive one by one, under
-these and others.
+these and others. ``size``: machines of 64 to 10,000 nodes of two kinds with 10 to 200 jobs in the queue, EASY beside.
 """
 
 from __future__ import annotations
@@ -24,11 +24,14 @@ from ...workloads import Workload, generate, read
 from ...workloads.fetching import TRACES, fetch
 from ...workloads.formats.read_log import TraceWarning
 from ..reports.tables import Table, show
+from .cp_at_size import DISPATCHERS as AT_SIZE
+from .cp_at_size import NODES, Filled, at_size
+from .cp_at_size import QUEUED as AT_SIZE_QUEUED
 from .cp_on_nodes import Taken, take
 from .cp_on_traces import RECORDS, TIMED, Baseline, run, sheets
 from .cp_stream import on_stream
 
-PARTS = ("trace", "nodes", "stream")
+PARTS = ("trace", "nodes", "stream", "size")
 #: What each part runs, if nothing else is asked for.
 DISPATCHERS = {"trace": ("hcp3",), "nodes": ("pcp3", "hcp3")}
 STREAM = ("easy", "easy-sjbf", "conservative", "lxf", "hcp3", "pcp3", "lookahead")
@@ -117,6 +120,16 @@ def on_nodes(setting: Setting) -> Table:
     return Table(title, columns, rows, labels=2, note=note)
 
 
+def at_sizes(setting: Setting, queued: tuple[int, ...]) -> Table:
+    """Return the table of the fourth part."""
+    machines = [Filled(nodes, jobs) for nodes in NODES for jobs in queued or AT_SIZE_QUEUED]
+    machines += [Filled(nodes, 100, narrow=True) for nodes in NODES]
+    if setting.small:
+        machines = [Filled(64, 10), Filled(96, 10), Filled(64, 10, narrow=True)]
+    names = setting.dispatchers or (("easy", "hcp3") if setting.small else AT_SIZE)
+    return at_size(names, tuple(machines), setting.seeds, _say)
+
+
 def _row(found: Sequence[Taken]) -> list[str]:
     solved = [one for one in found if one.solved]
     ms = [one.ms for one in found]
@@ -165,6 +178,7 @@ def main(
     queued: tuple[int, ...], seeds: int, small: bool, as_markdown: bool,
 ) -> None:  # fmt: skip
     """Print the tables part by part."""
+    asked = queued
     queued = queued or (SMALL_QUEUED if small else QUEUED)
     setting = Setting(dispatchers, trace, jobs, queued, min(seeds, 2) if small else seeds, small)
     try:
@@ -178,6 +192,8 @@ def main(
             jobs_of = 60 if small else STREAMED
             names = dispatchers or (("easy", "hcp3") if small else STREAM)
             show([on_stream(names, jobs_of, setting.seeds, load) for load in LOADS], as_markdown)
+        if "size" in (parts or PARTS):
+            show([at_sizes(setting, asked)], as_markdown)
     except (InputError, OSError) as error:
         raise click.ClickException(str(error)) from None
 

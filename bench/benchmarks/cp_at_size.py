@@ -30,7 +30,7 @@ MEAN, P99, GROWTH = 10.0, 100.0, 3.0
 
 
 def machine_of(nodes: int) -> Machine:
-    """Return KIT's machine for its number of nodes; else 16 cores and 16 GB each, half with 2 GPUs, half with 2 MICs."""
+    """Return the machine of so many nodes: other than KIT's, 16 cores and 16 GB each, with 2 GPUs or 2 MICs."""
     if nodes == KIT:
         rows = [[20, 64, 0, 0]] * 1152 + [[48, 1024, 0, 0]] * 21
     else:

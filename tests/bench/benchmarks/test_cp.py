@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from hpcdispatch.bench.benchmarks.cp import Setting, load, main
+from hpcdispatch.bench.benchmarks.cp_at_size import Filled
 from hpcdispatch.bench.benchmarks.cp_on_nodes import INSTANT, Taken, eurora_like, take
 from hpcdispatch.bench.benchmarks.cp_on_traces import RECORDS, Baseline, Outcome, run, sheets
 from hpcdispatch.bench.benchmarks.decision_clock import Clocked
@@ -58,6 +59,22 @@ def test_the_queue_is_full_and_all_schedules_hold(printed):
     for row in found:
         assert row["schedules valid"] == "2 of 2"
         assert 0.7 * int(row["queued"]) <= float(row["candidates"]) <= int(row["queued"])
+
+
+def test_the_size_of_the_machine(printed):
+    """All schedules hold; the queue is as long as it says for a while."""
+    found = rows(printed, "machines of two kinds")
+    assert [row["nodes"] for row in found] == ["64", "96", "64"] * 2
+    assert {row["violations"] for row in found} == {"0"}
+    assert all(int(row["decisions"]) >= 5 for row in found)
+
+
+def test_a_workload_of_a_size_is_the_same_each_time():
+    first, second = (Filled(1173, 20).workload(3) for _ in range(2))
+    assert first.jobs == second.jobs
+    assert sum(job.submit == INSTANT for job in first.jobs) == 20
+    assert first.machine.nodes == 1173
+    assert int(first.machine.capacity[:, 0].sum()) == 1152 * 20 + 21 * 48
 
 
 def test_one_part_alone():
