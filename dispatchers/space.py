@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ..base import IntArray
-from ..models import NodeGroups, PlacementRule, choose, count_slots, pool_placement, shift
+from ..models import EqualNodes, PlacementRule, choose, count_slots, pool_placement, shift
 from ..workloads import Machine
 from .protocol import Placement, State, Waiting
 
@@ -104,7 +104,7 @@ class NodeSpace:
         self.rule = rule
         self._counts: dict[tuple[int, ...], tuple[IntArray, int]] = {}
         #: On a large machine the nodes in groups; slots are then counted on a node of each group.
-        self._groups = NodeGroups(self.free, machine.capacity, rule) if len(free) >= GROUPED else None
+        self._groups = EqualNodes(self.free, machine.capacity, rule) if len(free) >= GROUPED else None
 
     def room(self, demand: tuple[int, ...], most: int) -> int:
         """Return how many slots of `demand` fit, counted up to `most`."""

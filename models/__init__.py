@@ -13,8 +13,8 @@ from .cp import (
     solve_pooled,
 )
 from .scheduling.availability import NodeProfile, PoolProfile, Profile, free_until
+from .scheduling.equal_nodes import EqualNodes
 from .scheduling.list_schedules import Schedule, best_of, improve, list_orders, list_schedule
-from .scheduling.node_groups import NodeGroups
 from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
 from .scheduling.problem import Problem
 from .scheduling.selection import first_by, fitting
@@ -25,8 +25,8 @@ __all__ = [
     "Answer",
     "ClassFit",
     "ComplexityFit",
+    "EqualNodes",
     "Limit",
-    "NodeGroups",
     "NodeProfile",
     "PlacementRule",
     "PoolProfile",

@@ -59,7 +59,8 @@ class Filled:
         """Draw it; requested times are log-uniform from 5 minutes to 6 hours, and jobs take a tenth to all of them."""
         rng = np.random.default_rng(seed)
         machine = machine_of(self.nodes)
-        jobs, space = [], NodeSpace(machine.capacity, machine, "best-fit")
+        jobs: list[Job] = []
+        space = NodeSpace(machine.capacity, machine, "best-fit")
         while min(space.totals[:2] / machine.capacity.sum(axis=0)[:2]) > 0.1:
             slots, amounts = self._request(rng, machine)
             if space.place(slots, machine.demand(amounts)) is not None:

@@ -1,15 +1,15 @@
 """The problem of one instant, and what every planner of it shares: profiles, placements and list schedules."""
 
 from .availability import NodeProfile, PoolProfile, Profile, free_until
+from .equal_nodes import EqualNodes
 from .list_schedules import Schedule, best_of, earliest_starts, improve, list_orders, list_schedule
-from .node_groups import NodeGroups
 from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
 from .problem import Problem
 from .selection import first_by, fitting
 
 __all__ = [
     "NODE_ZERO",
-    "NodeGroups",
+    "EqualNodes",
     "NodeProfile",
     "PlacementRule",
     "PoolProfile",

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models import NodeGroups, choose, count_slots, shift
+from hpcdispatch.models import EqualNodes, choose, count_slots, shift
 from hpcdispatch.models.scheduling.node_classes import equal_rows
 
 
@@ -26,7 +26,7 @@ def test_groups_count_and_choose_as_nodes_do(rule, nodes, resources, seed):
     rng = np.random.default_rng(seed)
     capacity = rng.integers(3, 6, (nodes, resources))
     free = capacity.copy()
-    groups = NodeGroups(free, capacity, rule)
+    groups = EqualNodes(free, capacity, rule)
     taken = []
     for _ in range(12):
         demand = tuple(rng.integers(0, 3, resources).tolist())

@@ -12,7 +12,7 @@ from .placement import PlacementRule, choose, count_slots
 _SCATTERED = 4
 
 
-class NodeGroups:
+class EqualNodes:
     """What is free on nodes at one instant, by groups of nodes that are alike.
 
     Two groups may be alike after a shift; their nodes are.
