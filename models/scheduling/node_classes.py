@@ -93,6 +93,14 @@ def node_classes(
     return NodeClasses(members, begin, capacity[heads], times, np.cumsum(change, axis=0))
 
 
+def classes_now(free: IntArray) -> NodeClasses:
+    """Return the classes of nodes of equal free amounts, shape (nodes, resources), at the one step there is."""
+    first, label = equal_rows(free)
+    begin = np.append(0, np.cumsum(np.bincount(label, minlength=len(first))))
+    members, zero = np.argsort(label, kind="stable"), np.zeros(1, dtype=np.int64)
+    return NodeClasses(members, begin, free[first], zero, free[None, first])
+
+
 def equal_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
     """Return the first of each kind of equal rows, and the kind of every row; kinds in rising order of their columns.
 
