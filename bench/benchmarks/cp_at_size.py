@@ -24,7 +24,9 @@ QUEUED = (10, 50, 100, 200)
 DISPATCHERS = ("easy", "hcp3", "pcp3")
 KIT = 1173
 #: Jobs that come one by one after the queue has filled, and jobs a second that come before.
-FOLLOWING, A_SECOND = 60, 50
+FOLLOWING, A_SECOND = 100, 50
+#: Work that follows over what the cores can do meanwhile: more than one, so that the queue lasts.
+LOAD = 2.0
 #: What must hold on the machine of 1,173 nodes, milliseconds, and between the smallest and the largest.
 MEAN, P99, GROWTH = 10.0, 100.0, 3.0
 
@@ -71,7 +73,7 @@ class Filled:
         submits = [INSTANT] * self.queued
         waiting = [(self._request(rng, machine), _duration(rng)) for _ in range(self.queued + FOLLOWING)]
         cores = sum(slots * amounts["core"] * took for (slots, amounts), (_, took) in waiting)
-        gap = cores / len(waiting) / int(machine.capacity[:, 0].sum())
+        gap = cores / len(waiting) / int(machine.capacity[:, 0].sum()) / LOAD
         submits += (INSTANT + np.cumsum(rng.exponential(gap, FOLLOWING)).astype(np.int64) + 1).tolist()
         for number, (submit, ((slots, amounts), (asked, took))) in enumerate(zip(submits, waiting, strict=True)):
             jobs.append(Job(f"queued{number}", submit, took, asked, slots, amounts))

@@ -52,7 +52,7 @@ def add_patterns(
     Parameters
     ----------
     fits
-        Slots of each kind that fit on it alone, shape (kinds,).
+        Slots of each kind that it can be of use for at most, shape (kinds,).
     demand
         Of a slot of each kind, shape (kinds, resources).
     first, last

@@ -224,13 +224,15 @@ def pattern_model(packing: PackingProblem) -> PatternModel | None:
     rows = np.column_stack((packing.first, packing.last, packing.demand))
     kinds, job, kind = np.unique(rows, axis=0, return_index=True, return_inverse=True)
     first, last, demand = (np.ascontiguousarray(part) for part in (kinds[:, 0], kinds[:, 1], kinds[:, 2:]))
+    kind = kind.ravel()
+    asked = np.bincount(kind, weights=packing.slots).astype(np.int64)
     patterns, left = [], PATTERNS
     for number, fits in enumerate(packing.fits[job].T):
         table = np.zeros((left + 1, len(kinds)), dtype=np.int64)
         free = np.ascontiguousarray(packing.classes.free[:, number])
-        found = add_patterns(fits, demand, first, last, free, LOOKED_AT, table)
+        found = add_patterns(np.where(fits > 0, asked, 0), demand, first, last, free, LOOKED_AT, table)
         left -= found
         if found < 0 or left < 0:
             return None
         patterns.append(table[:found].copy())
-    return PatternModel(packing, kind.ravel(), patterns)
+    return PatternModel(packing, kind, patterns)
