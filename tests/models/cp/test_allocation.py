@@ -74,6 +74,14 @@ def test_patterns_say_what_trying_all_says(problem, data):
         assert not can_be_placed(problem, tuple(starts), list(found.core))
 
 
+def test_the_best_packing_is_not_lost_to_the_presolve():
+    """Jobs 0, 1 and 3 fit, weight 9; with its presolve HiGHS said that no packing has more than 8."""
+    slots, demand = np.array([1, 2, 3, 2]), np.array([[0, 1], [1, 0], [2, 0], [3, 0]])
+    weight, free = np.array([1, 5, 2, 3]), np.array([[3, 1], [3, 0], [4, 0]])
+    fits = np.array([[1, 0, 0], [2, 2, 2], [1, 1, 2], [1, 1, 1]])
+    assert pack_most(fits, slots, demand, free, weight, 1000).most == 9
+
+
 def test_a_thousand_nodes_are_one_class():
     """600 nodes for one job and 700 for another, of 1,250, with room for both on none: a model of six numbers."""
     capacity = np.array([[20]] * 1200 + [[48]] * 50)
