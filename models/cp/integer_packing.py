@@ -58,7 +58,7 @@ def pack_most(
         integrality=np.ones(columns + jobs, dtype=np.int64),
         bounds=Bounds(0, np.concatenate((fits[job, node], np.ones(jobs)))),
         constraints=_capacity_and_slots(job, node, slots, demand, free),
-        # HiGHS 1.8's presolve has called packings optimal that are not; see the test.
+        # HiGHS 1.12's presolve has called packings optimal that are not; see the test.
         options={"node_limit": nodes_limit, "mip_rel_gap": 0.0, "presolve": False},
     )
     most, bound = int(weight.sum()), getattr(found, "mip_dual_bound", None)
