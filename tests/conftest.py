@@ -5,12 +5,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from hpcdispatch.dispatchers import registry
 
 BESIDE_THE_REPOSITORY = Path(__file__).parents[2] / "shared" / "data"
 if BESIDE_THE_REPOSITORY.is_dir():
     os.environ.setdefault("HPCDISPATCH_DATA", str(BESIDE_THE_REPOSITORY))
+
+
+# Tests say nothing of wall-clock times, and the first example of many compiles what is tested.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")
