@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from ..base import FloatArray, IntArray
-from ..models import Problem
+from ..models import Problem, first_release
 from .protocol import Running, State, Waiting
 
 #: The largest weight of a problem: enough digits for the ratios, small enough for 64-bit sums.
@@ -24,6 +25,8 @@ def problem_of(
     pooled: bool = True,
     overdue: bool = True,
     pinned: Sequence[tuple[Waiting, int]] = (),
+    earliest: IntArray | None = None,
+    instant: bool = False,
 ) -> tuple[Problem, float]:
     """Return the problem of starting `waiting` beside what runs, and the weight that stands for a rate of one.
 
@@ -44,6 +47,10 @@ def problem_of(
         hold nothing.
     pinned
         Waiting jobs with fixed starts, seconds from now; only with `pooled`.
+    earliest
+        Seconds from now before which a job may not start, shape (waiting,).
+    instant
+        With `pooled`: whether what starts now must have places on the nodes all the same.
     """
     capacity = state.machine.capacity
     busy = held(state.running, state.now, capacity, pooled=pooled, overdue=overdue)
@@ -52,7 +59,13 @@ def problem_of(
         ends = starts + np.array([entry.predicted for entry, _ in pinned], dtype=np.int64)
         amounts = np.array([[entry.nodes * unit for unit in entry.demand] for entry, _ in pinned], dtype=np.int64)
         busy = busy.beside(Held(starts, ends, np.zeros_like(starts), amounts))
-    return problem_beside(busy, capacity.sum(axis=0, keepdims=True) if pooled else capacity, waiting, rates, due)
+    problem, scale = problem_beside(
+        busy, capacity.sum(axis=0, keepdims=True) if pooled else capacity, waiting, rates, due
+    )
+    changes: dict[str, IntArray] = {} if earliest is None else {"earliest": earliest}
+    if instant and pooled and len(capacity) > 1:
+        changes["free_now"] = state.free
+    return (replace(problem, **changes) if changes else problem), scale
 
 
 def problem_beside(
@@ -120,3 +133,21 @@ def _spread(running: Sequence[Running]) -> tuple[IntArray, IntArray, IntArray]:
         slots.append(counts)
         rows.append(np.full(len(found), row, dtype=np.int64))
     return np.concatenate(nodes), np.concatenate(slots), np.concatenate(rows)
+
+
+def released_by(state: State, waiting: Sequence[Waiting]) -> IntArray:
+    """Return when each of some jobs fits on the nodes if nothing else starts, seconds from now, shape (waiting,).
+
+    Zero for one that fits now, -1 for one that never does.
+    """
+    running = state.running
+    places = np.concatenate([np.zeros(0, dtype=np.int64), *(run.placement for run in running)])
+    runs = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(running.nodes)))
+    ends = np.maximum(running.predicted_end - state.now, 1)
+    times = np.concatenate((np.zeros(1, dtype=np.int64), ends))
+    found = []
+    for entry in waiting:
+        demand = np.array(entry.demand, dtype=np.int64)
+        after = first_release(state.free.copy(), runs, places, running.demand, entry.nodes, demand)
+        found.append(int(times[after]) if after >= 0 else -1)
+    return np.array(found, dtype=np.int64)

@@ -3,8 +3,10 @@
 from .complexity import COMPLEXITIES, ClassFit, ComplexityFit, fit_complexity
 from .cp import (
     Answer,
+    Decision,
     Limit,
     SchedulingModel,
+    Source,
     Status,
     comparable,
     rearranged,
@@ -16,6 +18,7 @@ from .scheduling.availability import NodeProfile, PoolProfile, Profile, free_unt
 from .scheduling.list_schedules import Schedule, best_of, improve, list_orders, list_schedule
 from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
 from .scheduling.problem import Problem
+from .scheduling.releases import first_release
 from .scheduling.selection import first_by, fitting
 
 __all__ = [
@@ -24,6 +27,7 @@ __all__ = [
     "Answer",
     "ClassFit",
     "ComplexityFit",
+    "Decision",
     "Limit",
     "NodeProfile",
     "PlacementRule",
@@ -32,12 +36,14 @@ __all__ = [
     "Profile",
     "Schedule",
     "SchedulingModel",
+    "Source",
     "Status",
     "best_of",
     "choose",
     "comparable",
     "count_slots",
     "first_by",
+    "first_release",
     "fit_complexity",
     "fitting",
     "free_until",

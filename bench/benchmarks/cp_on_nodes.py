@@ -128,8 +128,10 @@ class Taken:
         CPU time of the decision, milliseconds.
     status, used
         As the dispatcher reports them.
-    objective, bound
-        Of the paper; NaN where there is none.
+    gap
+        As a share of what a schedule can change of the objective; NaN where there is no bound.
+    proved
+        Whether no schedule in which other jobs start now costs less.
     violations
         Of the whole schedule, as the validator finds them.
     """
@@ -144,19 +146,14 @@ class Taken:
     ms: float
     status: str
     used: str
-    objective: float
-    bound: float
+    gap: float
+    proved: bool
     violations: int
 
     @property
     def solved(self) -> bool:
         """Whether the solver was called."""
         return self.status not in WITHOUT_SOLVER
-
-    @property
-    def gap(self) -> float:
-        """How far the objective may be from the best, as a share of it."""
-        return (self.objective - self.bound) / self.objective if self.objective else 0.0
 
 
 def take(dispatcher: str, queued: int, seed: int) -> Taken:
@@ -167,9 +164,9 @@ def take(dispatcher: str, queued: int, seed: int) -> Taken:
     decisions = result.decisions
     [row] = np.flatnonzero(decisions["time"] == INSTANT)
     taken = decisions.iloc[row]
-    objective, bound = (np.nan if taken[name] is None else float(taken[name]) for name in ("objective", "bound"))
+    gap = np.nan if taken["gap"] is None else float(taken["gap"])
     return Taken(
         dispatcher, queued, seed, int(taken["queued"]), int(taken["candidates"]), int(taken["started"]),
-        int(taken["postponed"]), clocked.ms()[row], str(taken["status"]), str(taken["used"]), objective, bound,
-        len(list(violations(workload, result))),
+        int(taken["postponed"]), clocked.ms()[row], str(taken["status"]), str(taken["used"]), gap,
+        bool(taken["proved"]), len(list(violations(workload, result))),
     )  # fmt: skip

@@ -1,0 +1,98 @@
+"""Prove the decision, not the schedule: that no schedule in which other jobs start now costs less."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ...base import IntArray
+from ..scheduling.list_schedules import Schedule
+from ..scheduling.problem import Problem
+from .answer import Answer, Limit, Source, Status
+from .constraints import Constraint
+from .pooled import ON_THE_POOL, SchedulingModel
+from .solver import Outcome, call, make_solver
+from .starting import OthersStart, PlacesNow, place_now
+
+#: How often at most jobs that cannot all start now are learnt of in one call of the solver.
+_REFUSALS = 20
+
+
+@dataclass
+class Decision:
+    """A schedule, and the search for one that costs less and starts other jobs now.
+
+    Attributes
+    ----------
+    problem
+        Jobs and a pool, perhaps with the nodes of this instant.
+    best
+        The best schedule known.
+    source
+        Who made it.
+    horizon
+        No job ends later.
+    constraints
+        What a schedule must meet beside the places now.
+    decided
+        Whether none in which other jobs start now costs less.
+    spent
+        Deterministic time.
+    """
+
+    problem: Problem
+    best: Schedule
+    source: Source
+    horizon: int
+    constraints: Sequence[Constraint] = ON_THE_POOL
+    decided: bool = False
+    spent: float = 0.0
+    places: PlacesNow = field(default_factory=PlacesNow)
+
+    def search(self, limit: Limit) -> Answer:
+        """Let CP-SAT look for one, again and again while the limit allows, until there is none."""
+        least = self.problem.cost(self.problem.earliest)
+        if self.best.cost == least:
+            return Answer(Status.OPTIMAL, self.best, least, 0.0, self.source)
+        attempts, cost = limit.attempts(), -1
+        for seconds in attempts:
+            if cost != self.best.cost:
+                model, cost = self.model(), self.best.cost
+            outcome = self.call(model, seconds, limit.wall)
+            self.decided = outcome.status is Status.INFEASIBLE
+            better = outcome.found and self.offer(model, model.variables.starts(outcome.solver))
+            attempts.note(proved=self.decided, found=True, better=better)
+        return Answer(Status.FEASIBLE, self.best, least, self.spent, self.source, self.decided)
+
+    def model(self) -> SchedulingModel:
+        """Return the model of all schedules that cost less and start other jobs now."""
+        model = SchedulingModel(
+            self.problem, self.best, horizon=self.horizon, constraints=(*self.constraints, self.places)
+        )  # fmt: skip
+        OthersStart(self.best.starts == 0).add_to(model.variables)
+        domain = model.variables.model.proto.objective.domain
+        domain.clear()
+        domain.extend([0, self.best.cost - 1 - model.constant])
+        return model
+
+    def call(self, model: SchedulingModel, seconds: float, wall: bool) -> Outcome:
+        """Call the solver until it finds what has places, or nothing."""
+        for _ in range(_REFUSALS):
+            outcome = call(make_solver(seconds, wall=wall), model.variables.model)
+            self.spent += outcome.spent
+            if not outcome.found:
+                break
+            placed = place_now(self.problem, model.variables.starts(outcome.solver))
+            self.spent += placed.time
+            if placed.possible is not False:
+                break
+            self.places.refuse(model.variables, placed.core)
+        return outcome
+
+    def offer(self, model: SchedulingModel, starts: IntArray) -> bool:
+        """Keep what was found, or that with its jobs moved up; return whether it is better."""
+        found = model.judge(starts)
+        if found is None or found.cost >= self.best.cost:
+            return False
+        self.best, self.source = found, "cp-sat"
+        return True
