@@ -5,15 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ...base import IntArray
+import numpy as np
+
+from ...base import BoolArray, IntArray
 from ..scheduling.list_schedules import Schedule
 from ..scheduling.problem import Problem
 from .answer import Answer, Limit, Source, Status
 from .constraints import Constraint
 from .pooled import ON_THE_POOL, SchedulingModel
+from .prices import Bounds, price_bounds
 from .solver import Outcome, call, make_solver
 from .starting import OthersStart, PlacesNow, place_now
 
+#: Jobs that may or may not start now, as far as bounds tell, with which CP-SAT is asked: with more it proves nothing.
+MOST_CONTESTED = 20
 #: How often at most jobs that cannot all start now are learnt of in one call of the solver.
 _REFUSALS = 20
 
@@ -38,6 +43,10 @@ class Decision:
         Whether none in which other jobs start now costs less.
     spent
         Deterministic time.
+    places
+        The places of what starts now.
+    bounds
+        What schedules cost at least.
     """
 
     problem: Problem
@@ -48,12 +57,37 @@ class Decision:
     decided: bool = False
     spent: float = 0.0
     places: PlacesNow = field(default_factory=PlacesNow)
+    bounds: Bounds | None = None
 
     def search(self, limit: Limit) -> Answer:
-        """Let CP-SAT look for one, again and again while the limit allows, until there is none."""
+        """Look for one with CP-SAT, where prices leave open whether some few jobs start now; or prove there is none."""
         least = self.problem.cost(self.problem.earliest)
-        if self.best.cost == least:
+        if self.best.cost > least:
+            self.bounds = price_bounds(self.problem, self.best.starts, self.best.cost)
+            least = self.bounds.least
+        if self.best.cost <= least:
             return Answer(Status.OPTIMAL, self.best, least, 0.0, self.source)
+        contested = int((~self.settled).sum())
+        self.decided = not contested
+        if 0 < contested <= MOST_CONTESTED:
+            self.ask(limit)
+        least = min(least, self.best.cost)
+        return Answer(Status.FEASIBLE, self.best, least, self.spent, self.source, self.decided)
+
+    @property
+    def settled(self) -> BoolArray:
+        """Whether a job starts now in all schedules that cost less, or in none, as in the best one, shape (jobs,).
+
+        A bound on the schedules in which it is otherwise tells.
+        """
+        if self.bounds is None:
+            return np.zeros(self.problem.jobs, dtype=np.bool_)
+        otherwise = np.where(self.best.starts == 0, self.bounds.later, self.bounds.now)
+        settled: BoolArray = otherwise > self.best.cost - 1
+        return settled
+
+    def ask(self, limit: Limit) -> None:
+        """Let CP-SAT look, again and again while the limit allows, until there is none."""
         attempts, cost = limit.attempts(), -1
         for seconds in attempts:
             if cost != self.best.cost:
@@ -62,14 +96,16 @@ class Decision:
             self.decided = outcome.status is Status.INFEASIBLE
             better = outcome.found and self.offer(model, model.variables.starts(outcome.solver))
             attempts.note(proved=self.decided, found=True, better=better)
-        return Answer(Status.FEASIBLE, self.best, least, self.spent, self.source, self.decided)
 
     def model(self) -> SchedulingModel:
         """Return the model of all schedules that cost less and start other jobs now."""
         model = SchedulingModel(
             self.problem, self.best, horizon=self.horizon, constraints=(*self.constraints, self.places)
         )  # fmt: skip
-        OthersStart(self.best.starts == 0).add_to(model.variables)
+        starts_now = self.best.starts == 0
+        OthersStart(starts_now).add_to(model.variables)
+        for job in np.flatnonzero(self.settled).tolist():
+            model.variables.model.add(model.variables.now(job) == int(starts_now[job]))
         domain = model.variables.model.proto.objective.domain
         domain.clear()
         domain.extend([0, self.best.cost - 1 - model.constant])

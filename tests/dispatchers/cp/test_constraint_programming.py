@@ -51,7 +51,7 @@ def test_the_record_of_a_decision():
     decisions = run(BUSY, "hcp3").decisions
     at = decisions.set_index("time").loc[100]
     assert (at["candidates"], at["intervals"], at["requested"], at["available"]) == (3, 3, 8, 4)
-    assert (at["status"], at["used"], at["proved"]) == ("decided", "list", True)
+    assert (at["status"], at["used"], at["proved"]) == ("optimal", "list", True)
     # (100 - 10 + 10 + 200) / 200 + (100 - 20 + 10 + 100) / 100 + (100 - 30 + 10) / 10
     assert at["objective"] == pytest.approx(1.5 + 1.9 + 8)
     assert at["bound"] <= at["objective"]
@@ -314,7 +314,7 @@ def test_a_solver_that_fails_loses_no_job(name, monkeypatch):
         assert (result.jobs["status"] == "completed").all()
         failed = result.decisions[result.decisions["status"].isin(["unknown", "feasible"])]
         assert failed["used"].isin(["list", "local search"]).all()
-        assert len(failed) or name.startswith("pcp")
+        assert len(failed) or name[-1] in "123"
 
 
 def queue_of(count=12):
@@ -335,10 +335,10 @@ def test_who_made_the_schedule_is_recorded():
 
 def test_the_gap_is_that_of_what_a_schedule_can_change():
     # The waits so far make up nearly all of the objective, and no schedule changes them.
-    rows = [(0, 10_000, 10_000, 4)] + [(1, 10 * i, 10 * i, 1 + i % 4) for i in range(1, 12)]
-    decisions = run(rows, "hcp3:iterations=0,d=0.00001,d_max=0.00001").decisions
+    rows = [(0, 10_000, 10_000, 4)] + [(1, 10 * i, 10 * i, 1 + i % 4) for i in range(1, 24)]
+    decisions = run(rows, "hcp3").decisions
     at = decisions.set_index("time").loc[10_000]
-    assert (at["objective"] - at["bound"]) / at["objective"] < 0.05 < 0.2 < at["gap"] <= 1
+    assert (at["objective"] - at["bound"]) / at["objective"] < 0.01 < at["gap"] <= 1
 
 
 @pytest.mark.parametrize("name", PRESETS)

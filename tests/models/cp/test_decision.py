@@ -12,6 +12,7 @@ from oracles.placing import can_be_placed, problems
 from hpcdispatch.models import Decision, Limit, Problem, Status, best_of, improve, list_orders
 from hpcdispatch.models.cp import ON_THE_POOL, NotBefore, SchedulingModel
 from hpcdispatch.models.cp.constraints import Family
+from hpcdispatch.models.cp.prices import price_bounds
 from hpcdispatch.models.cp.solver import Outcome
 
 LONG = Limit(1.0, 1.0)
@@ -185,3 +186,28 @@ def test_a_decision_is_looked_for_again_until_k_calls_change_nothing(monkeypatch
     answer = Decision(problem, listed, "list", problem.horizon).search(Limit(1, 16, 2, wall=True))
     assert limits == [1, 2, 4]
     assert (answer.status, answer.decided, answer.schedule) == (Status.FEASIBLE, False, listed)
+
+
+@pytest.mark.parametrize("nodes", [False, True])
+@given(problem=problems(most_jobs=3, late_holds=True))
+@settings(max_examples=80, deadline=None)
+def test_prices_bound_every_schedule_and_every_start(nodes, problem):
+    problem = of_the_instant(problem) if nodes else problem.pooled
+    schedule, _ = best_of(problem, list_orders(problem))
+    bounds = price_bounds(problem, schedule.starts, schedule.cost)
+    least = costs_by_start(problem)
+    assert bounds.least <= min(least.values())
+    for job in range(problem.jobs):
+        now = [cost for starts, cost in least.items() if starts[job]]
+        later = [cost for starts, cost in least.items() if not starts[job]]
+        assert bounds.now[job] <= min(now, default=np.inf)
+        assert bounds.later[job] <= min(later, default=np.inf)
+
+
+def test_prices_tell_what_a_crowd_costs():
+    # Ten jobs of one second on one core: 0 + 1 + ... + 9.
+    ones = np.ones(10, dtype=int)
+    problem = Problem(ones, ones, ones[:, None], ones, np.array([[1]]))
+    schedule, _ = best_of(problem, list_orders(problem))
+    assert schedule.cost == 45
+    assert 43 <= price_bounds(problem, schedule.starts, schedule.cost).least <= 45
