@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..base import FloatArray, IntArray
-from ..models import Problem, first_release
+from ..models import Problem
 from .protocol import Running, State, Waiting
 
 #: The largest weight of a problem: enough digits for the ratios, small enough for 64-bit sums.
@@ -133,21 +133,3 @@ def _spread(running: Sequence[Running]) -> tuple[IntArray, IntArray, IntArray]:
         slots.append(counts)
         rows.append(np.full(len(found), row, dtype=np.int64))
     return np.concatenate(nodes), np.concatenate(slots), np.concatenate(rows)
-
-
-def released_by(state: State, waiting: Sequence[Waiting]) -> IntArray:
-    """Return when each of some jobs fits on the nodes if nothing else starts, seconds from now, shape (waiting,).
-
-    Zero for one that fits now, -1 for one that never does.
-    """
-    running = state.running
-    places = np.concatenate([np.zeros(0, dtype=np.int64), *(run.placement for run in running)])
-    runs = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(running.nodes)))
-    ends = np.maximum(running.predicted_end - state.now, 1)
-    times = np.concatenate((np.zeros(1, dtype=np.int64), ends))
-    found = []
-    for entry in waiting:
-        demand = np.array(entry.demand, dtype=np.int64)
-        after = first_release(state.free.copy(), runs, places, running.demand, entry.nodes, demand)
-        found.append(int(times[after]) if after >= 0 else -1)
-    return np.array(found, dtype=np.int64)

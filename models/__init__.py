@@ -18,7 +18,6 @@ from .scheduling.availability import NodeProfile, PoolProfile, Profile, free_unt
 from .scheduling.list_schedules import Schedule, best_of, improve, list_orders, list_schedule
 from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
 from .scheduling.problem import Problem
-from .scheduling.releases import first_release
 from .scheduling.selection import first_by, fitting
 
 __all__ = [
@@ -43,7 +42,6 @@ __all__ = [
     "comparable",
     "count_slots",
     "first_by",
-    "first_release",
     "fit_complexity",
     "fitting",
     "free_until",

@@ -1,7 +1,8 @@
 """The constraint-programming dispatchers: time and quality of their decisions.
 
-``python -m hpcdispatch.bench.benchmarks.cp`` has three parts. ``trace``: a trace under HCP3, by default the records of
-KTH-SP2 for which there are figures of the authors' own code (Galleguillos et al., CP 2019). ``nodes``: a heterogeneous
+``python -m hpcdispatch.bench.benchmarks.cp`` has four parts. ``trace``: a trace under HCP3, by default the records of
+KTH-SP2 for which there are figures of the authors' own code (Galleguillos et al., CP 2019). ``crowd``: jobs behind
+others that wait for GPUs. ``nodes``: a heterogeneous
 machine of 64 nodes whose queue fills in one instant, under PCP3 and HCP3; what is measured is the decision of that
 instant, what is checked is the whole schedule. ``stream``: the same machine with jobs that arrive one by one, under
 these and others.
@@ -20,21 +21,26 @@ import numpy as np
 
 from ...base import InputError
 from ...dispatchers import create_dispatcher
+from ...simulation import simulate, violations
 from ...workloads import Workload, generate, read
 from ...workloads.fetching import TRACES, fetch
 from ...workloads.formats.read_log import TraceWarning
 from ..reports.tables import Table, show
-from .cp_on_nodes import Taken, take
+from .cp_on_nodes import Taken, crowded, take
 from .cp_on_traces import RECORDS, TIMED, Baseline, run, sheets
 from .cp_stream import on_stream
 
-PARTS = ("trace", "nodes", "stream")
+PARTS = ("trace", "crowd", "nodes", "stream")
 #: What each part runs, if nothing else is asked for.
 DISPATCHERS = {"trace": ("hcp3",), "nodes": ("pcp3", "hcp3")}
-STREAM = ("easy", "easy-sjbf", "conservative", "lxf", "hcp3", "pcp3", "lookahead")
+STREAM = (
+    "easy", "easy-sjbf", "conservative", "lxf", "hcp3", "pcp3", "pcp3:blocked=5", "pcp3:iterations=0", "lookahead",
+)  # fmt: skip
+#: Jobs of each half of a crowd.
+CROWD, SMALL_CROWD = 300, 40
 #: Jobs of a stream, and what part of the machine they ask for.
 STREAMED, LOADS = 1500, (0.7, 0.9)
-QUEUED, SMALL_QUEUED = (10, 25, 50, 100), (10, 15)
+QUEUED, SMALL_QUEUED = (10, 25, 50, 100, 200), (10, 15)
 #: A seed that no measured workload has, for the warm-up.
 _WARM_UP = 1_000_003
 
@@ -117,6 +123,21 @@ def on_nodes(setting: Setting) -> Table:
     return Table(title, columns, rows, labels=2, note=note)
 
 
+def on_the_crowd(setting: Setting) -> Table:
+    """Return the mean waits of jobs that ask for GPUs and of those behind them, under EASY and the others."""
+    workload = crowded(SMALL_CROWD if setting.small else CROWD)
+    rows = []
+    for dispatcher in ("easy", *setting.of("nodes")):
+        _say(f"a crowd, {dispatcher}")
+        result = simulate(workload, dispatcher)
+        waits, half = result.jobs["wait"].to_numpy(), len(workload) // 2
+        means = [f"{part.mean():,.0f}" for part in (waits, waits[:half], waits[half:])]
+        rows.append([dispatcher, *means, "yes" if not list(violations(workload, result)) else "NO"])
+    columns = ("dispatcher", "mean wait, s", "of the GPU jobs, s", "of the others, s", "schedule valid")
+    title = f"{len(workload) // 2} jobs that ask for GPUs, and behind them as many that do not, on 64 nodes"
+    return Table(title, columns, rows)
+
+
 def _row(found: Sequence[Taken]) -> list[str]:
     solved = [one for one in found if one.solved]
     ms = [one.ms for one in found]
@@ -173,6 +194,8 @@ def main(
             create_dispatcher(name)
         if "trace" in (parts or PARTS):
             show(list(on_the_trace(setting)), as_markdown)
+        if "crowd" in (parts or PARTS):
+            show([on_the_crowd(setting)], as_markdown)
         if "nodes" in (parts or PARTS):
             show([on_nodes(setting)], as_markdown)
         if "stream" in (parts or PARTS):

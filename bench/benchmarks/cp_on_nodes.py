@@ -60,6 +60,17 @@ def eurora_like(queued: int, seed: int = 0, busy: float = 0.9) -> Workload:
     return Workload(tuple(jobs), made, Provenance(f"eurora_like(queued={queued}, seed={seed}, busy={busy})"))
 
 
+def crowded(jobs: int = 300) -> Workload:
+    """Return so many jobs that ask for GPUs, one a second, and behind them as many that ask for cores alone.
+
+    A dispatcher that takes the first few of the queue before it looks at what fits lets the second half wait for the
+    first.
+    """
+    of_gpus = [Job(f"gpu{i}", i, 3600, 3600, 1, ResourceMap({"core": 1, "mem": 1, "gpu": 2})) for i in range(jobs)]
+    of_cores = [Job(f"cpu{i}", jobs + i, 600, 600, 1, ResourceMap({"core": 8, "mem": 8})) for i in range(jobs)]
+    return Workload((*of_gpus, *of_cores), machine(), Provenance(f"crowded(jobs={jobs})"))
+
+
 def eurora_stream(jobs: int, seed: int = 0, load: float = 0.9) -> Workload:
     """Draw jobs like those of :func:`eurora_like` that arrive one by one, a Poisson process.
 

@@ -25,7 +25,7 @@ from ...models import (
     solve_placed,
     solve_pooled,
 )
-from ..problems import problem_of, released_by
+from ..problems import problem_of
 from ..protocol import State, Waiting
 from .candidates import Candidates, Chosen
 from .cp_options import ConstraintProgrammingOptions
@@ -126,13 +126,18 @@ class Planner:
         return Plan(free, objective, scale, problem, listed, answer, schedule, used)
 
     def _planned(self, state: State, candidates: Candidates) -> tuple[list[Waiting], IntArray | None]:
-        """Return who is planned, and when each can start at the earliest; the blocked only as nodes are released."""
-        if not candidates.blocked or not self.options.pooled:
-            return candidates.fitting + candidates.blocked, None
-        released = released_by(state, candidates.blocked)
-        blocked = [entry for entry, time in zip(candidates.blocked, released.tolist(), strict=True) if time >= 0]
-        now = np.zeros(len(candidates.fitting), dtype=np.int64)
-        return candidates.fitting + blocked, np.concatenate((now, released[released >= 0]))
+        """Return who is planned, and when each can start at the earliest.
+
+        The blocked ones as soon as anything ends, if the pool has room then: to wait until their nodes are predicted to
+        be free would give away room that is free earlier, as most predictions are too long.
+        """
+        fitting, blocked = candidates
+        if not blocked or not self.options.pooled:
+            return fitting + blocked, None
+        ends = np.maximum(state.running.predicted_end - state.now, 1)
+        earliest = np.zeros(len(fitting) + len(blocked), dtype=np.int64)
+        earliest[len(fitting) :] = ends.min(initial=ends.max(initial=1))
+        return fitting + blocked, earliest
 
     def _horizon(self, state: State, candidates: Sequence[Waiting]) -> int:
         """Return the sum of all durations, from now."""

@@ -53,6 +53,13 @@ def test_a_generated_trace_is_compared_with_nothing(printed):
     assert [set(row) for row in rows(printed, "quality")] == [{"metric", "ours"}] * 2
 
 
+def test_the_jobs_behind_a_crowd_do_not_wait_for_it(printed):
+    easy, hcp3 = rows(printed, "behind them as many")
+    assert (easy["dispatcher"], hcp3["dispatcher"]) == ("easy", "hcp3")
+    assert float(hcp3["mean wait, s"].replace(",", "")) <= float(easy["mean wait, s"].replace(",", ""))
+    assert hcp3["schedule valid"] == "yes"
+
+
 def test_the_queue_is_full_and_all_schedules_hold(printed):
     found = rows(printed, "The decision at which the queue fills")
     assert [(row["dispatcher"], row["queued"]) for row in found] == [("hcp3", "10"), ("hcp3", "15")]

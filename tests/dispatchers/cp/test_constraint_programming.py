@@ -224,17 +224,17 @@ def test_a_blocked_job_that_is_planned_keeps_room_for_itself():
     assert (at["candidates"], at["blocked"], at["status"], at["used"]) == (1, 1, "decided", "list")
 
 
-def test_a_blocked_job_is_planned_for_when_its_nodes_are_free():
-    # The pool has four cores free at 50, no node has before 100; so slim, which ends at 60, costs wide nothing.
-    jobs = [Job("a", 0, 100, 100, per_node={"core": 2}), Job("b", 0, 100, 100, per_node={"core": 2}),
-            Job("wide", 1, 100, 100, per_node={"core": 4}), Job("slim", 2, 58, 58, per_node={"core": 2})]  # fmt: skip
-    machine = Machine.homogeneous(2, core=3)
-    state_wide = Workload(
-        tuple(replace(job, per_node={"core": 3}) if job.id == "wide" else job for job in jobs), machine
-    )
-    result = simulate(state_wide, "hcp3:blocked=1")
-    check(state_wide, result)
-    assert result.jobs["start"].tolist()[2] == 100
+def test_a_blocked_job_does_not_start_before_anything_ends():
+    # The pool has two cores free, and no node has; wide is planned for 50, so that slim, which ends at 60, delays it.
+    jobs = [Job("a", 0, 50, 50, per_node={"core": 2}), Job("b", 0, 100, 100, per_node={"core": 2}),
+            Job("wide", 1, 5, 5, nodes=2, per_node={"core": 2}), Job("slim", 2, 300, 300)]  # fmt: skip
+    workload = Workload(tuple(jobs), Machine.homogeneous(2, core=3))
+    for name in ("hcp3", "pcp3"):
+        result = simulate(workload, f"{name}:blocked=1")
+        check(workload, result)
+        assert result.decisions.set_index("time").loc[2, "blocked"] == 1
+        assert result.decisions.set_index("time").loc[2, "postponed"] == 0
+        assert result.jobs["start"].tolist()[2] == 100
 
 
 def test_a_job_that_needs_a_gpu_only():
