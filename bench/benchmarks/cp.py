@@ -2,10 +2,9 @@
 
 ``python -m hpcdispatch.bench.benchmarks.cp`` has four parts. ``trace``: a trace under HCP3, by default the records of
 KTH-SP2 for which there are figures of the authors' own code (Galleguillos et al., CP 2019). ``crowd``: jobs behind
-others that wait for GPUs. ``nodes``: a heterogeneous
-machine of 64 nodes whose queue fills in one instant, under PCP3 and HCP3; what is measured is the decision of that
-instant, what is checked is the whole schedule. ``stream``: the same machine with jobs that arrive one by one, under
-these and others.
+others that wait for GPUs. ``nodes``: a heterogeneous machine of 64 nodes whose queue fills in one instant, under PCP3
+and HCP3; what is measured is the decision of that instant, what is checked is the whole schedule. ``stream``: the same
+machine with jobs that arrive one by one, under these and others.
 """
 
 from __future__ import annotations
