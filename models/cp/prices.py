@@ -13,9 +13,12 @@ import numpy as np
 from ...base import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
 from ..scheduling.problem import Problem
+from .starting import slots_now
 
 #: Steps of the subgradient, and intervals of time.
 STEPS, INTERVALS = 60, 48
+#: Most demands whose slots on the nodes now have a price.
+DEMANDS = 12
 
 
 class Bounds(NamedTuple):
@@ -65,13 +68,17 @@ def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STE
     runs = np.minimum(until[None], edges[1:, None]) - np.maximum(times[None], edges[:-1, None])
     room = np.maximum(runs, 0) @ np.maximum(free[:, 0], 0)
     asked = problem.need.any(axis=0)
+    slots, most = _slots_now(problem)
+    # Later there is room for as many as there are: what the nodes can hold then is not known here.
+    rooms = np.concatenate((room[:, asked], np.diff(edges)[:, None] * slots.sum(axis=0)), axis=1)
+    rooms[0, asked.sum() :] = edges[1] * most
     jobs = _Jobs(
-        np.ascontiguousarray(problem.need[:, asked], dtype=np.float64), problem.duration,
+        np.concatenate((problem.need[:, asked], slots), axis=1).astype(np.float64), problem.duration,
         problem.weight.astype(np.float64), problem.due, problem.earliest, problem.first_later,
     )  # fmt: skip
     now, later = np.empty(problem.jobs), np.empty(problem.jobs)
     # Capacity on an interval: the sum over its seconds; a schedule keeps it if it keeps that of each second.
-    best = _ascend(jobs, edges, np.ascontiguousarray(room[:, asked], dtype=np.float64), float(cost), steps, now, later)
+    best = _ascend(jobs, edges, rooms.astype(np.float64), float(cost), steps, now, later)
     slack = 1e-9 * abs(best) + 1e-6
     alone = problem.cost(problem.earliest)
     return Bounds(max(alone, int(np.ceil(best - slack))), now - slack, later - slack)
@@ -83,8 +90,24 @@ def _edges(problem: Problem, starts: IntArray) -> IntArray:
     times = np.unique(np.concatenate((problem.profile[0], starts, ends, np.array([0, problem.first_later]))))
     times = times[times <= max(int(ends.max(initial=1)), 1)]
     if len(times) > INTERVALS:
-        times = times[np.unique(np.linspace(0, len(times) - 1, INTERVALS).astype(np.int64))]
+        spread = np.linspace(0, len(times) - 1, INTERVALS).astype(np.int64)
+        times = times[np.unique(np.append(spread, 1))]  # Nothing starts between now and the first time after it.
     return np.append(times, times[-1] + 1) if len(times) < 2 else times
+
+
+def _slots_now(problem: Problem) -> tuple[IntArray, IntArray]:
+    """Return the slots of each job that asks for as much as some demand, and how many of these there are on the nodes.
+
+    Shape (jobs, demands) and (demands,): of the demands for which there are too few, the scarcest.
+    """
+    kinds = np.unique(problem.demand, axis=0) if len(problem.free_now) else problem.demand[:0]
+    asking = (problem.demand[:, None] >= kinds[None]).all(axis=2)
+    slots = problem.slots[:, None] * asking
+    wanted = slots.sum(axis=0)
+    most = np.array([slots_now(problem, kind, int(top)).sum() for kind, top in zip(kinds, wanted, strict=True)])
+    scarce = np.argsort(most / np.maximum(wanted, 1), kind="stable")[:DEMANDS]
+    scarce = scarce[most[scarce] < wanted[scarce]] if len(scarce) else scarce
+    return slots[:, scarce], most[scarce].astype(np.int64)
 
 
 @compiled
