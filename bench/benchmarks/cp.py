@@ -179,11 +179,16 @@ def _say(what: str) -> None:
     help=f"Jobs that arrive on the nodes.  [default: {', '.join(map(str, QUEUED))}]",
 )  # fmt: skip
 @click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True, help="Workloads of each size.")
+@click.option("--streamed", type=click.IntRange(min=1), default=STREAMED, show_default=True, help="Jobs of a stream.")
+@click.option(
+    "--load", "loads", multiple=True, type=click.FloatRange(min=0, min_open=True),
+    help=f"Of the streams.  [default: {', '.join(map(str, LOADS))}]",
+)  # fmt: skip
 @click.option("--small", is_flag=True, help="Smoke test: a short generated trace, short queues, two seeds, hcp3.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 def main(
     parts: tuple[str, ...], dispatchers: tuple[str, ...], trace: Path | None, jobs: int | None,
-    queued: tuple[int, ...], seeds: int, small: bool, as_markdown: bool,
+    queued: tuple[int, ...], seeds: int, streamed: int, loads: tuple[float, ...], small: bool, as_markdown: bool,
 ) -> None:  # fmt: skip
     """Print the tables part by part."""
     queued = queued or (SMALL_QUEUED if small else QUEUED)
@@ -198,9 +203,9 @@ def main(
         if "nodes" in (parts or PARTS):
             show([on_nodes(setting)], as_markdown)
         if "stream" in (parts or PARTS):
-            jobs_of = 60 if small else STREAMED
+            jobs_of = 60 if small else streamed
             names = dispatchers or (("easy", "hcp3") if small else STREAM)
-            show([on_stream(names, jobs_of, setting.seeds, load) for load in LOADS], as_markdown)
+            show([on_stream(names, jobs_of, setting.seeds, load) for load in loads or LOADS], as_markdown)
     except (InputError, OSError) as error:
         raise click.ClickException(str(error)) from None
 

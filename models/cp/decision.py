@@ -18,7 +18,7 @@ from .solver import Outcome, call, make_solver
 from .starting import OthersStart, PlacesNow, place_now
 
 #: Jobs that may or may not start now, as far as bounds tell, with which CP-SAT is asked: with more it proves nothing.
-MOST_CONTESTED = 20
+MOST_CONTESTED = 40
 #: How often at most jobs that cannot all start now are learnt of in one call of the solver.
 _REFUSALS = 20
 

@@ -14,6 +14,7 @@ from .answer import Answer, Limit, Status, better_of
 from .constraints import Constraint, LikeInOrder, PoolCapacity
 from .objective import Objective, WeightedLateness
 from .solver import Outcome, call, make_solver
+from .starting import place_now
 from .symmetry import comparable, rearranged
 from .variables import Variables
 
@@ -118,7 +119,10 @@ class SchedulingModel:
         cost = self.problem.cost(starts)
         if packed is not None and packed.cost <= cost and self.allows(packed.starts):
             return packed
-        return Schedule(starts, cost, self.problem.slots[:, None]) if self.allows(starts) else None
+        counts = self.problem.slots[:, None]
+        if len(self.problem.free_now):
+            counts = place_now(self.problem, starts).counts
+        return Schedule(starts, cost, counts) if counts is not None and self.allows(starts) else None
 
     def allows(self, starts: IntArray) -> bool:
         """Return whether start times meet every constraint."""

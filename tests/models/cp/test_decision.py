@@ -47,6 +47,13 @@ def costs_by_start(problem, horizon=9):
     return least
 
 
+def assert_placed(problem, schedule):
+    if len(problem.free_now):
+        now = schedule.starts == 0
+        assert (schedule.counts[now].sum(axis=1) == problem.slots[now]).all()
+        assert (np.einsum("jn,jr->nr", schedule.counts[now], problem.demand[now]) <= problem.free_now).all()
+
+
 def decide(problem, limit=LONG, iterations=50):
     orders = list_orders(problem)
     listed, which = best_of(problem, orders)
@@ -67,6 +74,12 @@ def test_no_other_jobs_that_start_now_cost_less(nodes, problem):
     assert answer.schedule.cost <= min(cost for others, cost in least.items() if others != now) if len(least) > 1 else 1
     assert answer.bound <= min(least.values())
     assert placed_now(problem, answer.schedule.starts)
+    assert_placed(problem, answer.schedule)
+    # Whatever CP-SAT finds has its places, too, though no list leads to it.
+    model = SchedulingModel(problem, None)
+    raw = model.judge(answer.schedule.starts)
+    if raw is not None:
+        assert_placed(problem, raw)
 
 
 @given(problem=problems(most_jobs=4))
@@ -211,3 +224,14 @@ def test_prices_tell_what_a_crowd_costs():
     schedule, _ = best_of(problem, list_orders(problem))
     assert schedule.cost == 45
     assert 43 <= price_bounds(problem, schedule.starts, schedule.cost).least <= 45
+
+
+def test_what_cp_sat_starts_now_has_its_nodes():
+    # Best fit in the order of the starts leaves no node of four free: what is found as it stands is placed exactly.
+    problem = Problem(
+        np.array([9, 9, 9]), np.array([1, 1, 1]), np.array([[2], [2], [4]]), np.array([1, 1, 9]), np.array([[8]]),
+        free_now=np.array([[4], [4]]),
+    )  # fmt: skip
+    found = SchedulingModel(problem, None).judge(np.array([0, 0, 0]))
+    assert found.cost == 0
+    assert_placed(problem, found)
