@@ -119,7 +119,7 @@ class SchedulingModel:
         cost = self.problem.cost(starts)
         if packed is not None and packed.cost <= cost and self.allows(packed.starts):
             return packed
-        counts = self.problem.slots[:, None]
+        counts: IntArray | None = self.problem.slots[:, None]
         if len(self.problem.free_now):
             counts = place_now(self.problem, starts).counts
         return Schedule(starts, cost, counts) if counts is not None and self.allows(starts) else None

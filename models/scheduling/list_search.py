@@ -14,6 +14,7 @@ from ...base import FloatArray, IntArray
 from ..compiled import compiled
 from .node_groups import Instant, no_instant, open_instant, place_now
 from .node_layout import NodeData, NodeRoom, no_nodes
+from .pool_search import relocate
 from .serial_on_nodes import choose_nodes, earliest_on_nodes, hold_on_nodes, open_room
 from .step_profile import Steps, copy_steps, earliest, hold, make_steps
 
@@ -158,7 +159,7 @@ def search(best: IntArray, moves: IntArray, inputs: Inputs, cost: float, starts:
         if moves[move, 2]:
             trial[here], trial[there] = trial[there], trial[here]
         else:
-            _relocate(trial, here, there)
+            relocate(trial, here, there)
         found = _decode(trial, inputs, cost, trial_starts, trial_counts)
         if found <= cost:
             cost = found
@@ -189,16 +190,6 @@ def _copy(starts: IntArray, counts: IntArray, to_starts: IntArray, to_counts: In
         to_starts[job] = starts[job]
         for node in range(counts.shape[1]):
             to_counts[job, node] = counts[job, node]
-
-
-@compiled
-def _relocate(order: IntArray, here: int, there: int) -> None:
-    """Take the job at position `here` out and put it in at position `there`."""
-    job = order[here]
-    step = 1 if there > here else -1
-    for position in range(here, there, step):
-        order[position] = order[position + step]
-    order[there] = job
 
 
 @compiled

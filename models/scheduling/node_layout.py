@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import IntArray
+from ..compiled import compiled
 
 
 class NodeData(NamedTuple):
@@ -106,3 +107,12 @@ def node_arrays(
         np.empty((resources, nodes), dtype=np.int64), np.empty(nodes, dtype=np.int64),
     )  # fmt: skip
     return data, room
+
+
+@compiled
+def no_nodes() -> tuple[NodeData, NodeRoom]:
+    """Return the inputs of a decoding on no nodes."""
+    line, table = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
+    cube, drop = np.zeros((0, 0, 0), dtype=np.int64), np.zeros(0, dtype=np.bool_)
+    data = NodeData(line, line, table, line, line, cube, table, drop, table, table, False)
+    return data, NodeRoom(line, line, cube, table, drop, table, table, line)
