@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ def problem_of(
     pooled: bool = True,
     overdue: bool = True,
     pinned: Sequence[tuple[Waiting, int]] = (),
+    earliest: IntArray | None = None,
+    instant: bool = False,
 ) -> tuple[Problem, float]:
     """Return the problem of starting `waiting` beside what runs, and the weight that stands for a rate of one.
 
@@ -45,6 +48,10 @@ def problem_of(
         hold nothing.
     pinned
         Waiting jobs with fixed starts, seconds from now; only with `pooled`.
+    earliest
+        Seconds from now before which a job may not start, shape (waiting,).
+    instant
+        With `pooled`: whether what starts now must have places on the nodes all the same.
     """
     capacity = state.machine.capacity
     busy = held(state.running, state.now, capacity, pooled=pooled, overdue=overdue)
@@ -53,7 +60,13 @@ def problem_of(
         ends = starts + np.array([entry.predicted for entry, _ in pinned], dtype=np.int64)
         amounts = np.array([[entry.nodes * unit for unit in entry.demand] for entry, _ in pinned], dtype=np.int64)
         busy = busy.beside(Held(starts, ends, np.zeros_like(starts), amounts))
-    return problem_beside(busy, capacity.sum(axis=0, keepdims=True) if pooled else capacity, waiting, rates, due)
+    problem, scale = problem_beside(
+        busy, capacity.sum(axis=0, keepdims=True) if pooled else capacity, waiting, rates, due
+    )
+    changes: dict[str, IntArray] = {} if earliest is None else {"earliest": earliest}
+    if instant and pooled and len(capacity) > 1:
+        changes["free_now"] = state.free
+    return (replace(problem, **changes) if changes else problem), scale
 
 
 def problem_beside(

@@ -3,8 +3,10 @@
 from .complexity import COMPLEXITIES, ClassFit, ComplexityFit, fit_complexity
 from .cp import (
     Answer,
+    Decision,
     Limit,
     SchedulingModel,
+    Source,
     Status,
     comparable,
     rearranged,
@@ -25,6 +27,7 @@ __all__ = [
     "Answer",
     "ClassFit",
     "ComplexityFit",
+    "Decision",
     "EqualNodes",
     "Limit",
     "NodeProfile",
@@ -34,6 +37,7 @@ __all__ = [
     "Profile",
     "Schedule",
     "SchedulingModel",
+    "Source",
     "Status",
     "best_of",
     "choose",

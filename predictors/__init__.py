@@ -11,7 +11,7 @@ from hpcdispatch.base import InputError, Registry
 
 from .correction import SC15_INCREMENTS, TSAFRIR_INCREMENTS, tsafrir_correction
 from .empirical import Empirical, RunTimes
-from .heuristic import Heuristic, name_prefix
+from .heuristic import Heuristic
 from .last_two import LastTwo
 from .predictor import Correcting, Distributional, Predictor, Resettable
 from .walltime_oracle import Oracle, Walltime
@@ -30,7 +30,6 @@ __all__ = [
     "RunTimes",
     "Walltime",
     "create",
-    "name_prefix",
     "registry",
     "tsafrir_correction",
 ]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
 from typing import ClassVar, Literal
 
 from ..base.checks import check_choice, check_whole
 from ..workloads import Job
 
-_LETTERS = re.compile(r"[^\W\d_]*")
+_Key = tuple[int, *tuple[Hashable, ...]]
+#: Node slots and amounts a slot.
+_Resources = tuple[int, Mapping[str, int]] | None
 
 Correction = Literal["walltime", "none"]
 
@@ -17,75 +18,39 @@ WALLTIME_RULE = 7
 """The number of the last rule, which always applies: the requested time."""
 
 
-def name_prefix(name: str, length: int | None = None) -> str:
-    """Return the part of a job's name that it shares with its siblings.
-
-    Users number the jobs of a series (``job1``, ``job2``; Galleguillos et al. 2017), so the prefix is what
-    stands before the first digit or separator (``_ - .`` and all else that is no letter): ``align_07.sh`` and
-    ``align12`` share ``align``. Any common leading characters, taken for a match, would relate most names of
-    a user, and finding the longest would need a comparison with each of them; this prefix is a property of
-    one name, so that a dictionary finds the match.
-
-    Parameters
-    ----------
-    name
-        The job's name.
-    length
-        A fixed number of leading characters instead; a shorter name is its own prefix.
-
-    Returns
-    -------
-    str
-        The prefix. It is empty, and matches nothing, where the name is empty, begins with a digit or
-        separator (without `length`) or has nothing but digits: SWF traces number the executables, and the
-        leading digits of such a number mean nothing.
-
-    Examples
-    --------
-    >>> name_prefix("align_07.sh")
-    'align'
-    >>> name_prefix("307")
-    ''
-    >>> name_prefix("align_07.sh", length=3)
-    'ali'
-    """
-    if name.isdigit():
-        return ""
-    if length is not None:
-        return name[:length]
-    found = _LETTERS.match(name)
-    return found.group() if found else ""
-
-
 class Heuristic:
     """The last run time of the user's most similar finished jobs, never above the request.
 
     Galleguillos et al., "Data-driven job dispatching in HPC systems", MOD 2017; "-D" in the CP paper (section
     5), where, as here, knowledge is gathered online as jobs end. The first of these rules that has a match
-    among the finished jobs of the same user decides, and within a rule the job that ended last:
+    among the finished jobs of the same user decides:
 
     1. same name, queue, requested time and resources (nodes, amounts per node)
-    2. same name prefix, queue, requested time and resources
+    2. a name that begins alike, same queue, requested time and resources
     3. same name, queue and requested time
-    4. same name prefix, queue and requested time
+    4. a name that begins alike, same queue and requested time
     5. same name
-    6. same name prefix
+    6. a name that begins alike
     7. the requested time
 
-    A job without a name has no prefix, and rules 2, 4, 5, 6 pass it by. In rules 1 and 3 "no name" equals "no
-    name", so that traces without executables, such as KTH, are still predicted by queue, requested time and
-    resources. Jobs whose user is unknown count as one user's.
+    Of names that begin alike those with the longest common prefix are meant; in rules 3 and 4, then, those of the most
+    similar resources (`difference`); and of these the job that ended last.
+
+    A job without a name has no prefix, and rules 2, 4, 5, 6 pass it by. In rules 1 and 3 "no name" equals "no name", so
+    that traces without executables, such as KTH, are still predicted by queue, requested time and resources. Jobs whose
+    user is unknown count as one user's. A prefix without a letter matches nothing: SWF traces number the executables,
+    and the leading digits of such a number mean nothing.
 
     A job that outruns its prediction gets the requested time, the last of the rules; one that has outrun that as well
     may end at any second.
 
-    A prediction takes at most six look-ups; memory grows with the number of different profiles, not of jobs.
+    A prediction takes a look-up for each letter of the name and rule; memory grows with the number of different
+    profiles and the length of their names, not with the number of jobs.
 
     Parameters
     ----------
     prefix
-        Take this many leading characters as the name prefix, at least 1; ``None`` takes what stands before
-        the first digit or separator, see `name_prefix`.
+        The fewest leading characters that count as a common prefix, at least 1.
     correction
         ``"walltime"`` as above; ``"none"`` takes a job that outruns its prediction to end at any second, as the CP
         paper does from version 2 on (section 4, underestimates).
@@ -98,11 +63,12 @@ class Heuristic:
 
     uses: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, *, prefix: int | None = None, correction: Correction = "walltime") -> None:
-        self.prefix = None if prefix is None else check_whole("prefix", prefix, 1)
+    def __init__(self, *, prefix: int = 1, correction: Correction = "walltime") -> None:
+        self.prefix = check_whole("prefix", prefix, 1)
         check_choice("correction", correction, Correction)
         self.correction = correction
-        self._latest: dict[tuple[Hashable, ...], int] = {}
+        self._latest: dict[_Key, dict[_Resources, tuple[int, int]]] = {}
+        self._ended = 0
 
     def predict(self, job: Job, now: int) -> float:
         """Return the run time of the best match or the requested time, whichever is less, seconds."""
@@ -116,33 +82,59 @@ class Heuristic:
     def match(self, job: Job) -> tuple[int, int]:
         """Return the number of the rule that decides on `job`, 1 to 7, and its seconds, not yet capped."""
         for key in self._keys(job):
-            seconds = self._latest.get(key)
-            if seconds is not None:
+            known = self._latest.get(key)
+            if known is not None:
+                asked = (job.nodes, job.per_node)
+                _, _, seconds = min((difference(asked, of), -ended, ran) for of, (ended, ran) in known.items())
                 return key[0], seconds
         return WALLTIME_RULE, job.walltime
 
     def observe(self, job: Job) -> None:
         """Remember the run time of a finished job as the latest under each rule."""
+        self._ended += 1
         for key in self._keys(job):
-            self._latest[key] = job.runtime
+            # Where resources do not count, the latest job stands for all.
+            resources = (job.nodes, job.per_node) if key[0] in {3, 4} else None
+            self._latest.setdefault(key, {})[resources] = (self._ended, job.runtime)
 
     def reset(self) -> None:
         """Forget all finished jobs."""
         self._latest.clear()
+        self._ended = 0
 
-    def _keys(self, job: Job) -> Iterator[tuple[int, *tuple[Hashable, ...]]]:
+    def _keys(self, job: Job) -> Iterator[_Key]:
         """Yield what a job must have in common with another, for each rule that applies to it, in order."""
         user, name = job.user, job.name
         request = (job.queue, job.walltime)
         resources = (job.nodes, job.per_node)
-        prefix = name_prefix(name, self.prefix)
+        prefixes = [name[:length] for length in range(len(name), self.prefix - 1, -1)]
+        prefixes = [prefix for prefix in prefixes if any(map(str.isalpha, prefix))]
         yield 1, user, name, request, resources
-        if prefix:
+        for prefix in prefixes:
             yield 2, user, prefix, request, resources
         yield 3, user, name, request
-        if prefix:
+        for prefix in prefixes:
             yield 4, user, prefix, request
         if name:
             yield 5, user, name
-        if prefix:
+        for prefix in prefixes:
             yield 6, user, prefix
+
+
+def difference(asked: _Resources, other: _Resources) -> float:
+    """Return how much two requests differ: of nodes and each resource in all, the difference over the larger, summed.
+
+    Zero where one of them does not count.
+
+    Examples
+    --------
+    >>> difference((2, {"core": 4}), (4, {"core": 2}))
+    0.5
+    """
+    if asked is None or other is None:
+        return 0.0
+    (nodes, amounts), (others, other_amounts) = asked, other
+    pairs = [(nodes, others)]
+    for name in sorted({*amounts, *other_amounts}):
+        pairs.append((nodes * amounts.get(name, 0), others * other_amounts.get(name, 0)))
+    return sum(abs(mine - theirs) / max(mine, theirs, 1) for mine, theirs in pairs)

@@ -1,41 +1,83 @@
-"""Who may start: the first jobs by priority that fit now, and whether they all do together."""
+"""Who may get a start time: what fits now, the most urgent of it, and of what does not fit the most urgent few."""
 
 from __future__ import annotations
 
-from heapq import nsmallest
+from typing import NamedTuple
 
+import numpy as np
+
+from ...base import BoolArray, IntArray
 from ..protocol import Placement, State, Waiting
 from ..space import PoolSpace, Space, place_all
-from .cp_options import Formulation
+from .cp_options import Filter, Formulation
 from .objectives import Goal
 
 #: Who starts now, and where if that is decided.
 Chosen = list[tuple[Waiting, Placement | None]]
 
 
-def ranked(state: State, goal: Goal, count: int) -> list[Waiting]:
-    """Return the first jobs by priority; ties by demand times duration, then by submission."""
-    totals = state.machine.capacity.sum(axis=0).tolist()
+class Candidates(NamedTuple):
+    """Who may get a start time.
 
-    def urgency(waiting: Waiting) -> tuple[float, float]:
-        share = sum(amount / total for amount, total in zip(waiting.demand, totals, strict=True) if amount)
-        return -goal.priority(waiting, state.now), share * waiting.nodes * waiting.predicted
+    Attributes
+    ----------
+    fitting
+        Who fits now, each by itself, in order of priority.
+    blocked
+        Who does not and is planned all the same, in order of priority.
+    """
 
-    if count >= len(state.queue):
-        return sorted(state.queue, key=urgency)
-    return nsmallest(count, state.queue, key=urgency)
-
-
-def fitting(state: State, space: Space, goal: Goal, count: int, formulation: Formulation) -> list[Waiting]:
-    """Return those of the first `count` jobs that fit now, each by itself."""
-    fits = {entry.order for entry in state.queue if _fits(space, entry, formulation)}
-    return [entry for entry in ranked(state, goal, count) if entry.order in fits] if fits else []
+    fitting: list[Waiting]
+    blocked: list[Waiting]
 
 
-def _fits(space: Space, waiting: Waiting, formulation: Formulation) -> bool:
-    if formulation == "pcp":
-        return space.room(waiting.demand, waiting.nodes) >= waiting.nodes
-    return all(waiting.nodes * unit <= free for unit, free in zip(waiting.demand, space.totals, strict=True))
+def most_urgent(state: State, goal: Goal, places: IntArray, count: int) -> list[Waiting]:
+    """Return the first jobs by priority of those at `places` in the queue.
+
+    Ties by demand times duration, then by submission.
+    """
+    if not len(places) or not count:
+        return []
+    queue = state.queue
+    urgency = goal.priorities(queue, places, state.now)
+    if count < len(places):
+        chosen = urgency >= np.partition(urgency, len(places) - count)[len(places) - count]
+        places, urgency = places[chosen], urgency[chosen]
+    share = (queue.demand[places] / np.maximum(state.machine.capacity.sum(axis=0), 1)).sum(axis=1)
+    order = np.lexsort((share * queue.nodes[places] * queue.predicted[places], -urgency))
+    return [queue[place] for place in places[order[:count]].tolist()]
+
+
+def candidates_of(state: State, space: Space, goal: Goal, filtered: Filter, most: int, blocked: int) -> Candidates:
+    """Return the first `most` jobs by priority of those that fit now, and the first `blocked` of the others.
+
+    In this order: the first jobs by priority, of which then those that fit, would let what stands behind blocked jobs
+    wait for them.
+    """
+    fits = fitting(state, space, filtered)
+    chosen = most_urgent(state, goal, np.flatnonzero(fits), most)
+    return Candidates(chosen, most_urgent(state, goal, np.flatnonzero(~fits), blocked) if chosen else [])
+
+
+def fitting(state: State, space: Space, filtered: Filter) -> BoolArray:
+    """Return which waiting jobs fit now, each by itself, shape (jobs,): on the nodes, or where all nodes are one.
+
+    On the nodes a demand is looked at once, whoever has it.
+    """
+    queue = state.queue
+    demand, nodes = queue.demand, queue.nodes
+    need = nodes[:, None] * demand
+    fits: BoolArray = ((need <= np.array(space.totals)) | (need == 0)).all(axis=1)
+    if filtered == "pool" or isinstance(space, PoolSpace) or not fits.any():
+        return fits
+    places = np.flatnonzero(fits)
+    kinds, kind = np.unique(demand[places], axis=0, return_inverse=True)
+    kind = kind.ravel()
+    most = np.zeros(len(kinds), dtype=np.int64)
+    np.maximum.at(most, kind, nodes[places])
+    room = np.array([space.room(tuple(row), top) for row, top in zip(kinds.tolist(), most.tolist(), strict=True)])
+    fits[places] = nodes[places] <= room[kind]
+    return fits
 
 
 def all_together(space: Space, candidates: list[Waiting], formulation: Formulation) -> Chosen | None:

@@ -9,9 +9,9 @@ import numpy as np
 
 from ...workloads import Machine
 from ..options import Configured
-from ..protocol import Action, Start, State, Waiting
+from ..protocol import Action, Start, State
 from ..space import Space, space_of
-from .candidates import Chosen, all_together, fitting, ranked
+from .candidates import Candidates, Chosen, all_together, candidates_of, most_urgent
 from .cp_options import ConstraintProgrammingOptions
 from .cp_plan import Planner
 from .decision_record import DecisionRecord
@@ -68,25 +68,29 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         space = space_of(state, "best-fit")
         candidates = self._candidates(state, space)
         self._record = record = DecisionRecord.of(state, space, candidates)
-        chosen = self._choose(state, space, candidates, record) if candidates else []
+        chosen = self._choose(state, space, candidates, record) if candidates.fitting else []
         actions = _placed(space, chosen)
         record.postponed = len(chosen) - len(actions)
         for start in actions:
             self.waits.started(start.job.job.queue, state.now - start.job.job.submit)
         return actions
 
-    def _candidates(self, state: State, space: Space) -> list[Waiting]:
-        if not self.settled.reduced:
-            return ranked(state, self.goal, len(state.queue))
-        return fitting(state, space, self.goal, self._most, self.options.formulation)
+    def _candidates(self, state: State, space: Space) -> Candidates:
+        settled = self.settled
+        if not settled.reduced:
+            everybody = np.arange(len(state.queue))
+            return Candidates(most_urgent(state, self.goal, everybody, len(everybody)), [])
+        filtered = "nodes" if settled.formulation == "pcp" else settled.filter
+        return candidates_of(state, space, self.goal, filtered, self._most, settled.blocked)
 
-    def _choose(self, state: State, space: Space, candidates: list[Waiting], record: DecisionRecord) -> Chosen:
+    def _choose(self, state: State, space: Space, candidates: Candidates, record: DecisionRecord) -> Chosen:
         """Return who starts now, in order of priority, and where if that is decided."""
         if self.settled.reduced:
-            together = all_together(space, candidates, self.options.formulation)
+            fitting = candidates.fitting
+            together = None if candidates.blocked else all_together(space, fitting, self.options.formulation)
             if together is not None:
-                objective = self.goal.objective(candidates, state.now)
-                record.starts_all(objective.value(np.zeros(len(candidates), dtype=np.int64)))
+                objective = self.goal.objective(fitting, state.now)
+                record.starts_all(objective.value(np.zeros(len(fitting), dtype=np.int64)))
                 return together
             if self._stuck is not None and self._stuck == _seen(state):
                 record.status = "unchanged"

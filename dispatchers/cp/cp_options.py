@@ -12,10 +12,13 @@ from ...models import Limit
 Formulation = Literal["hcp", "pcp"]
 #: Which jobs must have nodes under PCP: all of them for as long as they run, or those that start now.
 Horizon = Literal["all", "now"]
+#: Where a job must fit now to be a candidate: on the nodes, or where all nodes are one.
+Filter = Literal["nodes", "pool"]
 #: What a limit is counted in: CP-SAT's deterministic time, or seconds on the wall clock.
 LimitKind = Literal["deterministic", "wall"]
-#: The first limit in deterministic time, seconds; on the wall clock it is the paper's.
-_FIRST = {"hcp": 0.005, "pcp": 0.03}
+#: The first limit in deterministic time, seconds, and where every job of the plan has nodes; on the wall clock it is
+#: the paper's.
+_FIRST, _FIRST_ON_NODES = 0.002, 0.03
 _FIRST_ON_THE_WALL = 1.0
 _LAST = 16
 
@@ -32,11 +35,11 @@ class ConstraintProgrammingOptions:
     version
         0 to 3; what the next three are if they are not given.
     reduced
-        From version 1 on. The model has only the first `m` jobs by priority, and of those the ones that fit now;
-        resources that nobody asks for are left out; a decision that needs no solver calls none; a state in which
-        nothing could be started is not solved again; a proof that there is no schedule ends the search, as do `k`
-        restarts in vain. Without it all jobs are in the model, with ``"hcp"`` those after the first `m` at the end of
-        the horizon, where they may leave no schedule at all; then nobody starts until a job ends.
+        From version 1 on. The model has only what fits now, and of that the first `m` jobs by priority; resources that
+        nobody asks for are left out; a decision that needs no solver calls none; a state in which nothing could be
+        started is not solved again; a proof ends the search, as do `k` restarts that change nothing. Without it
+        all jobs are in the model, with ``"hcp"`` those after the first `m` at the end of the horizon, where they may
+        leave no schedule at all; then nobody starts until a job ends.
     underestimates
         From version 2 on. A running job whose prediction has passed runs for one more second; otherwise it has a
         negative duration: it holds nothing and shortens the horizon.
@@ -51,12 +54,19 @@ class ConstraintProgrammingOptions:
     limit
         ``"deterministic"``, the same on any machine, or ``"wall"``, as the paper has it.
     d, d_max
-        First limit for the solver, seconds, and the most it is doubled to while there is no schedule. By default 0.005
-        (``"pcp"``: 0.03), on the wall clock 1; and 16 times as much.
+        First limit for the solver, seconds, and the most it is doubled to while nothing is proved; without `reduced`,
+        while there is no schedule. By default 0.002 (`horizon` ``"all"``: 0.03), on the wall clock 1; and 16 times as
+        much.
     k
-        Most restarts without a schedule.
+        Restarts in a row that may change nothing.
     iterations
-        Steps of local search on the best list schedule before it is given to the solver as its hint.
+        Steps of local search on the best list schedule before the solver is asked.
+    filter
+        Only with ``"hcp"``, from version 1 on: whether the jobs that get a start time fit on the nodes now, or on all
+        nodes as if they were one. A node is what it is with ``"pcp"``.
+    blocked
+        From version 1 on: how many of the most urgent jobs that do not fit now get a start time, too, so that what
+        starts now leaves room for them. The paper has none.
     horizon
         Only with ``"pcp"``, from version 1 on. ``"all"``: every job of the plan has nodes, as the paper has it.
         ``"now"``: those that start now have, the others share the pool; they are planned anew at the next event.
@@ -78,17 +88,21 @@ class ConstraintProgrammingOptions:
     d: float | None = None
     d_max: float | None = None
     k: int = 2
-    iterations: int = 0
+    iterations: int = 1000
+    filter: Filter = "nodes"
+    blocked: int = 0
     horizon: Horizon = "now"
 
     def __post_init__(self) -> None:
         check_choice("formulation", self.formulation, Formulation)
         check_choice("horizon", self.horizon, Horizon)
+        check_choice("filter", self.filter, Filter)
         check_choice("limit", self.limit, LimitKind)
         check_choice("version", self.version, range(4))
         check_whole("m", self.m, 1)
         check_whole("k", self.k, 0)
         check_whole("iterations", self.iterations, 0)
+        check_whole("blocked", self.blocked, 0)
         first, most = self._seconds()
         if not first > 0:
             raise ValueError(f"d must be > 0 seconds, got {first:g}")
@@ -108,8 +122,14 @@ class ConstraintProgrammingOptions:
         """How long the solver may think, for options that are settled."""
         return Limit(*self._seconds(), self.k if self.reduced else None, self.limit == "wall")
 
+    @property
+    def pooled(self) -> bool:
+        """Whether the nodes are one for whatever does not start now."""
+        return self.formulation == "hcp" or bool(self.reduced and self.horizon == "now")
+
     def _seconds(self) -> tuple[float, float]:
         first = self.d
         if first is None:
-            first = _FIRST_ON_THE_WALL if self.limit == "wall" else _FIRST[self.formulation]
+            nodes = self.formulation == "pcp" and (self.horizon == "all" or self.version == 0)
+            first = _FIRST_ON_THE_WALL if self.limit == "wall" else _FIRST_ON_NODES if nodes else _FIRST
         return first, _LAST * first if self.d_max is None else self.d_max

@@ -1,27 +1,33 @@
-"""The plan of one decision: the candidates as a problem, its hint, and the solver's answer."""
+"""The plan of one decision: the candidates as a problem, lists and local search, and the solver where it matters."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ...base import IntArray
 from ...models import (
     Answer,
+    Decision,
     Problem,
     Schedule,
+    Source,
     Status,
     best_of,
+    comparable,
     improve,
     list_orders,
     list_schedule,
+    rearranged,
     solve_direct,
     solve_placed,
     solve_pooled,
 )
 from ..problems import problem_of
 from ..protocol import State, Waiting
-from .candidates import Chosen
+from .candidates import Candidates, Chosen
 from .cp_options import ConstraintProgrammingOptions
 from .objectives import Goal, Objective
 
@@ -38,21 +44,21 @@ class Plan:
         What is minimised, and the weight in `problem` that stands for a rate of one.
     problem
         What was to be solved.
-    hint
-        What the solver began with, if anything.
+    listed
+        The best list schedule, if there is any.
     answer
-        What it said.
+        What is known of the problem.
     schedule
-        What is followed: the solver's, the list's, or ``None`` to wait.
+        What is followed, or ``None`` to wait.
     used
-        Whose it is: ``hint``, ``solver``, ``list`` or ``none``.
+        Who made it: ``list``, ``local search``, ``cp-sat`` or ``none``.
     """
 
     waiting: list[Waiting]
     objective: Objective
     scale: float
     problem: Problem
-    hint: Schedule | None
+    listed: Schedule | None
     answer: Answer
     schedule: Schedule | None
     used: str
@@ -62,13 +68,13 @@ class Plan:
         if self.schedule is None:
             return []
         now = np.flatnonzero(self.schedule.starts == 0).tolist()
-        nodes = self.problem.nodes
+        nodes = self.schedule.counts.shape[1]
         if pooled or nodes == 1:
             return [(self.waiting[index], None) for index in now]
         return [(self.waiting[index], np.repeat(np.arange(nodes), self.schedule.counts[index])) for index in now]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Planner:
     """How plans are made.
 
@@ -80,14 +86,17 @@ class Planner:
         The objective.
     rng
         Of the local search.
+    last
+        The jobs of the last plan as they were to start, by their place in the trace: the next one begins with that.
     """
 
     options: ConstraintProgrammingOptions
     goal: Goal
     rng: np.random.Generator
+    last: list[int] = field(default_factory=list)
 
-    def plan(self, state: State, candidates: list[Waiting], most: int) -> Plan:
-        """Ask the solver; without its schedule take the list's, or wait if there is proved to be none.
+    def plan(self, state: State, candidates: Candidates, most: int) -> Plan:
+        """Look for the best schedule; where there is none take the list's, or wait if that is proved.
 
         Parameters
         ----------
@@ -96,21 +105,41 @@ class Planner:
         most
             How many do, where all jobs are candidates: the others are put at the end of the horizon.
         """
-        horizon = self._horizon(state, candidates)
-        free, pinned = self._split(candidates, most, horizon)
+        options = self.options
+        waiting, earliest = self._planned(state, candidates)
+        horizon = self._horizon(state, waiting)
+        free, pinned = self._split(waiting, most, horizon)
         objective = self.goal.objective(free, state.now)
         problem, scale = problem_of(
-            state, free, objective.rates, due=objective.due, pooled=self.options.formulation == "hcp",
-            overdue=bool(self.options.underestimates), pinned=pinned,
+            state, free, objective.rates, due=objective.due, pooled=options.pooled,
+            overdue=bool(options.underestimates), pinned=pinned, earliest=earliest,
+            instant=options.formulation == "pcp",
         )  # fmt: skip
-        listed, hint = self._hint(problem)
-        answer = self._solve(problem, hint, horizon)
-        schedule, used = answer.schedule, answer.source
+        if options.reduced:
+            listed, answer = self._reduced(problem, free, horizon)
+        else:
+            listed = list_schedule(problem, np.arange(problem.jobs))
+            answer = self._whole(problem, listed, horizon)
+        schedule, used = answer.schedule, "list" if answer.source == "hint" else answer.source
         if schedule is None and (answer.status is not Status.INFEASIBLE or not state.running):
             schedule, used = listed, "list"
-        return Plan(free, objective, scale, problem, hint, answer, schedule, used)
+        return Plan(free, objective, scale, problem, listed, answer, schedule, used)
 
-    def _horizon(self, state: State, candidates: list[Waiting]) -> int:
+    def _planned(self, state: State, candidates: Candidates) -> tuple[list[Waiting], IntArray | None]:
+        """Return who is planned, and when each can start at the earliest.
+
+        The blocked ones as soon as anything ends, if the pool has room then: to wait until their nodes are predicted to
+        be free would give away room that is free earlier, as most predictions are too long.
+        """
+        fitting, blocked = candidates
+        if not blocked or not self.options.pooled:
+            return fitting + blocked, None
+        ends = np.maximum(state.running.predicted_end - state.now, 1)
+        earliest = np.zeros(len(fitting) + len(blocked), dtype=np.int64)
+        earliest[len(fitting) :] = ends.min(initial=ends.max(initial=1))
+        return fitting + blocked, earliest
+
+    def _horizon(self, state: State, candidates: Sequence[Waiting]) -> int:
         """Return the sum of all durations, from now."""
         remaining = [run.predicted_end - state.now for run in state.running]
         if self.options.underestimates:
@@ -125,27 +154,54 @@ class Planner:
             return candidates, []
         return candidates[:most], [(entry, max(horizon - entry.predicted, 0)) for entry in candidates[most:]]
 
-    def _hint(self, problem: Problem) -> tuple[Schedule | None, Schedule | None]:
-        """Return the list schedule of the priority, and what the solver gets as its hint.
+    def _whole(self, problem: Problem, listed: Schedule | None, horizon: int) -> Answer:
+        """Solve version 0: that of HCP goes by the priority first, that of PCP has the solver's search alone."""
+        limit = self.options.solver_limit
+        if self.options.formulation == "hcp" or problem.nodes == 1:
+            usable = self.options.formulation == "hcp" and not problem.overfull
+            hint = listed if usable else None
+            return solve_pooled(problem, hint, limit, horizon=horizon, every_resource=True)
+        return solve_direct(problem, None, limit, every_resource=True)
 
-        Version 0 of PCP has the solver's own search, from nothing; that of HCP goes by the priority first.
-        """
-        if not self.options.reduced:
-            listed = list_schedule(problem, np.arange(problem.jobs))
-            holds = self.options.formulation == "hcp" and not problem.overfull
-            return listed, listed if holds else None
+    def _reduced(self, problem: Problem, waiting: list[Waiting], horizon: int) -> tuple[Schedule | None, Answer]:
+        """Return the best list schedule, and what comes of it."""
+        limit = self.options.solver_limit
         orders = list_orders(problem)
-        best, which = best_of(problem, orders)
-        if best is not None and self.options.iterations:
-            best, _ = improve(problem, orders[which], self.options.iterations, self.rng)
-        return best, best
+        orders.append(self._resumed(waiting, orders[1]))
+        listed, which = best_of(problem, orders)
+        if listed is None:
+            return None, solve_pooled(problem.pooled, None, limit, horizon=horizon)
+        best, source = self._improved(problem, listed, orders[which])
+        self.last = [waiting[job].order for job in np.argsort(best.starts, kind="stable").tolist()]
+        if not self.options.pooled and problem.nodes > 1:
+            # There is a list schedule, so that no second call with a higher limit can be needed.
+            answer = solve_placed(problem, best, replace(limit, most=limit.first))
+        elif int((best.starts + problem.duration).max()) > horizon:
+            answer = solve_pooled(problem, None, limit, horizon=horizon)
+        else:
+            answer = Decision(problem, best, source, horizon).search(limit)
+        return listed, replace(answer, source=source) if answer.source == "hint" else answer
 
-    def _solve(self, problem: Problem, hint: Schedule | None, horizon: int) -> Answer:
-        options, limit = self.options, self.options.solver_limit
-        if options.formulation == "hcp" or problem.nodes == 1:
-            return solve_pooled(problem, hint, limit, horizon=horizon, every_resource=not options.reduced)
-        if not options.reduced:
-            return solve_direct(problem, hint, limit, every_resource=True)
-        # There is a list schedule, so that no second call with a higher limit can be needed.
-        once = replace(limit, most=limit.first)
-        return solve_placed(problem, hint, once, horizon=options.horizon)
+    def _improved(self, problem: Problem, listed: Schedule, order: IntArray) -> tuple[Schedule, Source]:
+        """Return what the local search makes of a list schedule: itself, with its ties, unless one is better."""
+        if not self.options.iterations or listed.cost == problem.cost(problem.earliest):
+            return listed, "list"
+        better, _ = improve(problem, order, self.options.iterations, self.rng)
+        if better.cost >= listed.cost:
+            return listed, "list"
+        return rearranged(problem, better, list(comparable(problem))), "local search"
+
+    def _resumed(self, waiting: list[Waiting], by_ratio: IntArray) -> IntArray:
+        """Return the order of the last plan, with new jobs put in where their ratio of weight to work has them."""
+        place = {order: rank for rank, order in enumerate(self.last)}
+        ratio = np.empty(len(waiting), dtype=np.int64)
+        ratio[by_ratio] = np.arange(len(waiting))
+        known = [job for job in by_ratio.tolist() if waiting[job].order in place]
+        old = sorted(known, key=lambda job: place[waiting[job].order])
+        new = [job for job in by_ratio.tolist() if waiting[job].order not in place]
+        merged: list[int] = []
+        for job in old:
+            while new and ratio[new[0]] < ratio[job]:
+                merged.append(new.pop(0))
+            merged.append(job)
+        return np.array(merged + new, dtype=np.int64)

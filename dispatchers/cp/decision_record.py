@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..protocol import State, Waiting
+import numpy as np
+
+from ...models import Status
+from ..protocol import State
 from ..space import Space
+from .candidates import Candidates
 from .cp_plan import Plan
 
 
@@ -17,34 +20,46 @@ class DecisionRecord:
     Attributes
     ----------
     candidates
-        Jobs that could get a start time.
+        Jobs that could get a start time and fit now.
+    blocked
+        Jobs that do not fit now and got one.
     intervals
         Those and the running ones.
     requested, available
         Resource units that the candidates ask for and that are free.
     status
-        ``none`` (nobody can start), ``trivial`` (all can), ``unchanged``, or the solver's.
+        ``none`` (nobody can start), ``trivial`` (all can), ``unchanged``, or what is known of the schedule:
+        ``optimal``, ``decided`` (none in which other jobs start now costs less), ``feasible``, ``infeasible``,
+        ``unknown``.
+    proved
+        Whether no schedule in which other jobs start now costs less.
     objective, bound
-        Of the paper, over the candidates; ``None`` without a schedule or a bound.
+        Of the paper, over the jobs with a start time; ``None`` without a schedule or a bound.
+    gap
+        How far the objective may be from the best, as a share of what a schedule can change: what it has when all start
+        now is taken out.
     deterministic_time
         Seconds of CP-SAT.
     used
-        Whose schedule: ``hint``, ``solver``, ``list`` or ``none``.
+        Who made the schedule: ``list``, ``local search``, ``cp-sat`` or ``none``.
     gain
-        By how much the solver lowered the objective of its hint.
+        By how much the objective is below that of the best list schedule.
     changed
-        Whether other jobs are to start now than in the hint.
+        Whether other jobs are to start now than in that.
     postponed
         Jobs that were to start now but found no place.
     """
 
     candidates: int
+    blocked: int
     intervals: int
     requested: int
     available: int
     status: str = "none"
+    proved: bool = True
     objective: float | None = None
     bound: float | None = None
+    gap: float | None = None
     deterministic_time: float = 0.0
     used: str = "none"
     gain: float = 0.0
@@ -52,24 +67,31 @@ class DecisionRecord:
     postponed: int = 0
 
     @classmethod
-    def of(cls, state: State, space: Space, candidates: Sequence[Waiting]) -> DecisionRecord:
+    def of(cls, state: State, space: Space, candidates: Candidates) -> DecisionRecord:
         """Begin the record of a decision between `candidates`."""
-        requested = sum(entry.nodes * sum(entry.demand) for entry in candidates)
-        return cls(len(candidates), len(candidates) + len(state.running), requested, sum(space.totals))
+        fitting, blocked = candidates
+        requested = sum(entry.nodes * sum(entry.demand) for entry in fitting)
+        intervals = len(fitting) + len(blocked) + len(state.running)
+        return cls(len(fitting), len(blocked), intervals, requested, sum(space.totals))
 
     def starts_all(self, value: float) -> None:
         """Note that all candidates start, which is best, and the objective of that."""
-        self.status, self.objective, self.bound, self.used = "trivial", value, value, "list"
+        self.status, self.objective, self.bound, self.gap, self.used = "trivial", value, value, 0.0, "list"
 
     def follows(self, plan: Plan) -> None:
-        """Note what the solver said and what comes of it."""
-        answer, schedule, hint = plan.answer, plan.schedule, plan.hint
+        """Note what is known of the problem and what comes of it."""
+        answer, schedule, listed = plan.answer, plan.schedule, plan.listed
         self.status, self.deterministic_time, self.used = answer.status.value, answer.time, plan.used
+        if answer.decided and answer.status is Status.FEASIBLE:
+            self.status = "decided"
+        self.proved = answer.decided or answer.status is Status.INFEASIBLE
         if schedule is None:
             return
         self.objective = plan.objective.value(schedule.starts)
+        changeable = schedule.cost - plan.problem.cost(np.zeros_like(schedule.starts))
         if answer.bound is not None:
             self.bound = self.objective - (schedule.cost - answer.bound) / plan.scale
-        if hint is not None:
-            self.gain = (hint.cost - schedule.cost) / plan.scale
-            self.changed = bool(((hint.starts == 0) != (schedule.starts == 0)).any())
+            self.gap = (schedule.cost - answer.bound) / changeable if changeable else 0.0
+        if listed is not None:
+            self.gain = (listed.cost - schedule.cost) / plan.scale
+            self.changed = bool(((listed.starts == 0) != (schedule.starts == 0)).any())

@@ -9,7 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import IntArray
+from ...base import FloatArray, IntArray
+from ..columns import WaitingJobs
 from ..protocol import Waiting
 from .expected_waits import ExpectedWaits
 
@@ -41,8 +42,8 @@ class Objective:
 class Goal(Protocol):
     """An objective and a priority; both are those of Galleguillos et al. (CP 2019)."""
 
-    def priority(self, waiting: Waiting, now: int) -> float:
-        """Return how urgent a job is, before the dispatching begins."""
+    def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
+        """Return how urgent the jobs at some places are, before the dispatching begins, shape (places,)."""
         ...
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
@@ -53,14 +54,18 @@ class Goal(Protocol):
 class Slowdown:
     """The sum of (s - q + d) / d, version 3 (section 4)."""
 
-    def priority(self, waiting: Waiting, now: int) -> float:
-        """Return the slowdown of a job that starts now."""
-        return (now - waiting.job.submit + waiting.predicted) / waiting.predicted
+    def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
+        """Return the slowdown of jobs that start now."""
+        predicted = queue.predicted[places]
+        slowdowns: FloatArray = (now - queue.submit[places] + predicted) / predicted
+        return slowdowns
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
         """Return the terms: a second costs 1/d."""
         rates = np.array([1 / entry.predicted for entry in waiting])
-        return Objective(rates, None, sum(self.priority(entry, now) for entry in waiting))
+        return Objective(
+            rates, None, sum((now - entry.job.submit + entry.predicted) / entry.predicted for entry in waiting)
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,14 +74,16 @@ class WeightedWait:
 
     waits: ExpectedWaits
 
-    def priority(self, waiting: Waiting, now: int) -> float:
-        """Return the weighted wait of a job that starts now."""
-        return self._rate(waiting) * (now - waiting.job.submit)
+    def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
+        """Return the weighted waits of jobs that start now."""
+        rates = np.array([self._rate(queue[place]) for place in places.tolist()], dtype=np.float64)
+        return rates * (now - queue.submit[places])
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
         """Return the terms: a second costs max ewt / ewt."""
         rates = np.array([self._rate(entry) for entry in waiting])
-        return Objective(rates, None, sum(self.priority(entry, now) for entry in waiting))
+        waits = np.array([now - entry.job.submit for entry in waiting])
+        return Objective(rates, None, float(rates @ waits))
 
     def _rate(self, waiting: Waiting) -> float:
         expected = self.waits.of(waiting.job.queue)

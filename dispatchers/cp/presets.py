@@ -10,8 +10,10 @@ _FIXED = frozenset(("formulation", "version", "reduced", "underestimates", "dura
 
 
 def _column(formulation: Formulation, version: int, summary: str) -> Preset[ConstraintProgramming]:
-    # Without the reduction, and with the pool, there is no choice of who must have nodes.
-    fixed = _FIXED if formulation == "pcp" and version else _FIXED | {"horizon"}
+    # Without the reduction there is no choice of candidates; who must have nodes is asked with PCP only.
+    fixed = _FIXED | {"filter" if formulation == "pcp" else "horizon"}
+    if not version:
+        fixed |= {"horizon", "filter", "blocked", "iterations"}
     return Preset(ConstraintProgramming, ConstraintProgrammingOptions(formulation, version), summary, fixed)
 
 

@@ -1,11 +1,13 @@
 """The constraint-programming models on CP-SAT: pooled, with the nodes in one model, and by decomposition."""
 
-from .answer import Answer, Limit, Status
+from .answer import Answer, Limit, Source, Status
 from .benders import Effort, solve_placed
-from .constraints import Constraint, LikeInOrder, PoolCapacity
+from .constraints import Constraint, Family, LikeInOrder, NotBefore, PoolCapacity
+from .decision import Decision
 from .direct import DirectModel, solve_direct
 from .objective import Objective, WeightedLateness
 from .pooled import ON_THE_POOL, SchedulingModel, solve_pooled
+from .starting import OthersStart, PlacesNow
 from .symmetry import comparable, rearranged
 from .variables import JobVariables, SlotVariables, Variables
 
@@ -13,15 +15,21 @@ __all__ = [
     "ON_THE_POOL",
     "Answer",
     "Constraint",
+    "Decision",
     "DirectModel",
     "Effort",
+    "Family",
     "JobVariables",
     "LikeInOrder",
     "Limit",
+    "NotBefore",
     "Objective",
+    "OthersStart",
+    "PlacesNow",
     "PoolCapacity",
     "SchedulingModel",
     "SlotVariables",
+    "Source",
     "Status",
     "Variables",
     "WeightedLateness",

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
+from typing import Literal
 
 from ..scheduling.list_schedules import Schedule
+
+#: Who made a schedule: whoever gave the hint, a list in some order, the local search over orders, CP-SAT, or nobody.
+Source = Literal["hint", "list", "local search", "cp-sat", "none"]
 
 
 class Status(Enum):
@@ -29,10 +33,11 @@ class Limit:
     Attributes
     ----------
     first, most
-        While there is no schedule, the solver is called again with twice its last limit, from `first` up to `most`
-        (the paper's delta and its maximum).
+        The solver is called again with twice its last limit, from `first` up to `most` (the paper's delta and its
+        maximum), until something is proved.
     restarts
-        How often at most it is called again (the paper's k); ``None`` for no other end than `most`.
+        After how many calls in a row that bring no change it is not called again (the paper's k). ``None``, the paper's
+        version 0: called again only while there is no schedule.
     wall
         Whether they are seconds of wall-clock time, as in the paper, or CP-SAT's deterministic time: close to seconds,
         and the same on any machine under any load.
@@ -54,12 +59,35 @@ class Limit:
         if self.restarts is not None and self.restarts < 0:
             raise ValueError(f"restarts must be >= 0, got {self.restarts}")
 
-    def attempts(self) -> Iterator[float]:
-        """Yield the limits of the calls, in seconds, until nothing more is allowed."""
-        seconds, restarts = self.first, 0
-        while seconds <= self.most and (self.restarts is None or restarts <= self.restarts):
+    def attempts(self) -> Attempts:
+        """Return the calls that are allowed."""
+        return Attempts(self)
+
+
+class Attempts:
+    """The calls of a solver, one after the other: iterated over, the limit of each in seconds.
+
+    After each call it is told by :meth:`note` what came of it.
+    """
+
+    def __init__(self, limit: Limit) -> None:
+        self._limit = limit
+        self._calls = 0
+        self._vain = 0
+        self._over = False
+
+    def __iter__(self) -> Iterator[float]:
+        seconds = self._limit.first
+        while not self._over and seconds <= self._limit.most:
             yield seconds
-            seconds, restarts = 2 * seconds, restarts + 1
+            seconds *= 2
+
+    def note(self, *, proved: bool, found: bool, better: bool) -> None:
+        """Note whether a call proved something, has a schedule, and a better one than was known before it."""
+        restarts = self._limit.restarts
+        self._vain = 0 if better or not self._calls else self._vain + 1
+        self._calls += 1
+        self._over = proved or (found if restarts is None else self._vain >= restarts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +105,21 @@ class Answer:
     time
         Deterministic time spent.
     source
-        Whose the schedule is: ``"hint"``, ``"solver"`` or ``"none"``. The hint's if they cost the same.
+        Who made the schedule; the hint if it costs the same.
+    decided
+        Whether no schedule in which other jobs start now costs less. So it is if `status` is optimal.
     """
 
     status: Status
     schedule: Schedule | None
     bound: int | None
     time: float
-    source: str
+    source: Source
+    decided: bool = False
+
+    def __post_init__(self) -> None:
+        if self.status is Status.OPTIMAL:
+            object.__setattr__(self, "decided", True)
 
 
 def better_of(hint: Schedule | None, found: Schedule | None, status: Status, bound: int | None, time: float) -> Answer:
@@ -92,4 +127,4 @@ def better_of(hint: Schedule | None, found: Schedule | None, status: Status, bou
     if hint is not None and (found is None or hint.cost <= found.cost):
         proved = status if found is not None and hint.cost == found.cost else Status.FEASIBLE
         return Answer(proved, hint, bound, time, "hint")
-    return Answer(status, found, bound, time, "none" if found is None else "solver")
+    return Answer(status, found, bound, time, "none" if found is None else "cp-sat")

@@ -7,7 +7,6 @@ master; where its jobs cannot be placed, a few of them that cannot be packed tog
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 
@@ -15,15 +14,12 @@ from ...base import IntArray
 from ..scheduling.list_schedules import Schedule, best_of, earliest_starts, improve, list_orders, list_schedule
 from ..scheduling.problem import Problem
 from .allocation import Allocation, allocate
-from .answer import Answer, Limit, Status
+from .answer import Answer, Limit, Source, Status
 from .bounds import linear_bound, time_edges
 from .conflicts import Packer
 from .cuts import Cut, Family, joined, sizes, slot_cuts, usable_cuts
 from .master import Master
 from .solver import Outcome
-
-#: Which jobs must have nodes: all of them, or those that start now.
-Horizon = Literal["all", "now"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +79,12 @@ class Search:
 
     problem: Problem
     effort: Effort
-    horizon: Horizon
     earliest: IntArray
     best: Schedule | None
     bound: int = 0
     spent: float = 0.0
     last: float = 0.0
-    source: str = "hint"
+    source: Source = "hint"
     family: Family = field(init=False)
     packer: Packer = field(init=False)
     cuts: list[Cut] = field(default_factory=list)
@@ -107,11 +102,11 @@ class Search:
         """Whether the best schedule is known to be so."""
         return self.best is not None and self.best.cost <= self.bound
 
-    def offer(self, schedule: Schedule | None) -> bool:
-        """Keep a schedule if it is the best; return whether it is."""
+    def offer(self, schedule: Schedule | None, source: Source) -> bool:
+        """Keep a schedule, and who made it, if it is the best; return whether it is."""
         if schedule is None or (self.best is not None and schedule.cost >= self.best.cost):
             return False
-        self.best, self.source = schedule, "solver"
+        self.best, self.source = schedule, source
         return True
 
     def sequence(self) -> None:
@@ -121,12 +116,12 @@ class Search:
             orders.insert(0, self.order(self.best))
         found, which = best_of(self.problem, orders)
         if found is not None:
-            self.offer(found)
+            self.offer(found, "list")
             self.improve(orders[which], self.effort.iterations // self.problem.jobs)
 
     def improve(self, order: IntArray, iterations: int) -> bool:
         """Improve an order that leads to a schedule; return whether it becomes the best."""
-        return self.offer(improve(self.problem, order, iterations, self.rng)[0])
+        return self.offer(improve(self.problem, order, iterations, self.rng)[0], "local search")
 
     @staticmethod
     def order(schedule: Schedule) -> IntArray:
@@ -191,7 +186,7 @@ class Search:
 
     def learn(self, master: Master, starts: IntArray) -> bool:
         """Place a schedule of the master, or add what forbids it; return whether there is anything new."""
-        asked = np.flatnonzero(starts == 0) if self.horizon == "now" else np.arange(self.problem.jobs)
+        asked = np.arange(self.problem.jobs)
         new = master.add_cuts(self.family.broken(self.problem, starts) + self.packer.pairs(starts, asked))
         better = self.best is not None and self.improve(np.argsort(starts, kind="stable"), self.effort.polish)
         if new:
@@ -202,7 +197,7 @@ class Search:
         if found.counts is None:
             found = self.place(starts, asked, 4 * self.effort.packing)
         if found.counts is not None:
-            return self.offer(Schedule(starts, self.problem.cost(starts), found.counts)) or better
+            return self.offer(Schedule(starts, self.problem.cost(starts), found.counts), "cp-sat") or better
         if found.possible is None:
             return better
         master.forbid(self.shrunk(starts, found.core), starts, self.packer.monotone)
@@ -236,7 +231,6 @@ def solve_placed(
     hint: Schedule | None,
     limit: Limit,
     *,
-    horizon: Horizon = "all",
     effort: Effort | None = None,
 ) -> Answer:
     """Return the best schedule found that can be placed on the nodes, never worse than the hint.
@@ -249,9 +243,6 @@ def solve_placed(
         A schedule with its placement, or ``None``.
     limit
         How long the solvers may think in all, at most ``limit.most``. The local search comes on top.
-    horizon
-        Whether all jobs must have nodes, or those that start now: a relaxation, as the others are planned again anyway.
-        Their counts may then be zero, and the cost, the bound and the status are those of the relaxation.
     effort
         How the work is divided.
     """
@@ -260,8 +251,8 @@ def solve_placed(
         return Answer(Status.INFEASIBLE, None, None, 0.0, "none")
     if not problem.jobs:
         nothing = Schedule(earliest, 0, np.zeros((0, problem.nodes), dtype=np.int64))
-        return Answer(Status.OPTIMAL, nothing, 0, 0.0, "solver")
-    search = Search(problem, effort or Effort(), horizon, earliest, hint)
+        return Answer(Status.OPTIMAL, nothing, 0, 0.0, "list")
+    search = Search(problem, effort or Effort(), earliest, hint)
     search.bound = int((problem.weight * np.maximum(earliest - problem.due, 0)).sum())
     status = Status.OPTIMAL
     if not search.proved:

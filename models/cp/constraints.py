@@ -1,18 +1,20 @@
 """What a schedule must meet, one class a family of constraints.
 
-A new family is a class here (or anywhere) with :meth:`Constraint.add_to`, and an entry in the list that a model is
-built with: :data:`.pooled.ON_THE_POOL`, :class:`.direct.DirectModel`, :class:`.master.Master`.
+A family has three faces: what list schedules and the local search know of it, what CP-SAT knows, and a check of start
+times that trusts neither. A new one is a class here (or anywhere) with the three, and an entry in the list that a model
+is built with: :data:`.pooled.ON_THE_POOL`, :class:`.direct.DirectModel`, :class:`.master.Master`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 
 from ...base import IntArray
+from ..scheduling.problem import Problem
 from .cuts import Cut
 from .symmetry import comparable
 from .variables import Variables
@@ -21,13 +23,33 @@ from .variables import Variables
 class Constraint(Protocol):
     """A family of constraints."""
 
+    def narrow(self, problem: Problem) -> Problem:
+        """Return the problem that list schedules and the local search solve: later starts, more that is held."""
+        ...
+
     def add_to(self, variables: Variables) -> None:
         """Add it to the model of these variables."""
         ...
 
+    def holds(self, problem: Problem, starts: IntArray) -> bool:
+        """Return whether start times, shape (jobs,), meet it. What does not is never used, whoever made it."""
+        ...
+
+
+class Family:
+    """A family that leaves list schedules alone, and that no start times break."""
+
+    def narrow(self, problem: Problem) -> Problem:
+        """Return the problem as it is."""
+        return problem
+
+    def holds(self, problem: Problem, starts: IntArray) -> bool:
+        """Return that they do."""
+        return True
+
 
 @dataclass(frozen=True)
-class PoolCapacity:
+class PoolCapacity(Family):
     """At every time t, for every resource: the need of the jobs that run, and what is held, is within the capacity.
 
     ``sum(need[j] : start[j] <= t < start[j] + duration[j]) + held(t) <= capacity``, a cumulative for each resource.
@@ -58,8 +80,17 @@ class PoolCapacity:
                 capacity,
             )
 
+    def holds(self, problem: Problem, starts: IntArray) -> bool:
+        """Add up what runs whenever a job starts or something begins to hold."""
+        times, free = problem.profile
+        at = np.unique(np.concatenate((starts, problem.held_from)))
+        runs = (starts <= at[:, None]) & (at[:, None] < starts + problem.duration)
+        room = free[np.searchsorted(times, at, side="right") - 1, 0] - runs @ problem.need
+        asked = problem.need.any(axis=0) | self.every_resource
+        return bool((room[:, asked] >= 0).all())
 
-class LikeInOrder:
+
+class LikeInOrder(Family):
     """Jobs that differ in nothing start in a fixed order: ``start[j] <= start[k]`` for j before k in a chain."""
 
     def add_to(self, variables: Variables) -> None:
@@ -70,7 +101,7 @@ class LikeInOrder:
 
 
 @dataclass(frozen=True)
-class NotBefore:
+class NotBefore(Family):
     """No job starts before a time of its own: ``start[j] >= earliest[j]``.
 
     Attributes
@@ -81,6 +112,14 @@ class NotBefore:
 
     earliest: IntArray
 
+    def narrow(self, problem: Problem) -> Problem:
+        """Let jobs start then at the earliest."""
+        return replace(problem, earliest=np.maximum(problem.earliest, self.earliest))
+
+    def holds(self, problem: Problem, starts: IntArray) -> bool:
+        """Compare."""
+        return bool((starts >= self.earliest).all())
+
     def add_to(self, variables: Variables) -> None:
         """Add an inequality for each job that may not start now."""
         for job, time in zip(variables.jobs, self.earliest.tolist(), strict=True):
@@ -88,7 +127,7 @@ class NotBefore:
                 variables.model.add(job.start >= time)
 
 
-class CutCapacity:
+class CutCapacity(Family):
     """At every time t, for every cut: ``sum(demand[j] : start[j] <= t < start[j] + duration[j]) <= level(t)``.
 
     The resources of the pool are the first cuts; more can be added as they are found. A cumulative for each.

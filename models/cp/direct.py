@@ -15,12 +15,12 @@ from ...base import IntArray
 from ..scheduling.list_schedules import Schedule
 from ..scheduling.problem import Problem
 from .answer import Answer, Limit
-from .constraints import LikeInOrder
+from .constraints import Family, LikeInOrder
 from .pooled import SchedulingModel
 from .variables import SlotVariables, Variables
 
 
-class NodeAllocation:
+class NodeAllocation(Family):
     """Every job has its slots on nodes, and no node more than it holds.
 
     Parameters

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ortools.sat.python import cp_model
 
-from .answer import Limit, Status
+from .answer import Status
 
 _STATUS = {cp_model.OPTIMAL: Status.OPTIMAL, cp_model.FEASIBLE: Status.FEASIBLE, cp_model.INFEASIBLE: Status.INFEASIBLE}
 
@@ -24,11 +24,14 @@ class Outcome:
         The solver, which has the values of the variables if `status` is optimal or feasible.
     spent
         Deterministic time of all calls, seconds.
+    known
+        A bound from other calls.
     """
 
     status: Status
     solver: cp_model.CpSolver
     spent: float
+    known: int = -(2**62)
 
     @property
     def found(self) -> bool:
@@ -38,7 +41,7 @@ class Outcome:
     @property
     def bound(self) -> int:
         """No values of the variables have a smaller objective; says nothing if there are none at all."""
-        return math.ceil(self.solver.best_objective_bound - 1e-6)
+        return max(self.known, math.ceil(self.solver.best_objective_bound - 1e-6))
 
 
 def make_solver(limit: float, *, wall: bool = False, hinted: bool = False) -> cp_model.CpSolver:
@@ -71,14 +74,3 @@ def call(solver: cp_model.CpSolver, model: cp_model.CpModel) -> Outcome:
     """Solve a model once."""
     status = _STATUS.get(solver.solve(model), Status.UNKNOWN)
     return Outcome(status, solver, solver.deterministic_time)
-
-
-def call_within(limit: Limit, model: cp_model.CpModel, *, hinted: bool) -> Outcome:
-    """Solve a model; without an answer, again with twice as much while the limit allows."""
-    spent = 0.0
-    for seconds in limit.attempts():
-        outcome = call(make_solver(seconds, wall=limit.wall, hinted=hinted), model)
-        spent += outcome.spent
-        if outcome.status is not Status.UNKNOWN:
-            break
-    return Outcome(outcome.status, outcome.solver, spent)

@@ -76,16 +76,18 @@ class Variables:
         self.horizon = horizon
         self.model = cp_model.CpModel()
         self._spans: dict[tuple[int, int], cp_model.IntervalVar] = {}
-        rows = zip(latest.tolist(), problem.duration.tolist(), problem.due.tolist(), strict=True)
-        self.jobs = [self._job(most, duration, due) for most, duration, due in rows]
+        self._now: dict[int, cp_model.IntVar] = {}
+        columns = (problem.earliest, latest, problem.duration, problem.due)
+        rows = zip(*(column.tolist() for column in columns), strict=True)
+        self.jobs = [self._job(*row) for row in rows]
 
-    def _job(self, most: int, duration: int, due: int) -> JobVariables:
-        start = self.model.new_int_var(0, max(most, 0), "")
+    def _job(self, least: int, most: int, duration: int, due: int) -> JobVariables:
+        start = self.model.new_int_var(least, max(most, least), "")
         late = start
         if due > 0:
-            late = self.model.new_int_var(0, max(most - due, 0), "")
+            late = self.model.new_int_var(0, max(most - due, least - due, 0), "")
             self.model.add(late >= start - due)
-        if most < 0:
+        if most < least:
             self.contradict()  # It cannot end by the horizon.
         return JobVariables(start, self.model.new_fixed_size_interval_var(start, duration, ""), late)
 
@@ -99,6 +101,18 @@ class Variables:
             self._spans[begin, end] = self.model.new_fixed_size_interval_var(begin, max(end - begin, 0), "")
         return self._spans[begin, end]
 
+    def now(self, job: int) -> cp_model.IntVar:
+        """Return a literal that says whether a job starts now; if not, it starts when the next ones may.
+
+        Nothing is lost by that: what is moved up as far as it goes starts now or then.
+        """
+        if job not in self._now:
+            literal = self._now[job] = self.model.new_bool_var("")
+            start = self.jobs[job].start
+            self.model.add(start == 0).only_enforce_if(literal)
+            self.model.add(start >= self.problem.first_later).only_enforce_if(~literal)
+        return self._now[job]
+
     def literal(self, holds: cp_model.BoundedLinearExpression | bool) -> cp_model.IntVar:
         """Return a literal that makes a constraint hold."""
         literal = self.model.new_bool_var("")
@@ -106,11 +120,14 @@ class Variables:
         return literal
 
     def suggest(self, starts: IntArray) -> None:
-        """Give the solver start times as its hint, complete."""
+        """Give the solver start times as its hint, complete, instead of the last ones."""
+        self.model.clear_hints()  # type: ignore[no-untyped-call]
         for job, start, due in zip(self.jobs, starts.tolist(), self.problem.due.tolist(), strict=True):
             self.model.add_hint(job.start, start)
             if job.late is not job.start:
                 self.model.add_hint(job.late, max(start - due, 0))
+        for number, literal in self._now.items():
+            self.model.add_hint(literal, bool(starts[number] == 0))
 
     def starts(self, solver: cp_model.CpSolver) -> IntArray:
         """Return the start times that a solver found, shape (jobs,)."""

@@ -12,13 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base import IntArray
-from .list_search import Inputs, alone, best_order, by_falling_weight, search
+from .list_search import Costs, Inputs, alone, best_order, by_falling_weight, on_nodes, on_the_pool, search
+from .node_groups import instant_of, no_instant
 from .node_layout import node_arrays
 from .placement import PlacementRule
 from .pool_search import BEST, PoolSearch, best_of_orders, improve_order, open_pool_search
 from .problem import Problem
 from .serial_on_nodes import learn
-from .step_profile import Steps, earliest
+from .step_profile import Steps
 
 _NO_BOUND = np.iinfo(np.int64).max
 
@@ -34,7 +35,8 @@ class Schedule:
     cost
         ``problem.cost(starts)``.
     counts
-        Slots of each job on each node, shape (jobs, nodes).
+        Slots of each job on each node, shape (jobs, nodes). Where the problem is one of the instant, on each node now,
+        zeros for what starts later.
     """
 
     starts: IntArray
@@ -60,12 +62,7 @@ def list_schedule(problem: Problem, order: IntArray, rule: PlacementRule = "best
 def earliest_starts(problem: Problem) -> IntArray | None:
     """Return the earliest time at which each job alone fits until its end, shape (jobs,); or ``None``."""
     starts = np.zeros(problem.jobs, dtype=np.int64)
-    if problem.nodes > 1:
-        alone(_inputs(problem, "first-fit"), starts)
-    else:
-        held = _held(problem)
-        for job, need in enumerate(problem.need):
-            starts[job] = earliest(held, len(held.at), need, problem.duration[job], 0)
+    alone(_inputs(problem, "first-fit"), starts)
     return None if starts.min(initial=0) < 0 else starts
 
 
@@ -85,13 +82,14 @@ def best_of(
 ) -> tuple[Schedule | None, int]:
     """Return the schedule of least cost that one of `orders` leads to, and which; the first among equals."""
     tried = np.array(orders, dtype=np.int64)
-    if problem.nodes == 1:
+    if _is_plain_pool(problem):
         found = _pool_search(problem)
         which = best_of_orders(found, tried, _NO_BOUND)
         return _pool_schedule(problem, found), which
     starts, counts = _no_schedule(problem)
-    cost, which = best_order(tried, _inputs(problem, rule), _NO_BOUND, starts, counts)
-    return _schedule(starts, cost, counts), which
+    inputs = _inputs(problem, rule)
+    cost, which = best_order(tried, inputs, _NO_BOUND, starts, counts)
+    return _schedule(problem, inputs, tried[which], starts, cost, counts), which
 
 
 def improve(
@@ -122,24 +120,30 @@ def improve(
     """
     if iterations < 0:
         raise ValueError(f"iterations must be >= 0, got {iterations}")
-    first = np.array([order], dtype=np.int64)
-    if problem.nodes == 1:
+    best = np.array(order, dtype=np.int64)
+    if _is_plain_pool(problem):
         found = _pool_search(problem)
-        best_of_orders(found, first, _NO_BOUND)
+        best_of_orders(found, best[None], _NO_BOUND)
         improve_order(found, _moves(problem.jobs, iterations if found.cost[BEST, -1] else 0, rng))
         best, schedule = found.order[BEST], _pool_schedule(problem, found)
     else:
-        best, inputs = first[0], _inputs(problem, rule)
+        inputs = _inputs(problem, rule)
         starts, counts = _no_schedule(problem)
-        cost, _ = best_order(first, inputs, _NO_BOUND, starts, counts)
+        cost, _ = best_order(best[None], inputs, _NO_BOUND, starts, counts)
         moves = _moves(problem.jobs, iterations if cost else 0, rng)
         if len(moves):
-            learn(inputs.nodes, inputs.room)
+            if problem.nodes > 1:
+                learn(inputs.nodes, inputs.node_room)
             cost = search(best, moves, inputs, cost, starts, counts)
-        schedule = _schedule(starts, cost, counts)
+        schedule = _schedule(problem, inputs, best, starts, cost, counts)
     if schedule is None:
         raise ValueError("order leads to no schedule: more is held than there is")
     return schedule, best
+
+
+def _is_plain_pool(problem: Problem) -> bool:
+    """Return whether jobs may start wherever and whenever the pool has room for them."""
+    return problem.nodes == 1 and not len(problem.free_now) and not problem.earliest.any()
 
 
 def _moves(jobs: int, iterations: int, rng: np.random.Generator) -> IntArray:
@@ -150,21 +154,8 @@ def _moves(jobs: int, iterations: int, rng: np.random.Generator) -> IntArray:
     return np.column_stack((places, rng.integers(0, 2, size=iterations)))
 
 
-def _inputs(problem: Problem, rule: PlacementRule) -> Inputs:
-    """Lay out a problem on nodes as the compiled code wants it."""
-    jobs = (problem.duration, problem.slots, problem.demand)
-    nodes, room = node_arrays(problem.classes, *jobs, rule == "best-fit")
-    return Inputs(problem.weight, problem.due, nodes, room)
-
-
-def _held(problem: Problem) -> Steps:
-    """Return what is free of a pool beside what is held."""
-    times, free = problem.profile
-    return Steps(times, np.ascontiguousarray(free[:, 0]))
-
-
 def _pool_search(problem: Problem) -> PoolSearch:
-    """Lay out a problem on a pool."""
+    """Lay out a problem on a pool where nothing but room matters."""
     nothing = np.full(problem.jobs, -1)
     return open_pool_search(problem.weight, problem.due, problem.duration, problem.need, nothing, _held(problem))
 
@@ -173,13 +164,43 @@ def _pool_schedule(problem: Problem, found: PoolSearch) -> Schedule | None:
     """Return the best schedule of a search on a pool."""
     starts = np.empty(problem.jobs, dtype=np.int64)
     starts[found.order[BEST]] = found.starts[BEST]
-    return _schedule(starts, found.cost[BEST, -1], problem.slots[:, None])
+    if starts.min(initial=0) < 0:
+        return None
+    return Schedule(starts, int(found.cost[BEST, -1]), problem.slots[:, None])
+
+
+def _inputs(problem: Problem, rule: PlacementRule) -> Inputs:
+    """Lay out a problem as the compiled code wants it."""
+    costs = Costs(problem.weight, problem.due)
+    if problem.nodes > 1:
+        jobs = (problem.duration, problem.slots, problem.demand)
+        classes = problem.classes.at(np.union1d(problem.classes.times, problem.earliest))
+        return on_nodes(costs, *node_arrays(classes, *jobs, rule == "best-fit"), problem.earliest)
+    now = no_instant()
+    if len(problem.free_now):
+        now = instant_of(problem.free_now, problem.slots, problem.demand, problem.first_later)
+    return on_the_pool(costs, problem.duration, problem.need, _held(problem), problem.earliest, now)
+
+
+def _held(problem: Problem) -> Steps:
+    """Return what is free of a pool beside what is held."""
+    times, free = problem.profile
+    return Steps(times, np.ascontiguousarray(free[:, 0]))
 
 
 def _no_schedule(problem: Problem) -> tuple[IntArray, IntArray]:
-    """Return room for starts and counts on nodes."""
-    return np.zeros(problem.jobs, dtype=np.int64), np.zeros((problem.jobs, problem.nodes), dtype=np.int64)
+    """Return room for starts, and for counts where all jobs have nodes to choose."""
+    nodes = problem.nodes if problem.nodes > 1 else 0
+    return np.zeros(problem.jobs, dtype=np.int64), np.zeros((problem.jobs, nodes), dtype=np.int64)
 
 
-def _schedule(starts: IntArray, cost: int, counts: IntArray) -> Schedule | None:
-    return None if starts.min(initial=0) < 0 else Schedule(starts, int(cost), counts)
+def _schedule(
+    problem: Problem, inputs: Inputs, order: IntArray, starts: IntArray, cost: float, counts: IntArray
+) -> Schedule | None:
+    if starts.min(initial=0) < 0:
+        return None
+    if len(problem.free_now):  # The nodes of those that start now are not noted before the order is known.
+        counts = np.zeros((problem.jobs, len(problem.free_now)), dtype=np.int64)
+        best_order(order[None], inputs, _NO_BOUND, starts, counts)
+        return Schedule(starts, int(cost), counts)
+    return Schedule(starts, int(cost), counts if problem.nodes > 1 else problem.slots[:, None])

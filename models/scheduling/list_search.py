@@ -1,7 +1,7 @@
-"""From orders to schedules on nodes, compiled: the best of several orders, and a local search.
+"""From orders to schedules, compiled: serial schedule generation, the best of several orders, and a local search.
 
-The search knows a schedule by its order alone; what runs where is left to :mod:`.serial_on_nodes`. On a pool it is
-:mod:`.pool_search`.
+The search knows a schedule by its order alone; what runs where is left to the machine: a pool, or nodes beside each
+other (:mod:`.serial_on_nodes`). What a start costs may be whole numbers or real ones.
 """
 
 from __future__ import annotations
@@ -12,26 +12,66 @@ import numpy as np
 
 from ...base import FloatArray, IntArray
 from ..compiled import compiled
-from .node_layout import NodeData, NodeRoom
+from .node_groups import Instant, no_instant, open_instant, place_now
+from .node_layout import NodeData, NodeRoom, no_nodes
 from .pool_search import relocate
 from .serial_on_nodes import choose_nodes, earliest_on_nodes, hold_on_nodes, open_room
+from .step_profile import Steps, copy_steps, earliest, hold, make_steps
 
 
-class Inputs(NamedTuple):
-    """What a decoding reads, and where it fills a profile.
+class Costs(NamedTuple):
+    """What a start costs: `weight` for each second past `due`, both by job."""
+
+    weight: IntArray | FloatArray
+    due: IntArray
+
+
+class Pool(NamedTuple):
+    """Jobs on a pool.
 
     Attributes
     ----------
-    weight, due
-        A start costs `weight` for each second past `due`, both by job.
-    nodes, room
-        The jobs and the machine.
+    duration, need
+        Of each job, shape (jobs,) and (jobs, resources).
+    held
+        What is free beside what is held; without steps where there is no pool.
+    room
+        Where the profile of a decoding is filled.
+    after
+        Before which a job may not start, shape (jobs,).
+    instant
+        The nodes on which what starts now must find places.
     """
 
-    weight: IntArray
-    due: IntArray
+    duration: IntArray
+    need: IntArray
+    held: Steps
+    room: Steps
+    after: IntArray
+    instant: Instant
+
+
+class Inputs(NamedTuple):
+    """What a decoding reads: the costs, and the jobs on one of two machines; the other is empty."""
+
+    costs: Costs
+    pool: Pool
     nodes: NodeData
-    room: NodeRoom
+    node_room: NodeRoom
+
+
+def on_the_pool(
+    costs: Costs, duration: IntArray, need: IntArray, held: Steps, after: IntArray, instant: Instant
+) -> Inputs:
+    """Lay out jobs on a pool, see :class:`Pool`."""
+    room = make_steps(len(held.at) + 3 * len(duration) + 1, need.shape[1])
+    return Inputs(costs, Pool(duration, need, held, room, after, instant), *no_nodes())
+
+
+def on_nodes(costs: Costs, nodes: NodeData, room: NodeRoom, after: IntArray) -> Inputs:
+    """Lay out jobs on nodes; all times of `after` are among those at which the profile begins a step."""
+    no_job, no_steps = np.zeros(0, dtype=np.int64), make_steps(0, 1)
+    return Inputs(costs, Pool(no_job, no_steps.free, no_steps, no_steps, after, no_instant()), nodes, room)
 
 
 @compiled
@@ -48,7 +88,7 @@ def by_falling_weight(weight: FloatArray, duration: IntArray, share: FloatArray,
 
 
 @compiled
-def best_order(orders: IntArray, inputs: Inputs, worst: int, starts: IntArray, counts: IntArray) -> tuple[int, int]:
+def best_order(orders: IntArray, inputs: Inputs, worst: float, starts: IntArray, counts: IntArray) -> tuple[float, int]:
     """Find the first order of least cost.
 
     Parameters
@@ -58,10 +98,10 @@ def best_order(orders: IntArray, inputs: Inputs, worst: int, starts: IntArray, c
     inputs
         The jobs and the machine.
     worst
-        A cost above all others.
+        A cost above all others, of the type of the weights.
     starts, counts
-        Filled with the schedule of the best order: starts, -1 of a job that never fits, shape (jobs,), and the slots of
-        each job on each node, shape (jobs, nodes).
+        Filled with the schedule of the best order: starts, -1 of a job that never fits, shape (jobs,), and on nodes the
+        slots of each job on each node, shape (jobs, nodes).
 
     Returns
     -------
@@ -79,7 +119,7 @@ def best_order(orders: IntArray, inputs: Inputs, worst: int, starts: IntArray, c
 
 
 @compiled
-def search(best: IntArray, moves: IntArray, inputs: Inputs, cost: int, starts: IntArray, counts: IntArray) -> int:
+def search(best: IntArray, moves: IntArray, inputs: Inputs, cost: float, starts: IntArray, counts: IntArray) -> float:
     """Change an order again and again, and keep what is not worse.
 
     A decoding is given up as soon as its partial cost is above the best.
@@ -122,11 +162,14 @@ def search(best: IntArray, moves: IntArray, inputs: Inputs, cost: int, starts: I
 @compiled
 def alone(inputs: Inputs, starts: IntArray) -> None:
     """Fill `starts` with the earliest time of each job on its own, -1 if it never fits."""
-    nodes, room = inputs.nodes, inputs.room
+    _, pool, nodes, room = inputs
     open_room(nodes, room)
     for job in range(len(starts)):
-        first, _ = earliest_on_nodes(job, nodes, room, len(nodes.times))
-        starts[job] = room.at[first] if first >= 0 else -1
+        if len(pool.held.at):
+            starts[job] = earliest(pool.held, len(pool.held.at), pool.need[job], pool.duration[job], pool.after[job])
+        else:
+            first, _ = earliest_on_nodes(job, nodes, room, len(nodes.times), _step_at(room.at, pool.after[job]))
+            starts[job] = room.at[first] if first >= 0 else -1
 
 
 @compiled
@@ -139,17 +182,69 @@ def _copy(starts: IntArray, counts: IntArray, to_starts: IntArray, to_counts: In
 
 
 @compiled
-def _decode(order: IntArray, inputs: Inputs, bound: int, starts: IntArray, counts: IntArray) -> int:
+def _decode(order: IntArray, inputs: Inputs, bound: float, starts: IntArray, counts: IntArray) -> float:
     """Start each job in turn as early as it fits; return the cost, of a part of them once it is above `bound`."""
-    weight, due, nodes, room = inputs
+    if len(inputs.pool.held.at):
+        return _decode_on_pool(order, inputs.costs, inputs.pool, bound, starts, counts)
+    return _decode_on_nodes(order, inputs, bound, starts, counts)
+
+
+@compiled
+def _decode_on_pool(
+    order: IntArray, costs: Costs, pool: Pool, bound: float, starts: IntArray, counts: IntArray
+) -> float:
+    room, count = pool.room, len(pool.held.at)
+    copy_steps(pool.held, count, room)
+    groups = open_instant(pool.instant)
+    cost: float = costs.weight[:0].sum()
+    for job in order:
+        need, duration = pool.need[job], pool.duration[job]
+        start = earliest(room, count, need, duration, pool.after[job])
+        if len(pool.instant.nodes):
+            start, groups = _now_or_later(job, start, pool, groups, count, counts)
+        starts[job] = start
+        if start >= 0:
+            count = hold(room, count, start, start + duration, need, 1)
+        if start > costs.due[job]:
+            cost += costs.weight[job] * (start - costs.due[job])
+            if cost > bound:
+                return cost
+    return cost
+
+
+@compiled
+def _now_or_later(job: int, start: int, pool: Pool, groups: int, count: int, counts: IntArray) -> tuple[int, int]:
+    """Return when a job starts that starts now only where it finds nodes, and how many groups of nodes there are."""
+    for node in range(counts.shape[1]):
+        counts[job, node] = 0
+    if start:
+        return start, groups
+    more = place_now(job, pool.instant, groups, counts[job])
+    if more >= 0:
+        return 0, more
+    return earliest(pool.room, count, pool.need[job], pool.duration[job], pool.instant.later), groups
+
+
+@compiled
+def _step_at(at: IntArray, time: int) -> int:
+    """Return the step that begins at a time; the first one for times before it."""
+    step = 0
+    while at[step] < time:
+        step += 1
+    return step
+
+
+@compiled
+def _decode_on_nodes(order: IntArray, inputs: Inputs, bound: float, starts: IntArray, counts: IntArray) -> float:
+    costs, pool, nodes, room = inputs
     open_room(nodes, room)
     steps = len(nodes.times)
-    cost: int = 0
+    cost: float = costs.weight[:0].sum()
     for job in order:
-        first, last = earliest_on_nodes(job, nodes, room, steps)
+        first, last = earliest_on_nodes(job, nodes, room, steps, _step_at(room.at, pool.after[job]))
         starts[job] = room.at[first] if first >= 0 else -1
-        if starts[job] > due[job]:
-            cost += weight[job] * (starts[job] - due[job])
+        if starts[job] > costs.due[job]:
+            cost += costs.weight[job] * (starts[job] - costs.due[job])
             if cost > bound:
                 return cost
         if first >= 0:

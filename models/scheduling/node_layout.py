@@ -136,3 +136,11 @@ def _room(most: int, resources: int, parts: int, kinds: int) -> NodeRoom:
         np.empty(most, dtype=np.bool_), np.empty((most, kinds), dtype=np.int64),
         np.empty((resources, parts), dtype=np.int64), by_part[3], np.empty(parts), by_part[4], by_part[5], by_part[6],
     )  # fmt: skip
+
+
+def no_nodes() -> tuple[NodeData, NodeRoom]:
+    """Return the inputs of a decoding on no nodes."""
+    line, table = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
+    cube, drop = np.zeros((0, 0, 0), dtype=np.int64), np.zeros(0, dtype=np.bool_)
+    data = NodeData(line, line, table, line, line, line, line, cube, table, drop, table, table, False)
+    return data, _room(0, 0, 0, 0)

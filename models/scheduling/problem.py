@@ -20,7 +20,9 @@ class Problem:
     and they stay where they are. The cost of a schedule is the sum of ``weight * max(0, start - due)`` (Galleguillos et
     al., CP 2019, sections 2.2 and 4, where the constants are left out).
 
-    On a machine of one node this is the pooled problem of HCP; on many, the problem of PCP with its allocation.
+    On a machine of one node this is the pooled problem of HCP; on many, the problem of PCP with its allocation. On one
+    node with `free_now`, the jobs that start now must have places on those nodes, and what starts later shares the
+    pool: PCP of the instant.
 
     Attributes
     ----------
@@ -40,6 +42,11 @@ class Problem:
         When something else holds amounts, shape (held,), half-open: running jobs from 0 to their expected end.
     held_node, held_amount
         Where, shape (held,), and how much, shape (held, resources).
+    earliest
+        Seconds from now before which a job may not start, shape (jobs,); zero if not given.
+    free_now
+        What is free now on each node that the one node of `capacity` stands for, shape (nodes now, resources); no rows
+        where the pool is all there is.
 
     Raises
     ------
@@ -57,14 +64,18 @@ class Problem:
     held_to: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     held_node: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     held_amount: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    earliest: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    free_now: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
 
     def __post_init__(self) -> None:
         jobs, resources = len(self.duration), np.asarray(self.capacity).shape[1]
-        if not np.size(self.due):
-            object.__setattr__(self, "due", np.zeros(jobs, dtype=np.int64))
+        for name in ("due", "earliest"):
+            if not np.size(getattr(self, name)):
+                object.__setattr__(self, name, np.zeros(jobs, dtype=np.int64))
         if not np.size(self.held_amount):
             object.__setattr__(self, "held_amount", np.zeros((0, resources), dtype=np.int64))
         shapes = {"duration": (jobs,), "slots": (jobs,), "demand": (jobs, resources), "weight": (jobs,), "due": (jobs,)}
+        shapes["earliest"] = (jobs,)
         held = len(self.held_from)
         shapes |= {"held_to": (held,), "held_node": (held,), "held_amount": (held, resources)}
         for name, shape in shapes.items():
@@ -102,7 +113,7 @@ class Problem:
     @cached_property
     def horizon(self) -> int:
         """A time by which all jobs can be done one after the other."""
-        return int(self.held_to.max(initial=0)) + int(self.duration.sum())
+        return max(int(self.held_to.max(initial=0)), int(self.earliest.max(initial=0))) + int(self.duration.sum())
 
     @cached_property
     def pooled(self) -> Problem:
@@ -111,7 +122,7 @@ class Problem:
             return self
         return Problem(
             self.duration, self.slots, self.demand, self.weight, self.capacity.sum(axis=0, keepdims=True), self.due,
-            self.held_from, self.held_to, np.zeros_like(self.held_node), self.held_amount,
+            self.held_from, self.held_to, np.zeros_like(self.held_node), self.held_amount, self.earliest,
         )  # fmt: skip
 
     @cached_property
@@ -133,6 +144,15 @@ class Problem:
         """The profile by class of nodes that nothing tells apart."""
         return node_classes(self.capacity, self.held_from, self.held_to, self.held_node, self.held_amount)
 
+    @cached_property
+    def first_later(self) -> int:
+        """The first second at which a job that does not start now can gain by starting, at least 1.
+
+        Whatever is moved up as far as it goes starts now, at a time before which it may not, or as something ends.
+        """
+        times = np.concatenate((self.held_to, self.earliest, self.duration))
+        return int(times[times > 0].min(initial=np.iinfo(np.int64).max))
+
     @property
     def overfull(self) -> bool:
         """Whether more is held at some time than there is."""
@@ -141,7 +161,7 @@ class Problem:
     @cached_property
     def alike(self) -> list[IntArray]:
         """Jobs that differ in nothing but their number, weight and due date aside, as groups of two or more."""
-        keys = np.column_stack((self.duration, self.slots, self.demand))
+        keys = np.column_stack((self.duration, self.earliest, self.slots, self.demand))
         _, group = np.unique(keys, axis=0, return_inverse=True)
         order = np.argsort(group, kind="stable")
         cuts = np.flatnonzero(np.diff(group[order])) + 1

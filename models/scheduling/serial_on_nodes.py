@@ -49,12 +49,13 @@ def learn(data: NodeData, room: NodeRoom) -> None:
 
 
 @compiled
-def earliest_on_nodes(job: int, data: NodeData, room: NodeRoom, steps: int) -> tuple[int, int]:
+def earliest_on_nodes(job: int, data: NodeData, room: NodeRoom, steps: int, first: int = 0) -> tuple[int, int]:
     """Return the first step at which a job fits until its end, and the first at or after that end; (-1, -1) if none.
+
+    Looks from step `first` on.
 
     Leaves in `room` what is free on each node all that time, and the slots that fit there.
     """
-    first = 0
     last = 0
     while first < steps:
         # Steps before `last` have room for the job, each taken alone.

@@ -63,6 +63,15 @@ def release(free: IntArray, end: IntArray, need: IntArray, steps: Steps) -> int:
 
 
 @compiled
+def copy_steps(source: Steps, count: int, target: Steps) -> None:
+    """Copy the first `count` steps."""
+    for step in range(count):
+        target.at[step] = source.at[step]
+        for resource in range(source.free.shape[1]):
+            target.free[step, resource] = source.free[step, resource]
+
+
+@compiled
 def hold(steps: Steps, count: int, start: int, end: int, need: IntArray, sign: int) -> int:
     """Subtract `sign` times `need` in [`start`, `end`), `start` not before the first step; return how many steps."""
     if end <= start:

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcdispatch.predictors import Heuristic, name_prefix
+from hpcdispatch.predictors import Heuristic
+from hpcdispatch.predictors.heuristic import difference
 from hpcdispatch.workloads import Job
 
 NEW = Job("new", 0, 1, 1000, nodes=2, per_node={"core": 4}, user="ada", name="align_7", queue="long")
@@ -94,38 +95,37 @@ def test_numbered_executables_share_no_prefix():
     assert taught(like(5, name="307", queue="short")).match(new) == (5, 5)
 
 
-def test_a_prefix_of_fixed_length():
+def test_the_longest_common_prefix_wins_over_the_latest():
+    longer, shorter = like(5, name="align_big_3"), like(6, name="align_small")
+    new = dataclasses.replace(NEW, name="align_big_4")
+    assert taught(longer, shorter).match(new) == (2, 5)
+    assert taught(longer, shorter).match(NEW) == (2, 6)
+    # A name of digits and letters has a prefix, too, if a letter is in it.
+    assert taught(like(5, name="3d_1")).match(dataclasses.replace(NEW, name="3d_2")) == (2, 5)
+    assert taught(like(5, name="3_1")).match(dataclasses.replace(NEW, name="3_2")) == (7, 1000)
+
+
+def test_a_common_prefix_has_a_least_length():
     other = like(5, name="alibi")
-    assert taught(other).match(NEW) == (7, 1000)
+    assert taught(other).match(NEW) == (2, 5)
     assert taught(other, prefix=3).match(NEW) == (2, 5)
     assert taught(other, prefix=4).match(NEW) == (7, 1000)
 
 
-@pytest.mark.parametrize(
-    ("name", "prefix"),
-    [
-        ("job1", "job"),
-        ("align_07.sh", "align"),
-        ("align-x", "align"),
-        ("align.x", "align"),
-        ("align x", "align"),
-        ("align/x", "align"),
-        ("align", "align"),
-        ("Align", "Align"),
-        ("größe2", "größe"),
-        ("307", ""),
-        ("3d", ""),
-        ("_job1", ""),
-        ("", ""),
-    ],
-)
-def test_name_prefix(name, prefix):
-    assert name_prefix(name) == prefix
+@pytest.mark.parametrize("name", [NEW.name, "align_8"])
+def test_the_most_similar_resources_win_over_the_latest(name):
+    near, far = like(5, name=name, nodes=3), like(6, name=name, nodes=60)
+    assert taught(near, far).match(NEW)[1] == 5
+    assert taught(far, near).match(NEW)[1] == 5
+    alike = like(7, name=name, nodes=3)
+    assert taught(near, far, alike).match(NEW)[1] == 7
 
 
-@pytest.mark.parametrize(("name", "prefix"), [("a1b2", "a1b"), ("ab", "ab"), ("12ab", "12a"), ("123", ""), ("", "")])
-def test_name_prefix_of_fixed_length(name, prefix):
-    assert name_prefix(name, 3) == prefix
+def test_how_much_requests_differ():
+    core, gpu = {"core": 4}, {"core": 4, "gpu": 1}
+    assert difference((2, core), (2, core)) == 0
+    assert difference((2, core), (4, core)) == difference((4, core), (2, core)) == 1.0
+    assert difference((2, core), (2, gpu)) == 1.0
 
 
 def test_reset_forgets():
@@ -143,17 +143,28 @@ def test_bad_options_are_named(prefix, message):
         Heuristic(prefix=prefix)
 
 
+def common(first: str, second: str) -> int:
+    """Return the length of the longest common prefix that has a letter, 0 if none has."""
+    length = next((i for i, pair in enumerate(zip(first, second, strict=False)) if pair[0] != pair[1]), None)
+    length = min(len(first), len(second)) if length is None else length
+    return length if any(letter.isalpha() for letter in first[:length]) else 0
+
+
 def by_definition(history: list[Job], new: Job) -> tuple[int, int]:
-    """Apply the rules as they are written, one after the other, to the whole history, latest first."""
+    """Apply the rules as they are written, one after the other, to the whole history."""
     request, resources = ("queue", "walltime"), ("nodes", "per_node")
     rules = [(fields, prefixed) for fields in ((*request, *resources), request, ()) for prefixed in (False, True)]
     for number, (fields, prefixed) in enumerate(rules, start=1):
-        for old in reversed(history):
-            names = [name_prefix(job.name) if prefixed else job.name for job in (old, new)]
-            named = names[0] != "" or (not prefixed and bool(fields))
-            same = names[0] == names[1] and old.user == new.user
-            if named and same and all(getattr(old, field) == getattr(new, field) for field in fields):
-                return number, old.runtime
+        best = None
+        for ended, old in enumerate(history):
+            shared = common(old.name, new.name) if prefixed else len(new.name) if old.name == new.name else -1
+            named = shared > 0 if prefixed or not fields else shared >= 0
+            if named and old.user == new.user and all(getattr(old, name) == getattr(new, name) for name in fields):
+                asked, other = ((job.nodes, job.per_node) for job in (new, old))
+                rank = (shared, -difference(asked, other) if number in {3, 4} else 0, ended)
+                best = max(best or (rank, old.runtime), (rank, old.runtime))
+        if best is not None:
+            return number, best[1]
     return 7, new.walltime
 
 
@@ -180,7 +191,7 @@ def test_tables_give_what_the_rules_say(history, new):
 
 def test_memory_grows_with_profiles_not_jobs():
     predictor = taught(*(like(runtime) for runtime in range(1000)))
-    assert len(predictor._latest) == 6
+    assert sum(map(len, predictor._latest.values())) == 3 + 3 * (len(NEW.name))
 
 
 def test_an_outrun_prediction_becomes_the_walltime_and_then_no_more() -> None:

@@ -137,7 +137,7 @@ def test_options_are_given_in_the_name():
     assert create("last2:count=3,correction=sc15").count == 3
     assert create("last2:correction=sc15").correction == "sc15"
     assert create("heuristic:prefix=4").prefix == 4
-    assert create("heuristic:prefix=none").prefix is None
+    assert create("heuristic:prefix=1").prefix == 1
 
 
 def test_an_object_passes_as_it_is():

@@ -27,39 +27,39 @@ def fig1(means: Means) -> Outcome:
     grid = np.round(np.linspace(0, 2.5, 251), 2)
     for label, results in found.items():
         name = _METHODS[label[-1]]
-        each = [_accuracy(result.jobs, label[-1]) for result in results]
+        each = [_accuracy(result.jobs) for result in results]
         shares[name] = {metric: [sample[metric] for sample in each] for metric in each[0]}
         known = dict(zip(shares[name], (*_ACCURACY[label[-1]], None), strict=True))
         rows += [row(name, metric, values, known[metric], 1) for metric, values in shares[name].items()]
-        ratios = np.sort(np.concatenate([_ratio(result.jobs, label[-1]) for result in results]))
+        ratios = np.sort(np.concatenate([_ratio(result.jobs) for result in results]))
         curves["subject"] += [name] * len(grid)
         curves["x"] += grid.tolist()
         curves["y"] += (np.searchsorted(ratios, grid, side="right") / max(len(ratios), 1)).tolist()
     drawing = Drawing("steps", curves, "run time / predicted run time", "share of the jobs", (0, 2.5))
     note = (
         "Predictions are those at submission, while HCP3 dispatches. Run times are the trace's, which has jobs past "
-        "their requested time, as the paper's has; the real duration is that of the simulation, which ends them then."
+        "their requested time, as the paper's has."
     )
     return Outcome((*runs.notes(means.scale), note), tuple(rows), accuracy_claims(shares), drawing)
 
 
-def _times(jobs: pd.DataFrame, letter: str) -> tuple[Floats, Floats]:
+def _times(jobs: pd.DataFrame) -> tuple[Floats, Floats]:
     """Return real and predicted run times of the jobs that ran."""
     chosen = jobs[jobs["attempts"] > 0]
-    real, predicted = chosen["run" if letter == "R" else "runtime"], chosen["predicted"]
+    real, predicted = chosen["runtime"], chosen["predicted"]
     return real.to_numpy(dtype=float), predicted.to_numpy(dtype=float)
 
 
-def _ratio(jobs: pd.DataFrame, letter: str) -> Floats:
-    real, predicted = _times(jobs, letter)
+def _ratio(jobs: pd.DataFrame) -> Floats:
+    real, predicted = _times(jobs)
     found: Floats = np.maximum(real, 1.0) / np.maximum(predicted, 1.0)
     return found
 
 
-def _accuracy(jobs: pd.DataFrame, letter: str) -> dict[str, float]:
+def _accuracy(jobs: pd.DataFrame) -> dict[str, float]:
     """Return how well the run times were predicted when the jobs were submitted."""
-    ratio = _ratio(jobs, letter)
-    real, predicted = _times(jobs, letter)
+    ratio = _ratio(jobs)
+    real, predicted = _times(jobs)
     return {
         "mean absolute error, min": float(np.abs(real - predicted).mean() / 60),
         "underestimated, %": float(100 * (ratio > 1).mean()),

@@ -26,10 +26,11 @@ from hpcdispatch.bench.reproductions import (
 from hpcdispatch.bench.reproductions import outcome_files as kept
 from hpcdispatch.bench.reproductions import simulations as runs
 from hpcdispatch.bench.reproductions.claims import less, more, row, within
+from hpcdispatch.bench.reproductions.cp2019 import contenders
 from hpcdispatch.bench.reproductions.cp2019.prediction_claims import COLUMNS, TABLE2
 from hpcdispatch.bench.reproductions.documentation import page
 from hpcdispatch.bench.reproductions.outcome_tables import numbers, tally, verdicts
-from hpcdispatch.workloads import generate
+from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 DOCS = Path(__file__).parents[3] / "docs"
 FIGURES = ("cp2019/fig1", "cp2019/fig2", "cp2019/fig3", "cp2019/fig4", "cp2019/table2")
@@ -45,6 +46,13 @@ def test_every_name_is_listed_once_with_its_paper():
     assert wanted <= set(names)
     assert all(entry.title and entry.paper for entry in entries())
     assert {entry.name for entry in entries() if entry.run is not None} >= set(FIGURES)
+
+
+def test_jobs_of_the_cp_paper_live_past_their_requested_time(tmp_path):
+    late = Workload((Job("1", 0, 200, 100), Job("2", 0, 50, 100)), Machine.pool(2))
+    used = replace(contenders.samples("smoke"), workload=late)
+    [[result]] = runs.simulate_all(used, [contenders.specs("HCP3-W")], Means("smoke", tmp_path))
+    assert sorted(result.jobs["end"] - result.jobs["start"]) == [50, 200]
 
 
 def test_an_unknown_name_is_refused_with_a_hint():

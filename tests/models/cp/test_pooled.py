@@ -121,7 +121,7 @@ def test_is_never_worse_than_its_hint(seed, worst):
     assert answer.schedule.cost <= hint.cost
     assert answer.bound <= answer.schedule.cost
     assert overloads(problem, answer.schedule.starts) == []
-    assert answer.source == ("solver" if answer.schedule.cost < hint.cost else "hint") or answer.source == "hint"
+    assert answer.source == ("cp-sat" if answer.schedule.cost < hint.cost else "hint") or answer.source == "hint"
 
 
 def test_two_runs_are_identical():
@@ -190,9 +190,26 @@ def test_a_solver_that_says_nothing_leaves_the_hint(monkeypatch):
 
 
 def test_the_limit_doubles_until_its_most_or_so_many_restarts():
-    assert list(Limit(1, 16, None).attempts()) == [1, 2, 4, 8, 16]
-    assert list(Limit(1, 16, 2).attempts()) == [1, 2, 4]
-    assert list(Limit(3, 3).attempts()) == [3]
+    def limits(limit, calls):
+        attempts, seconds = limit.attempts(), []
+        for second, (found, better) in zip(attempts, calls, strict=False):
+            seconds.append(second)
+            attempts.note(proved=False, found=found, better=better)
+        return seconds
+
+    vain = [(False, False)] * 9
+    assert limits(Limit(1, 16, None), vain) == [1, 2, 4, 8, 16]
+    assert limits(Limit(1, 16, None), [(False, False), (True, True), *vain]) == [1, 2]
+    assert limits(Limit(1, 16, 2), vain) == [1, 2, 4]
+    assert limits(Limit(1, 64, 2), [(True, True), (True, False), (True, True), (True, False), *vain]) == [
+        1,
+        2,
+        4,
+        8,
+        16,
+    ]
+    assert limits(Limit(1, 64, 0), [(True, True), *vain]) == [1]
+    assert limits(Limit(3, 3), vain) == [3]
 
 
 @pytest.mark.parametrize(

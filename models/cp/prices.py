@@ -1,0 +1,236 @@
+"""What a schedule costs at least, by prices on the pool: and how much more if a job starts now, or does not.
+
+Lagrangian relaxation of the capacity, in intervals of time, whose prices are found by subgradients (Held, Wolfe and
+Crowder, Mathematical Programming 6, 1974). With prices every job is on its own, and its start is exact to the second.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import BoolArray, FloatArray, IntArray
+from ..compiled import compiled
+from ..scheduling.problem import Problem
+from .starting import slots_now
+
+#: Steps of the subgradient, and intervals of time.
+STEPS, INTERVALS = 60, 48
+#: Most demands whose slots on the nodes now have a price.
+DEMANDS = 12
+
+
+class Bounds(NamedTuple):
+    """No schedule costs less.
+
+    Attributes
+    ----------
+    least
+        Of all schedules.
+    now, later
+        Of those in which each job starts now, and in which it does not, shape (jobs,); infinite where it cannot.
+    """
+
+    least: int
+    now: FloatArray
+    later: FloatArray
+
+    def others(self, starts_now: BoolArray) -> float:
+        """Return what every schedule costs at least in which other jobs start now than these."""
+        return float(np.where(starts_now, self.later, self.now).min(initial=np.inf))
+
+
+class _Jobs(NamedTuple):
+    need: FloatArray
+    duration: IntArray
+    weight: FloatArray
+    due: IntArray
+    earliest: IntArray
+    later: int
+
+
+def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STEPS) -> Bounds:
+    """Return bounds on the cost of the schedules of a pool.
+
+    Parameters
+    ----------
+    problem
+        Jobs and a pool.
+    starts, cost
+        Of a schedule, which says where prices are worth having.
+    steps
+        Of the subgradient.
+    """
+    edges = _edges(problem, starts)
+    times, free = problem.profile
+    until = np.append(times[1:], edges[-1])
+    runs = np.minimum(until[None], edges[1:, None]) - np.maximum(times[None], edges[:-1, None])
+    room = np.maximum(runs, 0) @ np.maximum(free[:, 0], 0)
+    asked = problem.need.any(axis=0)
+    slots, most = _slots_now(problem)
+    # Later there is room for as many as there are: what the nodes can hold then is not known here.
+    rooms = np.concatenate((room[:, asked], np.diff(edges)[:, None] * slots.sum(axis=0)), axis=1)
+    rooms[0, asked.sum() :] = edges[1] * most
+    jobs = _Jobs(
+        np.concatenate((problem.need[:, asked], slots), axis=1).astype(np.float64), problem.duration,
+        problem.weight.astype(np.float64), problem.due, problem.earliest, problem.first_later,
+    )  # fmt: skip
+    now, later = np.empty(problem.jobs), np.empty(problem.jobs)
+    # Capacity on an interval: the sum over its seconds; a schedule keeps it if it keeps that of each second.
+    best = _ascend(jobs, edges, rooms.astype(np.float64), float(cost), steps, now, later)
+    slack = 1e-9 * abs(best) + 1e-6
+    alone = problem.cost(problem.earliest)
+    return Bounds(max(alone, int(np.ceil(best - slack))), now - slack, later - slack)
+
+
+def _edges(problem: Problem, starts: IntArray) -> IntArray:
+    """Return begins of intervals and the end of the last: releases, and starts and ends of a schedule."""
+    ends = starts + problem.duration
+    times = np.unique(np.concatenate((problem.profile[0], starts, ends, np.array([0, problem.first_later]))))
+    times = times[times <= max(int(ends.max(initial=1)), 1)]
+    if len(times) > INTERVALS:
+        spread = np.linspace(0, len(times) - 1, INTERVALS).astype(np.int64)
+        times = times[np.unique(np.append(spread, 1))]  # Nothing starts between now and the first time after it.
+    return np.append(times, times[-1] + 1) if len(times) < 2 else times
+
+
+def _slots_now(problem: Problem) -> tuple[IntArray, IntArray]:
+    """Return the slots of each job that asks for as much as some demand, and how many of these there are on the nodes.
+
+    Shape (jobs, demands) and (demands,): of the demands for which there are too few, the scarcest.
+    """
+    kinds = np.unique(problem.demand, axis=0) if len(problem.free_now) else problem.demand[:0]
+    asking = (problem.demand[:, None] >= kinds[None]).all(axis=2)
+    slots = problem.slots[:, None] * asking
+    wanted = slots.sum(axis=0)
+    most = np.array([slots_now(problem, kind, int(top)).sum() for kind, top in zip(kinds, wanted, strict=True)])
+    scarce = np.argsort(most / np.maximum(wanted, 1), kind="stable")[:DEMANDS]
+    scarce = scarce[most[scarce] < wanted[scarce]] if len(scarce) else scarce
+    return slots[:, scarce], most[scarce].astype(np.int64)
+
+
+@compiled
+def _ascend(
+    jobs: _Jobs, edges: IntArray, room: FloatArray, cost: float, steps: int, now: FloatArray, later: FloatArray
+) -> float:
+    """Return the best bound, and fill in those of each job that starts now, or does not."""
+    count, (intervals, resources) = len(jobs.duration), room.shape
+    price, use = np.zeros((intervals, resources)), np.zeros((intervals, resources))
+    starts, first, second = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
+    best, scale, vain = -np.inf, 1.0, 0
+    for _ in range(steps):
+        bound = _priced(jobs, edges, price, starts, first, second)
+        for interval in range(intervals):
+            for resource in range(resources):
+                bound -= price[interval, resource] * room[interval, resource]
+        if bound > best:
+            vain = 0
+            best = bound
+            for job in range(count):
+                least = min(first[job], second[job])
+                now[job] = bound - least + first[job]
+                later[job] = bound - least + second[job]
+        else:
+            vain += 1
+            if vain == 8:
+                scale, vain = scale / 2, 0
+        _usage(jobs, edges, starts, use)
+        if not _step(price, use, room, scale * max(cost - bound, 0.0)):
+            break
+    return best
+
+
+@compiled
+def _step(price: FloatArray, use: FloatArray, room: FloatArray, distance: float) -> bool:
+    """Raise the price of what is asked for too much, lower that of the rest; return whether there is anything to do.
+
+    Measured in shares of the room, so that long intervals and rare resources count alike.
+    """
+    norm = 0.0
+    for interval in range(len(price)):
+        for resource in range(price.shape[1]):
+            unit = max(room[interval, resource], 1.0)
+            over = (use[interval, resource] - room[interval, resource]) / unit
+            if over > 0 or price[interval, resource] > 0:
+                norm += over * over
+    if norm <= 0 or distance <= 0:
+        return False
+    for interval in range(len(price)):
+        for resource in range(price.shape[1]):
+            unit = max(room[interval, resource], 1.0)
+            over = (use[interval, resource] - room[interval, resource]) / unit
+            price[interval, resource] = max(price[interval, resource] + distance / norm * over / unit, 0.0)
+    return True
+
+
+@compiled
+def _priced(
+    jobs: _Jobs, edges: IntArray, price: FloatArray, starts: IntArray, first: FloatArray, second: FloatArray
+) -> float:
+    """Return the sum of the least costs; fill in the starts, and the least cost of a start now and of a later one."""
+    total = 0.0
+    paid = np.zeros(len(edges))
+    for job in range(len(starts)):
+        for edge in range(1, len(edges)):
+            rate = 0.0
+            for resource in range(price.shape[1]):
+                rate += jobs.need[job, resource] * price[edge - 1, resource]
+            paid[edge] = paid[edge - 1] + rate * (edges[edge] - edges[edge - 1])
+        first[job] = np.inf
+        if not jobs.earliest[job]:
+            first[job] = _cost(job, 0, jobs, edges, paid)
+        lowest = max(jobs.earliest[job], jobs.later)
+        second[job], when = _best_later(job, lowest, jobs, edges, paid)
+        starts[job] = 0 if first[job] <= second[job] else when
+        total += min(first[job], second[job])
+    return total
+
+
+@compiled
+def _cost(job: int, start: int, jobs: _Jobs, edges: IntArray, paid: FloatArray) -> float:
+    late = max(start - jobs.due[job], 0)
+    price = _paid(start + jobs.duration[job], edges, paid) - _paid(start, edges, paid)
+    cost: float = jobs.weight[job] * late + price
+    return cost
+
+
+@compiled
+def _paid(time: int, edges: IntArray, paid: FloatArray) -> float:
+    """Return what a job pays from now until a time."""
+    last = len(edges) - 1
+    if time >= edges[last]:
+        value: float = paid[last]
+        return value
+    edge = np.searchsorted(edges, time, side="right") - 1
+    part = (time - edges[edge]) / (edges[edge + 1] - edges[edge])
+    between: float = paid[edge] + part * (paid[edge + 1] - paid[edge])
+    return between
+
+
+@compiled
+def _best_later(job: int, lowest: int, jobs: _Jobs, edges: IntArray, paid: FloatArray) -> tuple[float, int]:
+    """Return the least cost of a start from a time on, and when: there, when it is due, or where a price changes."""
+    best, when = _cost(job, lowest, jobs, edges, paid), lowest
+    for place in range(2 * len(edges) + 1):
+        start = jobs.due[job]
+        if place < 2 * len(edges):
+            start = edges[place // 2] - (place % 2) * jobs.duration[job]
+        if start > lowest:
+            cost = _cost(job, start, jobs, edges, paid)
+            if cost < best:
+                best, when = cost, start
+    return best, when
+
+
+@compiled
+def _usage(jobs: _Jobs, edges: IntArray, starts: IntArray, use: FloatArray) -> None:
+    """Fill in what the jobs take of each interval."""
+    use[:] = 0.0
+    for job in range(len(starts)):
+        end = starts[job] + jobs.duration[job]
+        for interval in range(len(use)):
+            seconds = min(end, edges[interval + 1]) - max(starts[job], edges[interval])
+            if seconds > 0:
+                for resource in range(use.shape[1]):
+                    use[interval, resource] += seconds * jobs.need[job, resource]

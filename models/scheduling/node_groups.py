@@ -1,0 +1,203 @@
+"""Which jobs find places on the nodes at one instant, compiled: nodes of equal free amounts are one group.
+
+A group is a stretch of a list of nodes. A job that takes some nodes of a group splits it in two; the work hangs on
+how many different nodes there are, not on how many.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import FloatArray, IntArray
+from ..compiled import compiled
+
+
+class Groups(NamedTuple):
+    """Nodes in groups, with room for more of them.
+
+    Attributes
+    ----------
+    first, size
+        The stretch of each group in the list of nodes, shape (most,).
+    free
+        What is free on each of its nodes, shape (most, resources).
+    """
+
+    first: IntArray
+    size: IntArray
+    free: IntArray
+
+
+class Instant(NamedTuple):
+    """The nodes now, and what jobs ask of them.
+
+    Attributes
+    ----------
+    slots, demand
+        Of each job, shape (jobs,), and of a slot, shape (jobs, resources).
+    kind
+        Number of the job's demand among the different ones, shape (jobs,).
+    nodes
+        The nodes, group by group; none where there is only a pool.
+    begin
+        The groups beside what is held.
+    weight
+        What a unit of each resource counts in best fit, shape (resources,).
+    room
+        Where the groups of a decoding are kept.
+    fits
+        Slots of a job that fit on a node of each group, shape (most,).
+    later
+        When the next jobs may start after those that start now, seconds from now.
+    refused
+        The least number of slots of each kind that found no place, shape (kinds,): there will be none later.
+    """
+
+    slots: IntArray
+    demand: IntArray
+    kind: IntArray
+    nodes: IntArray
+    begin: Groups
+    weight: FloatArray
+    room: Groups
+    fits: IntArray
+    later: int
+    refused: IntArray
+
+
+def instant_of(free: IntArray, slots: IntArray, demand: IntArray, later: int) -> Instant:
+    """Lay out the nodes of one instant, of which `free` is free, shape (nodes, resources).
+
+    A unit of a resource counts in best fit by how scarce it is. A job that finds no place now starts at `later` at the
+    earliest.
+    """
+    kinds, kind = np.unique(demand, axis=0, return_inverse=True)
+    rows, group = np.unique(free, axis=0, return_inverse=True)
+    useful = np.flatnonzero([(kinds <= row).all(axis=1).any() for row in rows])
+    order = np.argsort(group.ravel(), kind="stable")
+    count = np.bincount(group.ravel(), minlength=len(rows))
+    # A job takes all nodes of some groups, some of one more, and fills a part of one node.
+    most = len(useful) + 2 * len(slots) + 1
+    begin = Groups((np.cumsum(count) - count)[useful], count[useful], np.ascontiguousarray(rows[useful]))
+    room = Groups(
+        np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty((most, free.shape[1]), dtype=np.int64)
+    )
+    weight = 1 / np.maximum(free.max(axis=0, initial=1), 1)
+    fits, refused = np.empty(most, dtype=np.int64), np.empty(len(kinds), dtype=np.int64)
+    kind = np.ascontiguousarray(kind.ravel(), dtype=np.int64)
+    return Instant(slots, demand, kind, order, begin, weight, room, fits, later, refused)
+
+
+@compiled
+def no_instant() -> Instant:
+    """Return an instant without nodes: whatever the pool has room for finds a place."""
+    line, table = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
+    groups = Groups(line, line, table)
+    return Instant(line, table, line, line, groups, np.zeros(0), groups, line, 1, line)
+
+
+@compiled
+def open_instant(instant: Instant) -> int:
+    """Begin with what is free now; return how many groups."""
+    groups = len(instant.begin.size)
+    for kind in range(len(instant.refused)):
+        instant.refused[kind] = np.iinfo(np.int64).max
+    for group in range(groups):
+        instant.room.first[group] = instant.begin.first[group]
+        instant.room.size[group] = instant.begin.size[group]
+        for resource in range(instant.begin.free.shape[1]):
+            instant.room.free[group, resource] = instant.begin.free[group, resource]
+    return groups
+
+
+@compiled
+def place_now(job: int, instant: Instant, groups: int, counts: IntArray) -> int:
+    """Give a job its slots, on the nodes of least free share first; return how many groups, -1 if it finds no place.
+
+    `counts`, shape (nodes,) or empty, is filled with the slots on each node.
+    """
+    room, fits, left = instant.room, instant.fits, instant.slots[job]
+    if left >= instant.refused[instant.kind[job]]:
+        return -1
+    total = 0
+    for group in range(groups):
+        fits[group] = _fit(job, instant, group)
+        total += fits[group] * room.size[group]
+    if total < left:
+        instant.refused[instant.kind[job]] = left
+        return -1
+    while left:
+        best = _fullest(instant, groups)
+        fit, count = fits[best], room.size[best]
+        whole = min(count, left // fit)
+        _note(instant, room.first[best], whole, fit, counts)
+        if whole == count:
+            _take(job, instant, best, fit)
+        elif whole:
+            groups = _split(job, instant, groups, best, whole, fit)
+        left -= whole * fit
+        if whole < count and left:  # Less is left than a node of them has room for.
+            _note(instant, room.first[best], 1, left, counts)
+            groups = _split(job, instant, groups, best, 1, left)
+            left = 0
+        fits[best] = 0
+    return groups
+
+
+@compiled
+def _fit(job: int, instant: Instant, group: int) -> int:
+    fit: int = instant.slots[job]
+    if not instant.room.size[group]:
+        return 0
+    for resource in range(instant.demand.shape[1]):
+        amount = instant.demand[job, resource]
+        if amount:
+            there = instant.room.free[group, resource]
+            if there < amount:
+                return 0
+            if there < fit * amount:
+                fit = there // amount
+    return fit
+
+
+@compiled
+def _fullest(instant: Instant, groups: int) -> int:
+    """Return the group of least free share among those that have room."""
+    best, least = -1, np.inf
+    for group in range(groups):
+        if instant.fits[group]:
+            share = 0.0
+            for resource in range(len(instant.weight)):
+                share += instant.room.free[group, resource] * instant.weight[resource]
+            if share < least:
+                best, least = group, share
+    return best
+
+
+@compiled
+def _take(job: int, instant: Instant, group: int, slots: int) -> None:
+    for resource in range(instant.demand.shape[1]):
+        instant.room.free[group, resource] -= slots * instant.demand[job, resource]
+
+
+@compiled
+def _split(job: int, instant: Instant, groups: int, group: int, nodes: int, slots: int) -> int:
+    """Put slots on each of the first nodes of a group, which become a group of their own; return how many groups."""
+    room = instant.room
+    room.first[groups], room.size[groups] = room.first[group], nodes
+    room.first[group] += nodes
+    room.size[group] -= nodes
+    for resource in range(instant.demand.shape[1]):
+        room.free[groups, resource] = room.free[group, resource]
+    instant.fits[groups] = 0
+    _take(job, instant, groups, slots)
+    return groups + 1
+
+
+@compiled
+def _note(instant: Instant, first: int, nodes: int, slots: int, counts: IntArray) -> None:
+    if len(counts):
+        for place in range(first, first + nodes):
+            counts[instant.nodes[place]] = slots
