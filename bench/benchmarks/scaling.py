@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from time import process_time_ns
 
@@ -126,7 +126,7 @@ class _Budgeted(Clocked):
 
 def measure_point(part: str, spec: str, size: int, seconds: float) -> Point:
     """Return what decisions of a dispatcher cost."""
-    workload = WORKLOADS[part](size)
+    workload = drawn(part, size)
     clock = _Budgeted(spec, seconds)
     simulate(workload.head(min(_WARM, len(workload))), spec)
     with suppress(_Enough):
@@ -160,6 +160,12 @@ def streamed(size: int) -> Workload:
 WORKLOADS: dict[str, Callable[[int], Workload]] = {"queue": queued, "nodes": on_nodes, "jobs": streamed}
 
 
+@cache
+def drawn(part: str, size: int) -> Workload:
+    """Return the workload of a point, drawn once."""
+    return WORKLOADS[part](size)
+
+
 def _at_once(workload: Workload) -> Workload:
     return replace(workload, jobs=tuple(replace(job, submit=0) for job in workload.jobs), records=None)
 
@@ -168,7 +174,7 @@ def measure_peer(part: str, peer: str, size: int) -> Point | None:
     """Return what a job costs a peer in a whole run; ``None`` if it does not run on such a workload."""
     if part == "nodes":
         return None
-    workload = on_one_core_nodes(WORKLOADS[part](size))
+    workload = on_one_core_nodes(drawn(part, size))
     if peer == STOCK:
         seconds = run_stock(workload, "fifo").seconds
     else:
