@@ -55,10 +55,9 @@ class CountedReservations:
     def compress(self, how: Compress, now: int) -> None:
         """Move reservations up into what was freed."""
         if self._freed.size[0] and how == "until-stable":
-            while compress_until_stable(now, self._profile, self._reserved, self._freed):
-                self._freed = _longer(self._freed, book.open_freed(2 * len(self._freed.start)))
+            compress_until_stable(now, self._profile, self._reserved, self._freed)
         elif self._freed.size[0] and how == "once":
-            compress_once(now, self._profile, self._reserved, self._freed)
+            compress_once(now, self._profile, self._reserved)
         self._freed.size[0] = 0
 
     def reserve_new(self, state: State) -> None:

@@ -109,6 +109,33 @@ def peak(profile: Profile, start: int, end: int) -> int:
 
 
 @compiled
+def next_above(profile: Profile, amount: int, time: int) -> int:
+    """Return the first time, not before `time`, at which `amount` is free; :data:`NEVER` if there is none."""
+    step = step_at(profile, time)
+    if profile.free[step] >= amount:
+        return time
+    while step < profile.steps[0] - 1:
+        step += 1
+        if profile.free[step] >= amount:
+            return int(profile.times[step])
+    return NEVER
+
+
+@compiled
+def next_short(profile: Profile, amount: int, start: int, end: int, held: int) -> int:
+    """Return when in [`start`, `end`) what is asked for is first not there; :data:`NEVER` if it is there throughout.
+
+    That is `amount`, from `held` on one's own already; at `start` it is free.
+    """
+    step = step_at(profile, start) + 1
+    while step < profile.steps[0] and profile.times[step] < end:
+        if profile.free[step] < amount and (profile.times[step] < held or profile.free[step] < 0):
+            return int(profile.times[step])
+        step += 1
+    return NEVER
+
+
+@compiled
 def earliest(profile: Profile, amount: int, duration: int, after: int, before: int, held: int) -> int:
     """Return the first start in [`after`, `before`) with `amount` free for `duration` seconds; -1 if there is none.
 
