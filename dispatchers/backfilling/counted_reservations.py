@@ -35,6 +35,7 @@ class CountedReservations:
         self._held = book.open_table(_FIRST_ROOM)
         self._freed = book.open_freed(_FIRST_ROOM)
         self._rows = np.full(_FIRST_ROOM, -1, dtype=np.int64)
+        self._settled = True
 
     def follow(self, state: State) -> bool:
         """Bring the profile up to date; return whether the reservations had to be made anew."""
@@ -55,7 +56,7 @@ class CountedReservations:
     def compress(self, how: Compress, now: int) -> None:
         """Move reservations up into what was freed."""
         if self._freed.size[0] and how == "until-stable":
-            compress_until_stable(now, self._profile, self._reserved, self._freed)
+            self._settled = compress_until_stable(now, self._profile, self._reserved, self._freed, self._settled)
         elif self._freed.size[0] and how == "once":
             compress_once(now, self._profile, self._reserved)
         self._freed.size[0] = 0

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...base import IntArray
 from ..compiled import compiled
-from .pool_profile import NEVER, Profile, earliest, next_above, next_short, peak, release
+from .pool_profile import NEVER, Profile, earliest, free_since, next_above, next_short, peak, release, step_at
 from .reservation_table import Freed, Table
 
 #: Columns of the kinds of jobs: amount and duration, and which of the members are of that kind: from one on, before
@@ -45,17 +45,21 @@ def _move(profile: Profile, reserved: Table, row: int, start: int) -> None:
 
 
 @compiled
-def compress_until_stable(now: int, profile: Profile, reserved: Table, freed: Freed) -> None:
+def compress_until_stable(now: int, profile: Profile, reserved: Table, freed: Freed, settled: bool) -> bool:
     """Move the first reservation that fits earlier, again from the head, until nothing moves.
 
-    A row is asked again only for what was freed since, and only if it takes at most what is free there at once.
+    A row is asked again only for what was freed since, and only if it takes at most what is free there at once. That may
+    leave one where it is that fits earlier, where more is promised than there is. Returns whether the reservations are
+    `settled`: none fits earlier and no more is promised. If they were before something was freed, one can only move to a
+    start at which it would use something of that before its own start.
     """
     kinds, members = _kinds(now, reserved)
+    exact = settled and _is_kept(profile)
     passes, last, row = np.empty((len(members) + 1, 5), dtype=np.int64), 0, 0
     _open_pass(passes[0], len(reserved.order), freed.start[: freed.size[0]].min(), freed.end[: freed.size[0]].max())
     while last >= 0:
         going = passes[last]
-        row, start = _next_move(now, profile, reserved, (kinds, members), going, row)
+        row, start = _next_move(now, profile, reserved, (kinds, members), (going, row, exact))
         if row < 0:
             row = going[_LAST] + 1
             last -= 1
@@ -64,14 +68,29 @@ def compress_until_stable(now: int, profile: Profile, reserved: Table, freed: Fr
                 _widen(passes[last, _SINCE:], going[_SINCE], going[_UNTIL])
             continue
         before, end = reserved.start[row], reserved.end[row]
+        _move(profile, reserved, row, start)
+        before = max(before, reserved.end[row]) if exact else before
         if row < going[_LAST]:
             last += 1
             _open_pass(passes[last], row, before, end)
         else:
             going[_LOW], going[_HIGH] = before, end
             _widen(going[_SINCE:], before, end)
-        _move(profile, reserved, row, start)
         row = 0
+    return not reserved.away[: reserved.rows[0]].any() and (exact or _is_settled(now, profile, reserved, kinds, members))
+
+
+@compiled
+def _is_kept(profile: Profile) -> bool:
+    """Return whether no more is promised than there is."""
+    return bool(profile.free[: profile.steps[0]].min() >= 0)
+
+
+@compiled
+def _is_settled(now: int, profile: Profile, reserved: Table, kinds: IntArray, members: IntArray) -> bool:
+    going = np.empty(5, dtype=np.int64)
+    _open_pass(going, len(reserved.order), now, NEVER)
+    return _is_kept(profile) and _next_move(now, profile, reserved, (kinds, members), (going, 0, False))[0] < 0
 
 
 @compiled
@@ -133,26 +152,62 @@ def _members(kinds: IntArray, kind_of: IntArray) -> IntArray:
 
 @compiled
 def _next_move(
-    now: int, profile: Profile, reserved: Table, by_kind: tuple[IntArray, IntArray], going: IntArray, first: int
+    now: int,
+    profile: Profile,
+    reserved: Table,
+    by_kind: tuple[IntArray, IntArray],
+    ask: tuple[IntArray, int, bool],
 ) -> tuple[int, int]:
-    """Return the first row from `first` on that a traversal moves, and to which start; -1 if there is none."""
-    kinds, members = by_kind
+    """Return the first row from one on that a traversal moves, and to which start; -1 if there is none.
+
+    What is asked is the traversal, the row, and whether only those that begin after what is freed can move.
+    """
+    going, first, exact = ask
     low, high, last, start = max(now, going[_LOW]), going[_HIGH], going[_LAST] + 1, -1
     room = peak(profile, low, high)
-    for kind in kinds:
-        if kind[_AMOUNT] > room:
-            continue
-        begin = _bisect(members, kind[_FIRST], kind[_STOP], first - 1)
-        after = max(now, low - kind[_DURATION] + 1)
-        while after < high:
-            time = next_above(profile, kind[_AMOUNT], after)
-            begin = _bisect_start(reserved, members, begin, kind[_STOP], time)
-            if time >= high or begin == kind[_STOP] or members[begin] >= last:
-                break
-            after = next_short(profile, kind[_AMOUNT], time, time + kind[_DURATION], reserved.start[members[begin]])
-            if after == NEVER:
-                last, start = members[begin], time
+    for kind in by_kind[0]:
+        if kind[_AMOUNT] <= room:
+            after = max(now, low - kind[_DURATION] + 1)
+            if exact:
+                after = max(after, free_since(profile, kind[_AMOUNT], low))
+            row, time = _first_of_kind(profile, reserved, (kind, by_kind[1]), (first, last), (after, high, low if exact else now))
+            if row >= 0:
+                last, start = row, time
     return (last, start) if start >= 0 else (-1, -1)
+
+
+@compiled
+def _first_of_kind(
+    profile: Profile,
+    reserved: Table,
+    by_kind: tuple[IntArray, IntArray],
+    rows: tuple[int, int],
+    times: tuple[int, int, int],
+) -> tuple[int, int]:
+    """Return the first row of a kind, of those from one on, before another, that fits earlier, and where; -1 if none.
+
+    The times are the first start to be tried, the one to stop before, and the own start of the rows, which is later.
+    """
+    kind, members = by_kind
+    after, before, own = times
+    amount, duration, stop = kind[_AMOUNT], kind[_DURATION], kind[_STOP]
+    begin = _bisect_start(reserved, members, kind[_FIRST], stop, max(own, after))
+    if after >= before or begin == stop or members[begin] >= rows[1]:
+        return -1, -1
+    begin = _bisect(members, begin, stop, rows[0] - 1)
+    step = step_at(profile, after)
+    while True:
+        step = next_above(profile, amount, step)
+        time = max(after, profile.times[step])
+        if step == profile.steps[0] or time >= before:
+            return -1, -1
+        while begin < stop and reserved.start[members[begin]] <= time:
+            begin = _bisect_start(reserved, members, begin + 1, stop, time)
+        if begin == stop or members[begin] >= rows[1]:
+            return -1, -1
+        step = next_short(profile, amount, step, time + duration, reserved.start[members[begin]])
+        if step == profile.steps[0]:
+            return members[begin], time
 
 
 @compiled

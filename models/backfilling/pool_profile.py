@@ -109,30 +109,38 @@ def peak(profile: Profile, start: int, end: int) -> int:
 
 
 @compiled
-def next_above(profile: Profile, amount: int, time: int) -> int:
-    """Return the first time, not before `time`, at which `amount` is free; :data:`NEVER` if there is none."""
+def free_since(profile: Profile, amount: int, time: int) -> int:
+    """Return since when `amount` is free at `time`, or from when on if it is not; :data:`NEVER` if it never is."""
     step = step_at(profile, time)
-    if profile.free[step] >= amount:
-        return time
-    while step < profile.steps[0] - 1:
-        step += 1
-        if profile.free[step] >= amount:
-            return int(profile.times[step])
-    return NEVER
+    if profile.free[step] < amount:
+        step = next_above(profile, amount, step)
+        return int(profile.times[step]) if step < profile.steps[0] else NEVER
+    while step > 0 and profile.free[step - 1] >= amount:
+        step -= 1
+    return int(profile.times[step])
 
 
 @compiled
-def next_short(profile: Profile, amount: int, start: int, end: int, held: int) -> int:
-    """Return when in [`start`, `end`) what is asked for is first not there; :data:`NEVER` if it is there throughout.
-
-    That is `amount`, from `held` on one's own already; at `start` it is free.
-    """
-    step = step_at(profile, start) + 1
-    while step < profile.steps[0] and profile.times[step] < end:
-        if profile.free[step] < amount and (profile.times[step] < held or profile.free[step] < 0):
-            return int(profile.times[step])
+def next_above(profile: Profile, amount: int, step: int) -> int:
+    """Return the first step, from `step` on, in which `amount` is free; the number of steps if there is none."""
+    while step < profile.steps[0] and profile.free[step] < amount:
         step += 1
-    return NEVER
+    return step
+
+
+@compiled
+def next_short(profile: Profile, amount: int, step: int, end: int, held: int) -> int:
+    """Return the first step after `step`, before the time `end`, in which what is asked for is not there.
+
+    That is `amount`, from `held` on one's own already. The number of steps if it is there until `end`.
+    """
+    steps = profile.steps[0]
+    step += 1
+    while step < steps and profile.times[step] < end:
+        if profile.free[step] < amount and (profile.times[step] < held or profile.free[step] < 0):
+            return step
+        step += 1
+    return int(steps)
 
 
 @compiled
