@@ -136,6 +136,15 @@ def find_places(table: Table, jobs: Jobs, row_of: IntArray) -> None:
 
 
 @compiled
+def move(profile: Profile, table: Table, row: int, start: int) -> None:
+    """Give a reservation another start."""
+    amount, before, end = table.amount[row], table.start[row], table.end[row]
+    release(profile, before, end, amount)
+    table.start[row], table.end[row] = start, start + end - before
+    release(profile, start, table.end[row], -amount)
+
+
+@compiled
 def _free(profile: Profile, freed: Freed, start: int, end: int, amount: int) -> None:
     if end > start:
         release(profile, start, end, amount)
