@@ -1,8 +1,8 @@
 """Jobs with reservations that are alike, compiled: those of the same amount and duration.
 
-Of two of them the one booked first begins first, and whatever start the later one could have, the former could have too if
-it is before its own. So a search is for all of them: a start that the first one that begins later cannot have, none of
-them can. That holds as well where more was promised than there is.
+Of two of them the one booked first begins first, and whatever start the later one could have, the former could have
+too if it is before its own. So a search is for all of them: a start that the first one that begins later cannot have,
+none of them can. That holds as well where more was promised than there is.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from ..compiled import compiled
 from .pool_profile import NEVER
 from .reservation_table import Table
 
-#: Columns of the kinds of jobs: amount and duration; which of the members are of that kind, from one on, before another;
-#: and what is still to be tried for them: starts from one on, before another, first by a row.
+#: Columns of the kinds of jobs: amount and duration; which of the members are of that kind, from one on, before
+#: another; and what is still to be tried for them: starts from one on, before another, first by a row.
 AMOUNT, DURATION, FIRST, STOP, FROM, UNTIL, ROW = range(7)
 
 

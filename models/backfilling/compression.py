@@ -33,9 +33,9 @@ def compress_once(now: int, profile: Profile, reserved: Table) -> None:
 def compress_until_stable(now: int, profile: Profile, reserved: Table, freed: Freed, settled: bool) -> bool:
     """Move the first reservation that fits earlier, again from the head, until nothing moves.
 
-    A row is asked again only for what was freed since, and only if it takes at most what is free there at once. Where more
-    is promised than there is, that may leave one where it is that fits earlier. Takes and returns whether the reservations
-    are `settled`: none fits earlier, but for what is in `freed`, and no more is promised than there is.
+    A row is asked again only for what was freed since, and only if it takes at most what is free there at once. Where
+    more is promised than there is, that may leave one where it is that fits earlier. Takes and returns whether the
+    reservations are `settled`: none fits earlier, but for what is in `freed`, and no more is promised than there is.
     """
     kinds, members = open_kinds(now, reserved)
     if settled and _is_kept(profile):

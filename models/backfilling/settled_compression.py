@@ -1,7 +1,7 @@
 """How reservations of which none fits earlier move up into what was freed, compiled.
 
-One can then only move to a start at which it would use something that was freed, before its own start. The first such start
-that is still to be tried is known for every kind of jobs.
+One can then only move to a start at which it would use something that was freed, before its own start. The first such
+start that is still to be tried is known for every kind of jobs.
 """
 
 from __future__ import annotations
