@@ -104,8 +104,8 @@ def _swap(tree: QueueTree, place: int, job: IntArray) -> bool:
 
 @compiled
 def no_limit() -> int:
-    """Return :data:`NEVER` as a number among others: for a constant every function would be compiled anew."""
-    return NEVER
+    """Return :data:`NEVER` as a number like others: what takes a constant is compiled anew for it."""
+    return int(np.int64(NEVER))
 
 
 @compiled
