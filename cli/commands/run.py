@@ -11,6 +11,7 @@ from ...simulation import Overrun, Result, SameInstant, check, simulate
 from ...workloads import Workload
 from ..app import debug_option
 from ..command_errors import InterruptedRunError, RunFailedError, say
+from ..compile_notice import compile_notice
 from ..help_texts import examples
 from ..output import print_json, print_summary
 from ..progress import JobBar, spinner
@@ -112,7 +113,7 @@ def command(
 
 
 def _simulate(workload: Workload, setup: Setup) -> Result:
-    with JobBar(setup.dispatcher, len(workload)) as bar:
+    with JobBar(setup.dispatcher, len(workload)) as bar, compile_notice():
         try:
             return simulate(
                 workload,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -130,3 +131,27 @@ def trace(tmp_path: Path) -> Path:
     fields[4] = fields[7] = "-1"
     path.write_text("\n".join([*lines[:-1], " ".join(fields)]) + "\n")
     return path
+
+
+@pytest.fixture
+def on_terminal(start):
+    """Return a function that runs a command with a terminal as stderr, and gives what is shown there."""
+
+    def run(*args: str) -> bytes:
+        ours, theirs = pty.openpty()
+        process = start(*args, stderr=theirs)
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                shown += (chunk := os.read(ours, 4096))
+            except OSError:  # the other side is closed
+                break
+            if not chunk:
+                break
+        os.close(ours)
+        process.communicate(timeout=120)
+        assert process.returncode == 0
+        return shown
+
+    return run

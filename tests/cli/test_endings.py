@@ -1,7 +1,6 @@
 """How the program ends: exit codes, one line of error, Ctrl-C, a broken pipe, progress."""
 
 import os
-import pty
 import signal
 import subprocess
 import time
@@ -129,22 +128,9 @@ def test_broken_pipe_is_silent(start):
     assert process.returncode == 1
 
 
-def test_progress_on_a_terminal_only(start, invoke, plugin):
+def test_progress_on_a_terminal_only(on_terminal, invoke, plugin):
     args = ("run", "lublin:jobs=800,processors=32,load=0.9", "--dispatcher", "slow")
-    ours, theirs = pty.openpty()
-    process = start(*args, stderr=theirs)
-    os.close(theirs)
-    shown = b""
-    while True:
-        try:
-            shown += (chunk := os.read(ours, 4096))
-        except OSError:  # the other side is closed
-            break
-        if not chunk:
-            break
-    os.close(ours)
-    process.communicate(timeout=30)
-    assert process.returncode == 0
+    shown = on_terminal(*args)
     assert b"/800" in shown
     assert b"jobs/s" in shown
     assert invoke(*args).stderr == ""

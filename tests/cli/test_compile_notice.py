@@ -1,0 +1,52 @@
+"""What is said while functions are compiled: once, after a while, on a terminal."""
+
+import threading
+
+import numba
+
+from hpcdispatch.cli import compile_notice
+from hpcdispatch.models.compiled import compiling
+
+TRACE = "lublin:jobs=300,processors=32,load=2"
+
+
+def test_every_compilation_begins_and_ends():
+    calls = []
+    with compiling(lambda: calls.append("begun"), lambda: calls.append("ended")):
+        numba.njit(lambda x: x + 1)(1)
+    assert calls[0] == "begun"
+    assert calls.count("begun") == calls.count("ended") > 0
+    numba.njit(lambda x: x + 2)(1)
+    assert calls[-1] == "ended"
+
+
+def said(monkeypatch, patience, compilations):
+    """Return what is said when functions are compiled, each until the clock has gone off or long before."""
+    lines, told = [], threading.Event()
+    monkeypatch.setattr(compile_notice, "PATIENCE", patience)
+    monkeypatch.setattr(compile_notice.click, "echo", lambda text, err: (lines.append((text, err)), told.set()))
+    clock = compile_notice.CompileClock()
+    for _ in range(compilations):
+        clock.begin()
+        clock.begin()
+        clock.end()
+        if patience == 0:
+            assert told.wait(30)
+        clock.end()
+    return lines
+
+
+def test_it_is_said_once(monkeypatch):
+    assert said(monkeypatch, 0, 3) == [(compile_notice.NOTICE, True)]
+
+
+def test_nothing_is_said_before(monkeypatch):
+    assert said(monkeypatch, 3600, 3) == []
+
+
+def test_on_a_terminal_only(on_terminal, invoke, tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    args = ("run", TRACE, "--dispatcher", "conservative")
+    shown = on_terminal(*args)
+    assert shown.count(compile_notice.NOTICE.encode()) == 1
+    assert invoke(*args).stderr == ""
