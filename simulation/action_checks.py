@@ -94,8 +94,8 @@ class ActionChecks:
             raise ActionError(f"job {job.id}: placement must be {nodes} node indices, got {found}")
         if placement.dtype != np.int64:
             placement = placement.astype(np.int64)
-        # A negative index is a very large one without its sign.
-        if np.count_nonzero(placement.view(np.uint64) >= self._nodes):
+        # Not by max and min, which take ten times as long on a few nodes.
+        if placement.item(placement.argmax()) >= self._nodes or placement.item(placement.argmin()) < 0:
             raise ActionError(f"job {job.id}: placement must lie in 0..{self._nodes - 1}, got {placement}")
         # It is kept for as long as the job runs: whoever may write to it must not.
         return placement.copy() if placement.flags.writeable else placement
