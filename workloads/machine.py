@@ -138,12 +138,13 @@ class Machine:
 
     def slots_of(self, demand: tuple[int, ...]) -> int:
         """Return how many slots of so much of each resource the empty machine has room for; counted once a demand."""
-        if demand not in self._slots:
+        slots = self._slots.get(demand)
+        if slots is None:
             wanted = np.array(demand, dtype=np.int64)
             used = wanted > 0
             room = self.capacity[:, used] // wanted[used] if used.any() else np.zeros((1, 1), dtype=np.int64)
-            self._slots[demand] = int(room.min(axis=1).sum())
-        return self._slots[demand]
+            slots = self._slots[demand] = int(room.min(axis=1).sum())
+        return slots
 
     def describe(self) -> str:
         """Return a line such as ``64 nodes (core 1024, mem 1024, gpu 64)``."""
