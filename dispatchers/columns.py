@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter
 from typing import Any, ClassVar, Generic, Protocol, TypeVar, overload
@@ -40,36 +41,47 @@ class Jobs(Sequence[T], Generic[T]):
     table
         Returns the columns as the rows of one array, the fields before the demand, for entries that change; otherwise a
         column is made when it is first asked for, and kept.
+    slots
+        Returns how many slots of which demand the jobs have, for entries that change.
 
     Attributes
     ----------
     FIELDS
         Where an entry has what stands in the columns beside the demand.
+    entries
+        The jobs; to be looked at only.
     followers
         What is told of changes, by its key, where the columns are kept.
     """
 
     FIELDS: ClassVar[tuple[str, ...]]
 
-    def __init__(self, entries: Sequence[T], resources: int, table: Callable[[], IntArray] | None = None) -> None:
-        self._entries = entries
+    def __init__(
+        self,
+        entries: Sequence[T],
+        resources: int,
+        table: Callable[[], IntArray] | None = None,
+        slots: Callable[[], Mapping[tuple[int, ...], int]] | None = None,
+    ) -> None:
+        self.entries = entries
         self._resources = resources
         self._table = table
+        self._slots = slots
         self._made: dict[int, IntArray] = {}
         self.followers: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)
 
     def __iter__(self) -> Iterator[T]:
-        return iter(self._entries)
+        return iter(self.entries)
 
     @overload
     def __getitem__(self, index: int) -> T: ...
     @overload
     def __getitem__(self, index: slice) -> Sequence[T]: ...
     def __getitem__(self, index: int | slice) -> T | Sequence[T]:
-        return self._entries[index]
+        return self.entries[index]
 
     def __repr__(self) -> str:
         return repr(list(self))
@@ -78,6 +90,11 @@ class Jobs(Sequence[T], Generic[T]):
     def kept(self) -> bool:
         """Whether the columns are kept up to date from state to state; else each is made by a walk over the jobs."""
         return self._table is not None
+
+    @property
+    def slots(self) -> Mapping[tuple[int, ...], int]:
+        """How many slots of which demand they have, all jobs together."""
+        return self._slots() if self._slots is not None else slots_of(self.entries)
 
     @property
     def table(self) -> IntArray:
@@ -92,7 +109,7 @@ class Jobs(Sequence[T], Generic[T]):
         """Return what follows the jobs under a key, made of those that are here if nothing does."""
         follower: F | None = self.followers.get(key)
         if follower is None:
-            follower = self.followers[key] = make(self._entries)
+            follower = self.followers[key] = make(self.entries)
         return follower
 
     def column(self, index: int) -> IntArray:
@@ -101,8 +118,8 @@ class Jobs(Sequence[T], Generic[T]):
             kept: IntArray = self._table()[index]
             return kept
         if index not in self._made:
-            values = map(attrgetter(self.FIELDS[index]), self._entries)
-            self._made[index] = np.fromiter(values, dtype=np.int64, count=len(self._entries))
+            values = map(attrgetter(self.FIELDS[index]), self.entries)
+            self._made[index] = np.fromiter(values, dtype=np.int64, count=len(self.entries))
             self._made[index].flags.writeable = False
         return self._made[index]
 
@@ -112,8 +129,8 @@ class Jobs(Sequence[T], Generic[T]):
         if self._table is not None:
             return self._table()[len(self.FIELDS) :].T
         if _DEMAND not in self._made:
-            values = chain.from_iterable(map(attrgetter("demand"), self._entries))
-            made = np.fromiter(values, dtype=np.int64, count=len(self._entries) * self._resources)
+            values = chain.from_iterable(map(attrgetter("demand"), self.entries))
+            made = np.fromiter(values, dtype=np.int64, count=len(self.entries) * self._resources)
             made.flags.writeable = False
             self._made[_DEMAND] = made.reshape(-1, self._resources)
         return self._made[_DEMAND]
@@ -127,6 +144,14 @@ class Jobs(Sequence[T], Generic[T]):
     def nodes(self) -> IntArray:
         """Node slots."""
         return self.column(1)
+
+
+def slots_of(entries: Sequence[Any]) -> dict[tuple[int, ...], int]:
+    """Return how many slots of which demand jobs have."""
+    slots: Counter[tuple[int, ...]] = Counter()
+    for job in entries:
+        slots[job.demand] += job.nodes
+    return dict(slots)
 
 
 class WaitingJobs(Jobs[T]):

@@ -15,6 +15,8 @@ from ..dispatchers import NODE_ZERO, Placement, Running, Start, Stop, Waiting
 from .simulated_job import Request, SimulatedJob
 from .simulation_errors import ActionError
 
+_INT64 = np.dtype(np.int64)
+
 
 class ActionChecks:
     """What is asked before an action is carried out.
@@ -89,13 +91,14 @@ class ActionChecks:
 
     def _placement(self, job: SimulatedJob, given: Sequence[int] | Placement, nodes: int) -> Placement:
         placement = np.asarray(given)
-        if placement.shape != (nodes,) or placement.dtype.kind not in "iu":
-            found = f"{placement.dtype} of shape {placement.shape}"
+        dtype = placement.dtype
+        if placement.shape != (nodes,) or dtype.kind not in "iu":
+            found = f"{dtype} of shape {placement.shape}"
             raise ActionError(f"job {job.id}: placement must be {nodes} node indices, got {found}")
-        if placement.dtype != np.int64:
+        if dtype != _INT64:
             placement = placement.astype(np.int64)
-        # A negative index is a very large one without its sign.
-        if np.count_nonzero(placement.view(np.uint64) >= self._nodes):
+        # Not by max and min, which take ten times as long on a few nodes.
+        if placement.item(placement.argmax()) >= self._nodes or placement.item(placement.argmin()) < 0:
             raise ActionError(f"job {job.id}: placement must lie in 0..{self._nodes - 1}, got {placement}")
         # It is kept for as long as the job runs: whoever may write to it must not.
         return placement.copy() if placement.flags.writeable else placement

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import islice
 from time import perf_counter
 from types import SimpleNamespace
@@ -27,6 +29,8 @@ from .simulated_job import SimulatedJob
 SameInstant = Literal["batch", "sequence"]
 #: Jobs that are read at a time: few, since each is some objects until it has left.
 _BLOCK = 256
+#: New objects after which garbage is looked for while a simulation runs.
+_NEW_OBJECTS = 50_000
 
 
 class Engine(Simulator):  # type: ignore[misc]
@@ -139,10 +143,30 @@ def simulate(
         progress=progress,
     )
     engine = Engine(_runnable(workload, recorder), mapper)
-    engine.start_hpc_simulation()
+    with _settled_heap():
+        engine.start_hpc_simulation()
     seconds = perf_counter() - begin
     options = {"overrun": str(policy), "seed": seed, "same_instant": same_instant}
     return Result.from_recorder(workload, recorder, manifest(workload, named, options), seconds)
+
+
+@contextmanager
+def _settled_heap() -> Iterator[None]:
+    """Let the garbage collector leave alone what is there already, and look at what is new less often.
+
+    A simulation makes some objects for every job, and all of them go when their last user does.
+    """
+    if gc.get_freeze_count():  # By another simulation or somebody else, who will set it free.
+        yield
+        return
+    often, *rarely = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(max(often, _NEW_OBJECTS) if often else 0, *rarely)
+    try:
+        yield
+    finally:
+        gc.set_threshold(often, *rarely)
+        gc.unfreeze()
 
 
 def _runnable(workload: Workload, recorder: Recorder) -> Iterator[SimulatedJob]:

@@ -185,14 +185,16 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         queued = len(cycle.queue.entries)
         cycle.changed = False
         self.wakes.discard(now)
-        state = State(now, cycle.queue.shown, cycle.running.shown, cycle.nodes.shown, self.machine)
+        # Past the constructor, which makes columns of what has none.
+        shown = now, cycle.queue.shown, cycle.running.shown, cycle.nodes.shown, self.machine
+        state = tuple.__new__(State, shown)
         begin = perf_counter_ns()
         actions = self._decide(state)
         ns = perf_counter_ns() - begin
         report = self._report() if self._report is not None else None
         if type(actions) is not list and not isinstance(actions, Sequence):
             raise ActionError(f"{self._where()}: expected a sequence of actions, got {actions!r}")
-        rejected = self._reject(actions) if Reject in map(type, actions) else []
+        rejected = self._reject(actions) if actions and Reject in map(type, actions) else []
         return actions, rejected, queued, report, ns
 
     def _reject(self, actions: Sequence[Action]) -> list[str]:

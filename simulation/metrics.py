@@ -48,19 +48,20 @@ def job_metrics(jobs: pd.DataFrame) -> pd.DataFrame:
     With run the useful run time r and turnaround T = end - submit (for a job of one attempt, wait + r): slowdown is T/r
     (of a job of 0 s: T/1 s, at least 1), bounded slowdown max(1, T / max(r, 10 s)).
     """
-    ran = jobs[jobs["status"] != "rejected"]
-    ran = ran[ran["end"] >= 0]
-    run = ran["run"].to_numpy(dtype=float)
-    turnaround = (ran["end"] - ran["submit"]).to_numpy(dtype=float)
+    # Column by column: many jobs as rows are a copy of everything.
+    ran = (jobs["status"] != "rejected").to_numpy() & (jobs["end"] >= 0).to_numpy()
+    run = jobs["run"].to_numpy(dtype=float)[ran]
+    turnaround = (jobs["end"] - jobs["submit"]).to_numpy(dtype=float)[ran]
     return pd.DataFrame(
         {
-            "wait": ran["wait"].to_numpy(dtype=float),
+            "wait": jobs["wait"].to_numpy(dtype=float)[ran],
             "turnaround": turnaround,
             "slowdown": np.maximum(1.0, turnaround / np.maximum(run, 1.0)),
             "bounded_slowdown": np.maximum(1.0, turnaround / np.maximum(run, BOUND)),
             "run": run,
         },
-        index=ran.index,
+        index=jobs.index[ran],
+        copy=False,
     )
 
 
@@ -151,8 +152,8 @@ def _machine_use(result: Records) -> dict[str, float]:
     attempts = result.attempts
     machine = result.manifest["machine"]
     capacity = machine["total"][machine["resources"].index(machine["primary"])]
-    ran = result.jobs[result.jobs["attempts"] > 0]
-    span = int(attempts["end"].max() - ran["submit"].min()) if len(attempts) else 0
+    started = result.jobs["submit"].to_numpy()[(result.jobs["attempts"] > 0).to_numpy()]
+    span = int(attempts["end"].max() - started.min()) if len(attempts) else 0
     units = attempts["units"].to_numpy()
     used = int(((attempts["end"] - attempts["start"]).to_numpy() * units).sum())
     useful = int((attempts["useful"].to_numpy() * units).sum())
@@ -168,14 +169,14 @@ def _machine_use(result: Records) -> dict[str, float]:
 def _times(result: Records) -> dict[str, float]:
     timings = result.timings
     seconds = timings["seconds"].to_numpy()
-    what = timings["what"].to_numpy()
-    decisions = seconds[what == "decision"] * 1e3
+    what = timings["what"]
+    decisions = seconds[(what == "decision").to_numpy()] * 1e3
     nothing = not len(decisions)
     return {
         "decisions": len(decisions),
         "decision_ms_mean": 0.0 if nothing else float(decisions.mean()),
         "decision_ms_p95": 0.0 if nothing else float(np.percentile(decisions, 95)),
         "decision_ms_max": 0.0 if nothing else float(decisions.max()),
-        "prediction_s": float(seconds[what == "prediction"].sum()),
-        "simulation_s": float(seconds[what == "simulation"].sum()),
+        "prediction_s": float(seconds[(what == "prediction").to_numpy()].sum()),
+        "simulation_s": float(seconds[(what == "simulation").to_numpy()].sum()),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..base import IntArray
 from ..dispatchers import Running, Waiting
-from ..dispatchers.columns import Jobs, RunningJobs, WaitingJobs
+from ..dispatchers.columns import Jobs, RunningJobs, WaitingJobs, slots_of
 
 T = TypeVar("T")
 _FEW = 64
@@ -89,12 +89,13 @@ class OrderedJobs(Generic[T]):
 
     def __init__(self, view: type[Jobs[T]], resources: int, rank: Callable[[T], Any]) -> None:
         self.entries: list[T] = []
-        self.shown = view(self.entries, resources, self._table)
+        self.shown = view(self.entries, resources, self._table, self._counted)
         self._resources = resources
         self._rank = rank
         self._ranks: list[Any] = []
         self._fields = attrgetter(*view.FIELDS)
         self._columns: KeptColumns | None = None
+        self._slots: dict[tuple[int, ...], int] | None = None
         self._changes = 0
         self._followers = self.shown.followers
 
@@ -108,6 +109,8 @@ class OrderedJobs(Generic[T]):
         self.entries.insert(index, job)
         if self._columns is not None and self._still_asked_for():
             self._columns.put(index, self._row(job))
+        if self._slots is not None:
+            self._count(job, 1)
         if self._followers:
             self._tell(job, True)
 
@@ -121,6 +124,8 @@ class OrderedJobs(Generic[T]):
         del entries[index], self._ranks[index]
         if self._columns is not None and self._still_asked_for():
             self._columns.take(index)
+        if self._slots is not None:
+            self._count(job, -1)
         if self._followers:
             self._tell(job, False)
 
@@ -136,6 +141,19 @@ class OrderedJobs(Generic[T]):
         if self._changes > len(self.entries) + _FEW:
             self._columns = None
         return self._columns is not None
+
+    def _counted(self) -> Mapping[tuple[int, ...], int]:
+        if self._slots is None:
+            self._slots = slots_of(self.entries)
+        return self._slots
+
+    def _count(self, job: Any, sign: int) -> None:
+        assert self._slots is not None
+        slots = self._slots.get(job.demand, 0) + sign * job.nodes
+        if slots:
+            self._slots[job.demand] = slots
+        else:
+            del self._slots[job.demand]
 
     def _table(self) -> IntArray:
         self._changes = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -41,9 +40,9 @@ def restored(table: pd.DataFrame) -> pd.DataFrame:
     return table.drop(columns="slots").assign(placement=as_column(map(on_node_zero, table["slots"].tolist())))
 
 
-def as_column(placements: Iterable[NDArray[np.int32]]) -> pd.Series[Any]:
+def as_column(placements: Iterable[NDArray[np.int32]]) -> NDArray[np.object_]:
     """Return a column of arrays."""
-    return pd.Series(list(placements), dtype=object)
+    return np.fromiter(placements, dtype=object)
 
 
 def _on_one_node(placement: Placement) -> NDArray[np.int32]:

@@ -119,39 +119,34 @@ class Recorder:
         frame = self.workload.frame()
         lives = _lives(_columns(self.stays, STAY), frame["submit"].to_numpy(), self.failed)
         for name in ("start", "end", "wait", "run"):
-            frame[name] = lives[name]
-        frame["predicted"] = np.array(self.predicted, dtype=np.int64)
-        frame["attempts"] = lives["attempts"]
+            frame[name] = lives.pop(name)
+        frame["predicted"] = np.frombuffer(self.predicted, dtype=np.int64)
+        frame["attempts"] = lives.pop("attempts")
         frame["units"] = jobs.amounts(self._primary)
-        frame["lost"] = lives["lost"]
+        frame["lost"] = lives.pop("lost")
         frame["deadline"] = jobs.deadline.numbers(lambda deadline: -1 if deadline is None else deadline)
         frame["status"] = _coded(lives["status"], STATUSES)
         frame["reason"] = [self.failed[index][2] if index in self.failed else "" for index in range(len(jobs))]
-        nothing = np.empty(0, dtype=np.int32)
-        last = lives["last"].tolist()
-        frame["placement"] = as_column(self.placements[row] if row >= 0 else nothing for row in last)
+        frame["placement"] = as_column([*self.placements, np.empty(0, dtype=np.int32)])[lives["last"]]
         return frame
 
-    def attempts_frame(self) -> pd.DataFrame:
-        """Return one row a stay on the machine, in the order in which the jobs left."""
-        ids = np.array(self.workload.columns.texts(), dtype=object)
+    def attempts_frame(self, ids: pd.Series[str]) -> pd.DataFrame:
+        """Return one row a stay on the machine, in the order in which the jobs left, given the ids of all jobs."""
         number = _columns(self.stays, STAY)
-        frame = pd.DataFrame({"id": ids[number["order"]]})
-        for name in ("start", "end"):
-            frame[name] = number[name]
-        frame["outcome"] = _coded(number["outcome"], OUTCOMES)
-        frame["useful"] = number["useful"]
-        frame["shape"] = number["shape"]
-        frame["units"] = number["units"]
-        frame["nodes"] = np.fromiter(map(len, self.placements), dtype=np.int64, count=len(self.placements))
-        frame["placement"] = as_column(self.placements)
-        return frame
+        order = number["order"]
+        columns: dict[str, Any] = {"id": ids.take(order).array if len(order) else np.empty(0, dtype=object)}
+        columns |= {name: number[name] for name in ("start", "end")}
+        columns["outcome"] = _coded(number["outcome"], OUTCOMES)
+        columns |= {name: number[name] for name in ("useful", "shape", "units")}
+        columns["nodes"] = np.fromiter(map(len, self.placements), dtype=np.int64, count=len(self.placements))
+        columns["placement"] = as_column(self.placements)
+        return pd.DataFrame(columns, copy=False)
 
     def decisions_frame(self) -> pd.DataFrame:
         """Return one row a decision, with the columns of the dispatcher's reports after the engine's own."""
-        columns: dict[str, Any] = _columns(self.decisions, DECISION)
-        reports = self.reports.frame(len(columns["time"]))
-        frame = pd.DataFrame(columns, copy=False)
+        table = np.frombuffer(self.decisions, dtype=np.int64).reshape(-1, len(DECISION))
+        frame = pd.DataFrame(table, columns=list(DECISION), copy=False)
+        reports = self.reports.frame(len(frame))
         return frame if reports.empty else pd.concat([frame, reports], axis=1)
 
 
@@ -167,9 +162,9 @@ def _coded(codes: NDArray[np.int64], names: tuple[str, ...]) -> Any:
 
 
 def _columns(rows: array[int], names: tuple[str, ...]) -> dict[str, NDArray[np.int64]]:
-    """Return the columns of a table that was written row by row."""
+    """Return the columns of a table that was written row by row, still in its memory."""
     table = np.frombuffer(rows, dtype=np.int64).reshape(-1, len(names))
-    return {name: table[:, index].copy() for index, name in enumerate(names)}
+    return {name: table[:, index] for index, name in enumerate(names)}
 
 
 def _lives(

@@ -65,17 +65,9 @@ class Result:
     @classmethod
     def from_recorder(cls, workload: Workload, recorder: Recorder, manifest: dict[str, Any], seconds: float) -> Result:
         """Build the tables from what was recorded; `seconds` is the measured time of the simulation."""
-        decision = np.frombuffer(recorder.decision_ns, dtype=np.int64) / 1e9
-        what = np.r_[np.zeros(len(decision), dtype=np.int8), 1, 2]
-        timings = pd.DataFrame(
-            {
-                "what": pd.Categorical.from_codes(what, categories=pd.Index(["decision", "prediction", "simulation"])),
-                "index": np.r_[np.arange(len(decision)), 0, 0],
-                "seconds": np.r_[decision, recorder.prediction_ns / 1e9, seconds],
-            }
-        )
-        tables = recorder.jobs_frame(), recorder.attempts_frame(), recorder.decisions_frame()
-        return cls(*tables, timings, manifest)
+        jobs = recorder.jobs_frame()
+        attempts, decisions = recorder.attempts_frame(jobs["id"]), recorder.decisions_frame()
+        return cls(jobs, attempts, decisions, _timings(recorder, seconds), manifest)
 
     @cached_property
     def _basic_summary(self) -> dict[str, float]:
@@ -183,6 +175,17 @@ def manifest(workload: Workload, named: dict[str, Any], options: dict[str, Any])
         },
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
     }
+
+
+def _timings(recorder: Recorder, seconds: float) -> pd.DataFrame:
+    """Return the measured times, those of the decisions first."""
+    count = len(recorder.decision_ns)
+    what, index, times = np.zeros(count + 2, dtype=np.int8), np.arange(count + 2), np.empty(count + 2)
+    what[count:], index[count:] = (1, 2), 0
+    np.divide(np.frombuffer(recorder.decision_ns, dtype=np.int64), 1e9, out=times[:count])
+    times[count:] = recorder.prediction_ns / 1e9, seconds
+    kinds = pd.Categorical.from_codes(what, categories=pd.Index(["decision", "prediction", "simulation"]))
+    return pd.DataFrame({"what": kinds, "index": index, "seconds": times}, copy=False)
 
 
 def _name(part: Any) -> str:

@@ -39,6 +39,7 @@ class Machine:
     capacity: IntArray
     name: str = ""
     equivalence: Mapping[str, int] = field(default_factory=lambda: {"core": 1})
+    _slots: dict[tuple[int, ...], int] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         names = tuple(self.resources)
@@ -133,11 +134,17 @@ class Machine:
 
     def slots(self, per_node: Mapping[str, int]) -> int:
         """Return how many node slots of `per_node` the empty machine has room for."""
-        wanted = np.array(self.demand(per_node), dtype=np.int64)
-        used = wanted > 0
-        if not used.any():
-            return 0
-        return int((self.capacity[:, used] // wanted[used]).min(axis=1).sum())
+        return self.slots_of(self.demand(per_node))
+
+    def slots_of(self, demand: tuple[int, ...]) -> int:
+        """Return how many slots of so much of each resource the empty machine has room for; counted once a demand."""
+        slots = self._slots.get(demand)
+        if slots is None:
+            wanted = np.array(demand, dtype=np.int64)
+            used = wanted > 0
+            room = self.capacity[:, used] // wanted[used] if used.any() else np.zeros((1, 1), dtype=np.int64)
+            slots = self._slots[demand] = int(room.min(axis=1).sum())
+        return slots
 
     def describe(self) -> str:
         """Return a line such as ``64 nodes (core 1024, mem 1024, gpu 64)``."""

@@ -117,7 +117,7 @@ class Workload:
         fields: dict[str, Any] = {"id": columns.texts()}
         fields |= {name: getattr(columns, name).copy() for name in NUMBERS}
         fields |= {name: getattr(columns, name).categories() for name in TEXTS}
-        return pd.DataFrame(fields)
+        return pd.DataFrame(fields, copy=False)
 
     def digest(self) -> str:
         """Return the SHA-256 of machine and jobs, the same on any machine and in any process."""

@@ -1,4 +1,4 @@
-"""What the engine costs: against stock AccaSim, against a bare loop, in memory.
+"""What the engine costs: against stock AccaSim, against a bare loop, on large traces.
 
 ``python -m hpcdispatch.bench.benchmarks.engine`` measures everything in one run, each part in a process of its own, and
 prints a table of rates with what is required of each. ``--small`` is a smoke test of the same in seconds.
@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
@@ -23,14 +24,16 @@ from ...workloads import Workload
 from ...workloads.fetching import at_hand
 from .measurements import run_module
 from .stock_accasim import Schedule, run_stock
-from .traces import HPC2N, KTH, theta_like, trace_or_generated, write_inputs
+from .traces import HPC2N, KTH, RICC, lay_end_to_end, theta_like, trace_or_generated, write_inputs
 
 COUNTED = """\
 CPU seconds, child processes included, on the same two files (SWF and AccaSim system file), on nodes.
 stock: from the making of AccaSim's Simulator to the closing of its writers, its default outputs on; once.
 ours:  from reading the files to the finished tables of the Result; median, after a warm-up on 200 jobs.
-bare loop and our EASY on a pool: jobs in memory for both; the loop builds its tuples, ours its Result; medians."""
+bare loop and our EASY on a pool: jobs in memory for both; the loop builds its tuples, ours its Result; medians.
+large traces on their pools: from reading the file to the summary, imports and compiled code loaded on the way; once."""
 SMALL_TRACE, SMALL_THETA = 800, 120
+MILLION = 1_000_000
 WIDTH = 160
 
 
@@ -45,7 +48,7 @@ class Setting:
     jobs
         Cut every workload to its first jobs; ``None`` takes all.
     small
-        Smoke test: everything cut down, memory not measured.
+        Smoke test: everything cut down, large traces left out.
     repeat
         How often our side is measured.
     """
@@ -73,7 +76,7 @@ class Row:
     reference, ours
         Jobs a CPU second of stock AccaSim or the bare loop, and of ours; ``None`` where that is not the question.
     value, unit
-        The figure: a ratio (``"x"``) or megabytes (``"MB"``); ``None`` if it was not measured.
+        The figure: a ratio (``"x"``), CPU seconds (``"s"``) or megabytes (``"MB"``); ``None`` if it was not measured.
     required, at_least
         The bound, and whether it is a lower one.
     note
@@ -103,13 +106,20 @@ def measure(setting: Setting) -> Iterator[Row]:
     name = setting.trace.name.partition(".")[0] if setting.trace else "generated"
     traced = trace_or_generated(setting.trace, setting.cut(SMALL_TRACE))
     case = f"{name}, {traced.machine.nodes} one-core nodes"
-    yield against_stock(f"FIFO, {case}", traced, "fifo", 10, setting.repeat)
-    yield against_stock(f"EASY, {case}", traced, "easy", 5, setting.repeat)
+    yield against_stock(f"FIFO, {case}", traced, "fifo", 40, setting.repeat)
+    yield against_stock(f"EASY, {case}", traced, "easy", 20, setting.repeat)
     theta = theta_like(setting.cut(SMALL_THETA) or 5000)
     yield against_stock("FIFO, Theta-like, 4,392 x 64 cores", theta, "fifo", 50, setting.repeat)
     yield against_stock("EASY, Theta-like, 4,392 x 64 cores", theta, "easy", 50, setting.repeat)
     yield against_floor(f"EASY, {name}, pool, times the bare loop", traced, setting.repeat)
-    yield in_memory(setting)
+    yield from large(setting, "HPC2N, EASY", "easy", HPC2N, None, 700)
+    yield from large(setting, "RICC, EASY", "easy", RICC, 60, 1000)
+    yield from large(setting, "RICC, EASY-SJBF", "easy-sjbf", RICC, 60, 1000)
+    with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
+        laid, trace = Path(folder) / "million.swf", at_hand(KTH)
+        if trace is not None and not setting.small:
+            lay_end_to_end(trace, MILLION, laid)
+        yield from large(setting, "a million records of KTH, EASY", "easy", laid if laid.is_file() else KTH, 90, 1000)
 
 
 def against_stock(case: str, workload: Workload, scheduler: str, required: float, repeat: int) -> Row:
@@ -145,17 +155,25 @@ def against_floor(case: str, workload: Workload, repeat: int) -> Row:
         took = run_module("engine_process", "pool", str(repeat), str(swf))
     count, slower = took["jobs"], took["cpu"] / took["floor"]
     note = f"start equal for {took['equal']:,} of {count:,} jobs"
-    return Row(case, count, count / took["floor"], count / took["cpu"], slower, "x", 10, False, note)
+    return Row(case, count, count / took["floor"], count / took["cpu"], slower, "x", 3, False, note)
 
 
-def in_memory(setting: Setting) -> Row:
-    """Measure the peak memory of reading and simulating the largest trace under EASY."""
-    case, trace = "peak memory, HPC2N, EASY, pool", at_hand(HPC2N)
-    if setting.small or trace is None:
-        reason = "not in the small setting" if setting.small else f"{HPC2N} is not there; set HPCDISPATCH_DATA"
-        return Row(case, 0, None, None, None, "MB", 700, False, f"skipped: {reason}")
-    took = run_module("engine_process", "memory", "1", str(trace), str(setting.jobs or ""))
-    return Row(case, took["jobs"], None, took["jobs"] / took["cpu"], took["megabytes"], "MB", 700, False)
+def large(
+    setting: Setting, case: str, dispatcher: str, trace: str | Path, seconds: int | None, megabytes: int
+) -> Iterator[Row]:
+    """Measure the CPU time, if there is a bound to it, and the peak memory of a large trace, by its name or path."""
+    path = at_hand(trace) if isinstance(trace, str) else trace
+    jobs, rate, reason = 0, None, ""
+    took: dict[str, Any] = {}
+    if setting.small or path is None:
+        reason = "not in the small setting" if setting.small else f"{trace} is not there; set HPCDISPATCH_DATA"
+        reason = f"skipped: {reason}"
+    else:
+        took = run_module("engine_process", "whole", "1", dispatcher, str(path), str(setting.jobs or ""))
+        jobs, rate = took["jobs"], took["jobs"] / took["cpu"]
+    if seconds is not None:
+        yield Row(f"CPU time, {case}", jobs, None, rate, took.get("cpu"), "s", seconds, False, reason)
+    yield Row(f"peak memory, {case}", jobs, None, rate, took.get("megabytes"), "MB", megabytes, False, reason)
 
 
 def table(rows: list[Row], setting: Setting) -> Table:
@@ -185,11 +203,11 @@ def table(rows: list[Row], setting: Setting) -> Table:
     help="SWF trace of a pool of processors; KTH-SP2 from HPCDISPATCH_DATA or ../shared/data, or else generated.",
 )
 @click.option("--jobs", type=click.IntRange(min=1), help="Cut every workload to its first jobs.")
-@click.option("--small", is_flag=True, help="Smoke test: small workloads, no memory.")
+@click.option("--small", is_flag=True, help="Smoke test: small workloads, no large traces.")
 @click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Measure our side so often.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def main(trace: Path | None, jobs: int | None, small: bool, repeat: int, as_json: bool) -> None:
-    """Measure the engine against stock AccaSim and against a bare EASY loop."""
+    """Measure the engine against stock AccaSim, against a bare EASY loop, and on large traces."""
     setting = Setting(trace or at_hand(KTH), jobs, small, repeat)
     rows: list[Row] = []
     try:

@@ -49,15 +49,20 @@ def pool(repeat: int, swf: str) -> dict[str, Any]:
     return {"jobs": len(workload), "cpu": median(ours), "floor": median(floor), "equal": equal}
 
 
-def memory(_: int, trace: str, jobs: str) -> dict[str, Any]:
-    """Read a trace and simulate it under EASY on a pool; peak resident memory, megabytes."""
-    workload = read(trace)
-    workload = workload.head(int(jobs)) if jobs else workload
-    result, seconds = measured(lambda: simulate(workload, "easy"))
+def whole(_: int, dispatcher: str, trace: str, jobs: str) -> dict[str, Any]:
+    """Read a trace, simulate it on its pool and sum up; CPU seconds and peak resident memory, megabytes."""
+
+    def run() -> Result:
+        workload = read(trace, head=int(jobs)) if jobs else read(trace)
+        result = simulate(workload, dispatcher)
+        result.summary()
+        return result
+
+    result, seconds = measured(run)
     return {"jobs": len(result.jobs), "cpu": seconds.cpu, "megabytes": peak_memory()}
 
 
-TASKS: dict[str, Callable[..., dict[str, Any]]] = {"nodes": nodes, "pool": pool, "memory": memory}
+TASKS: dict[str, Callable[..., dict[str, Any]]] = {"nodes": nodes, "pool": pool, "whole": whole}
 
 
 def _median(run: Callable[[], Any], repeat: int) -> float:

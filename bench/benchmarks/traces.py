@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from ...workloads.job import ONE_CORE, ResourceMap
 
 KTH = "KTH-SP2-1996-2.swf.gz"
 HPC2N = "HPC2N-2002-2.2-cln.swf.gz"
+RICC = "RICC-2010-2.swf.gz"
 #: Shift of all times, so that none is 0, which AccaSim takes for "not set".
 EPOCH = 1_000_000_000
 
@@ -69,6 +71,23 @@ def theta_like(jobs: int = 5000, load: float = 0.9, seed: int = 0) -> Workload:
         machine,
         Provenance(f"theta_like(jobs={jobs}, load={load}, seed={seed})"),
     )
+
+
+def lay_end_to_end(trace: Path, records: int, target: Path) -> None:
+    """Write an SWF trace again and again, an hour between its last record and its first, until there are `records`.
+
+    The records are numbered anew; all else, the header among it, is as it was.
+    """
+    stored = trace.read_bytes()
+    lines = (gzip.decompress(stored) if trace.suffix == ".gz" else stored).decode("utf-8").splitlines()
+    fields = [line.split() for line in lines if line.strip() and not line.startswith(";")]
+    span = int(fields[-1][1]) + 3600
+    with target.open("w", encoding="utf-8") as file:
+        file.writelines(f"{line}\n" for line in lines if line.startswith(";"))
+        for number in range(records):
+            times, row = divmod(number, len(fields))
+            _, submit, *others = fields[row]
+            file.write(" ".join([str(number + 1), str(int(submit) + times * span), *others]) + "\n")
 
 
 def write_inputs(workload: Workload, folder: Path) -> tuple[Path, Path]:

@@ -12,6 +12,7 @@ from ..columns import RunningJobs
 from ..protocol import Running, Start, State, Waiting
 from ..space import NodeSpace, PoolSpace
 from .queue_index import QueueIndex
+from .slot_space import SlotSpace
 
 #: Queues from this length on are looked through by compiled code; a call of it costs as much as some hundred jobs.
 LONG = 256
@@ -47,7 +48,7 @@ def counted(state: State, longest: bool = False) -> Counted | None:
     for those that nobody keeps: to make an index costs more than to walk over the jobs.
     """
     queue = state.queue
-    if len(queue) < LONG or not queue.kept or 1 == len(state.free) < state.free.size:
+    if len(queue.entries) < LONG or not queue.kept or 1 == len(state.free) < state.free.size:
         return None
     slots = len(state.free) > 1
     index = queue.followed((slots, longest), partial(QueueIndex, slots=slots, longest=longest))
@@ -59,7 +60,7 @@ def counted(state: State, longest: bool = False) -> Counted | None:
     return Counted(int(count_slots(state.free, demand).sum()), index, slots)
 
 
-def start_at(state: State, space: PoolSpace | NodeSpace, chosen: Iterable[Waiting]) -> list[Start]:
+def start_at(state: State, space: PoolSpace | NodeSpace | SlotSpace, chosen: Iterable[Waiting]) -> list[Start]:
     """Start jobs for which there is room."""
     started = []
     for waiting in chosen:

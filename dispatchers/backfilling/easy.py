@@ -15,11 +15,11 @@ from ...models import PlacementRule, count_slots, shift
 from ...models.backfilling import AMOUNT, LENGTH, backfill, backfill_shortest_first, reservation, start_of_queue
 from ..options import PlacementOption
 from ..protocol import Action, Placement, Running, Start, State, Waiting
-from ..space import NodeSpace, PoolSpace, space_of
+from ..space import NodeSpace, PoolSpace
 from .counted import Counted, counted, start_at
+from .slot_space import SlotSpace, room_of
 
 _by_prediction = attrgetter("predicted")
-_demand = attrgetter("demand")
 _by_end = attrgetter("predicted_end")
 
 
@@ -47,29 +47,32 @@ class EASY(PlacementOption):
         numbers = counted(state)
         if numbers is not None:
             chosen = self._chosen(state, numbers) if numbers.free else ()
-            return start_at(state, space_of(state, self.placement), chosen) if chosen else ()
-        space = space_of(state, self.placement)
+            return start_at(state, room_of(state, self.placement), chosen) if chosen else ()
+        space = room_of(state, self.placement)
+        queue = state.queue.entries
         started: list[Start] = []
         head = None
-        for waiting in state.queue:
+        for waiting in queue:
             placement = space.place(waiting.nodes, waiting.demand)
             if placement is None:
                 head = waiting
                 break
             started.append(Start(waiting, placement))
-        if head is None or len(state.queue) == len(started) + 1:
+        if head is None or len(queue) == len(started) + 1:
             return started
         free = _countable(state, space, head)
         if free == 0:
             return started
-        behind: Sequence[Waiting] = state.queue[len(started) + 1 :]
+        behind: Sequence[Waiting] = queue[len(started) + 1 :]
         if self._shortest_first:
             behind = sorted(behind, key=_by_prediction)
         ending = ending_order(state, started)
         if free is not None:
             return started + _backfill_counting(state.now, space, free, head, behind, ending)
-        nodes = space if isinstance(space, NodeSpace) else NodeSpace(np.array([space.free]), state.machine)
-        return started + _backfill_placing(state.now, nodes, head, behind, ending)
+        if isinstance(space, PoolSpace):
+            space = NodeSpace(np.array([space.free]), state.machine)
+        assert isinstance(space, NodeSpace)
+        return started + _backfill_placing(state.now, space, head, behind, ending)
 
     def _chosen(self, state: State, numbers: Counted) -> list[Waiting]:
         """Return who starts, by the compiled functions."""
@@ -100,12 +103,13 @@ class EASYSJBF(EASY):
     _shortest_first: ClassVar[bool] = True
 
 
-def _countable(state: State, space: PoolSpace | NodeSpace, head: Waiting) -> int | None:
+def _countable(state: State, space: PoolSpace | NodeSpace | SlotSpace, head: Waiting) -> int | None:
     """Return what is free as one number, as :func:`.counted`, of a short queue whose first jobs have started."""
     if isinstance(space, PoolSpace):
         return space.free[0] if len(space.free) == 1 else None
-    same = head.demand.__eq__
-    if all(map(same, map(_demand, state.queue))) and all(map(same, map(_demand, state.running))):
+    if isinstance(space, SlotSpace):
+        return space.left
+    if len(state.queue.slots) == 1 and all(map(head.demand.__eq__, state.running.slots)):
         return space.room(head.demand, sys.maxsize)
     return None
 
@@ -113,8 +117,8 @@ def _countable(state: State, space: PoolSpace | NodeSpace, head: Waiting) -> int
 def ending_order(state: State, started: Sequence[Start]) -> Sequence[Running]:
     """Return what runs, with what was just started, in order of the predicted ends."""
     if not started:
-        return state.running
-    running = list(state.running)
+        return state.running.entries
+    running = [*state.running.entries]
     for action in started:
         waiting = action.job
         new = Running(waiting.job, state.now, np.asarray(action.placement), waiting.demand, waiting.order)
@@ -126,7 +130,7 @@ def ending_order(state: State, started: Sequence[Start]) -> Sequence[Running]:
 
 def _backfill_counting(
     now: int,
-    space: PoolSpace | NodeSpace,
+    space: PoolSpace | NodeSpace | SlotSpace,
     free: int,
     head: Waiting,
     candidates: Iterable[Waiting],

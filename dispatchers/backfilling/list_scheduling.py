@@ -11,8 +11,8 @@ from ...models import PlacementRule
 from ...models.backfilling import fill_best_first
 from ..options import PlacementOption
 from ..protocol import Action, Start, State, Waiting
-from ..space import space_of
 from .counted import counted, start_at
+from .slot_space import room_of
 
 #: What happens when a job does not fit: the ones behind it wait as well, or are tried.
 Blocked = Literal["wait", "skip"]
@@ -52,13 +52,13 @@ class ListScheduler(PlacementOption):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start what fits, in order."""
-        queue, now, key, skip = state.queue, state.now, self.key, self.blocked == "skip"
+        queue, now, key, skip = state.queue.entries, state.now, self.key, self.blocked == "skip"
         numbers = counted(state, self._indexed == "longest") if self._indexed is not None else None
         if numbers is not None:
             tree, expansion = numbers.queue.tree(), self._indexed == "expansion"
             chosen = numbers.queue.jobs(fill_best_first(tree, numbers.free, now, expansion, skip))
-            return start_at(state, space_of(state, self.placement), chosen) if chosen else ()
-        space = space_of(state, self.placement)
+            return start_at(state, room_of(state, self.placement), chosen) if chosen else ()
+        space = room_of(state, self.placement)
         waits: Sequence[Waiting] = queue
         if key is not None:
             waits = sorted(queue, key=lambda waiting: key(waiting.predicted, waiting.job.submit, now))

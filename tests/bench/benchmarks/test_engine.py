@@ -10,11 +10,11 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from hpcdispatch.bench.benchmarks.bare_easy import bare_jobs, easy_starts
-from hpcdispatch.bench.benchmarks.engine import Row, Setting, main, table
+from hpcdispatch.bench.benchmarks.engine import Row, Setting, large, main, table
 from hpcdispatch.bench.benchmarks.measurements import run_module
-from hpcdispatch.bench.benchmarks.traces import theta_like
+from hpcdispatch.bench.benchmarks.traces import lay_end_to_end, on_one_core_nodes, theta_like, write_inputs
 from hpcdispatch.simulation import simulate
-from hpcdispatch.workloads import Workload, generate
+from hpcdispatch.workloads import Workload, generate, read
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +32,18 @@ def rows(found) -> list[Row]:
 def test_every_requirement_has_its_row(rows):
     required = [(row.required, row.unit, row.at_least) for row in rows]
     assert required == [
-        (10, "x", True),
-        (5, "x", True),
+        (40, "x", True),
+        (20, "x", True),
         (50, "x", True),
         (50, "x", True),
-        (10, "x", False),
+        (3, "x", False),
         (700, "MB", False),
+        (60, "s", False),
+        (1000, "MB", False),
+        (60, "s", False),
+        (1000, "MB", False),
+        (90, "s", False),
+        (1000, "MB", False),
     ]
 
 
@@ -53,10 +59,39 @@ def test_the_schedules_agree(rows):
         assert "equal for 60 of 60 jobs" in row.note
 
 
-def test_memory_is_skipped_with_a_word_in_the_small_setting(rows):
-    assert rows[5].value is None
-    assert rows[5].passed is None
-    assert rows[5].note == "skipped: not in the small setting"
+def test_large_traces_are_skipped_with_a_word_in_the_small_setting(rows):
+    for row in rows[5:]:
+        assert row.value is None
+        assert row.passed is None
+        assert row.note == "skipped: not in the small setting"
+
+
+def test_large_traces_are_skipped_with_a_word_where_they_are_not_at_hand():
+    (row,) = large(Setting(), "nowhere", "easy", "nowhere.swf", None, 700)
+    assert row.value is None
+    assert row.note == "skipped: nowhere.swf is not there; set HPCDISPATCH_DATA"
+
+
+def test_a_large_trace_is_measured_in_a_process_of_its_own(tmp_path):
+    swf, _ = write_inputs(on_one_core_nodes(generate("lublin", jobs=40, processors=64, seed=1)), tmp_path)
+    seconds, megabytes = large(Setting(jobs=30), "small", "easy", swf, 60, 700)
+    assert (seconds.jobs, seconds.unit, megabytes.unit) == (30, "s", "MB")
+    assert seconds.value > 0
+    assert megabytes.value > 10
+
+
+def test_a_trace_is_laid_end_to_end(tmp_path):
+    workload = generate("lublin", jobs=40, processors=64, seed=1)
+    swf, _ = write_inputs(on_one_core_nodes(workload), tmp_path)
+    lay_end_to_end(swf, 100, tmp_path / "laid.swf")
+    once, laid = read(swf), read(tmp_path / "laid.swf")
+    span = once.jobs[-1].submit + 3600
+    assert laid.machine == once.machine
+    assert [job.id for job in laid.jobs] == [str(number) for number in range(1, 101)]
+    for number, job in enumerate(laid.jobs):
+        times, row = divmod(number, len(once))
+        first = once.jobs[row]
+        assert job == replace(first, id=job.id, submit=first.submit + times * span)
 
 
 def test_the_table_shows_every_row(rows):
