@@ -190,8 +190,8 @@ def _priced(
 @compiled
 def _cost(job: int, start: int, jobs: _Jobs, edges: IntArray, paid: FloatArray) -> float:
     late, end = max(start - jobs.due[job], 0), start + jobs.duration[job]
-    before = _paid(start, np.searchsorted(edges, start, side="right") - 1, edges, paid)
-    after = _paid(end, np.searchsorted(edges, end, side="right") - 1, edges, paid)
+    before = _paid(start, int(np.searchsorted(edges, start, side="right")) - 1, edges, paid)
+    after = _paid(end, int(np.searchsorted(edges, end, side="right")) - 1, edges, paid)
     cost: float = jobs.weight[job] * late + (after - before)
     return cost
 
