@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,12 +21,14 @@ from .decision_clock import Clocked
 #: Machines by their nodes; that of 1,173 is as KIT's ForHLR II: 1,152 of 20 cores and 64 GB and 21 of 48 and 1,024 GB.
 NODES = (64, 256, 1173, 10_000)
 QUEUED = (10, 50, 100, 200)
-DISPATCHERS = ("easy", "hcp3", "pcp3")
 KIT = 1173
+DISPATCHERS = ("easy", "hcp3", "pcp3")
 #: Jobs that come one by one after the queue has filled, and jobs a second that come before.
-FOLLOWING, A_SECOND = 100, 50
+FOLLOWING, A_SECOND = 150, 50
 #: Work that follows over what the cores can do meanwhile: more than one, so that the queue lasts.
-LOAD = 2.0
+LOAD = 4.0
+#: A seed that no measured workload has, and machines on which a dispatcher is compiled, and its libraries loaded.
+WARM_UP, WARMING = 1_000_003, (64, KIT)
 #: What must hold on the machine of 1,173 nodes, milliseconds, and between the smallest and the largest.
 MEAN, P99, GROWTH = 10.0, 100.0, 3.0
 
@@ -94,13 +96,14 @@ def _duration(rng: np.random.Generator) -> tuple[int, int]:
     return asked, max(1, int(asked * rng.uniform(0.1, 1.0)))
 
 
-def timed(dispatcher: str, filled: Filled, seeds: int) -> tuple[FloatArray, int]:
-    """Return milliseconds of the decisions while at least half of the queue waits, and violations of the schedules."""
+def timed(dispatcher: str, filled: Filled, seeds: Iterable[int]) -> tuple[FloatArray, int]:
+    """Return milliseconds of the decisions while half to twice the queue waits, and violations of the schedules."""
     found, broken = [], 0
-    for seed in range(seeds):
+    for seed in seeds:
         workload, clocked = filled.workload(seed), Clocked(dispatcher)
         result = simulate(workload, clocked, seed=seed)
-        rows = (result.decisions["time"] >= INSTANT) & (2 * result.decisions["queued"] >= filled.queued)
+        waiting = result.decisions["queued"]
+        rows = (result.decisions["time"] >= INSTANT) & waiting.between(filled.queued / 2, 2 * filled.queued)
         found.append(clocked.ms()[rows.to_numpy()])
         broken += len(list(violations(workload, result)))
     return np.concatenate(found), broken
@@ -112,11 +115,12 @@ def at_size(
     """Return the table of all dispatchers on all machines."""
     rows = []
     for dispatcher in dispatchers:
-        timed(dispatcher, Filled(64, 10), 1)
+        for nodes in {min(nodes, max(filled.nodes for filled in machines)) for nodes in WARMING}:
+            timed(dispatcher, Filled(nodes, 100), (WARM_UP,))
         least: dict[tuple[int, bool], float] = {}
         for filled in machines:
             say(f"{dispatcher}, {filled}")
-            ms, broken = timed(dispatcher, filled, seeds)
+            ms, broken = timed(dispatcher, filled, range(seeds))
             smallest = least.setdefault((filled.queued, filled.narrow), float(ms.mean()))
             rows.append([
                 dispatcher, "1-8 slots" if filled.narrow else "to a quarter", f"{filled.nodes:,}", f"{filled.queued}",
@@ -128,7 +132,7 @@ def at_size(
         "violations", "required",
     )  # fmt: skip
     note = (
-        f"{TIMED}\nDecisions from the instant at which the queue fills, while at least half as many wait. Required: on "
+        f"{TIMED}\nDecisions from the instant at which the queue fills, while half to twice as many wait. Required: on "
         f"1,173 nodes a mean below {MEAN:g} ms and a p99 below {P99:g} ms; on 10,000 nodes a mean within {GROWTH:g} "
         "times that on the smallest machine. Violations: of the whole schedules, by the independent check."
     )

@@ -16,9 +16,9 @@ Horizon = Literal["all", "now"]
 Filter = Literal["nodes", "pool"]
 #: What a limit is counted in: CP-SAT's deterministic time, or seconds on the wall clock.
 LimitKind = Literal["deterministic", "wall"]
-#: The first limit in deterministic time, seconds, and where every job of the plan has nodes; on the wall clock it is
-#: the paper's.
-_FIRST, _FIRST_ON_NODES = 0.002, 0.03
+#: The first limit in deterministic time, seconds: where a schedule and bounds are known before, with all jobs in the
+#: model, and where every job of the plan has nodes; on the wall clock it is the paper's.
+_FIRST, _FIRST_OF_ALL, _FIRST_ON_NODES = 0.0005, 0.002, 0.03
 _FIRST_ON_THE_WALL = 1.0
 _LAST = 16
 
@@ -55,8 +55,8 @@ class ConstraintProgrammingOptions:
         ``"deterministic"``, the same on any machine, or ``"wall"``, as the paper has it.
     d, d_max
         First limit for the solver, seconds, and the most it is doubled to while nothing is proved; without `reduced`,
-        while there is no schedule. By default 0.002 (`horizon` ``"all"``: 0.03), on the wall clock 1; and 16 times as
-        much.
+        while there is no schedule. By default 0.0005 (version 0: 0.002; `horizon` ``"all"``: 0.03), on the wall clock
+        1; and 16 times as much.
     k
         Restarts in a row that may change nothing.
     iterations
@@ -131,5 +131,6 @@ class ConstraintProgrammingOptions:
         first = self.d
         if first is None:
             nodes = self.formulation == "pcp" and (self.horizon == "all" or self.version == 0)
-            first = _FIRST_ON_THE_WALL if self.limit == "wall" else _FIRST_ON_NODES if nodes else _FIRST
+            pooled = _FIRST if self.version else _FIRST_OF_ALL
+            first = _FIRST_ON_THE_WALL if self.limit == "wall" else _FIRST_ON_NODES if nodes else pooled
         return first, _LAST * first if self.d_max is None else self.d_max

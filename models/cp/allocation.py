@@ -15,8 +15,9 @@ from ..scheduling.problem import Problem
 from .packing import search_packing
 from .packing_models import PackingModel, PackingProblem, PatternModel, packing_problem, pattern_model
 
-#: Up to how many times a job may be on a node at a step the exact check is made: a larger one would tell nothing.
-LARGEST = 30_000
+#: Up to how many times a job may be on a node at a step the exact check is made: a larger one would tell nothing. To
+#: write so large a model takes ten times as long as most decisions.
+LARGEST, LARGEST_NOW = 30_000, 1500
 #: So many nodes to a class, on average, that patterns of classes are tried before slots on nodes.
 MANY_ALIKE = 4
 #: Nodes up to which placements at one time are searched.
@@ -87,12 +88,12 @@ def scattered(problem: Problem, jobs: IntArray, counts: IntArray) -> IntArray:
     return all_counts
 
 
-def check(packing: PackingProblem, limit: float) -> Allocation:
+def check(packing: PackingProblem, limit: float, largest: int = LARGEST) -> Allocation:
     """Decide with CP-SAT whether jobs can be placed; if not, which few cannot. Numbers are those of the packing."""
     alone = np.flatnonzero(packing.fits @ packing.classes.count < packing.slots)
     if len(alone):
         return Allocation(False, None, (int(alone[0]),))
-    model = _model_of(packing)
+    model = _model_of(packing, largest)
     if model is None:
         return Allocation(None)
     solver = cp_model.CpSolver()
@@ -110,13 +111,13 @@ def check(packing: PackingProblem, limit: float) -> Allocation:
     return Allocation(False, None, tuple(core), solver.deterministic_time)
 
 
-def _model_of(packing: PackingProblem) -> PackingModel | PatternModel | None:
+def _model_of(packing: PackingProblem, largest: int) -> PackingModel | PatternModel | None:
     """Return a model of which the size allows an answer; ``None`` if there is none."""
     patterns = None
     if packing.wanted.sum() > MANY_ALIKE * len(packing.wanted):
         patterns = pattern_model(packing)
     pairs = int((packing.fits > 0).sum(axis=0) @ packing.wanted)
-    if patterns is None and pairs * len(packing.classes.free) <= LARGEST:
+    if patterns is None and pairs * len(packing.classes.free) <= largest:
         return PackingModel(packing)
     return patterns
 

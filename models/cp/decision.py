@@ -15,10 +15,10 @@ from .constraints import Constraint
 from .pooled import ON_THE_POOL, SchedulingModel
 from .prices import Bounds, price_bounds
 from .solver import Outcome, call, make_solver
-from .starting import OthersStart, PlacesNow, place_now
+from .starting import OthersStart, PlacesNow
 
 #: Jobs that may or may not start now, as far as bounds tell, with which CP-SAT is asked: with more it proves nothing.
-MOST_CONTESTED = 40
+MOST_CONTESTED = 20
 #: How often at most jobs that cannot all start now are learnt of in one call of the solver.
 _REFUSALS = 20
 
@@ -118,7 +118,7 @@ class Decision:
             self.spent += outcome.spent
             if not outcome.found:
                 break
-            placed = place_now(self.problem, model.variables.starts(outcome.solver))
+            placed = self.places.place(self.problem, model.variables.starts(outcome.solver))
             self.spent += placed.time
             if placed.possible is not False:
                 break

@@ -13,7 +13,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from ...base import IntArray
-from ..scheduling.node_classes import NodeClasses, classes_now
+from ..scheduling.node_classes import NodeClasses
 from ..scheduling.node_layout import node_arrays
 from ..scheduling.problem import Problem
 from .packing import add_patterns, pack_in_order
@@ -102,10 +102,10 @@ def packing_at(problem: Problem, step: int, jobs: IntArray) -> PackingProblem:
     return PackingProblem(problem.slots[jobs], problem.demand[jobs], classes, nothing, nothing + 1)
 
 
-def packing_now(free: IntArray, slots: IntArray, demand: IntArray) -> PackingProblem:
-    """Return the problem of placing jobs all at once on nodes of which `free` is free, shape (nodes, resources)."""
+def packing_now(classes: NodeClasses, slots: IntArray, demand: IntArray) -> PackingProblem:
+    """Return the problem of placing jobs all at once on nodes, by class, at the one step there is."""
     nothing = np.zeros(len(slots), dtype=np.int64)
-    return PackingProblem(slots, demand, classes_now(free), nothing, nothing + 1)
+    return PackingProblem(slots, demand, classes, nothing, nothing + 1)
 
 
 class PackingModel:

@@ -104,7 +104,7 @@ def _slots_now(problem: Problem) -> tuple[IntArray, IntArray]:
     asking = (problem.demand[:, None] >= kinds[None]).all(axis=2)
     slots = problem.slots[:, None] * asking
     wanted = slots.sum(axis=0)
-    most = np.array([slots_now(problem, kind, int(top)).sum() for kind, top in zip(kinds, wanted, strict=True)])
+    most = np.array([slots_now(problem, kind, int(top)) for kind, top in zip(kinds, wanted, strict=True)])
     scarce = np.argsort(most / np.maximum(wanted, 1), kind="stable")[:DEMANDS]
     scarce = scarce[most[scarce] < wanted[scarce]] if len(scarce) else scarce
     return slots[:, scarce], most[scarce].astype(np.int64)
@@ -189,20 +189,20 @@ def _priced(
 
 @compiled
 def _cost(job: int, start: int, jobs: _Jobs, edges: IntArray, paid: FloatArray) -> float:
-    late = max(start - jobs.due[job], 0)
-    price = _paid(start + jobs.duration[job], edges, paid) - _paid(start, edges, paid)
-    cost: float = jobs.weight[job] * late + price
+    late, end = max(start - jobs.due[job], 0), start + jobs.duration[job]
+    before = _paid(start, int(np.searchsorted(edges, start, side="right")) - 1, edges, paid)
+    after = _paid(end, int(np.searchsorted(edges, end, side="right")) - 1, edges, paid)
+    cost: float = jobs.weight[job] * late + (after - before)
     return cost
 
 
 @compiled
-def _paid(time: int, edges: IntArray, paid: FloatArray) -> float:
-    """Return what a job pays from now until a time."""
+def _paid(time: int, edge: int, edges: IntArray, paid: FloatArray) -> float:
+    """Return what a job pays from now until a time in the interval that begins at `edge`."""
     last = len(edges) - 1
     if time >= edges[last]:
         value: float = paid[last]
         return value
-    edge = np.searchsorted(edges, time, side="right") - 1
     part = (time - edges[edge]) / (edges[edge + 1] - edges[edge])
     between: float = paid[edge] + part * (paid[edge + 1] - paid[edge])
     return between
@@ -210,16 +210,32 @@ def _paid(time: int, edges: IntArray, paid: FloatArray) -> float:
 
 @compiled
 def _best_later(job: int, lowest: int, jobs: _Jobs, edges: IntArray, paid: FloatArray) -> tuple[float, int]:
-    """Return the least cost of a start from a time on, and when: there, when it is due, or where a price changes."""
+    """Return the least cost of a start from a time on, and when: there, when it is due, or where a price changes.
+
+    The other ends of jobs that start or end at one edge after the other are met in one pass over the edges.
+    """
     best, when = _cost(job, lowest, jobs, edges, paid), lowest
-    for place in range(2 * len(edges) + 1):
-        start = jobs.due[job]
-        if place < 2 * len(edges):
-            start = edges[place // 2] - (place % 2) * jobs.duration[job]
+    weight, due, duration, last = jobs.weight[job], jobs.due[job], jobs.duration[job], len(edges) - 1
+    behind, ahead = 0, 0
+    for edge in range(len(edges)):
+        start = edges[edge]
         if start > lowest:
-            cost = _cost(job, start, jobs, edges, paid)
+            while ahead < last and edges[ahead + 1] <= start + duration:
+                ahead += 1
+            cost = weight * max(start - due, 0) + (_paid(start + duration, ahead, edges, paid) - paid[edge])
             if cost < best:
                 best, when = cost, start
+        start -= duration
+        if start > lowest:
+            while behind < last and edges[behind + 1] <= start:
+                behind += 1
+            cost = weight * max(start - due, 0) + (paid[edge] - _paid(start, behind, edges, paid))
+            if cost < best:
+                best, when = cost, start
+    if due > lowest:
+        cost = _cost(job, due, jobs, edges, paid)
+        if cost < best:
+            best, when = cost, due
     return best, when
 
 

@@ -9,7 +9,7 @@ from ortools.sat.python import cp_model
 
 from ...base import BoolArray, IntArray
 from ..scheduling.problem import Problem
-from .allocation import Allocation, check
+from .allocation import LARGEST_NOW, Allocation, check
 from .constraints import Family
 from .packing_models import packing_now
 from .variables import Variables
@@ -50,9 +50,12 @@ class PlacesNow(Family):
     ----------
     refused
         Jobs that cannot all start now.
+    known
+        What is known of the places of those that start now, by who does.
     """
 
     refused: list[tuple[int, ...]] = field(default_factory=list)
+    known: dict[bytes, Allocation] = field(default_factory=dict, repr=False)
 
     def add_to(self, variables: Variables) -> None:
         """Add an inequality for each demand of which more slots are asked for than there are."""
@@ -61,7 +64,7 @@ class PlacesNow(Family):
             return
         for kind in np.unique(problem.demand, axis=0):
             asking = np.flatnonzero((problem.demand >= kind).all(axis=1))
-            room = int(slots_now(problem, kind, int(problem.slots[asking].sum())).sum())
+            room = slots_now(problem, kind, int(problem.slots[asking].sum()))
             if problem.slots[asking].sum() > room:
                 literals = [variables.now(job) for job in asking.tolist()]
                 variables.model.add(cp_model.LinearExpr.weighted_sum(literals, problem.slots[asking].tolist()) <= room)
@@ -75,20 +78,28 @@ class PlacesNow(Family):
 
     def holds(self, problem: Problem, starts: IntArray) -> bool:
         """Return whether places are found, within a limit."""
-        return bool(place_now(problem, starts).possible)
+        return bool(self.place(problem, starts).possible)
+
+    def place(self, problem: Problem, starts: IntArray) -> Allocation:
+        """Place the jobs that start now on the nodes, once for the same jobs; see :func:`place_now`."""
+        now = (starts == 0).tobytes()
+        if now not in self.known:
+            self.known[now] = place_now(problem, starts)
+        return self.known[now]
 
     @staticmethod
     def _forbid(variables: Variables, core: tuple[int, ...]) -> None:
         variables.model.add_bool_or(~variables.now(job) for job in core)
 
 
-def slots_now(problem: Problem, demand: IntArray, most: int) -> IntArray:
-    """Return how many slots of a demand fit on each node now, at most so many, shape (nodes,)."""
+def slots_now(problem: Problem, demand: IntArray, most: int) -> int:
+    """Return how many slots of a demand fit on the nodes now, at most so many on each."""
     asked = np.flatnonzero(demand)
     if not len(asked):
-        return np.full(len(problem.free_now), most)
-    fits: IntArray = (np.maximum(problem.free_now[:, asked], 0) // demand[asked]).min(axis=1)
-    return np.minimum(fits, most)
+        return most * len(problem.free_now)
+    classes = problem.classes_now
+    fits = (np.maximum(classes.capacity[:, asked], 0) // demand[asked]).min(axis=1)
+    return int(np.minimum(fits, most) @ classes.count)
 
 
 def place_now(problem: Problem, starts: IntArray, limit: float = 0.005) -> Allocation:
@@ -100,12 +111,12 @@ def place_now(problem: Problem, starts: IntArray, limit: float = 0.005) -> Alloc
     jobs = np.flatnonzero(starts == 0)
     if not len(jobs) or not len(problem.free_now):
         return Allocation(True, counts)
-    packing = packing_now(problem.free_now, problem.slots[jobs], problem.demand[jobs])
+    packing = packing_now(problem.classes_now, problem.slots[jobs], problem.demand[jobs])
     found = packing.greedy(30)
     if found is not None:
         counts[jobs] = found
         return Allocation(True, counts)
-    exact = check(packing, limit)
+    exact = check(packing, limit, LARGEST_NOW)
     if exact.counts is None:
         return Allocation(exact.possible, None, tuple(jobs[list(exact.core)].tolist()), exact.time)
     counts[jobs] = exact.counts

@@ -13,7 +13,6 @@ import numpy as np
 
 from ...base import IntArray
 from .list_search import Costs, Inputs, alone, best_order, by_falling_weight, on_nodes, on_the_pool, search
-from .node_groups import instant_of, no_instant
 from .node_layout import node_arrays
 from .placement import PlacementRule
 from .pool_search import BEST, PoolSearch, best_of_orders, improve_order, open_pool_search
@@ -176,10 +175,7 @@ def _inputs(problem: Problem, rule: PlacementRule) -> Inputs:
         jobs = (problem.duration, problem.slots, problem.demand)
         classes = problem.classes.at(np.union1d(problem.classes.times, problem.earliest))
         return on_nodes(costs, *node_arrays(classes, *jobs, rule == "best-fit"), problem.earliest)
-    now = no_instant()
-    if len(problem.free_now):
-        now = instant_of(problem.free_now, problem.slots, problem.demand, problem.first_later)
-    return on_the_pool(costs, problem.duration, problem.need, _held(problem), problem.earliest, now)
+    return on_the_pool(costs, problem.duration, problem.need, _held(problem), problem.earliest, problem.instant)
 
 
 def _held(problem: Problem) -> Steps:

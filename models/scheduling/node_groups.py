@@ -12,6 +12,7 @@ import numpy as np
 
 from ...base import FloatArray, IntArray
 from ..compiled import compiled
+from .node_classes import NodeClasses, equal_rows
 
 
 class Groups(NamedTuple):
@@ -67,27 +68,25 @@ class Instant(NamedTuple):
     refused: IntArray
 
 
-def instant_of(free: IntArray, slots: IntArray, demand: IntArray, later: int) -> Instant:
-    """Lay out the nodes of one instant, of which `free` is free, shape (nodes, resources).
+def instant_of(nodes: NodeClasses, slots: IntArray, demand: IntArray, later: int) -> Instant:
+    """Lay out the `nodes` of one instant, of which what is free is the capacity.
 
     A unit of a resource counts in best fit by how scarce it is. A job that finds no place now starts at `later` at the
     earliest.
     """
-    kinds, kind = np.unique(demand, axis=0, return_inverse=True)
-    rows, group = np.unique(free, axis=0, return_inverse=True)
-    useful = np.flatnonzero([(kinds <= row).all(axis=1).any() for row in rows])
-    order = np.argsort(group.ravel(), kind="stable")
-    count = np.bincount(group.ravel(), minlength=len(rows))
+    first, kind = equal_rows(demand)
+    kinds, rows = demand[first], nodes.capacity
+    holds = (kinds[None] <= rows[:, None]).all(axis=2)
+    useful = np.flatnonzero(holds.sum(axis=1))
     # A job takes all nodes of some groups, some of one more, and fills a part of one node.
     most = len(useful) + 2 * len(slots) + 1
-    begin = Groups((np.cumsum(count) - count)[useful], count[useful], np.ascontiguousarray(rows[useful]))
+    begin = Groups(nodes.begin[useful], nodes.count[useful], np.ascontiguousarray(rows[useful]))
     room = Groups(
-        np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty((most, free.shape[1]), dtype=np.int64)
+        np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int64), np.empty((most, rows.shape[1]), dtype=np.int64)
     )
-    weight = 1 / np.maximum(free.max(axis=0, initial=1), 1)
+    weight = 1 / np.maximum(rows.max(axis=0, initial=1), 1)
     fits, refused = np.empty(most, dtype=np.int64), np.empty(len(kinds), dtype=np.int64)
-    kind = np.ascontiguousarray(kind.ravel(), dtype=np.int64)
-    return Instant(slots, demand, kind, order, begin, weight, room, fits, later, refused)
+    return Instant(slots, demand, kind, nodes.members, begin, weight, room, fits, later, refused)
 
 
 @compiled

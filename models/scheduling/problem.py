@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import IntArray
-from .node_classes import NodeClasses, node_classes
+from .node_classes import NodeClasses, classes_now, node_classes
+from .node_groups import Instant, instant_of, no_instant
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +144,18 @@ class Problem:
     def classes(self) -> NodeClasses:
         """The profile by class of nodes that nothing tells apart."""
         return node_classes(self.capacity, self.held_from, self.held_to, self.held_node, self.held_amount)
+
+    @cached_property
+    def classes_now(self) -> NodeClasses:
+        """The nodes of `free_now` by class."""
+        return classes_now(self.free_now)
+
+    @cached_property
+    def instant(self) -> Instant:
+        """What starts now on the nodes of `free_now`, for the compiled code; without nodes if there are none."""
+        if not len(self.free_now):
+            return no_instant()
+        return instant_of(self.classes_now, self.slots, self.demand, self.first_later)
 
     @cached_property
     def first_later(self) -> int:

@@ -12,6 +12,7 @@ from hpcdispatch.models.cp import allocation
 from hpcdispatch.models.cp.allocation import allocate, check, pack_at_once
 from hpcdispatch.models.cp.integer_packing import pack_most
 from hpcdispatch.models.cp.packing_models import packing_at, packing_now, packing_problem, pattern_model
+from hpcdispatch.models.scheduling.node_classes import classes_now
 from hpcdispatch.models.scheduling.problem import Problem
 
 
@@ -46,7 +47,7 @@ def test_packing_at_one_time(problem):
     assert check(packing, 1).possible is possible
     greedy = packing.greedy(3)
     assert greedy is None or possible
-    assert check(packing_now(free, problem.slots, problem.demand), 1).possible is possible
+    assert check(packing_now(classes_now(free), problem.slots, problem.demand), 1).possible is possible
     most = max(
         int(problem.weight[list(some)].sum())
         for code in range(2**problem.jobs)

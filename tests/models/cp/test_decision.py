@@ -14,6 +14,7 @@ from hpcdispatch.models.cp import ON_THE_POOL, NotBefore, SchedulingModel
 from hpcdispatch.models.cp.constraints import Family
 from hpcdispatch.models.cp.prices import price_bounds
 from hpcdispatch.models.cp.solver import Outcome
+from hpcdispatch.models.cp.starting import PlacesNow
 
 LONG = Limit(1.0, 1.0)
 
@@ -235,3 +236,13 @@ def test_what_cp_sat_starts_now_has_its_nodes():
     found = SchedulingModel(problem, None).judge(np.array([0, 0, 0]))
     assert found.cost == 0
     assert_placed(problem, found)
+
+
+def test_what_is_known_of_places_is_not_asked_again():
+    twice = np.array([1, 1])
+    problem = Problem(twice, twice, np.array([[3], [3]]), twice, np.array([[8]]), free_now=np.array([[4], [4]]))
+    places = PlacesNow()
+    first = places.place(problem, np.array([0, 0]))
+    assert first.possible
+    assert places.place(problem, np.array([0, 0])) is first
+    assert places.place(problem, np.array([0, 5])) is not first
