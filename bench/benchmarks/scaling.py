@@ -50,7 +50,7 @@ DRAWN = (
 )  # fmt: skip
 #: Fewer decisions than this are no mean.
 _LEAST = 5
-_WARM = 60
+_WARM = 400
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +128,16 @@ def measure_point(part: str, spec: str, size: int, seconds: float) -> Point:
     """Return what decisions of a dispatcher cost."""
     workload = drawn(part, size)
     clock = _Budgeted(spec, seconds)
-    simulate(workload.head(min(_WARM, len(workload))), spec)
     with suppress(_Enough):
         simulate(workload, clock)
     return clock.point(part, size)
+
+
+def warm_up(part: str, spec: str, size: int) -> None:
+    """Let a dispatcher decide a few times with some hundred jobs in the queue, so that what it needs is compiled."""
+    workload = drawn(part, size)
+    with suppress(_Enough):
+        simulate(workload.head(min(_WARM, len(workload))), _Budgeted(spec, 0))
 
 
 def queued(size: int) -> Workload:
@@ -193,6 +199,8 @@ def measure(parts: Sequence[str], names: Sequence[str], seconds: float, small: b
 def _row(part: str, name: str, sizes: Sequence[int], seconds: float) -> Iterator[Point]:
     peer = name in (BARE, STOCK)
     for size, following in zip(sizes, (*sizes[1:], 0), strict=True):
+        if not peer:
+            warm_up(part, name, size)
         run: Callable[[], Point | None] = (
             partial(measure_peer, part, name, size) if peer else partial(measure_point, part, name, size, seconds)
         )
