@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -17,6 +18,8 @@ _HEIGHT, _BESIDE = 3.0, 2
 #: Characters of a name from which on there is room for two of them beside each other.
 _LONG = 26
 _BEHIND = "#cccccc"
+#: Characters of labels that find room below an axis.
+_CHARACTERS = 26
 
 
 def draw_lines(drawn: Canvas, title: str, drawing: Drawing, data: pd.DataFrame) -> None:
@@ -49,7 +52,7 @@ def _panel(axes: Axes, drawing: Drawing, data: pd.DataFrame, subjects: list[str]
     if drawing.log_x:
         ticks = sorted(set(data["x"]))
         axes.set_xscale("log")
-        axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+        axes.set_xticks(ticks, _labels(ticks), minor=False)
         axes.minorticks_off()
     axes.set_xlabel(drawing.x_label)
     axes.set_ylabel(drawing.y_label)
@@ -58,6 +61,19 @@ def _panel(axes: Axes, drawing: Drawing, data: pd.DataFrame, subjects: list[str]
         plain_numbers(axes.yaxis)
     else:
         axes.set_ylim(bottom=0)
+
+
+def _labels(ticks: list[float]) -> list[str]:
+    """Return what stands at ticks on a logarithmic scale: nothing where it would touch what stands before."""
+    labels, free_from = [], -math.inf
+    for tick in ticks:
+        label = f"{tick:,.10g}"
+        place = math.log(tick / ticks[0]) / max(math.log(ticks[-1] / ticks[0]), 1e-9)
+        width = len(label) / _CHARACTERS
+        labels.append(label if place - width / 2 >= free_from else "")
+        if labels[-1]:
+            free_from = place + width / 2
+    return labels
 
 
 def _counts(axes: Axes, bars: pd.DataFrame) -> None:
