@@ -141,10 +141,10 @@ class Planner:
 
     def _horizon(self, state: State, candidates: Sequence[Waiting]) -> int:
         """Return the sum of all durations, from now."""
-        remaining = [run.predicted_end - state.now for run in state.running]
+        remaining = state.running.predicted_end - state.now
         if self.options.underestimates:
-            remaining = [max(rest, 1) for rest in remaining]
-        return sum(remaining) + sum(entry.predicted for entry in candidates)
+            remaining = np.maximum(remaining, 1)
+        return int(remaining.sum()) + sum(entry.predicted for entry in candidates)
 
     def _split(
         self, candidates: list[Waiting], most: int, horizon: int
