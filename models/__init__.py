@@ -14,6 +14,7 @@ from .cp import (
     solve_placed,
     solve_pooled,
 )
+from .cp.fluid import FluidDecision
 from .scheduling.availability import NodeProfile, PoolProfile, Profile, free_until
 from .scheduling.equal_nodes import EqualNodes
 from .scheduling.list_schedules import Schedule, best_of, improve, list_orders, list_schedule
@@ -30,6 +31,7 @@ __all__ = [
     "ComplexityFit",
     "Decision",
     "EqualNodes",
+    "FluidDecision",
     "Limit",
     "NodeProfile",
     "PlacementRule",

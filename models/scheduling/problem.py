@@ -180,6 +180,15 @@ class Problem:
         cuts = np.flatnonzero(np.diff(group[order])) + 1
         return [part for part in np.split(order, cuts) if len(part) > 1]
 
+    @cached_property
+    def kind(self) -> IntArray:
+        """A number that is the same for jobs that differ in nothing but their number, shape (jobs,)."""
+        kind = np.arange(self.jobs)
+        for group in self.alike:
+            first, label = equal_rows(np.column_stack((self.weight[group], self.due[group])))
+            kind[group] = group[first][label]
+        return kind
+
     def cost(self, starts: IntArray) -> int:
         """Return the cost of starting the jobs at `starts`, shape (jobs,)."""
         return int((self.weight * np.maximum(starts - self.due, 0)).sum())

@@ -55,8 +55,8 @@ def test_a_generated_trace_is_compared_with_nothing(printed):
 
 
 def test_the_jobs_behind_a_crowd_do_not_wait_for_it(printed):
-    easy, hcp3 = rows(printed, "behind them as many")
-    assert (easy["dispatcher"], hcp3["dispatcher"]) == ("easy", "hcp3")
+    easy, fcfs, hcp3 = rows(printed, "behind them as many")
+    assert (easy["dispatcher"], fcfs["dispatcher"], hcp3["dispatcher"]) == ("easy", "fcfs", "hcp3")
     assert float(hcp3["mean wait, s"].replace(",", "")) <= float(easy["mean wait, s"].replace(",", ""))
     assert hcp3["schedule valid"] == "yes"
 
