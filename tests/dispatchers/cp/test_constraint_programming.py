@@ -271,6 +271,10 @@ class TestSearchControl:
             schedule = replace(decision.best, starts=later, cost=decision.problem.cost(later))
             return Answer(Status.FEASIBLE, schedule, None, 0.0, "cp-sat")
 
+        def not_known(decision):
+            return Answer(Status.FEASIBLE, decision.best, None, 0.0, "list")
+
+        monkeypatch.setattr("hpcdispatch.models.Decision.known", not_known)
         monkeypatch.setattr("hpcdispatch.models.Decision.search", postpone)
         dispatcher = HCP3()
 
