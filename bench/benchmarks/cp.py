@@ -39,7 +39,8 @@ PARTS = ("trace", "crowd", "nodes", "proofs", "stream", "size")
 #: What each part runs, if nothing else is asked for.
 DISPATCHERS = {"trace": ("hcp3",), "nodes": ("pcp3", "hcp3")}
 STREAM = (
-    "easy", "easy-sjbf", "conservative", "lxf", "hcp3", "pcp3", "pcp3:blocked=5", "pcp3:iterations=0", "lookahead",
+    "easy", "easy-sjbf", "conservative", "lxf", "hcp3", "pcp3", "pcp3:solver=none", "pcp3:solver=none,iterations=0",
+    "pcp3:solver=fluid", "pcp3:blocked=5", "lookahead",
 )  # fmt: skip
 #: Jobs of each half of a crowd.
 CROWD, SMALL_CROWD = 300, 40
