@@ -17,7 +17,8 @@ from .prices import Bounds, price_bounds
 from .solver import Outcome, call, make_solver
 from .starting import OthersStart, PlacesNow
 
-#: Jobs that may or may not start now, as far as bounds tell, with which CP-SAT is asked: with more it hardly proves any.
+#: Jobs that may or may not start now, as far as bounds tell, with which CP-SAT is asked: with more it hardly proves
+#: anything.
 MOST_CONTESTED = 8
 #: How often at most jobs that cannot all start now are learnt of in one call of the solver.
 _REFUSALS = 20
