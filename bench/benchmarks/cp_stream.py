@@ -68,8 +68,7 @@ def on_stream(dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float) 
 def _ratio(runs: pd.DataFrame, dispatcher: str, against: str, name: str) -> str:
     if dispatcher == against:
         return "1"
-    values, baseline = (runs.loc[each, name].to_numpy(dtype=np.float64) for each in (dispatcher, against))
-    found = compared(values, baseline)
-    return f"{found['ratio']:.3f}" + (
-        f" [{found['ratio_low']:.3f}, {found['ratio_high']:.3f}]" if len(values) > 1 else ""
-    )  # fmt: skip
+    column = runs[name].unstack("dispatcher")
+    found = compared(column[dispatcher].to_numpy(dtype=np.float64), column[against].to_numpy(dtype=np.float64))
+    interval = f" [{found['ratio_low']:.3f}, {found['ratio_high']:.3f}]" if len(column) > 1 else ""
+    return f"{found['ratio']:.3f}{interval}"
