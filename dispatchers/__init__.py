@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..base import IntArray
 from ..models import NODE_ZERO, shift
-from .backfilling import EASY, EASYSJBF, FCFS, LJF, LXF, SJF, Conservative, ListScheduler
+from .backfilling import EASY, EASYSJBF, FCFS, LJF, LXF, PBS, SJF, Conservative, ListScheduler
 from .cp import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming
 from .eviction import Evict
 from .lookahead import Lookahead
@@ -39,6 +39,7 @@ __all__ = [
     "LJF",
     "LXF",
     "NODE_ZERO",
+    "PBS",
     "PCP",
     "PCP1",
     "PCP2",

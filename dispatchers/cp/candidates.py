@@ -12,6 +12,7 @@ from ..space import PoolSpace, Space, place_all
 from .cp_options import Filter, Formulation
 from .objectives import Goal
 
+_LARGEST = np.iinfo(np.int64).max
 #: Who starts now, and where if that is decided.
 Chosen = list[tuple[Waiting, Placement | None]]
 
@@ -71,13 +72,27 @@ def fitting(state: State, space: Space, filtered: Filter) -> BoolArray:
     if filtered == "pool" or isinstance(space, PoolSpace) or not fits.any():
         return fits
     places = np.flatnonzero(fits)
-    kinds, kind = np.unique(demand[places], axis=0, return_inverse=True)
-    kind = kind.ravel()
+    kinds, kind = _kinds(demand[places])
     most = np.zeros(len(kinds), dtype=np.int64)
     np.maximum.at(most, kind, nodes[places])
     room = np.array([space.room(tuple(row), top) for row, top in zip(kinds.tolist(), most.tolist(), strict=True)])
     fits[places] = nodes[places] <= room[kind]
     return fits
+
+
+def _kinds(rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the rows that differ, and which of them each is, shape (rows,).
+
+    A row is read as one number, with the amounts as its digits, unless that is too large.
+    """
+    bases = [1]
+    for most in rows.max(axis=0).tolist():
+        bases.append(bases[-1] * (most + 1))
+    if bases[-1] > _LARGEST:
+        kinds, kind = np.unique(rows, axis=0, return_inverse=True)
+        return kinds, kind.ravel()
+    _, first, kind = np.unique(rows @ np.array(bases[:-1]), return_index=True, return_inverse=True)
+    return rows[first], kind
 
 
 def all_together(space: Space, candidates: list[Waiting], formulation: Formulation) -> Chosen | None:

@@ -14,6 +14,8 @@ Formulation = Literal["hcp", "pcp"]
 Horizon = Literal["all", "now"]
 #: Where a job must fit now to be a candidate: on the nodes, or where all nodes are one.
 Filter = Literal["nodes", "pool"]
+#: Where version 0 of HCP has the jobs after the first `m`: at the end of the horizon, or out of the model.
+Rest = Literal["end", "out"]
 #: What a limit is counted in: CP-SAT's deterministic time, or seconds on the wall clock.
 LimitKind = Literal["deterministic", "wall"]
 #: The first limit in deterministic time, seconds: where a schedule and bounds are known before, with all jobs in the
@@ -60,7 +62,8 @@ class ConstraintProgrammingOptions:
     k
         Restarts in a row that may change nothing.
     iterations
-        Steps of local search on the best list schedule before the solver is asked.
+        Steps of local search on the best list schedule before the solver is asked; after a quarter of them that brings
+        nothing there are no more.
     filter
         Only with ``"hcp"``, from version 1 on: whether the jobs that get a start time fit on the nodes now, or on all
         nodes as if they were one. A node is what it is with ``"pcp"``.
@@ -70,6 +73,10 @@ class ConstraintProgrammingOptions:
     horizon
         Only with ``"pcp"``, from version 1 on. ``"all"``: every job of the plan has nodes, as the paper has it.
         ``"now"``: those that start now have, the others share the pool; they are planned anew at the next event.
+    rest
+        Only with ``"hcp"``, version 0: where the jobs after the first `m` are. ``"end"``: at the end of the horizon, as
+        the paper has it; as soon as they are too many to run side by side there is no schedule, whatever else runs.
+        ``"out"``: not in the model, as in the authors' code.
 
     Raises
     ------
@@ -92,11 +99,13 @@ class ConstraintProgrammingOptions:
     filter: Filter = "nodes"
     blocked: int = 0
     horizon: Horizon = "now"
+    rest: Rest = "end"
 
     def __post_init__(self) -> None:
         check_choice("formulation", self.formulation, Formulation)
         check_choice("horizon", self.horizon, Horizon)
         check_choice("filter", self.filter, Filter)
+        check_choice("rest", self.rest, Rest)
         check_choice("limit", self.limit, LimitKind)
         check_choice("version", self.version, range(4))
         check_whole("m", self.m, 1)

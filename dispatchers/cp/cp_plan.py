@@ -31,6 +31,9 @@ from .candidates import Candidates, Chosen
 from .cp_options import ConstraintProgrammingOptions
 from .objectives import Goal, Objective
 
+#: The local search goes in so many parts; one that brings nothing is the last.
+_PARTS = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -166,6 +169,11 @@ class Planner:
     def _reduced(self, problem: Problem, waiting: list[Waiting], horizon: int) -> tuple[Schedule | None, Answer]:
         """Return the best list schedule, and what comes of it."""
         limit = self.options.solver_limit
+        chain = _only_chain(problem)
+        if chain is not None:
+            listed = list_schedule(problem, chain)
+            if listed is not None and int((listed.starts + problem.duration).max()) <= horizon:
+                return listed, Answer(Status.OPTIMAL, listed, listed.cost, 0.0, "list")
         orders = list_orders(problem)
         orders.append(self._resumed(waiting, orders[1]))
         listed, which = best_of(problem, orders)
@@ -186,10 +194,15 @@ class Planner:
         """Return what the local search makes of a list schedule: itself, with its ties, unless one is better."""
         if not self.options.iterations or listed.cost == problem.cost(problem.earliest):
             return listed, "list"
-        better, _ = improve(problem, order, self.options.iterations, self.rng)
-        if better.cost >= listed.cost:
+        best, steps = listed, -(-self.options.iterations // _PARTS)
+        for _ in range(_PARTS):
+            better, order = improve(problem, order, steps, self.rng)
+            if better.cost >= best.cost:
+                break
+            best = better
+        if best is listed:
             return listed, "list"
-        return rearranged(problem, better, list(comparable(problem))), "local search"
+        return rearranged(problem, best, list(comparable(problem))), "local search"
 
     def _resumed(self, waiting: list[Waiting], by_ratio: IntArray) -> IntArray:
         """Return the order of the last plan, with new jobs put in where their ratio of weight to work has them."""
@@ -205,3 +218,16 @@ class Planner:
                 merged.append(new.pop(0))
             merged.append(job)
         return np.array(merged + new, dtype=np.int64)
+
+
+def _only_chain(problem: Problem) -> IntArray | None:
+    """Return the order of the jobs if they ask all for the same on one pool, and one is never less urgent than the next.
+
+    Then no schedule costs less than the list's: what is free only grows, so that the k-th start is never later than in
+    any other schedule, and whoever is more urgent has the earlier one.
+    """
+    if problem.nodes > 1 or problem.jobs < 2 or problem.earliest.any() or problem.held_from.any():
+        return None
+    chains = list(comparable(problem)) if len(problem.alike) == 1 else []
+    whole = len(chains) == 1 and len(chains[0]) == problem.jobs
+    return np.array(chains[0], dtype=np.int64) if whole else None
