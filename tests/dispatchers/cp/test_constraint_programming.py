@@ -297,7 +297,7 @@ class TestSearchControl:
         calls = iter([(None, 0)] * 3)
         monkeypatch.setattr("hpcdispatch.dispatchers.cp.cp_plan.best_of", lambda *given: next(calls, best_of(*given)))
         monkeypatch.setattr("hpcdispatch.dispatchers.cp.cp_plan.solve_pooled", lambda *_, **__: SILENT)
-        rows = [(0, 100, 100, 1)] + [(i, 10, 10, 3) for i in [1] * 8 + [2, 3, 4]]
+        rows = [(0, 100, 100, 1)] + [(i, 10, 10 + k, 3) for k, i in enumerate([1] * 8 + [2, 3, 4])]
         decisions = run(rows, "hcp3:m=8").decisions.set_index("time")
         assert decisions.loc[[1, 2, 3, 4], "candidates"].tolist() == [8, 4, 2, 1]
         assert decisions.loc[[1, 2, 3], "status"].tolist() == ["unknown"] * 3

@@ -1,0 +1,67 @@
+"""The independent parts of simulations: a whole one, or its months."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from ....simulation import Result
+
+#: Seconds; a month with fewer jobs than this share of the mean month is left out, as the last, which is cut.
+MONTH, _LEAST = 30 * 86400, 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What was simulated of some jobs.
+
+    Attributes
+    ----------
+    jobs, decisions
+        As in :class:`~hpcdispatch.simulation.Result`.
+    seconds
+        Of each decision, shape (decisions,).
+    prediction_s, simulation_s
+        Seconds; of a month, by its shares of the jobs and of the decisions.
+    utilization
+        Useful work over capacity; that of a month is that of the whole.
+    """
+
+    jobs: pd.DataFrame
+    decisions: pd.DataFrame
+    seconds: pd.Series[float]
+    prediction_s: float
+    simulation_s: float
+    utilization: float
+
+    @classmethod
+    def of(cls, result: Result) -> Part:
+        """Return a whole simulation."""
+        summary = result.summary()
+        seconds = result.timings.loc[result.timings["what"] == "decision", "seconds"]
+        return cls(
+            result.jobs, result.decisions, seconds, summary["prediction_s"], summary["simulation_s"],
+            summary["utilization"],
+        )  # fmt: skip
+
+
+def months_of(result: Result) -> list[Part]:
+    """Return the months of a simulation: jobs by their submission, decisions by their time."""
+    whole = Part.of(result)
+    first = int(whole.jobs["submit"].min())
+    of_job = ((whole.jobs["submit"] - first) // MONTH).to_numpy()
+    of_decision = ((whole.decisions["time"] - first) // MONTH).to_numpy()
+    many = np.bincount(of_job)
+    return [
+        _month(whole, of_job == month, of_decision == month)
+        for month in np.flatnonzero(many > _LEAST * many.mean()).tolist()
+    ]
+
+
+def _month(whole: Part, jobs: np.ndarray, decisions: np.ndarray) -> Part:
+    return Part(
+        whole.jobs[jobs], whole.decisions[decisions], whole.seconds[decisions], whole.prediction_s * jobs.mean(),
+        whole.simulation_s * decisions.mean(), whole.utilization,
+    )  # fmt: skip
