@@ -26,6 +26,7 @@ from .protocol import (
 from .registered import create_dispatcher, registry
 from .reservations import ATOptimal, ClassicHPC, Neuroscience, ReservationSequences, Rounds, TOptimal
 from .space import NodeSpace, PoolSpace, Space, space_of
+from .warm_start import WarmStart
 
 __all__ = [
     "EASY",
@@ -75,6 +76,7 @@ __all__ = [
     "TOptimal",
     "Waiting",
     "Wake",
+    "WarmStart",
     "create_dispatcher",
     "registry",
     "shift",

@@ -221,7 +221,7 @@ class Planner:
 
 
 def _only_chain(problem: Problem) -> IntArray | None:
-    """Return the order of the jobs if they ask all for the same on one pool, and one is never less urgent than the next.
+    """Return the order of the jobs if all ask for the same of one pool and none is less urgent than the next.
 
     Then no schedule costs less than the list's: what is free only grows, so that the k-th start is never later than in
     any other schedule, and whoever is more urgent has the earlier one.

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
-import numpy as np
-
+from ....base import parse_spec
 from ....simulation import Result
 from ....workloads import Machine, Workload, read
 from ....workloads.fetching import fetch
-from ....workloads.generators.eurora import EXPECTED_WAITS
+from ....workloads.generators.eurora import EXPECTED_WAITS, eurora_machine
 from ...campaigns.samples import Generated, Loaders, Samples
 from ..outcome import Means, Scale
 from ..simulations import finished
@@ -21,28 +20,34 @@ from .months import Part, months_of
 #: The paper's -D counts a job that outran its prediction as one of one more second.
 PREDICTORS = {"W": "walltime", "R": "oracle", "D": "heuristic:correction=none"}
 PCPS = ("PBS", "PCP1-W", "PCP1-R", "PCP1-D", "PCP2-D", "PCP3-W", "PCP3-R", "PCP3-D")
-HCPS = ("PBS", "HCP", "HCP1-W", "HCP1-R", "HCP1-D", "HCP2-D", "HCP3-W", "HCP3-R", "HCP3-D")
+HCPS = ("PBS", "HCP1-W", "HCP1-R", "HCP1-D", "HCP2-D", "HCP3-W", "HCP3-R", "HCP3-D")
+#: Who is compared with version 0 of HCP, under its budget.
+EARLY = ("HCP", "HCP1-W", "HCP1-D", "HCP2-D", "HCP3-R", "HCP3-D")
+AS_PRINTED = "HCP as printed"
 #: Ours, and what else is to be beaten.
-OTHERS = ("EASY-W", "EASY-D", "lookahead-D")
+OTHERS = ("EASY-W", "lookahead-D")
 #: Queues by priority: the shorter the expected wait the higher.
-QUEUES = ";".join(
-    name for _, name in sorted((float(each.partition(":")[2]), each.partition(":")[0]) for each in EXPECTED_WAITS.split(";"))
-)  # fmt: skip
-#: What is simulated: the jobs of a draw, and how many draws. At full scale one draw is cut into its months.
-JOBS: dict[Scale, int] = {"smoke": 1000, "small": 1500, "full": 400_000}
+_WAITS = [each.partition(":") for each in EXPECTED_WAITS.split(";")]
+QUEUES = ";".join(name for name, _, wait in sorted(_WAITS, key=lambda each: float(each[2])))
+#: Jobs of a draw, how many of them are a past under EASY, and how many draws. At full scale one is cut into its months.
+JOBS: dict[Scale, int] = {"smoke": 1000, "small": 4000, "full": 400_000}
+PAST: dict[Scale, int] = {"smoke": 980, "small": 3200, "full": 0}
 DRAWS: dict[Scale, int] = {"smoke": 1, "small": 5, "full": 1}
-_HEAD: dict[Scale, int | None] = {"smoke": 25, "small": None, "full": None}
-#: The budget, in jobs of each draw, of what cannot finish: version 0 of PCP, and HCP as its paper has it.
-BUDGET: dict[Scale, int] = {"smoke": 10, "small": 100, "full": 400}
-#: HPC2N: its machine, the jobs of a sample, and the first jobs of the samples, a year apart and more.
+#: Budgets, in jobs of each draw, of what cannot finish: version 0 of PCP from the first job on, HCP after the past.
+PCP_BUDGET: dict[Scale, int] = {"smoke": 5, "small": 20, "full": 100}
+HCP_BUDGET: dict[Scale, int] = {"smoke": 10, "small": 200, "full": 2000}
+#: HPC2N: its machine, the jobs of a stretch, how many of them are a past, and the first jobs, a year apart and more.
 HPC2N_NODES, HPC2N_CORES = 120, 2
-HPC2N_JOBS: dict[Scale, int] = {"smoke": 25, "small": 1500, "full": 10_000}
+HPC2N_JOBS: dict[Scale, int] = {"smoke": 225, "small": 3500, "full": 10_000}
+HPC2N_PAST: dict[Scale, int] = {"smoke": 205, "small": 2500, "full": 2000}
 HPC2N_FIRST: dict[Scale, tuple[int, ...]] = {
     "smoke": (20_000,),
     "small": (20_000, 60_000, 100_000, 140_000, 180_000),
     "full": tuple(range(10_000, 190_000, 20_000)),
 }
 
+#: Stretches of a trace, or draws.
+Drawn = Samples[Workload] | Samples[Generated]
 #: Labels to the independent parts that were simulated.
 Runs = dict[str, list[Part]]
 
@@ -54,27 +59,36 @@ class Contest:
     Attributes
     ----------
     samples
-        One for each draw: jobs and how they are called.
+        Draws, or one for each stretch.
     ewt
         The expected waits of the queues, as an option of the dispatchers of versions 0 to 2.
     queues
         Queues by priority, for PBS.
+    past
+        The first jobs of each sample, which EASY dispatches and which are not measured.
     monthly
         Whether a result is cut into months.
     """
 
-    samples: tuple[Samples[Workload] | Samples[Generated], ...]
+    samples: tuple[Drawn, ...]
     ewt: str
     queues: str
+    past: int = 0
     monthly: bool = False
 
+    @property
+    def nodes(self) -> int:
+        """Of the machine."""
+        first = self.samples[0].workload
+        return first.machine.nodes if isinstance(first, Workload) else eurora_machine().nodes
+
     def spec(self, label: str) -> tuple[str, str]:
-        """Return dispatcher and predictor of a label such as ``PCP3-D``; one without a predictor has the wall-time."""
+        """Return dispatcher and predictor of a label such as ``PCP3-D``; one without a letter has the wall-time."""
         name, _, letter = label.partition("-")
         predictor = PREDICTORS[letter or "W"]
         if name == "PBS":
             return f"pbs:queues={self.queues}" if self.queues else "pbs", predictor
-        options = [f"ewt={self.ewt}"] if name[3:] in ("", "1", "2") and name[1:3] == "CP" else []
+        options: list[str] = [f"ewt={self.ewt}"] if name in _WEIGHING else []
         options += ["rest=out"] if name == "HCP" else []
         return name.lower() + ":" * bool(options) + ",".join(options), predictor
 
@@ -83,34 +97,51 @@ class Contest:
         return dict(zip(labels, self.simulated([self.spec(label) for label in labels], means), strict=True))
 
     def simulated(self, pairs: Sequence[tuple[str, str]], means: Means, head: int | None = None) -> list[list[Part]]:
-        """Return what was simulated of dispatchers and predictors, of the first `head` jobs of each draw."""
+        """Return what was simulated of dispatchers and predictors, of the first `head` jobs after the past."""
+        if self.past:
+            pairs = [(_after(self.past, dispatcher), predictor) for dispatcher, predictor in pairs]
+        return self._parts(pairs, means, None if head is None else self.past + head, self.past)
+
+    def cold(self, pairs: Sequence[tuple[str, str]], means: Means, head: int) -> list[list[Part]]:
+        """Return the same without a past, of the first `head` jobs."""
+        return self._parts(pairs, means, head, 0)
+
+    def _parts(self, pairs: Sequence[tuple[str, str]], means: Means, head: int | None, past: int) -> list[list[Part]]:
         loaders: Loaders = {}
-        drawn = [_shortened(samples, head) for samples in self.samples]
+        drawn = [samples if head is None else _shortened(samples, head) for samples in self.samples]
         cells = [samples.cells(pairs, loaders) for samples in drawn]
         store = finished([cell for each in cells for row in zip(*each, strict=True) for cell in row], loaders, means)
+
+        def parts(result: Result) -> list[Part]:
+            return months_of(result) if self.monthly and head is None else [Part.of(result, past)]
+
         return [
-            [part for each in cells for cell in each[place] for part in self._parts(store.result(cell))]
+            [part for each in cells for cell in each[place] for part in parts(store.result(cell))]
             for place in range(len(pairs))
         ]
 
-    def _parts(self, result: Result) -> list[Part]:
-        return months_of(result) if self.monthly else [Part.of(result)]
+
+#: Dispatchers that weigh jobs by the expected waits of their queues.
+_WEIGHING = ("PCP", "PCP1", "PCP2", "HCP", "HCP1", "HCP2")
 
 
-def _shortened(samples: Samples[Workload] | Samples[Generated], head: int | None) -> Samples[Workload] | Samples[Generated]:
-    if head is None:
-        return samples
-    jobs = samples.workload
+def _after(past: int, dispatcher: str) -> str:
+    """Return the spec of a dispatcher that begins after a past."""
+    return f"warm-start:jobs={past},over=" + dispatcher.replace(",", "/")
+
+
+def _shortened(samples: Drawn, head: int) -> Drawn:
+    jobs, label = samples.workload, f"{samples.label}, first {head}"
     if isinstance(jobs, Workload):
-        return replace(samples, workload=jobs.head(head), label=f"{samples.label}, first {head}")
-    shorter = min(head, jobs.head or head)
-    return replace(samples, workload=Generated(jobs.spec, shorter), label=f"{samples.label}, first {shorter}")
+        return Samples(jobs.head(head), samples.seeds, label=label)
+    return Samples(Generated(jobs.spec, head), samples.seeds, label=label)
 
 
 def eurora(scale: Scale) -> Contest:
     """Return the draws of the workload ``eurora``."""
-    jobs = Generated(f"eurora:jobs={JOBS[scale]}", _HEAD[scale])
-    return Contest((Samples(jobs, DRAWS[scale], label=jobs.spec),), EXPECTED_WAITS, QUEUES, scale == "full")
+    jobs = Generated(f"eurora:jobs={JOBS[scale]}")
+    draws = Samples(jobs, DRAWS[scale], label=jobs.spec)
+    return Contest((draws,), EXPECTED_WAITS, QUEUES, PAST[scale], scale == "full")
 
 
 @cache
@@ -125,39 +156,66 @@ def hpc2n(scale: Scale) -> Contest:
         Samples(whole.slice(first, first + count), label=f"jobs {first:,}-{first + count:,} of HPC2N")
         for first in HPC2N_FIRST[scale]
     )
-    return Contest(stretches, "3600", "")
+    return Contest(stretches, "3600", "", HPC2N_PAST[scale])
+
+
+def stopped(contest: Contest, means: Means) -> Runs:
+    """Return version 0 of PCP under its budget, from the first job of each draw on, and version 1 on the same jobs."""
+    jobs = PCP_BUDGET[means.scale]
+    pcp = f"pcp:ewt={contest.ewt},d=0.005,d_max=0.005", PREDICTORS["W"]
+    found = contest.cold([pcp, contest.spec("PCP1-W")], means, jobs)
+    return {f"{label}, first {jobs} jobs": parts for label, parts in zip(("PCP", "PCP1-W"), found, strict=True)}
+
+
+def early(contest: Contest, means: Means) -> Runs:
+    """Return HCP as its authors' code has it under its budget, and others on the same jobs; last HCP as printed."""
+    pairs = [contest.spec(label) for label in EARLY] + [(f"hcp:ewt={contest.ewt}", PREDICTORS["W"])]
+    found = contest.simulated(pairs, means, HCP_BUDGET[means.scale])
+    return dict(zip((*EARLY, AS_PRINTED), found, strict=True))
+
+
+def varied(contest: Contest, variants: Mapping[str, tuple[str, str]], means: Means) -> Runs:
+    """Return dispatchers with another value of an option, by label."""
+    pairs = []
+    for label, option in variants.values():
+        dispatcher, predictor = contest.spec(label)
+        name, given = parse_spec(dispatcher)
+        key, _, value = option.partition("=")
+        options = {**given, key: value}
+        pairs.append((name + ":" + ",".join(f"{key}={options[key]}" for key in options), predictor))
+    return dict(zip(variants, contest.simulated(pairs, means), strict=True))
 
 
 def notes(scale: Scale) -> tuple[str, ...]:
     """Return what was simulated on Eurora, and how it differs from the paper."""
-    many = f"{DRAWS[scale]} draws" if DRAWS[scale] > 1 else "one draw"
-    head = _HEAD[scale]
-    jobs = f"{JOBS[scale]:,} jobs" if head is None else f"the first {head} of {JOBS[scale]:,} jobs"
-    parts = ", cut into its months" if scale == "full" else ""
+    what = (
+        "one draw of 400,000 jobs of the workload eurora, cut into its months"
+        if scale == "full"
+        else f"{DRAWS[scale]} draws of {JOBS[scale]:,} jobs of the workload eurora, of which EASY dispatches the first "
+        f"{PAST[scale]:,}; the last {JOBS[scale] - PAST[scale]:,} are measured"
+    )
     return (
-        f"Simulated: {many} of {jobs} of the workload eurora{parts}, on 64 nodes of 16 cores and 16 GB, half with 2 "
-        "GPUs each, half with 2 MICs. It is a generator in the image of the paper's trace, which is not public. Jobs run "
-        "for their real duration, also past the requested time, as the paper's do.",
-        "-W: the requested time; -R: the real duration; -D: the data-driven heuristic, a job that outran it counting as "
-        "one of one more second. Brackets: 95% bootstrap intervals of the mean over the draws or months.",
-        "PBS is our model of the scheduler of the paper's machine: queues by priority, first come first served within, "
-        "EASY backfilling by the requested times. The paper takes PBS from the trace.",
-        "HCP is run as the authors' code has it: the jobs after the first 100 are not in the model. As the paper has it, "
-        "at the end of the horizon, they leave no schedule once they are too many to run side by side.",
+        f"Simulated: {what}. The machine has 64 nodes of 16 cores and 16 GB, half with 2 GPUs each, half with 2 MICs. "
+        "The workload is a generator in the image of the paper's trace, which is not public. Jobs run for their real "
+        "duration, also past the requested time, as the paper's do.",
+        "-W: the requested time; -R: the real duration; -D: the data-driven heuristic, a job that outran it counting "
+        "as one of one more second. Brackets: 95% bootstrap intervals of the mean over the draws or months.",
+        "PBS is our model of the scheduler of the paper's machine: queues by priority, first come first served within "
+        "them, EASY backfilling by the requested times. The paper takes PBS from the trace.",
+        f"HCP, version 0, is stopped after a budget of {HCP_BUDGET[scale]:,} jobs of each draw, and compared with "
+        "others on these jobs. It is run as the authors' code has it: the jobs after the first 100 are not in the "
+        "model. As the paper has it, at the end of the horizon, they leave no schedule once they are too many to run "
+        "side by side.",
     )
 
 
 def hpc2n_notes(scale: Scale) -> tuple[str, ...]:
     """Return what was simulated on HPC2N."""
     return (
-        f"Simulated: {len(HPC2N_FIRST[scale])} stretches of {HPC2N_JOBS[scale]:,} jobs of HPC2N, which do not overlap, on "
-        f"its {HPC2N_NODES} nodes of {HPC2N_CORES} cores. Jobs run for their real duration, also past the requested time.",
-        "The log has one queue and no names of jobs. So nothing is told of queues and their expected waits (versions 0 to "
-        "2 weigh all jobs alike), nor of a heuristic that goes by names. Each slot is a core, so that no job can lack a "
-        "place on the nodes: PCP and HCP differ in their search alone.",
+        f"Simulated: {len(HPC2N_FIRST[scale])} stretches of {HPC2N_JOBS[scale]:,} jobs of HPC2N, which do not overlap, "
+        f"on its {HPC2N_NODES} nodes of {HPC2N_CORES} cores; EASY dispatches the first {HPC2N_PAST[scale]:,} of each, "
+        "and the others are measured. Jobs run for their real duration, also past the requested time.",
+        "The log has one queue and no names of jobs. So nothing is told of queues and their expected waits (versions 0 "
+        "to 2 weigh all jobs alike), nor of a heuristic that goes by names. Each slot is a core, so that no job can "
+        "lack a place on the nodes: PCP and HCP differ in their search alone.",
     )
-
-
-def mean(values: Sequence[float]) -> float:
-    """Return the mean."""
-    return float(np.mean(values))

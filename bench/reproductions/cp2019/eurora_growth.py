@@ -142,7 +142,9 @@ def tables(runs: Sequence[Measured]) -> list[Table]:
              exponent([float(mark) for mark in run.marks], list(run.marks.values()))]
             for run in long
         ]  # fmt: skip
-        made.append(Table("CPU seconds until so many jobs had left", ["", *map("{:,}".format, MARKS), "exponent"], rows))
+        made.append(
+            Table("CPU seconds until so many jobs had left", ["", *map("{:,}".format, MARKS), "exponent"], rows)
+        )
     for name, curve in _over_nodes(runs).items():
         rows = [[f"{run.nodes:,}", f"{run.decision_ms:.2f}", f"{run.cpu:.0f}", f"{run.calls:,}"] for run in curve]
         fitted = exponent([run.nodes for run in curve], [run.decision_ms for run in curve])
@@ -177,8 +179,9 @@ def _over_nodes(runs: Sequence[Measured]) -> dict[str, list[Measured]]:
 
 def picture(runs: Sequence[Measured], kind: str) -> bytes:
     """Return CPU time over jobs, and CPU time of a decision over nodes, as a picture."""
+    long = [run for run in runs if run.nodes == NODES and len(run.marks) > 1]
     points = [("CPU seconds against jobs", run.name, float(mark), seconds)
-              for run in runs if run.nodes == NODES and len(run.marks) > 1 for mark, seconds in run.marks.items()]  # fmt: skip
+              for run in long for mark, seconds in run.marks.items()]  # fmt: skip
     points += [("CPU ms a decision against nodes", name, float(run.nodes), run.decision_ms)
                for name, curve in _over_nodes(runs).items() for run in curve]  # fmt: skip
     data = pd.DataFrame(points, columns=["panel", "subject", "x", "value"])

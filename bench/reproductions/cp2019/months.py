@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from ....base import BoolArray
 from ....simulation import Result
 
 #: Seconds; a month with fewer jobs than this share of the mean month is left out, as the last, which is cut.
@@ -24,27 +25,31 @@ class Part:
     seconds
         Of each decision, shape (decisions,).
     prediction_s, simulation_s
-        Seconds; of a month, by its shares of the jobs and of the decisions.
+        Seconds; of a month, by its shares of the jobs and of the time of decisions.
     utilization
         Useful work over capacity; that of a month is that of the whole.
     """
 
     jobs: pd.DataFrame
     decisions: pd.DataFrame
-    seconds: pd.Series[float]
+    seconds: pd.Series
     prediction_s: float
     simulation_s: float
     utilization: float
 
     @classmethod
-    def of(cls, result: Result) -> Part:
-        """Return a whole simulation."""
+    def of(cls, result: Result, past: int = 0) -> Part:
+        """Return a simulation without its first jobs, and without the decisions before the next one is submitted."""
         summary = result.summary()
         seconds = result.timings.loc[result.timings["what"] == "decision", "seconds"]
-        return cls(
+        whole = cls(
             result.jobs, result.decisions, seconds, summary["prediction_s"], summary["simulation_s"],
             summary["utilization"],
         )  # fmt: skip
+        if not past:
+            return whole
+        later = result.decisions["time"] >= result.jobs["submit"].iloc[past]
+        return _selected(whole, np.arange(len(result.jobs)) >= past, later.to_numpy())
 
 
 def months_of(result: Result) -> list[Part]:
@@ -55,13 +60,15 @@ def months_of(result: Result) -> list[Part]:
     of_decision = ((whole.decisions["time"] - first) // MONTH).to_numpy()
     many = np.bincount(of_job)
     return [
-        _month(whole, of_job == month, of_decision == month)
+        _selected(whole, of_job == month, of_decision == month)
         for month in np.flatnonzero(many > _LEAST * many.mean()).tolist()
     ]
 
 
-def _month(whole: Part, jobs: np.ndarray, decisions: np.ndarray) -> Part:
+def _selected(whole: Part, jobs: BoolArray, decisions: BoolArray) -> Part:
+    """Return the part of some jobs and some decisions."""
+    share = float(whole.seconds[decisions].sum() / max(whole.seconds.sum(), 1e-9))
     return Part(
         whole.jobs[jobs], whole.decisions[decisions], whole.seconds[decisions], whole.prediction_s * jobs.mean(),
-        whole.simulation_s * decisions.mean(), whole.utilization,
+        whole.simulation_s * share, whole.utilization,
     )  # fmt: skip

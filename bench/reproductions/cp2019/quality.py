@@ -13,8 +13,8 @@ from ..outcome import Claim, Drawing, Means, Outcome, Row
 from . import contenders as runs
 from .conditions import Conditions, accuracy, conditions_of, times
 from .months import Part
-from .parameters import parameters
-from .prediction_claims import Values, accuracy_claims, class_claims, hcp_claims, pcp_claims
+from .parameters import VARIANTS, parameters
+from .prediction_claims import Values, accuracy_claims, class_claims, early_claims, hcp_claims, pcp_claims
 
 Class = tuple[str, str, float, float]
 #: Suffix of the metrics of a class, what it is called, and its least and largest run time, seconds.
@@ -33,12 +33,16 @@ def fig3(means: Means) -> Outcome:
     """Return slowdown and wait of the versions of HCP, of HCP as printed under a budget, and of others."""
     contest = runs.eurora(means.scale)
     found = _quality(contest, runs.HCPS, (_ALL,), hcp_claims, means)
-    beside = _rows(_values(contest.results(runs.OTHERS, means) | runs.printed(contest, means), (_ALL,)), (_ALL,))
-    note = (
-        f"Rows with a number of jobs are of the first {runs.BUDGET[means.scale]} jobs of each draw, a budget for HCP as "
-        "printed, with HCP1-W on the same jobs beside it. EASY and lookahead are not in the paper."
-    )
-    return replace(found, notes=(*found.notes, note), rows=(*found.rows, *beside))
+    others = contest.results(runs.OTHERS, means) | runs.varied(contest, VARIANTS, means)
+    first = runs.early(contest, means)
+    values = _values(first, (_ALL,))
+    conditions = conditions_of(first["HCP3-D"], first["HCP1-W"], contest.nodes)
+    named = {f"{label}, budget": metrics for label, metrics in values.items()}
+    rows = _rows(_values(others, (_ALL,)) | named, (_ALL,))
+    del values[runs.AS_PRINTED]
+    note = "Rows with a budget are of its jobs. EASY and lookahead are not in the paper."
+    claims = (*found.claims, *early_claims(values, conditions))
+    return replace(found, notes=(*found.notes, note), rows=(*found.rows, *rows), claims=claims)
 
 
 def fig4(means: Means) -> Outcome:
@@ -54,13 +58,11 @@ def fig4(means: Means) -> Outcome:
 
 def on_hpc2n(means: Means) -> Outcome:
     """Return slowdown and wait of versions 1 to 3 on HPC2N."""
-    labels = tuple(label for label in dict.fromkeys((*runs.PCPS, *runs.HCPS)) if label != "HCP")
+    labels = tuple(dict.fromkeys((*runs.PCPS, *runs.HCPS)))
 
     def claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
         shares = {"wall-time": values["HCP3-W"], "heuristic": values["HCP3-D"]}
-        with_v0 = {**values, "HCP": values["HCP1-W"]}
-        told = (*pcp_claims(values, conditions), *hcp_claims(with_v0, conditions))
-        return (*accuracy_claims(shares), *(claim for claim in told if "HCP:" not in claim.text.replace("than HCP:", "HCP:")))
+        return (*accuracy_claims(shares), *pcp_claims(values, conditions), *hcp_claims(values, conditions))
 
     found = _quality(runs.hpc2n(means.scale), labels, (_ALL,), claims, means)
     return replace(found, notes=runs.hpc2n_notes(means.scale), parameters=())
