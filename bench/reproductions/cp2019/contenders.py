@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from ....base import parse_spec
@@ -31,15 +31,17 @@ _WAITS = [each.partition(":") for each in EXPECTED_WAITS.split(";")]
 QUEUES = ";".join(name for name, _, wait in sorted(_WAITS, key=lambda each: float(each[2])))
 #: Jobs of a draw, how many of them are a past under EASY, and how many draws. At full scale one is cut into its months.
 JOBS: dict[Scale, int] = {"smoke": 1000, "small": 4000, "full": 400_000}
-PAST: dict[Scale, int] = {"smoke": 980, "small": 3200, "full": 0}
+PAST: dict[Scale, int] = {"smoke": 40, "small": 3200, "full": 0}
+#: Fewer than 1,000 jobs are not drawn; so many of them are simulated.
+_HEAD: dict[Scale, int | None] = {"smoke": 60, "small": None, "full": None}
 DRAWS: dict[Scale, int] = {"smoke": 1, "small": 5, "full": 1}
 #: Budgets, in jobs of each draw, of what cannot finish: version 0 of PCP from the first job on, HCP after the past.
 PCP_BUDGET: dict[Scale, int] = {"smoke": 5, "small": 20, "full": 100}
 HCP_BUDGET: dict[Scale, int] = {"smoke": 10, "small": 200, "full": 2000}
 #: HPC2N: its machine, the jobs of a stretch, how many of them are a past, and the first jobs, a year apart and more.
 HPC2N_NODES, HPC2N_CORES = 120, 2
-HPC2N_JOBS: dict[Scale, int] = {"smoke": 225, "small": 3500, "full": 10_000}
-HPC2N_PAST: dict[Scale, int] = {"smoke": 205, "small": 2500, "full": 2000}
+HPC2N_JOBS: dict[Scale, int] = {"smoke": 60, "small": 3500, "full": 10_000}
+HPC2N_PAST: dict[Scale, int] = {"smoke": 40, "small": 2500, "full": 2000}
 HPC2N_FIRST: dict[Scale, tuple[int, ...]] = {
     "smoke": (20_000,),
     "small": (20_000, 60_000, 100_000, 140_000, 180_000),
@@ -134,12 +136,13 @@ def _shortened(samples: Drawn, head: int) -> Drawn:
     jobs, label = samples.workload, f"{samples.label}, first {head}"
     if isinstance(jobs, Workload):
         return Samples(jobs.head(head), samples.seeds, label=label)
-    return Samples(Generated(jobs.spec, head), samples.seeds, label=label)
+    shorter = head if jobs.head is None else min(head, jobs.head)
+    return Samples(Generated(jobs.spec, shorter), samples.seeds, label=label)
 
 
 def eurora(scale: Scale) -> Contest:
     """Return the draws of the workload ``eurora``."""
-    jobs = Generated(f"eurora:jobs={JOBS[scale]}")
+    jobs = Generated(f"eurora:jobs={JOBS[scale]}", _HEAD[scale])
     draws = Samples(jobs, DRAWS[scale], label=jobs.spec)
     return Contest((draws,), EXPECTED_WAITS, QUEUES, PAST[scale], scale == "full")
 
@@ -149,8 +152,7 @@ def hpc2n(scale: Scale) -> Contest:
     """Return stretches of HPC2N, on its nodes; its jobs have one queue, and no names."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        trace = read(fetch("hpc2n"))
-    whole = replace(trace, machine=Machine.homogeneous(HPC2N_NODES, core=HPC2N_CORES))
+        whole = read(fetch("hpc2n"), machine=Machine.homogeneous(HPC2N_NODES, core=HPC2N_CORES))
     count = HPC2N_JOBS[scale]
     stretches = tuple(
         Samples(whole.slice(first, first + count), label=f"jobs {first:,}-{first + count:,} of HPC2N")
@@ -188,11 +190,12 @@ def varied(contest: Contest, variants: Mapping[str, tuple[str, str]], means: Mea
 
 def notes(scale: Scale) -> tuple[str, ...]:
     """Return what was simulated on Eurora, and how it differs from the paper."""
+    jobs = _HEAD[scale] or JOBS[scale]
     what = (
         "one draw of 400,000 jobs of the workload eurora, cut into its months"
         if scale == "full"
-        else f"{DRAWS[scale]} draws of {JOBS[scale]:,} jobs of the workload eurora, of which EASY dispatches the first "
-        f"{PAST[scale]:,}; the last {JOBS[scale] - PAST[scale]:,} are measured"
+        else f"draws of the workload eurora, {DRAWS[scale]} of {jobs:,} jobs each, of which EASY dispatches the first "
+        f"{PAST[scale]:,}; the last {jobs - PAST[scale]:,} are measured"
     )
     return (
         f"Simulated: {what}. The machine has 64 nodes of 16 cores and 16 GB, half with 2 GPUs each, half with 2 MICs. "
