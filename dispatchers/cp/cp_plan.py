@@ -20,6 +20,7 @@ from ...models import (
     improve,
     list_orders,
     list_schedule,
+    only_chain,
     rearranged,
     solve_direct,
     solve_placed,
@@ -169,7 +170,7 @@ class Planner:
     def _reduced(self, problem: Problem, waiting: list[Waiting], horizon: int) -> tuple[Schedule | None, Answer]:
         """Return the best list schedule, and what comes of it."""
         limit = self.options.solver_limit
-        chain = _only_chain(problem)
+        chain = only_chain(problem)
         if chain is not None:
             listed = list_schedule(problem, chain)
             if listed is not None and int((listed.starts + problem.duration).max()) <= horizon:
@@ -218,16 +219,3 @@ class Planner:
                 merged.append(new.pop(0))
             merged.append(job)
         return np.array(merged + new, dtype=np.int64)
-
-
-def _only_chain(problem: Problem) -> IntArray | None:
-    """Return the order of the jobs if all ask for the same of one pool and none is less urgent than the next.
-
-    Then no schedule costs less than the list's: what is free only grows, so that the k-th start is never later than in
-    any other schedule, and whoever is more urgent has the earlier one.
-    """
-    if problem.nodes > 1 or problem.jobs < 2 or problem.earliest.any() or problem.held_from.any():
-        return None
-    chains = list(comparable(problem)) if len(problem.alike) == 1 else []
-    whole = len(chains) == 1 and len(chains[0]) == problem.jobs
-    return np.array(chains[0], dtype=np.int64) if whole else None

@@ -8,9 +8,7 @@ from . import contenders as runs
 #: Options of HCP3 and HCP1, other values of what the paper does not print, and what they are instead of.
 VARIANTS = {
     "HCP3-D, no local search": ("HCP3-D", "iterations=0"),
-    "HCP3-D, next to no solver": ("HCP3-D", "d=1e-7"),
     "HCP1-W, all queues alike": ("HCP1-W", "ewt=3600"),
-    "HCP1-W, waits measured": ("HCP1-W", "ewt=measured"),
 }
 
 
@@ -23,10 +21,7 @@ def parameters(scale: Scale) -> tuple[Parameter, ...]:
             "expected waits of the queues", runs.EXPECTED_WAITS, "the queues' default requests", f"{see}: ewt"
         ),
         Parameter("steps of local search", "1,000", "another trace, KTH-SP2", f"{see}: no local search"),
-        Parameter(
-            "limit of the solver, deterministic seconds", "0.0005 to 0.008", "another trace, KTH-SP2",
-            f"{see}: next to no solver",
-        ),
+        Parameter("limit of the solver, deterministic seconds", "0.0005 to 0.008", "another trace, KTH-SP2", "not run"),
         Parameter("jobs after the first m, HCP", "not in the model", "the authors' code", f"{see}: HCP as printed"),
         Parameter("PBS", "queues by priority, EASY within", "the manual of PBS Professional", "EASY-W beside it"),
     )  # fmt: skip

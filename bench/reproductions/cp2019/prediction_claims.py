@@ -68,7 +68,6 @@ def early_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
         *told.worse("HCP1-D", "HCP"),
         *told.better("HCP2-D", "HCP", ("better", "better")),
         *told.better("HCP1-W", "HCP", ("better", "better")),
-        *told.better("HCP3-R", "HCP", ("significantly better",) * 2),
         *told.better("HCP3-D", "HCP", ("significantly better",) * 2),
     )
 
