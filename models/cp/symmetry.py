@@ -35,8 +35,8 @@ def comparable(problem: Problem) -> Iterator[list[int]]:
 def only_chain(problem: Problem) -> IntArray | None:
     """Return the order of the jobs if all ask for the same of one pool and none less urgent than the next.
 
-    Then no schedule costs less than the list's in that order. What is free only grows, as all that is held is held from
-    now on, so that the k-th start of the list is no later than in any other schedule; and whoever is more urgent has the
+    Then no schedule costs less than that list. What is free only grows, as all that is held is held from
+    now on, so that the k-th start is no later than in any other schedule; and whoever is more urgent has the
     earlier one. ``None`` otherwise, or for a single job.
     """
     if problem.nodes > 1 or problem.jobs < 2 or problem.earliest.any() or problem.held_from.any():
