@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....workloads.generators.eurora import EXPECTED_WAITS
 from ..outcome import Parameter, Scale
 from . import contenders as runs
 
@@ -18,7 +19,7 @@ def parameters(scale: Scale) -> tuple[Parameter, ...]:
     return (
         Parameter("jobs", f"{runs.JOBS[scale]:,} of a generator", "the paper's figures of its trace", "docs/cp.md"),
         Parameter(
-            "expected waits of the queues", runs.EXPECTED_WAITS, "the queues' default requests", f"{see}: ewt"
+            "expected waits of the queues", EXPECTED_WAITS, "the queues' default requests", f"{see}: ewt"
         ),
         Parameter("steps of local search", "1,000", "another trace, KTH-SP2", f"{see}: no local search"),
         Parameter("limit of the solver, deterministic seconds", "0.0005 to 0.008", "another trace, KTH-SP2", "not run"),

@@ -74,7 +74,7 @@ def early_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
 
 def class_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
     """Return the claims about medium and long jobs (figure 4) and about the utilization (not shown there)."""
-    found = []
+    found: list[Claim] = []
     for family in ("PCP", "HCP"):
         for letter in "RD":
             mine, base = f"{family}3-{letter}", f"{family}1-W"
