@@ -27,7 +27,7 @@ class Part:
     prediction_s, simulation_s
         Seconds; of a month, by its shares of the jobs and of the time of decisions.
     utilization
-        Useful work over capacity; that of a month is that of the whole.
+        Work of the jobs over capacity, from the first submission to the last end of them.
     """
 
     jobs: pd.DataFrame
@@ -68,7 +68,17 @@ def months_of(result: Result) -> list[Part]:
 def _selected(whole: Part, jobs: BoolArray, decisions: BoolArray) -> Part:
     """Return the part of some jobs and some decisions."""
     share = float(whole.seconds[decisions].sum() / max(whole.seconds.sum(), 1e-9))
+    chosen = whole.jobs[jobs]
+    utilization = whole.utilization * _pace(chosen) / max(_pace(whole.jobs), 1e-9)
     return Part(
-        whole.jobs[jobs], whole.decisions[decisions], whole.seconds[decisions], whole.prediction_s * jobs.mean(),
-        whole.simulation_s * share, whole.utilization,
+        chosen, whole.decisions[decisions], whole.seconds[decisions], whole.prediction_s * jobs.mean(),
+        whole.simulation_s * share, utilization,
     )  # fmt: skip
+
+
+def _pace(jobs: pd.DataFrame) -> float:
+    """Return the work of jobs that ran, units times seconds, over the time that they took together."""
+    ran = jobs[jobs["attempts"] > 0]
+    if ran.empty:
+        return 0.0
+    return float((ran["units"] * ran["run"]).sum() / max(ran["end"].max() - ran["submit"].min(), 1))

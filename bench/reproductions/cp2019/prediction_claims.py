@@ -140,7 +140,10 @@ def _cut(values: Values, mine: str, base: str, column: str) -> Claim:
 def _pair(
     values: Values, metric: str, named: str, other: str
 ) -> tuple[tuple[str, list[float]], tuple[str, list[float]]]:
-    return (named, values[named][metric]), (other, values[other][metric])
+    """Return both over the parts in which there is something to take a mean of, such as long jobs."""
+    every = zip(values[named][metric], values[other][metric], strict=True)
+    pairs = [pair for pair in every if np.isfinite(pair).all()] or [(np.nan, np.nan)]
+    return (named, [first for first, _ in pairs]), (other, [second for _, second in pairs])
 
 
 @dataclass(frozen=True)

@@ -98,9 +98,18 @@ def _rows(values: Values, classes: Sequence[Class]) -> list[Row]:
             for label, each in values.items():
                 mean, spread = each[metric + suffix], each[f"{metric}_deviation{suffix}"]
                 digits = _DIGITS[metric]
-                rows += [row(label, f"{name}mean {header}", mean, digits=digits)]
-                rows += [Row(label, f"{name}deviation of {header}", float(np.nanmean(spread)), digits=digits)]
+                rows += [row(label, f"{name}mean {header}", _finite(mean), digits=digits)]
+                rows += [Row(label, f"{name}deviation of {header}", _mean(spread), digits=digits)]
     return rows
+
+
+def _finite(values: Sequence[float]) -> list[float]:
+    """Return the values of the parts that have one, NaN where none has."""
+    return [value for value in values if np.isfinite(value)] or [np.nan]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(_finite(values)))
 
 
 def _bars(values: Values, classes: Sequence[Class]) -> Drawing:
@@ -110,8 +119,8 @@ def _bars(values: Values, classes: Sequence[Class]) -> Drawing:
             for label, each in values.items():
                 bars["panel"].append(f"{name}{header}")
                 bars["subject"].append(label)
-                bars["value"].append(float(np.nanmean(each[metric + suffix])))
-                bars["deviation"].append(float(np.nanmean(each[f"{metric}_deviation{suffix}"])))
+                bars["value"].append(_mean(each[metric + suffix]))
+                bars["deviation"].append(_mean(each[f"{metric}_deviation{suffix}"]))
     return Drawing("bars", bars)
 
 

@@ -68,6 +68,15 @@ def test_a_claim_turns_with_the_dispatcher():
     assert Told({}, conditions).better("PCP3-R", "PCP1-R", ("", "")) == ()
 
 
+def test_a_part_without_such_jobs_is_left_out():
+    conditions = conditions_of(*([each] for each in GOOD), 64)
+    nan = float("nan")
+    values = {label: {"wait": [2.0, nan, 2.0, 2.0], "slowdown": [1.0] * 4} for label in ("PCP3-R", "PBS")}
+    values["PCP3-R"]["wait"] = [1.0, nan, 1.0, 1.0]
+    claims = Told(values, conditions).better("PCP3-R", "PBS", ("", ""))
+    assert [claim.holds for claim in claims] == [False, True]
+
+
 def test_months_are_disjoint_and_a_short_last_one_is_left_out():
     submits = [0, 10, MONTH, MONTH + 5, MONTH + 6, 2 * MONTH + 1]
     jobs = tuple(Job(str(place), submit, 5, 5) for place, submit in enumerate(submits))
@@ -82,6 +91,7 @@ def test_a_past_is_not_measured():
     found = Part.of(simulate(Workload(jobs, Machine.pool(1)), "fcfs"), 4)
     assert found.jobs["submit"].tolist() == [40, 50]
     assert found.decisions["time"].min() >= 40
+    assert found.utilization == pytest.approx(10 / 15)
 
 
 def test_what_one_queue_cannot_tell_is_not_testable(tmp_path, monkeypatch):
