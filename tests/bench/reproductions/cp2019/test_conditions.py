@@ -98,6 +98,8 @@ def test_what_one_queue_cannot_tell_is_not_testable(tmp_path, monkeypatch):
     jobs = tuple(Job(str(place), 5 * place, 20 + 7 * place, 400, 1 + place % 3, {"core": 1}) for place in range(8))
     contest = contenders.Contest((Samples(Workload(jobs, Machine.homogeneous(3, core=1)), 1),), "3600", "")
     monkeypatch.setattr(contenders, "hpc2n", lambda scale: contest)
+    monkeypatch.setattr(contenders, "PCPS", ("PBS", "PCP1-W", "PCP1-R", "PCP3-R", "PCP3-D"))
+    monkeypatch.setattr(contenders, "HCPS", ("PBS", "HCP3-W", "HCP3-R", "HCP3-D"))
     outcome = quality.on_hpc2n(Means("smoke", tmp_path))
     told = {claim.text: claim for claim in outcome.claims}
     assert "at least two queues" in told["PCP3-R is better than PCP1-R: wait"].unmet
