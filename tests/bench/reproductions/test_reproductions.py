@@ -236,4 +236,4 @@ def test_the_page_keeps_what_it_has_and_takes_what_is_new(made, tmp_path):
     assert text.count("which is not public") == 1
     assert text.count("\n### cp2019/") == 2
     assert "Not on this page yet: cp2019/fig3, " in text
-    assert "| cp2019/fig1 | Accuracy of the three predictions | smoke | 0 hold, 5 not decided |" in text
+    assert "| cp2019/fig1 | Accuracy of the three predictions | smoke | 0 hold (not counted: 5 calibrated) |" in text
