@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..base import IntArray
 from ..models import NODE_ZERO, shift
-from .backfilling import EASY, EASYSJBF, FCFS, LJF, LXF, SJF, Conservative, ListScheduler
+from .backfilling import EASY, EASYSJBF, FCFS, LJF, LXF, PBS, SJF, Conservative, ListScheduler
 from .cp import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming
 from .eviction import Evict
 from .lookahead import Lookahead
@@ -27,6 +27,7 @@ from .protocol import (
 from .registered import create_dispatcher, registry
 from .reservations import ATOptimal, ClassicHPC, Neuroscience, ReservationSequences, Rounds, TOptimal
 from .space import NodeSpace, PoolSpace, Space, space_of
+from .warm_start import WarmStart
 
 __all__ = [
     "EASY",
@@ -40,6 +41,7 @@ __all__ = [
     "LJF",
     "LXF",
     "NODE_ZERO",
+    "PBS",
     "PCP",
     "PCP1",
     "PCP2",
@@ -76,6 +78,7 @@ __all__ = [
     "TOptimal",
     "Waiting",
     "Wake",
+    "WarmStart",
     "create_dispatcher",
     "registry",
     "shift",

@@ -33,6 +33,7 @@ _TITLES = {
         "fig3": "Slowdown and wait, versions of HCP",
         "fig4": "Slowdown and wait of medium and long jobs",
         "table2": "Times and problem sizes",
+        "hpc2n": "Slowdown and wait on another machine, HPC2N (ours, not in the paper)",
     },
     "icpp2019": {
         "table1": "Reservation sequences of a truncated normal law",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .conservative import Conservative, ConservativeOptions
 from .easy import EASY, EASYSJBF
 from .list_scheduling import FCFS, LJF, LXF, SJF, ListScheduler
+from .pbs import PBS
 
 __all__ = [
     "EASY",
@@ -12,6 +13,7 @@ __all__ = [
     "FCFS",
     "LJF",
     "LXF",
+    "PBS",
     "SJF",
     "Conservative",
     "ConservativeOptions",

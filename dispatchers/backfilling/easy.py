@@ -48,8 +48,11 @@ class EASY(PlacementOption):
         if numbers is not None:
             chosen = self._chosen(state, numbers) if numbers.free else ()
             return start_at(state, room_of(state, self.placement), chosen) if chosen else ()
+        return self.in_order(state, state.queue.entries)
+
+    def in_order(self, state: State, queue: Sequence[Waiting]) -> Sequence[Action]:
+        """Do the same with the waiting jobs in some order."""
         space = room_of(state, self.placement)
-        queue = state.queue.entries
         started: list[Start] = []
         head = None
         for waiting in queue:

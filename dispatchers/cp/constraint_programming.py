@@ -79,7 +79,8 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         settled = self.settled
         if not settled.reduced:
             everybody = np.arange(len(state.queue))
-            return Candidates(most_urgent(state, self.goal, everybody, len(everybody)), [])
+            most = self._most if settled.rest == "out" and settled.formulation == "hcp" else len(everybody)
+            return Candidates(most_urgent(state, self.goal, everybody, most), [])
         filtered = "nodes" if settled.formulation == "pcp" else settled.filter
         return candidates_of(state, space, self.goal, filtered, self._most, settled.blocked)
 

@@ -16,6 +16,8 @@ Horizon = Literal["all", "now"]
 Filter = Literal["nodes", "pool"]
 #: Who looks for a better set of jobs to start now than that of the local search.
 Solver = Literal["cp-sat", "fluid", "none"]
+#: Where version 0 of HCP has the jobs after the first `m`: at the end of the horizon, or out of the model.
+Rest = Literal["end", "out"]
 #: What a limit is counted in: CP-SAT's deterministic time, or seconds on the wall clock.
 LimitKind = Literal["deterministic", "wall"]
 #: The first limit in deterministic time, seconds: where a schedule and bounds are known before, with all jobs in the
@@ -62,7 +64,8 @@ class ConstraintProgrammingOptions:
     k
         Restarts in a row that may change nothing.
     iterations
-        Steps of local search on the best list schedule before the solver is asked.
+        Steps of local search on the best list schedule before the solver is asked; after a quarter of them that brings
+        nothing there are no more.
     filter
         Only with ``"hcp"``, from version 1 on: whether the jobs that get a start time fit on the nodes now, or on all
         nodes as if they were one. A node is what it is with ``"pcp"``.
@@ -77,6 +80,10 @@ class ConstraintProgrammingOptions:
         for a schedule that costs less and starts other jobs now. ``"fluid"``: a mixed-integer program in which what
         starts later may start in parts, at a few times; its best set of jobs starts now, and is proved there.
         ``"none"``: nobody. The paper has CP-SAT alone.
+    rest
+        Only with ``"hcp"``, version 0: where the jobs after the first `m` are. ``"end"``: at the end of the horizon, as
+        the paper has it; as soon as they are too many to run side by side there is no schedule, whatever else runs.
+        ``"out"``: not in the model, as in the authors' code.
 
     Raises
     ------
@@ -100,12 +107,14 @@ class ConstraintProgrammingOptions:
     blocked: int = 0
     horizon: Horizon = "now"
     solver: Solver = "cp-sat"
+    rest: Rest = "end"
 
     def __post_init__(self) -> None:
         check_choice("formulation", self.formulation, Formulation)
         check_choice("horizon", self.horizon, Horizon)
         check_choice("filter", self.filter, Filter)
         check_choice("solver", self.solver, Solver)
+        check_choice("rest", self.rest, Rest)
         check_choice("limit", self.limit, LimitKind)
         check_choice("version", self.version, range(4))
         check_whole("m", self.m, 1)

@@ -21,6 +21,7 @@ from ...models import (
     improve,
     list_orders,
     list_schedule,
+    only_chain,
     rearranged,
     solve_direct,
     solve_placed,
@@ -31,6 +32,9 @@ from ..protocol import State, Waiting
 from .candidates import Candidates, Chosen
 from .cp_options import ConstraintProgrammingOptions
 from .objectives import Goal, Objective
+
+#: The local search goes in so many parts; one that brings nothing is the last.
+_PARTS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -167,6 +171,11 @@ class Planner:
     def _reduced(self, problem: Problem, waiting: list[Waiting], horizon: int) -> tuple[Schedule | None, Answer]:
         """Return the best list schedule, and what comes of it."""
         limit = self.options.solver_limit
+        chain = only_chain(problem)
+        if chain is not None:
+            listed = list_schedule(problem, chain)
+            if listed is not None and int((listed.starts + problem.duration).max()) <= horizon:
+                return listed, Answer(Status.OPTIMAL, listed, listed.cost, 0.0, "list")
         orders = list_orders(problem)
         orders.append(self._resumed(waiting, orders[1]))
         listed, which = best_of(problem, orders)
@@ -202,10 +211,15 @@ class Planner:
         """Return what the local search makes of a list schedule: itself, with its ties, unless one is better."""
         if not self.options.iterations or listed.cost == problem.cost(problem.earliest):
             return listed, "list"
-        better, _ = improve(problem, order, self.options.iterations, self.rng)
-        if better.cost >= listed.cost:
+        best, steps = listed, -(-self.options.iterations // _PARTS)
+        for _ in range(_PARTS):
+            better, order = improve(problem, order, steps, self.rng)
+            if better.cost >= best.cost:
+                break
+            best = better
+        if best is listed:
             return listed, "list"
-        return rearranged(problem, better, list(comparable(problem))), "local search"
+        return rearranged(problem, best, list(comparable(problem))), "local search"
 
     def _resumed(self, waiting: list[Waiting], by_ratio: IntArray) -> IntArray:
         """Return the order of the last plan, with new jobs put in where their ratio of weight to work has them."""

@@ -8,7 +8,7 @@ from .direct import DirectModel, solve_direct
 from .objective import Objective, WeightedLateness
 from .pooled import ON_THE_POOL, SchedulingModel, solve_pooled
 from .starting import OthersStart, PlacesNow
-from .symmetry import comparable, rearranged
+from .symmetry import comparable, only_chain, rearranged
 from .variables import JobVariables, SlotVariables, Variables
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "Variables",
     "WeightedLateness",
     "comparable",
+    "only_chain",
     "rearranged",
     "solve_direct",
     "solve_placed",

@@ -43,11 +43,14 @@ class Bounds(NamedTuple):
 
 
 class _Jobs(NamedTuple):
+    """Jobs, those that differ in nothing once: with the same prices they do the same."""
+
     need: FloatArray
     duration: IntArray
     weight: FloatArray
     due: IntArray
     earliest: IntArray
+    many: IntArray
     later: int
 
 
@@ -73,16 +76,24 @@ def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STE
     # Later there is room for as many as there are: what the nodes can hold then is not known here.
     rooms = np.concatenate((room[:, asked], np.diff(edges)[:, None] * slots.sum(axis=0)), axis=1)
     rooms[0, asked.sum() :] = edges[1] * most
-    jobs = _Jobs(
-        np.concatenate((problem.need[:, asked], slots), axis=1).astype(np.float64), problem.duration,
-        problem.weight.astype(np.float64), problem.due, problem.earliest, problem.first_later,
-    )  # fmt: skip
-    now, later = np.empty(problem.jobs), np.empty(problem.jobs)
+    jobs, kind = _kinds(problem, np.concatenate((problem.need[:, asked], slots), axis=1))
+    now, later = np.empty(len(jobs.many)), np.empty(len(jobs.many))
     # Capacity on an interval: the sum over its seconds; a schedule keeps it if it keeps that of each second.
     best = _ascend(jobs, edges, rooms.astype(np.float64), float(cost), steps, now, later)
     slack = 1e-9 * abs(best) + 1e-6
     alone = problem.cost(problem.earliest)
-    return Bounds(max(alone, int(np.ceil(best - slack))), now - slack, later - slack)
+    return Bounds(max(alone, int(np.ceil(best - slack))), now[kind] - slack, later[kind] - slack)
+
+
+def _kinds(problem: Problem, need: IntArray) -> tuple[_Jobs, IntArray]:
+    """Return what jobs there are, and which of these each job is, shape (jobs,); `need` has what a price is put on."""
+    columns = np.column_stack((need, problem.duration, problem.weight, problem.due, problem.earliest))
+    _, first, kind, many = np.unique(columns, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    jobs = _Jobs(
+        need[first].astype(np.float64), problem.duration[first], problem.weight[first].astype(np.float64),
+        problem.due[first], problem.earliest[first], many, problem.first_later,
+    )  # fmt: skip
+    return jobs, kind.ravel()
 
 
 def _edges(problem: Problem, starts: IntArray) -> IntArray:
@@ -184,7 +195,7 @@ def _priced(
         lowest = max(jobs.earliest[job], jobs.later)
         second[job], when = _best_later(job, lowest, jobs, edges, paid)
         starts[job] = 0 if first[job] <= second[job] else when
-        total += min(first[job], second[job])
+        total += jobs.many[job] * min(first[job], second[job])
     return total
 
 
@@ -250,4 +261,4 @@ def _usage(jobs: _Jobs, edges: IntArray, starts: IntArray, use: FloatArray) -> N
             seconds = min(end, edges[interval + 1]) - max(starts[job], edges[interval])
             if seconds > 0:
                 for resource in range(use.shape[1]):
-                    use[interval, resource] += seconds * jobs.need[job, resource]
+                    use[interval, resource] += seconds * jobs.need[job, resource] * jobs.many[job]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ...base import IntArray
 from ..scheduling.list_schedules import Schedule
 from ..scheduling.problem import Problem
 
@@ -29,6 +30,20 @@ def comparable(problem: Problem) -> Iterator[list[int]]:
             chain = [job]
         if len(chain) > 1:
             yield chain
+
+
+def only_chain(problem: Problem) -> IntArray | None:
+    """Return the order of the jobs if all ask for the same of one pool and none less urgent than the next.
+
+    Then no schedule costs less than that list. What is free only grows, as all that is held is held from
+    now on, so that the k-th start is no later than in any other schedule; and whoever is more urgent has the
+    earlier one. ``None`` otherwise, or for a single job.
+    """
+    if problem.nodes > 1 or problem.jobs < 2 or problem.earliest.any() or problem.held_from.any():
+        return None
+    chains = list(comparable(problem)) if len(problem.alike) == 1 else []
+    whole = len(chains) == 1 and len(chains[0]) == problem.jobs
+    return np.array(chains[0], dtype=np.int64) if whole else None
 
 
 def rearranged(problem: Problem, schedule: Schedule, chains: list[list[int]]) -> Schedule:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from ..claims import less, more, within
+from ..claims import given, less, more, within
 from ..outcome import Claim
+from .conditions import Conditions
 
 #: Label to metric to a value of each sample.
 Values = dict[str, dict[str, list[float]]]
@@ -32,47 +34,63 @@ def accuracy_claims(found: Values) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-def pcp_claims(values: Values) -> tuple[Claim, ...]:
+def pcp_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
     """Return the claims about the versions of PCP (section 6.2, figure 2)."""
+    told = Told(values, conditions)
     return (
-        *_better(values, "PCP3-R", "PCP1-R", ("up to -58%", "up to -13%")),
-        *_better(values, "PCP3-D", "PCP2-D", ("-37%", "-29%")),
-        *_better(values, "PCP2-D", "PCP1-W", ("better", "better")),
-        *_no_help(values, "PCP3-W", "PCP1-W", "lower performance"),
+        *told.better("PCP3-R", "PCP1-R", ("up to -58%", "up to -13%")),
+        *told.better("PCP3-D", "PCP2-D", ("-37%", "-29%")),
+        *told.better("PCP2-D", "PCP1-W", ("better", "better")),
+        *told.better("PCP2-D", "PCP1-D", ("PCP1-D did not end in two weeks",) * 2),
+        *told.no_better("PCP3-W", "PCP1-W", "lower performance"),
+        *told.better("PCP3-R", "PBS", ("outperforms PBS",) * 2),
+        *told.better("PCP3-D", "PBS", ("outperforms PBS",) * 2),
     )
 
 
-def hcp_claims(values: Values) -> tuple[Claim, ...]:
+def hcp_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
     """Return the claims about the versions of HCP (section 6.2, figure 3)."""
+    told = Told(values, conditions)
     return (
-        *_best(values, "HCP3-R"),
-        *(more(f"HCP1-D is worse than HCP: {name}", *_pair(values, name, "HCP1-D", "HCP"), "worse")
-          for name in _METRICS),
-        *_better(values, "HCP2-D", "HCP", ("better", "better")),
-        *_better(values, "HCP2-D", "HCP1-D", ("better", "better")),
-        *_better(values, "HCP3-D", "HCP2-D", ("better", "better")),
-        *_better(values, "HCP1-W", "HCP", ("better", "better")),
-        *_no_help(values, "HCP3-W", "HCP1-W", "not better"),
-    )  # fmt: skip
+        *told.best("HCP3-R"),
+        *told.better("HCP2-D", "HCP1-D", ("better", "better")),
+        *told.better("HCP3-D", "HCP2-D", ("better", "better")),
+        *told.no_better("HCP3-W", "HCP1-W", "not better"),
+        *told.better("HCP3-R", "PBS", ("significantly better",) * 2),
+        *told.better("HCP3-D", "PBS", ("significantly better",) * 2),
+    )
 
 
-def class_claims(values: Values) -> tuple[Claim, ...]:
+def early_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
+    """Return the claims about version 0 of HCP (section 6.2, figure 3)."""
+    told = Told(values, conditions)
+    return (
+        *told.worse("HCP1-D", "HCP"),
+        *told.better("HCP2-D", "HCP", ("better", "better")),
+        *told.better("HCP1-W", "HCP", ("better", "better")),
+        *told.better("HCP3-D", "HCP", ("significantly better",) * 2),
+    )
+
+
+def class_claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
     """Return the claims about medium and long jobs (figure 4) and about the utilization (not shown there)."""
-    found = []
+    found: list[Claim] = []
     for family in ("PCP", "HCP"):
         for letter in "RD":
             mine, base = f"{family}3-{letter}", f"{family}1-W"
             for kind in ("medium", "long"):
                 text = f"{mine} does not penalise {kind} jobs: wait at most 5% above {base}"
                 pair = _pair(values, f"wait_{kind}", mine, base)
-                found.append(less(text, *pair, "not penalised", factor=_TOLERANCE))
+                claim = less(text, *pair, "not penalised", factor=_TOLERANCE)
+                found += given([claim], conditions.of(mine, base))
     each = {label: metrics["utilization"] for label, metrics in values.items()}
     ordered = sorted(each, key=lambda label: float(np.mean(each[label])))
     least, most = ordered[0], ordered[-1]
     percent = {label: [100 * value for value in each[label]] for label in (least, most)}
     text = "The utilization is alike: the highest at most 5% above the lowest"
     pair = (f"{most}, %", percent[most]), (f"{least}, %", percent[least])
-    return (*found, less(text, *pair, "no major differences", factor=_TOLERANCE))
+    alike = less(text, *pair, "no major differences", factor=_TOLERANCE)
+    return (*found, *given([alike], conditions.of(least, most)))
 
 
 #: Published columns of Table 2 by label: dispatching time (ms), prediction and simulation time (s), average intervals,
@@ -96,12 +114,17 @@ TIMED = COLUMNS[:3]
 _CUTS = (("HCP1-W", "HCP"), ("HCP3-R", "HCP1-W"), ("HCP3-D", "HCP1-W"), ("PCP3-R", "PCP1-W"), ("PCP3-D", "PCP1-W"))
 
 
-def size_claims(values: Values) -> tuple[Claim, ...]:
-    """Return the claims about times and problem sizes (section 6.1, table 2)."""
+def size_claims(values: Values, conditions: Conditions, *, with_zero: bool = False) -> tuple[Claim, ...]:
+    """Return the claims about times and problem sizes (section 6.1, table 2), those of version 0 apart."""
     cuts = [(mine, base, "simulation time, s") for mine, base in _CUTS[:3]]
     columns = ("dispatching time, ms", "intervals", "requested resources")
     cuts += [(mine, base, column) for column in columns for mine, base in _CUTS]
-    return tuple(_cut(values, *cut) for cut in cuts)
+    found: list[Claim] = []
+    for mine, base, column in cuts:
+        if (base == "HCP") != with_zero:
+            continue
+        found += given([_cut(values, mine, base, column)], conditions.of(mine, base))
+    return tuple(found)
 
 
 def _cut(values: Values, mine: str, base: str, column: str) -> Claim:
@@ -117,27 +140,63 @@ def _cut(values: Values, mine: str, base: str, column: str) -> Claim:
 def _pair(
     values: Values, metric: str, named: str, other: str
 ) -> tuple[tuple[str, list[float]], tuple[str, list[float]]]:
-    return (named, values[named][metric]), (other, values[other][metric])
+    """Return both over the parts in which there is something to take a mean of, such as long jobs."""
+    every = zip(values[named][metric], values[other][metric], strict=True)
+    pairs = [pair for pair in every if np.isfinite(pair).all()] or [(np.nan, np.nan)]
+    return (named, [first for first, _ in pairs]), (other, [second for _, second in pairs])
 
 
-def _better(values: Values, named: str, other: str, published: tuple[str, str]) -> tuple[Claim, ...]:
-    return tuple(
-        less(f"{named} is better than {other}: {metric}", *_pair(values, metric, named, other), said)
-        for metric, said in zip(_METRICS, published, strict=True)
-    )
+@dataclass(frozen=True)
+class Told:
+    """Claims about two dispatchers, in slowdown and wait, under what they need; none where one was not simulated.
 
+    Attributes
+    ----------
+    values
+        Label to metric to a value of each sample.
+    conditions
+        What is so in the simulations.
+    """
 
-def _no_help(values: Values, named: str, other: str, published: str) -> tuple[Claim, ...]:
-    return tuple(
-        more(f"{named} is not better than {other}: {metric}", *_pair(values, metric, named, other), published)
-        for metric in _METRICS
-    )
+    values: Values
+    conditions: Conditions
 
+    def better(self, named: str, other: str, published: tuple[str, str]) -> tuple[Claim, ...]:
+        """Return that one is better than the other."""
+        if not {named, other} <= self.values.keys():
+            return ()
+        claims = [
+            less(f"{named} is better than {other}: {metric}", *_pair(self.values, metric, named, other), said)
+            for metric, said in zip(_METRICS, published, strict=True)
+        ]
+        return given(claims, self.conditions.of(named, other))
 
-def _best(values: Values, named: str) -> Iterator[Claim]:
-    """Compare with the best of the others."""
-    for metric in _METRICS:
-        others = {label: each[metric] for label, each in values.items() if label != named}
-        best = min(others, key=lambda label: float(np.mean(others[label])))
-        text = f"{named} is the best of all: {metric}"
-        yield less(text, (named, values[named][metric]), (best, others[best]), "best")
+    def no_better(self, named: str, other: str, published: str) -> tuple[Claim, ...]:
+        """Return that one is not better than the other."""
+        if not {named, other} <= self.values.keys():
+            return ()
+        claims = [
+            more(f"{named} is not better than {other}: {metric}", *_pair(self.values, metric, named, other), published)
+            for metric in _METRICS
+        ]
+        return given(claims, self.conditions.of(named, other))
+
+    def worse(self, named: str, other: str) -> tuple[Claim, ...]:
+        """Return that one is worse than the other."""
+        if not {named, other} <= self.values.keys():
+            return ()
+        claims = [
+            more(f"{named} is worse than {other}: {metric}", *_pair(self.values, metric, named, other), "worse",
+                 strictly=True)
+            for metric in _METRICS
+        ]  # fmt: skip
+        return given(claims, self.conditions.of(named, other))
+
+    def best(self, named: str) -> Iterator[Claim]:
+        """Compare with the best of the others."""
+        for metric in _METRICS:
+            others = {label: each[metric] for label, each in self.values.items() if label != named}
+            best = min(others, key=lambda label: float(np.mean(others[label])))
+            text = f"{named} is the best of all: {metric}"
+            claim = less(text, (named, self.values[named][metric]), (best, others[best]), "best")
+            yield from given([claim], self.conditions.of(named, best))

@@ -333,7 +333,7 @@ class TestSearchControl:
         calls = iter([(None, 0)] * 3)
         monkeypatch.setattr("hpcdispatch.dispatchers.cp.cp_plan.best_of", lambda *given: next(calls, best_of(*given)))
         monkeypatch.setattr("hpcdispatch.dispatchers.cp.cp_plan.solve_pooled", lambda *_, **__: SILENT)
-        rows = [(0, 100, 100, 1)] + [(i, 10, 10, 3) for i in [1] * 8 + [2, 3, 4]]
+        rows = [(0, 100, 100, 1)] + [(i, 10, 10 + k, 3) for k, i in enumerate([1] * 8 + [2, 3, 4])]
         decisions = run(rows, "hcp3:m=8").decisions.set_index("time")
         assert decisions.loc[[1, 2, 3, 4], "candidates"].tolist() == [8, 4, 2, 1]
         assert decisions.loc[[1, 2, 3], "status"].tolist() == ["unknown"] * 3
@@ -430,3 +430,18 @@ def test_what_a_spec_may_not_say(spec, message):
 def test_a_queue_without_an_expected_wait_is_named():
     with pytest.raises(InputError, match="got none for queue 'night'; given: day 60"):
         run([(0, 10, 10, 1, "night")], "hcp1:ewt=day:60")
+
+
+def test_jobs_after_the_first_m_are_at_the_end_of_the_horizon_or_out_of_the_model():
+    rows = [(0, 100, 100, 1)] + [(1, 10 + place, 10 + place, 4) for place in range(4)]
+    at_end = run(rows, "hcp:m=2").decisions.set_index("time")
+    out = run(rows, "hcp:m=2,rest=out").decisions.set_index("time")
+    assert (at_end.loc[1, "status"], at_end.loc[1, "intervals"]) == ("infeasible", 5)
+    assert out.loc[1, "status"] != "infeasible"
+    assert out.loc[1, "intervals"] == 3
+
+
+def test_only_version_0_of_hcp_asks_where_the_rest_is():
+    for name in ("hcp1", "pcp"):
+        with pytest.raises(InputError, match="rest"):
+            create_dispatcher(f"{name}:rest=out")

@@ -1,8 +1,10 @@
 """Which jobs may be started in a fixed order."""
 
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from hpcdispatch.models import Problem, comparable
+from hpcdispatch.models import Limit, Problem, Status, comparable, list_schedule, only_chain, solve_pooled
 
 
 def test_only_jobs_that_ask_for_the_same_are_ordered():
@@ -11,3 +13,34 @@ def test_only_jobs_that_ask_for_the_same_are_ordered():
         np.array([[1]]), due=np.array([0, 9, 0, 0]),
     )  # fmt: skip
     assert list(comparable(problem)) == [[0, 2, 1]]
+
+
+def alike(weights, held, room=3, **changes):
+    """Return jobs of 4 s that ask for 1 of a pool, of which some is held until some time."""
+    count = len(weights)
+    columns = {
+        "duration": np.full(count, 4), "slots": np.ones(count, dtype=int), "demand": np.ones((count, 1), dtype=int),
+        "weight": np.array(weights), "capacity": np.array([[room]]), "held_from": np.zeros(len(held), dtype=int),
+        "held_to": np.array(held, dtype=int), "held_node": np.zeros(len(held), dtype=int),
+        "held_amount": np.ones((len(held), 1), dtype=int),
+    }  # fmt: skip
+    return Problem(**{**columns, **changes})
+
+
+@settings(max_examples=20)
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=6), st.lists(st.integers(1, 9), max_size=3))
+def test_of_alike_jobs_no_schedule_costs_less_than_the_list(weights, held):
+    problem = alike(weights, held)
+    chain = only_chain(problem)
+    assert sorted(chain) == list(range(len(weights)))
+    best = solve_pooled(problem, None, Limit(0.2, 0.2))
+    assert best.status is Status.OPTIMAL
+    assert list_schedule(problem, chain).cost == best.schedule.cost
+
+
+def test_there_is_no_such_list_for_jobs_that_differ_or_room_that_shrinks():
+    assert only_chain(alike([1, 1], [], duration=np.array([4, 5]))) is None
+    assert only_chain(alike([1, 1], [5], held_from=np.array([2]))) is None
+    assert only_chain(alike([1, 1], [], earliest=np.array([0, 3]))) is None
+    assert only_chain(alike([2, 1], [], due=np.array([5, 0]))) is None
+    assert only_chain(alike([1], [])) is None
