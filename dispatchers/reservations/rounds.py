@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from ...models import PlacementRule
+from ...base.checks import check_choice, check_whole
 from ..backfilling.conservative import Conservative, ConservativeOptions
 from ..backfilling.moving_reservations import Compress, MovingReservations
 from ..protocol import Placement, State, Waiting
 
+#: What is put into the gaps of a round: jobs of the round too, or only such as have no reservation.
+Move = Literal["fill", "never"]
+
 
 @dataclass(frozen=True)
 class RoundsOptions(ConservativeOptions):
-    """The options of :class:`Rounds`; reservations never move up."""
+    """The options of :class:`Rounds`.
+
+    Attributes
+    ----------
+    batch
+        How many jobs a round has at most; ``None`` for all that wait when it begins.
+    move
+        ``"never"``: what has a reservation keeps it, and gaps are for jobs that have none. ``"fill"``: jobs of the
+        round may move into a gap that they fit as a whole, before those that came later.
+    """
 
     compress: Compress = field(default="never", init=False)
+    batch: int | None = None
+    move: Move = "fill"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("move", self.move, Move)
+        if self.batch is not None:
+            check_whole("batch", self.batch, 1)
 
 
 class RoundReservations(MovingReservations):
-    """Reservations for the jobs of a round."""
+    """Reservations for the jobs of a round, of which those that fit into a gap move there.
 
-    def __init__(self, state: State, rule: PlacementRule) -> None:
-        super().__init__(state, rule)
+    Parameters
+    ----------
+    state
+        As of :class:`.StandingReservations`.
+    options
+        Those of :class:`Rounds`.
+    """
+
+    def __init__(self, state: State, options: RoundsOptions) -> None:
+        super().__init__(state, options.placement)
+        self._batch = options.batch
+        self._primary = state.machine.primary
         self._round: set[str] = set()
         self._round_end = 0
 
@@ -34,18 +66,36 @@ class RoundReservations(MovingReservations):
         return left if found[0] is None else min(left, found[0]), found[1]
 
     def reserve_new(self, state: State) -> None:
-        """Fill the gaps, or reserve for all, largest area first, if the round is over."""
+        """Fill the gaps, or reserve for a batch, largest area first, if the round is over."""
         self._round &= self.reserved.keys() | self.running.keys()
+        if not self._round:
+            self._begin(state)
         if self._round:
             self._fill(state)
-            return
-        primary = state.machine.primary
-        for waiting in sorted(
-            state.queue, key=lambda job: job.nodes * job.demand[primary] * job.predicted, reverse=True
-        ):
+
+    def _begin(self, state: State) -> None:
+        """Begin a round."""
+        for waiting in self._candidates(state):
             self.reserve(waiting, state.now)
         self._round = set(self.reserved)
         self._round_end = max((booking.end for booking in self.reserved.values()), default=0)
+
+    def _candidates(self, state: State) -> Sequence[Waiting]:
+        """Return the waiting jobs without a reservation, largest area first.
+
+        Of more than a batch, the largest of those that entered the queue at the first instants, as many as a batch has
+        jobs: where all jobs were submitted together, the largest of all.
+        """
+        waiting = [entry for entry in state.queue if entry.id not in self.reserved]
+        if self._batch is not None and len(waiting) > self._batch:
+            instants = sorted({entry.since for entry in waiting})
+            last = instants[min(self._batch, len(instants)) - 1]
+            waiting = [entry for entry in waiting if entry.since <= last]
+        waiting.sort(key=self._area, reverse=True)
+        return waiting[: self._batch]
+
+    def _area(self, entry: Waiting) -> int:
+        return entry.nodes * entry.demand[self._primary] * entry.predicted
 
     def _fill(self, state: State) -> None:
         """Start what fits into the gaps: first of the round, in the order of its reservations, then what came later."""
@@ -68,20 +118,53 @@ class RoundReservations(MovingReservations):
                 room = self.profile.peak(now, now + 1)
 
 
+class BatchReservations(RoundReservations):
+    """Reservations for the jobs of a round, none of which moves."""
+
+    def __init__(self, state: State, options: RoundsOptions) -> None:
+        super().__init__(state, options)
+        self._refused: set[str] = set()
+
+    def compress(self, how: Compress, now: int) -> None:
+        """Keep every reservation, and in mind whether something was freed."""
+        if self.freed:
+            self._refused.clear()
+        self.freed.clear()
+
+    def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
+        """Return for how many seconds from now the slots of a job without a reservation are free, and where."""
+        return None if waiting.id in self.reserved else super().gap(waiting)
+
+    def _fill(self, state: State) -> None:
+        """Reserve for jobs that have no reservation what they fit, at any time of the round, as a whole."""
+        held = [*self.reserved.values(), *self.running.values()]
+        self._round_end = max((booking.end for booking in held), default=0)
+        for waiting in self._candidates(state):
+            if waiting.id not in self._refused:
+                self.reserve(waiting, state.now, self._round_end - waiting.predicted + 1)
+        self._refused = {entry.id for entry in state.queue if entry.id not in self.reserved}
+
+
 class Rounds(Conservative):
-    """Rounds: all jobs that wait get a reservation, largest area first; those that come later wait for the next round.
+    """Rounds: a batch of jobs gets reservations, largest area first; those that come later wait for the next round.
 
     The greedy heuristic of Gainaru et al. (ICPP 2019, section 4.3) for sets of jobs. A round takes the jobs in the
     queue in non-increasing order of processors times predicted run time, each at the earliest time at which it fits,
-    and the next round begins when the last of them has ended. What is freed in between, by jobs that end early, is only
-    filled: by a job of the round that fits into the gap as a whole, or else by a later one that would also end within
-    the round. Nothing is moved up otherwise, which is why over-estimation costs utilization here: what the paper takes
-    a batch scheduler to do.
-    Its one option is `placement`.
+    and the next round begins when the last of them has ended.
+
+    With ``batch=100,move=never`` it is the scheduler of the authors' public simulator: reservations stand, whatever is
+    freed. What is left between them, and what jobs leave that end early, is for jobs without a reservation, which get
+    one if they fit as a whole before the last reservation ends: jobs beyond the batch, such as came later, and such as
+    failed. With ``move=fill``, jobs of the round move into gaps too.
+
+    Nothing is moved up otherwise, which is why over-estimation costs utilization here: what the paper takes a batch
+    scheduler to do. Its options are those of :class:`RoundsOptions`.
     """
 
     Options = RoundsOptions
+    options: RoundsOptions
 
     def open(self, state: State) -> RoundReservations:
         """Return the reservations to begin with."""
-        return RoundReservations(state, self.options.placement)
+        kind = BatchReservations if self.options.move == "never" else RoundReservations
+        return kind(state, self.options)
