@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -67,11 +67,15 @@ class RoundReservations(MovingReservations):
 
     def reserve_new(self, state: State) -> None:
         """Fill the gaps, or reserve for a batch, largest area first, if the round is over."""
-        self._round &= self.reserved.keys() | self.running.keys()
-        if not self._round:
+        if self._is_over():
             self._begin(state)
-        if self._round:
+        if self.reserved or self.running:
             self._fill(state)
+
+    def _is_over(self) -> bool:
+        """Return whether nothing of the round is left."""
+        self._round &= self.reserved.keys() | self.running.keys()
+        return not self._round
 
     def _begin(self, state: State) -> None:
         """Begin a round."""
@@ -80,13 +84,13 @@ class RoundReservations(MovingReservations):
         self._round = set(self.reserved)
         self._round_end = max((booking.end for booking in self.reserved.values()), default=0)
 
-    def _candidates(self, state: State) -> Sequence[Waiting]:
-        """Return the waiting jobs without a reservation, largest area first.
+    def _candidates(self, state: State, but: Collection[str] = ()) -> Sequence[Waiting]:
+        """Return the waiting jobs without a reservation, largest area first, `but` some.
 
         Of more than a batch, the largest of those that entered the queue at the first instants, as many as a batch has
         jobs: where all jobs were submitted together, the largest of all.
         """
-        waiting = [entry for entry in state.queue if entry.id not in self.reserved]
+        waiting = [entry for entry in state.queue if entry.id not in self.reserved and entry.id not in but]
         if self._batch is not None and len(waiting) > self._batch:
             instants = sorted({entry.since for entry in waiting})
             last = instants[min(self._batch, len(instants)) - 1]
@@ -123,26 +127,45 @@ class BatchReservations(RoundReservations):
 
     def __init__(self, state: State, options: RoundsOptions) -> None:
         super().__init__(state, options)
-        self._refused: set[str] = set()
+        #: Who waited after the last decision, with when it entered the queue.
+        self._seen: dict[str, int] = {}
 
     def compress(self, how: Compress, now: int) -> None:
-        """Keep every reservation, and in mind whether something was freed."""
-        if self.freed:
-            self._refused.clear()
-        self.freed.clear()
+        """Keep every reservation, and in mind what was freed."""
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
         """Return for how many seconds from now the slots of a job without a reservation are free, and where."""
         return None if waiting.id in self.reserved else super().gap(waiting)
 
     def _fill(self, state: State) -> None:
-        """Reserve for jobs that have no reservation what they fit, at any time of the round, as a whole."""
+        """Reserve for jobs that have no reservation what they fit, at any time of the round, as a whole.
+
+        Where something was freed, for the next batch of those that wait already; then for each that has come.
+        """
         held = [*self.reserved.values(), *self.running.values()]
         self._round_end = max((booking.end for booking in held), default=0)
-        for waiting in self._candidates(state):
-            if waiting.id not in self._refused:
-                self.reserve(waiting, state.now, self._round_end - waiting.predicted + 1)
-        self._refused = {entry.id for entry in state.queue if entry.id not in self.reserved}
+        came = [entry for entry in state.queue if self._seen.get(entry.id) != entry.since]
+        if self.freed:
+            new = {entry.id for entry in came}
+            self._try(self._candidates(state, new), state.now)
+            self.freed.clear()
+        self._try(came, state.now)
+        self._seen = {entry.id: entry.since for entry in state.queue}
+
+    def _is_over(self) -> bool:
+        """Return whether nothing is reserved and nothing runs."""
+        return not self.reserved and not self.running
+
+    def _begin(self, state: State) -> None:
+        """Begin a round; its gaps are for the next batch."""
+        super()._begin(state)
+        self._seen = {entry.id: entry.since for entry in state.queue}
+        self.freed.append((state.now, self._round_end))
+
+    def _try(self, candidates: Iterable[Waiting], now: int) -> None:
+        for waiting in candidates:
+            if waiting.id not in self.reserved:
+                self.reserve(waiting, now, self._round_end - waiting.predicted + 1)
 
 
 class Rounds(Conservative):
