@@ -15,7 +15,6 @@ from .strategies_compared import (
     METRICS,
     NEURO,
     RESPONSE,
-    SCHEDULERS,
     TOPT,
     USE,
     Contender,
@@ -25,7 +24,7 @@ from .strategies_compared import (
     better,
 )
 
-_LAWS = ("truncnorm", "beta", "exponential", "pareto")
+LAWS = ("truncnorm", "beta", "exponential", "pareto")
 _ALLOCATIONS = ("full", "half", "truncnorm", "beta")
 _STRATEGIES = (HPC, NEURO, TOPT)
 #: By how much TOptimal is said to be better than the best of the others, in words and as a factor, by metric.
@@ -43,10 +42,10 @@ _SHARES: Mapping[Scale, Sequence[float]] = {
 def fig2(means: Means) -> Outcome:
     """Return utilization and response time by law, for jobs on all or on some processors."""
     seeds, large = runs.SIZES["fig2"][means.scale]
-    contenders = [Contender(name, over) for over in SCHEDULERS for name in _STRATEGIES]
+    contenders = [Contender(name, over) for over in runs.MOVING for name in _STRATEGIES]
     settings = {
         f"{law}, {allocation}": (runs.jobs(large, walltime=law, processors=allocation), contenders)
-        for law in _LAWS
+        for law in LAWS
         for allocation in ("full", "beta")
     }
     values = runs.simulate(settings, seeds, means)
@@ -66,7 +65,7 @@ def fig2(means: Means) -> Outcome:
 
 def fig2_claims(values: Values) -> Iterator[Claim]:
     """Yield the claims of figure 2: the gain of TOptimal by law."""
-    for law in _LAWS:
+    for law in LAWS:
         chosen = [each for setting, each in values.items() if setting.startswith(f"{law},")]
         for metric, (said, factor) in _GAINS[law].items():
             pair = _against_best(chosen, metric, TOPT, (HPC, NEURO))
@@ -98,7 +97,7 @@ def fig3(means: Means) -> Outcome:
     contenders = [Contender(HPC), Contender(TOPT)]
     settings = {
         f"{law}, {allocation}": (runs.jobs(large, walltime=law, processors=allocation), contenders)
-        for law in _LAWS
+        for law in LAWS
         for allocation in _ALLOCATIONS
     }
     values = runs.simulate(settings, seeds, means)
@@ -108,7 +107,7 @@ def fig3(means: Means) -> Outcome:
             for allocation in _ALLOCATIONS
             for name in (HPC, TOPT)
         }
-        for law in _LAWS
+        for law in LAWS
     }
     claims = [
         better(f"{setting}: TOptimal is better than HPC", metric, *runs.pair_over([each], metric, TOPT, HPC), "better")

@@ -16,7 +16,6 @@ from .strategies_compared import (
     HPC,
     METRICS,
     RESPONSE,
-    SCHEDULERS,
     TOPT,
     USE,
     Contender,
@@ -126,14 +125,14 @@ def fig8(means: Means) -> Outcome:
     seeds, size = runs.SIZES["fig8"][means.scale]
     contenders = [
         Contender(name, over, speculative, f"rate={RATE}" if name == ATOPT else "")
-        for over in SCHEDULERS
+        for over in runs.MOVING
         for name in (HPC, ATOPT)
         for speculative in (False, True)
     ]
     drawn = Generated("intrepid-neuroscience", size if means.scale == "smoke" else None)
     values = runs.simulate({"Intrepid": (drawn, contenders)}, seeds, means)
     each, shown = values["Intrepid"], (*METRICS, ALL_RESPONSE)
-    drawn_ones = [contender.label for contender in contenders if contender.over == "rounds"]
+    drawn_ones = [contender.label for contender in contenders if contender.over == "batches"]
     panels = {metric: {label: each[label][metric] for label in drawn_ones} for metric in shown}
     notes = (
         f"Runs: {seeds} of {size} submissions within two weeks, a quarter of them large; whether the paper's response "
