@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from ...campaigns.samples import Generated
-from ..claims import less
-from ..outcome import Claim, Means, Outcome, Scale
+from ..claims import given, less
+from ..outcome import Claim, Means, Outcome, Precondition, Scale
 from . import strategies_compared as runs
 from .strategies_compared import (
     HPC,
@@ -60,7 +60,9 @@ def fig2(means: Means) -> Outcome:
         "early, on which a request that is too long costs little."
     )
     claims = tuple(fig2_claims(values))
-    return Outcome((*runs.NOTES, note), runs.rows(values, METRICS), claims, runs.bars(panels))
+    return Outcome(
+        (*runs.NOTES, note), runs.rows(values, METRICS), claims, runs.bars(panels), parameters=(runs.GROWTH,)
+    )
 
 
 def fig2_claims(values: Values) -> Iterator[Claim]:
@@ -132,13 +134,14 @@ def fig4(means: Means) -> Outcome:
         log_x=True,
     )  # fmt: skip
     note = (
-        f"Runs: {seeds} of {large} jobs on the whole machine each, truncated normal. The past is that of the "
-        "application, drawn once for each run; after a failure 1.5 times as much is requested, for which the paper has "
-        "no number."
+        f"Runs: {seeds} of {large} jobs on the whole machine each, truncated normal. Each job is of an application of "
+        "its own, whose past is drawn once for each run; after a failure 1.5 times as much is requested, for which the "
+        "paper has no number."
     )
     others = {name: metrics for name, metrics in values["history 10"].items() if name != NEURO}
     table = {"any history": others} | {name: {NEURO: each[NEURO]} for name, each in values.items()}
-    return Outcome((*runs.NOTES, note), runs.rows(table, METRICS), tuple(fig4_claims(values)), curves)
+    claims = tuple(fig4_claims(values))
+    return Outcome((*runs.NOTES, note), runs.rows(table, METRICS), claims, curves, parameters=(runs.GROWTH,))
 
 
 def fig4_claims(values: Values) -> Iterator[Claim]:
@@ -178,10 +181,21 @@ def fig5(means: Means) -> Outcome:
     )
     note = (
         f"Runs: {seeds} of {total} stochastic jobs, all of which count; their processors have the law Beta, which the "
-        "paper leaves open. A job that succeeds in a gap leaves the reservation that it has later in the round as "
-        "another gap."
+        "paper leaves open. Only jobs without a reservation are tried in gaps that their requests do not fit."
     )
-    return Outcome((*runs.NOTES, note), runs.rows(values, METRICS), tuple(fig5_claims(values)), curves)
+    condition = Precondition(
+        f"more jobs than the {runs.BATCH} of a batch, so that some have no reservation",
+        total > runs.BATCH,
+        f"{total} jobs",
+    )
+    return Outcome(
+        (*runs.NOTES, note),
+        runs.rows(values, METRICS),
+        given(fig5_claims(values), [condition]),
+        curves,
+        preconditions=(condition,),
+        parameters=(runs.PROCESSORS,),
+    )
 
 
 def mixed(total: int, share: float) -> Generated:
