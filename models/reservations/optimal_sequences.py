@@ -97,8 +97,8 @@ def optimal_sequence(
     Raises
     ------
     InputError
-        If the rate is not in [0, 1), there is a cost at a rate above 0, or the search would take more than `most_steps`;
-        the message says about how many, and how many values would do.
+        If the rate is not in [0, 1), there is a cost at a rate above 0, or the search would take more than
+        `most_steps`; the message says about how many, and how many values would do.
 
     Notes
     -----
