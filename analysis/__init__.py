@@ -3,7 +3,18 @@
 from .curves import over_time, used_between, utilization
 from .eviction_scenario import Scenario, read_scenario, scenario_of, write_scenario
 from .paired import LEAST_FOR_TEST, compared, paired, ratio_of_means, sign_test, wilcoxon_test
-from .requests import GROWTH, LEAST_TO_HALVE, Advice, Fared, Planning, Strategy, advise, fare, strategies
+from .requests import (
+    GROWTH,
+    LEAST_TO_HALVE,
+    LEAST_TO_TRUST,
+    Advice,
+    Fared,
+    Planning,
+    Strategy,
+    advise,
+    fare,
+    strategies,
+)
 from .statistics import METRICS, STATISTICS, describe, fairness, grouped, jain, prediction, run_time_class, width_class
 from .trimming import NOTHING, Cut, Window, steady_state
 from .workflows import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, summary_table
@@ -13,6 +24,7 @@ __all__ = [
     "GROWTH",
     "LEAST_FOR_TEST",
     "LEAST_TO_HALVE",
+    "LEAST_TO_TRUST",
     "METRICS",
     "NOTHING",
     "PERCENTILES",

@@ -18,6 +18,8 @@ LAST = 10
 DOUBLING, GROWTH = 2.0, 1.5
 #: So many run times are halved to judge requests on runs that they were not made from.
 LEAST_TO_HALVE = 20
+#: With fewer run times nothing can be said of how rare a longer one is: after four, one in five is.
+LEAST_TO_TRUST = 5
 
 
 @dataclass(frozen=True, slots=True)

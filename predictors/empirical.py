@@ -18,43 +18,53 @@ _Key = tuple[str, str, int]
 
 
 class RunTimes:
-    """The empirical distribution of run times that were observed.
+    """The empirical distribution of run times that were observed, with what may come beyond them.
+
+    The next of n + 1 run times in any order is the longest with a chance of 1/(n + 1), as likely as each of the others:
+    with a bound, so much of the mass lies there.
 
     Parameters
     ----------
     samples
         Seconds, in the order in which they were observed; at least one.
+    bound
+        What the next one can be at most, such as the requested time; ``None`` for the longest of the samples, to which
+        no mass is added then. A bound below that is taken as that.
 
     Attributes
     ----------
     samples
         The same, as a tuple.
+    values
+        The run times in order, and the bound where there is one, int64, each of the same chance.
     """
 
-    __slots__ = ("_sorted", "samples")
+    __slots__ = ("samples", "values")
 
-    def __init__(self, samples: Sequence[int]) -> None:
+    def __init__(self, samples: Sequence[int], bound: int | None = None) -> None:
         self.samples = tuple(samples)
-        self._sorted: NDArray[np.int64] = np.sort(np.array(self.samples, dtype=np.int64))
+        more = () if bound is None else (max(bound, *self.samples),)
+        self.values: NDArray[np.int64] = np.sort(np.array(self.samples + more, dtype=np.int64))
 
     def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
-        """Return the share of the run times that are not above `x`, element by element."""
-        return np.searchsorted(self._sorted, x, side="right") / len(self._sorted)
+        """Return the probability that a run time is not above `x`, element by element."""
+        return np.searchsorted(self.values, x, side="right") / len(self.values)
 
     def support(self) -> tuple[float, float]:
         """Return the least and the largest run time."""
-        return float(self._sorted[0]), float(self._sorted[-1])
+        return float(self.values[0]), float(self.values[-1])
 
     def mean(self) -> float:
-        """Return the mean run time."""
-        return float(self._sorted.mean())
+        """Return the expected run time."""
+        return float(self.values.mean())
 
 
 class Empirical:
     """The distribution of the last run times of the same user or application, learned as jobs end.
 
     As a single number it predicts their mean, never above the request; before `least` run times are known, the request
-    itself, and no distribution.
+    itself, and no distribution. The distribution of n run times has 1/(n + 1) of its mass at the request, for the next
+    one may be longer than all of them.
 
     Parameters
     ----------
@@ -80,22 +90,23 @@ class Empirical:
         self.last = check_whole("last", last, 1)
         self.least = check_whole("least", least, 1, self.last)
         self._past: dict[_Key, deque[int]] = {}
-        self._laws: dict[_Key, RunTimes] = {}
+        self._laws: dict[_Key, dict[int, RunTimes]] = {}
 
     def predict(self, job: Job, now: int) -> float:
         """Return the mean run time, or the requested time where that is less or nothing better is known, seconds."""
-        law = self.distribution(job)
-        return float(job.walltime) if law is None else min(law.mean(), float(job.walltime))
+        past = self._past.get(self._key(job), ())
+        return float(job.walltime) if len(past) < self.least else min(float(np.mean(past)), float(job.walltime))
 
     def distribution(self, job: Job) -> RunTimes | None:
-        """Return the run times that are known, or ``None`` if these are too few."""
+        """Return the law of the run times that are known, up to the request; ``None`` if these are too few."""
         key = self._key(job)
         past = self._past.get(key, ())
         if len(past) < self.least:
             return None
-        if key not in self._laws:
-            self._laws[key] = RunTimes(tuple(past))
-        return self._laws[key]
+        laws = self._laws.setdefault(key, {})
+        if job.walltime not in laws:
+            laws[job.walltime] = RunTimes(tuple(past), job.walltime)
+        return laws[job.walltime]
 
     def correct(self, job: Job, elapsed: int, misses: int) -> float:
         """Return the mean of the run times above `elapsed`, or the requested time if there was none, seconds."""

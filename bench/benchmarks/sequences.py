@@ -3,7 +3,7 @@
 ``python -m hpcdispatch.bench.benchmarks.sequences`` prints tables: the sequences of the paper's Table 1 beside those
 published, the growth without backfilling, against the recursion over all pairs of values, vectorised, and at backfill
 rates, against equation 6 of the paper as it is written, and the paper's four laws. The baselines must come to the same
-makespan.
+makespan. ``--part scheduleflow`` compares the scheduling of whole sets of jobs with the authors' public simulator.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from time import process_time
-from typing import Any
+from typing import Any, Literal, get_args
 
 import click
 import numpy as np
@@ -21,7 +21,9 @@ from scipy import stats
 
 from ...models.reservations import ESDD, discretize, optimal_sequence
 from ..reports.tables import Table, show
+from .reservation_rounds import RoundsSetting, tables
 
+Part = Literal["speed", "scheduleflow"]
 #: The laws of the paper, section 5.2, each with its bounds.
 LAWS: dict[str, tuple[Any, float, float]] = {
     "TruncNormal(8, 2), 6 to 16": (stats.truncnorm(-1, 4, 8, 2), 6, 16),
@@ -180,10 +182,15 @@ def agreement(found: float, other: float) -> str:
 
 
 @click.command(help=__doc__)
-@click.option("--small", is_flag=True, help="Smoke test: few values, each call timed once.")
+@click.option("--part", type=click.Choice(get_args(Part)), default="speed", show_default=True, help="What is compared.")
+@click.option("--seeds", type=click.IntRange(min=1), default=10, show_default=True, help="Draws, of scheduleflow.")
+@click.option("--small", is_flag=True, help="Smoke test: few values, each call timed once; few jobs.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
-def main(small: bool, as_markdown: bool) -> None:
+def main(part: Part, seeds: int, small: bool, as_markdown: bool) -> None:
     """Print the tables."""
+    if part == "scheduleflow":
+        show(tables(RoundsSetting(2, 10, 5) if small else RoundsSetting(seeds)), as_markdown)
+        return
     setting = SMALL if small else Setting()
     growth = [with_backfilling(setting, name) for name in ("Exponential(1), 0 to 16", "Pareto(2.1), 1 to 20")]
     show([table_1(), without_backfilling(setting), *growth, each_law(setting)], as_markdown)

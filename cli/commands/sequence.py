@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rich.table import Table
 from rich.text import Text
 
-from ...analysis import GROWTH, LEAST_TO_HALVE, Advice, Fared, Planning, advise
+from ...analysis import GROWTH, LEAST_TO_HALVE, LEAST_TO_TRUST, Advice, Fared, Planning, advise
 from ...base import InputError
 from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
@@ -103,6 +103,8 @@ def command(
     planning = Planning(bins, backfill_rate, _limit(longest, unit, run_times), fitted)
     with spinner("optimising"):
         advice = advise(run_times, planning)
+    if len(run_times) < LEAST_TO_TRUST:
+        say("note", f"{count(len(run_times), 'run')} tell little of the next one; expected at least {LEAST_TO_TRUST}")
     if sbatch:
         click.echo("\n".join(sbatch_lines(advice.sequence.values.tolist())))
     elif as_json:

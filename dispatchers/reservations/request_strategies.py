@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from ...base.checks import check_number, check_whole
-from ...models.reservations import Cost, discretize, optimal_sequence
+from ...models.reservations import ESDD, Cost, discretize, optimal_sequence
 from ...workloads import Machine
 from ..protocol import State
 
@@ -18,6 +18,9 @@ from ..protocol import State
 _KEPT = 512
 #: Least probability that a job keeps to its upper bound, for shorter requests to be thought of.
 _LEAST = 1e-9
+#: User and name of a job.
+Application = tuple[str, str]
+NOBODY: Application = "", ""
 
 
 class Strategy(Protocol):
@@ -31,7 +34,7 @@ class Strategy(Protocol):
         """See the system before the jobs of an instant are asked for."""
         ...
 
-    def requests(self, law: Any, walltime: int) -> Sequence[int]:
+    def requests(self, law: Any, walltime: int, application: Application) -> Sequence[int]:
         """Return what to request, one after the other, seconds, increasing; none above `walltime`.
 
         Parameters
@@ -41,12 +44,17 @@ class Strategy(Protocol):
             ``support``.
         walltime
             What the user requests, the upper bound.
+        application
+            Whose run it is: jobs of one application have one past.
         """
         ...
 
 
 class UpperBound:
-    """Request the upper bound of the run time, as most users do ("classical HPC"; Gainaru et al., ICPP 2019)."""
+    """Request the upper bound of the run time, as most users do ("classical HPC"; Gainaru et al., ICPP 2019).
+
+    A law that was learned reaches up to the user's request.
+    """
 
     def reset(self, machine: Machine, rng: np.random.Generator) -> None:
         """Do nothing: there is nothing to forget."""
@@ -54,7 +62,7 @@ class UpperBound:
     def observe(self, state: State) -> None:
         """Do nothing."""
 
-    def requests(self, law: Any, walltime: int) -> Sequence[int]:
+    def requests(self, law: Any, walltime: int, application: Application = NOBODY) -> Sequence[int]:
         """Return the upper bound of the law, or the user's request if that is less."""
         return (_bound(law, walltime),)
 
@@ -62,8 +70,8 @@ class UpperBound:
 class LastRuns(UpperBound):
     """Request the longest of the last run times, and more after each failure ("Neuroscience"; ICPP 2019, section 5.1).
 
-    Of a law that was learned, the last run times are known. Where only the law is given, they are drawn from it, once:
-    jobs that share a law are of one application, with one past.
+    Of a law that was learned, the last run times are known. Where only the law is given, they are drawn from it, once
+    for each application.
 
     Parameters
     ----------
@@ -79,30 +87,31 @@ class LastRuns(UpperBound):
         self.history = history
         self.growth = growth
         self._rng = np.random.default_rng(0)
-        self._drawn: dict[Any, Sequence[float]] = {}
+        self._drawn: dict[tuple[Any, Application], Sequence[float]] = {}
 
     def reset(self, machine: Machine, rng: np.random.Generator) -> None:
         """Begin another past."""
         self._rng = rng
         self._drawn = {}
 
-    def requests(self, law: Any, walltime: int) -> Sequence[int]:
+    def requests(self, law: Any, walltime: int, application: Application = NOBODY) -> Sequence[int]:
         """Return the longest of the last run times, times the growth, again and again up to the upper bound."""
         last = _bound(law, walltime)
-        request = max(1, math.ceil(max(self._past(law))))
+        request = max(1, math.ceil(max(self._past(law, application))))
         found = []
         while request < last:
             found.append(request)
             request = max(request + 1, math.ceil(request * self.growth))
         return *found, last
 
-    def _past(self, law: Any) -> Sequence[float]:
+    def _past(self, law: Any, application: Application) -> Sequence[float]:
         known: Sequence[float] | None = getattr(law, "samples", None)
         if known is not None:
             return known[-self.history :]
-        if law not in self._drawn:
-            self._drawn[law] = law.ppf(self._rng.random(self.history)).tolist()
-        return self._drawn[law]
+        key = law, application
+        if key not in self._drawn:
+            self._drawn[key] = law.ppf(self._rng.random(self.history)).tolist()
+        return self._drawn[key]
 
 
 class TimeOptimal(UpperBound):
@@ -111,7 +120,7 @@ class TimeOptimal(UpperBound):
     Parameters
     ----------
     n
-        How many values the law is discretized to, at least 1.
+        How many values the law is discretized to, at least 1. A law that was learned from fewer run times keeps them.
     rate
         The backfill rate, in [0, 1): work of small jobs that arrives, over what the machine can do.
     gamma
@@ -129,7 +138,7 @@ class TimeOptimal(UpperBound):
         self.rate = rate
         self.gamma = gamma
 
-    def requests(self, law: Any, walltime: int) -> Sequence[int]:
+    def requests(self, law: Any, walltime: int, application: Application = NOBODY) -> Sequence[int]:
         """Return the optimal sequence, rounded up to seconds."""
         return _optimum(law, _bound(law, walltime), self.n, self.rate, self.gamma)
 
@@ -186,9 +195,19 @@ def _optimum(law: Any, last: int, n: int, rate: float, gamma: float) -> Sequence
     if low >= last or float(law.cdf(last)) < _LEAST:
         return (last,)
     cost = Cost(gamma=gamma) if gamma else None
-    found = optimal_sequence(discretize(law, low, min(high, last), n), rate, cost=cost)
+    found = optimal_sequence(_discrete(law, low, min(high, last), n), rate, cost=cost)
     values = (max(1, math.ceil(value)) for value in found.values)
     return *sorted({value for value in values if value < last}), last
+
+
+def _discrete(law: Any, low: float, high: float, n: int) -> ESDD:
+    """Return a law up to `high` on at most `n` values, those that it has if they are so few."""
+    values = getattr(law, "values", None)
+    if values is not None:
+        known, counts = np.unique(np.maximum(values[values <= high], 1), return_counts=True)
+        if len(known) <= n:
+            return ESDD(known, counts / counts.sum(), min(low, float(known[0])))
+    return discretize(law, low, high, n)
 
 
 def _bound(law: Any, walltime: int) -> int:

@@ -202,7 +202,8 @@ class ReservationSequences(Configured[SequenceOptions]):
         known = self._known.get(entry.id)
         if known is None or known.law is not law or known.walltime != walltime:
             above = 0 if known is None else known.above
-            known = self._known[entry.id] = _Known(law, walltime, self.strategy.requests(law, walltime), above)
+            requests = self.strategy.requests(law, walltime, (entry.job.user, entry.job.name))
+            known = self._known[entry.id] = _Known(law, walltime, requests, above)
         request = next((seconds for seconds in known.requests if seconds > known.above), max(walltime, known.above + 1))
         shown = Waiting(entry.job, request, entry.since, entry.attempt, entry.order, entry.demand, entry.law)
         return _Asked(entry, shown, request)

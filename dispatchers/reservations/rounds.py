@@ -2,26 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
-from ...models import PlacementRule
+from ...base.checks import check_choice, check_whole
 from ..backfilling.conservative import Conservative, ConservativeOptions
 from ..backfilling.moving_reservations import Compress, MovingReservations
 from ..protocol import Placement, State, Waiting
 
+#: What is put into the gaps of a round: jobs of the round too, or only such as have no reservation.
+Move = Literal["fill", "never"]
+
 
 @dataclass(frozen=True)
 class RoundsOptions(ConservativeOptions):
-    """The options of :class:`Rounds`; reservations never move up."""
+    """The options of :class:`Rounds`.
+
+    Attributes
+    ----------
+    batch
+        How many jobs a round has at most; ``None`` for all that wait when it begins.
+    move
+        ``"never"``: what has a reservation keeps it, and gaps are for jobs that have none. ``"fill"``: jobs of the
+        round may move into a gap that they fit as a whole, before those that came later.
+    """
 
     compress: Compress = field(default="never", init=False)
+    batch: int | None = None
+    move: Move = "fill"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("move", self.move, Move)
+        if self.batch is not None:
+            check_whole("batch", self.batch, 1)
 
 
 class RoundReservations(MovingReservations):
-    """Reservations for the jobs of a round."""
+    """Reservations for the jobs of a round, of which those that fit into a gap move there.
 
-    def __init__(self, state: State, rule: PlacementRule) -> None:
-        super().__init__(state, rule)
+    Parameters
+    ----------
+    state
+        As of :class:`.StandingReservations`.
+    options
+        Those of :class:`Rounds`.
+    """
+
+    def __init__(self, state: State, options: RoundsOptions) -> None:
+        super().__init__(state, options.placement)
+        self._batch = options.batch
+        self._primary = state.machine.primary
         self._round: set[str] = set()
         self._round_end = 0
 
@@ -34,18 +66,40 @@ class RoundReservations(MovingReservations):
         return left if found[0] is None else min(left, found[0]), found[1]
 
     def reserve_new(self, state: State) -> None:
-        """Fill the gaps, or reserve for all, largest area first, if the round is over."""
-        self._round &= self.reserved.keys() | self.running.keys()
-        if self._round:
+        """Fill the gaps, or reserve for a batch, largest area first, if the round is over."""
+        if self._is_over():
+            self._begin(state)
+        if self.reserved or self.running:
             self._fill(state)
-            return
-        primary = state.machine.primary
-        for waiting in sorted(
-            state.queue, key=lambda job: job.nodes * job.demand[primary] * job.predicted, reverse=True
-        ):
+
+    def _is_over(self) -> bool:
+        """Return whether nothing of the round is left."""
+        self._round &= self.reserved.keys() | self.running.keys()
+        return not self._round
+
+    def _begin(self, state: State) -> None:
+        """Begin a round."""
+        for waiting in self._candidates(state):
             self.reserve(waiting, state.now)
         self._round = set(self.reserved)
         self._round_end = max((booking.end for booking in self.reserved.values()), default=0)
+
+    def _candidates(self, state: State, but: Collection[str] = ()) -> Sequence[Waiting]:
+        """Return the waiting jobs without a reservation, largest area first, `but` some.
+
+        Of more than a batch, the largest of those that entered the queue at the first instants, as many as a batch has
+        jobs: where all jobs were submitted together, the largest of all.
+        """
+        waiting = [entry for entry in state.queue if entry.id not in self.reserved and entry.id not in but]
+        if self._batch is not None and len(waiting) > self._batch:
+            instants = sorted({entry.since for entry in waiting})
+            last = instants[min(self._batch, len(instants)) - 1]
+            waiting = [entry for entry in waiting if entry.since <= last]
+        waiting.sort(key=self._area, reverse=True)
+        return waiting[: self._batch]
+
+    def _area(self, entry: Waiting) -> int:
+        return entry.nodes * entry.demand[self._primary] * entry.predicted
 
     def _fill(self, state: State) -> None:
         """Start what fits into the gaps: first of the round, in the order of its reservations, then what came later."""
@@ -68,20 +122,72 @@ class RoundReservations(MovingReservations):
                 room = self.profile.peak(now, now + 1)
 
 
+class BatchReservations(RoundReservations):
+    """Reservations for the jobs of a round, none of which moves."""
+
+    def __init__(self, state: State, options: RoundsOptions) -> None:
+        super().__init__(state, options)
+        #: Who waited after the last decision, with when it entered the queue.
+        self._seen: dict[str, int] = {}
+
+    def compress(self, how: Compress, now: int) -> None:
+        """Keep every reservation, and in mind what was freed."""
+
+    def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
+        """Return for how many seconds from now the slots of a job without a reservation are free, and where."""
+        return None if waiting.id in self.reserved else super().gap(waiting)
+
+    def _fill(self, state: State) -> None:
+        """Reserve for jobs that have no reservation what they fit, at any time of the round, as a whole.
+
+        Where something was freed, for the next batch of those that wait already; then for each that has come.
+        """
+        held = [*self.reserved.values(), *self.running.values()]
+        self._round_end = max((booking.end for booking in held), default=0)
+        came = [entry for entry in state.queue if self._seen.get(entry.id) != entry.since]
+        if self.freed:
+            new = {entry.id for entry in came}
+            self._try(self._candidates(state, new), state.now)
+            self.freed.clear()
+        self._try(came, state.now)
+        self._seen = {entry.id: entry.since for entry in state.queue}
+
+    def _is_over(self) -> bool:
+        """Return whether nothing is reserved and nothing runs."""
+        return not self.reserved and not self.running
+
+    def _begin(self, state: State) -> None:
+        """Begin a round; its gaps are for the next batch."""
+        super()._begin(state)
+        self._seen = {entry.id: entry.since for entry in state.queue}
+        self.freed.append((state.now, self._round_end))
+
+    def _try(self, candidates: Iterable[Waiting], now: int) -> None:
+        for waiting in candidates:
+            if waiting.id not in self.reserved:
+                self.reserve(waiting, now, self._round_end - waiting.predicted + 1)
+
+
 class Rounds(Conservative):
-    """Rounds: all jobs that wait get a reservation, largest area first; those that come later wait for the next round.
+    """Rounds: a batch of jobs gets reservations, largest area first; those that come later wait for the next round.
 
     The greedy heuristic of Gainaru et al. (ICPP 2019, section 4.3) for sets of jobs. A round takes the jobs in the
     queue in non-increasing order of processors times predicted run time, each at the earliest time at which it fits,
-    and the next round begins when the last of them has ended. What is freed in between, by jobs that end early, is only
-    filled: by a job of the round that fits into the gap as a whole, or else by a later one that would also end within
-    the round. Nothing is moved up otherwise, which is why over-estimation costs utilization here: what the paper takes
-    a batch scheduler to do.
-    Its one option is `placement`.
+    and the next round begins when the last of them has ended.
+
+    With ``batch=100,move=never`` it is the scheduler of the authors' public simulator: reservations stand, whatever is
+    freed. What is left between them, and what jobs leave that end early, is for jobs without a reservation, which get
+    one if they fit as a whole before the last reservation ends: jobs beyond the batch, such as came later, and such as
+    failed. With ``move=fill``, jobs of the round move into gaps too.
+
+    Nothing is moved up otherwise, which is why over-estimation costs utilization here: what the paper takes a batch
+    scheduler to do. Its options are those of :class:`RoundsOptions`.
     """
 
     Options = RoundsOptions
+    options: RoundsOptions
 
     def open(self, state: State) -> RoundReservations:
         """Return the reservations to begin with."""
-        return RoundReservations(state, self.options.placement)
+        kind = BatchReservations if self.options.move == "never" else RoundReservations
+        return kind(state, self.options)

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...base import FloatArray, InputError
 from .laws import ESDD, ROUNDING, number, rising_times
-from .sequence_search import path, tail_sums, tails_of, with_backfilling, without_backfilling
+from .sequence_search import MOST_STEPS, path, tail_sums, tails_of, with_backfilling, without_backfilling
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,9 @@ class Sequence:
         return math.fsum(self.wasted)
 
 
-def optimal_sequence(esdd: ESDD, backfill_rate: float = 0.0, *, cost: Cost | None = None) -> Sequence:
+def optimal_sequence(
+    esdd: ESDD, backfill_rate: float = 0.0, *, cost: Cost | None = None, most_steps: int = MOST_STEPS
+) -> Sequence:
     """Return the best sequence of reservations among the values of a law; its last one is the largest value.
 
     Parameters
@@ -82,6 +84,9 @@ def optimal_sequence(esdd: ESDD, backfill_rate: float = 0.0, *, cost: Cost | Non
         do in it. TOptimal at 0, ATOptimal above.
     cost
         What to minimise instead of the makespan, at rate 0 only.
+    most_steps
+        What the search at a rate above 0 may take, in the worst case: steps of one label over one value. Their number
+        grows with about the third power of the values for laws over several decades.
 
     Returns
     -------
@@ -92,7 +97,8 @@ def optimal_sequence(esdd: ESDD, backfill_rate: float = 0.0, *, cost: Cost | Non
     Raises
     ------
     InputError
-        If the rate is not in [0, 1), or there is a cost at a rate above 0.
+        If the rate is not in [0, 1), there is a cost at a rate above 0, or the search would take more than
+        `most_steps`; the message says about how many, and how many values would do.
 
     Notes
     -----
@@ -103,7 +109,7 @@ def optimal_sequence(esdd: ESDD, backfill_rate: float = 0.0, *, cost: Cost | Non
     rate = _checked_rate(backfill_rate, cost)
     tails = tails_of(esdd)
     if rate > 0:
-        indices = with_backfilling(tails, rate)
+        indices = with_backfilling(tails, rate, most_steps)
     else:
         price = cost or Cost()
         indices = path(without_backfilling(tails, price.alpha, price.beta, price.gamma)[1])

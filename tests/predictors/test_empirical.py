@@ -26,9 +26,26 @@ def test_too_few_run_times_tell_nothing():
 def test_the_law_is_the_share_of_the_run_times():
     law = taught(30, 10, 20, 20).distribution(job())
     assert law.samples == (30, 10, 20, 20)
-    assert law.cdf([9, 10, 19, 20, 30, 99]).tolist() == [0, 0.25, 0.25, 0.75, 1, 1]
+    assert law.cdf([9, 10, 19, 20, 30, 999, 1000]).tolist() == [0, 0.2, 0.2, 0.6, 0.8, 0.8, 1]
+    assert law.support() == (10, 1000)
+    assert law.mean() == (30 + 10 + 20 + 20 + 1000) / 5
+
+
+def test_without_a_bound_the_law_ends_with_the_longest_run_time():
+    law = RunTimes((30, 10, 20, 20))
+    assert law.cdf([9, 10, 20, 30]).tolist() == [0, 0.25, 0.75, 1]
     assert law.support() == (10, 30)
-    assert law.mean() == 20
+
+
+def test_a_bound_below_a_run_time_is_that():
+    assert RunTimes((30, 10), 20).support() == (10, 30)
+    assert RunTimes((30, 10), 20).cdf([29, 30]).tolist() == pytest.approx([1 / 3, 1])
+
+
+def test_jobs_that_request_another_time_have_another_law():
+    predictor = taught(10, 20)
+    assert predictor.distribution(job(walltime=50)).support() == (10, 50)
+    assert predictor.distribution(job(walltime=60)).support() == (10, 60)
 
 
 def test_only_the_last_count():

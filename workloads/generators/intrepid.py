@@ -6,6 +6,8 @@ applications", ICPP 2019, section 5.6.
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 import numpy as np
 
 from ...base.checks import check_choice, check_number, check_whole
@@ -30,11 +32,19 @@ LARGE = {
     "AbOrganSeg": (10, Hours(11, 31, mean=20, deviation=8)),
     "maCRUISE": (90, Hours(1.5, 3, mean=1.7, deviation=0.5)),
 }
+Stream = Literal["predictable", "stochastic"]
 STREAM = ("FSL", 300, Hours(10 / 60, 35 / 60, mean=20 / 60, deviation=8 / 60))
 
 
 @generator(NAME)
-def intrepid_neuroscience(*, processors: ProcessorLaw = "beta", work_rate: float = 0.21, seed: int = 0) -> Workload:
+def intrepid_neuroscience(
+    *,
+    processors: ProcessorLaw = "beta",
+    work_rate: float = 0.21,
+    stream: Stream = "predictable",
+    together: bool = False,
+    seed: int = 0,
+) -> Workload:
     """Draw two weeks of neuroscience applications on Intrepid: scenario 4 of Gainaru et al. (ICPP 2019).
 
     Printed in the paper: 400 submissions within two weeks, of three applications with truncated normal run times:
@@ -49,7 +59,8 @@ def intrepid_neuroscience(*, processors: ProcessorLaw = "beta", work_rate: float
       are an expected load of 0.57.
     - The jobs of FSL are all of one size, the one at which the stream has the work rate: 300 jobs of 21 min
       in two weeks are 0.21 of the machine only if each takes two thirds of it.
-    - They are predictable as those of scenario 3: no law, `walltime` the run time, queue ``stream``.
+    - They are predictable as those of scenario 3: no law, `walltime` the run time, queue ``stream``; or stochastic as
+      the others.
 
     Parameters
     ----------
@@ -58,9 +69,14 @@ def intrepid_neuroscience(*, processors: ProcessorLaw = "beta", work_rate: float
     work_rate
         Expected work of FSL over that of which the machine is capable in two weeks; above 0, and at most what whole
         machines give (0.31).
+    stream
+        Whether the run times of FSL are known beforehand (``"predictable"``) or have a law (``"stochastic"``).
+    together
+        Whether all jobs are submitted at 0 instead.
     seed
         Of the random numbers.
     """
+    check_choice("stream", stream, Stream)
     check_choice("processors", processors, ProcessorLaw)
     check_whole("seed", seed, 0)
     name, small, hours = STREAM
@@ -73,12 +89,15 @@ def intrepid_neuroscience(*, processors: ProcessorLaw = "beta", work_rate: float
         application = Application(name, "large", frozen_law("truncnorm", hours))
         runtime, size = application.draw(rng, count), allocation(rng, processors, NODES, count)
         drawn += [(application, run, wide) for run, wide in zip(runtime.tolist(), size.tolist(), strict=True)]
-    submit = uniform_times(rng, len(drawn), SPAN).tolist()
+    submit = uniform_times(rng, len(drawn), 1 if together else SPAN).tolist()
     jobs = []
     for number, (when, row) in enumerate(zip(submit, rng.permutation(len(drawn)), strict=True), 1):
         application, run, wide = drawn[row]
-        make = application.predictable if application is fsl else application.job
+        known = application is fsl and stream == "predictable"
+        make = application.predictable if known else application.job
         jobs.append(make(number, when, run, wide))
-    options = {"processors": processors, "work_rate": work_rate, "seed": seed}
+    options: dict[str, Any] = {"processors": processors, "work_rate": work_rate, "seed": seed}
+    options |= {"stream": stream} if stream != "predictable" else {}
+    options |= {"together": together} if together else {}
     machine = Machine.pool(NODES, name="Intrepid, a node as a core")
     return Workload(tuple(jobs), machine, provenance_of(NAME, options))

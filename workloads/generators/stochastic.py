@@ -67,8 +67,9 @@ def stochastic(
 ) -> Workload:
     """Draw the stochastic jobs of Gainaru et al. (ICPP 2019), scenarios 1 to 3, on one pool of processors.
 
-    All stochastic jobs are submitted at 0. Jobs of one law are one application, which is their `name` and `user`, and
-    share the same `law`; their `walltime` is its upper bound. A job of p processors asks for p slots of one core.
+    All stochastic jobs are submitted at 0. Each is an application of its own, which is its `name`; those of one law
+    have one `user` and share the same `law`; their `walltime` is its upper bound. A job of p processors asks for p
+    slots of one core.
 
     - Scenario 1 (figures 2 to 4): the defaults, with any `walltime` and `processors`.
     - Scenario 2 (figure 5): ``large=200,small_share=S``, S above 0. Small jobs draw their processors as the large ones
@@ -123,7 +124,10 @@ def stochastic(
     size = allocation(rng, processors, machine, large)
     runtime = np.where(kinds, *(application.draw(rng, large) for application in reversed(applications)))
     rows = zip(kinds.tolist(), runtime.tolist(), size.tolist(), strict=True)
-    jobs = [applications[kind].job(number, 0, run, cores) for number, (kind, run, cores) in enumerate(rows, 1)]
+    jobs = [
+        applications[kind].job(number, 0, run, cores, f"{applications[kind].name}-{number}")
+        for number, (kind, run, cores) in enumerate(rows, 1)
+    ]
     if work_rate:
         work = float((size * np.array([application.mean for application in applications])[kinds]).sum())
         span = OUTLASTS * work / machine if window is None else window * HOUR

@@ -7,15 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from ...campaigns.samples import Generated
-from ..claims import less
-from ..outcome import Claim, Means, Outcome, Scale
+from ..claims import given, less
+from ..outcome import Claim, Means, Outcome, Precondition, Scale
 from . import strategies_compared as runs
 from .strategies_compared import (
     HPC,
     METRICS,
     NEURO,
     RESPONSE,
-    SCHEDULERS,
     TOPT,
     USE,
     Contender,
@@ -25,7 +24,7 @@ from .strategies_compared import (
     better,
 )
 
-_LAWS = ("truncnorm", "beta", "exponential", "pareto")
+LAWS = ("truncnorm", "beta", "exponential", "pareto")
 _ALLOCATIONS = ("full", "half", "truncnorm", "beta")
 _STRATEGIES = (HPC, NEURO, TOPT)
 #: By how much TOptimal is said to be better than the best of the others, in words and as a factor, by metric.
@@ -43,10 +42,10 @@ _SHARES: Mapping[Scale, Sequence[float]] = {
 def fig2(means: Means) -> Outcome:
     """Return utilization and response time by law, for jobs on all or on some processors."""
     seeds, large = runs.SIZES["fig2"][means.scale]
-    contenders = [Contender(name, over) for over in SCHEDULERS for name in _STRATEGIES]
+    contenders = [Contender(name, over) for over in runs.MOVING for name in _STRATEGIES]
     settings = {
         f"{law}, {allocation}": (runs.jobs(large, walltime=law, processors=allocation), contenders)
-        for law in _LAWS
+        for law in LAWS
         for allocation in ("full", "beta")
     }
     values = runs.simulate(settings, seeds, means)
@@ -61,12 +60,14 @@ def fig2(means: Means) -> Outcome:
         "early, on which a request that is too long costs little."
     )
     claims = tuple(fig2_claims(values))
-    return Outcome((*runs.NOTES, note), runs.rows(values, METRICS), claims, runs.bars(panels))
+    return Outcome(
+        (*runs.NOTES, note), runs.rows(values, METRICS), claims, runs.bars(panels), parameters=(runs.GROWTH,)
+    )
 
 
 def fig2_claims(values: Values) -> Iterator[Claim]:
     """Yield the claims of figure 2: the gain of TOptimal by law."""
-    for law in _LAWS:
+    for law in LAWS:
         chosen = [each for setting, each in values.items() if setting.startswith(f"{law},")]
         for metric, (said, factor) in _GAINS[law].items():
             pair = _against_best(chosen, metric, TOPT, (HPC, NEURO))
@@ -98,7 +99,7 @@ def fig3(means: Means) -> Outcome:
     contenders = [Contender(HPC), Contender(TOPT)]
     settings = {
         f"{law}, {allocation}": (runs.jobs(large, walltime=law, processors=allocation), contenders)
-        for law in _LAWS
+        for law in LAWS
         for allocation in _ALLOCATIONS
     }
     values = runs.simulate(settings, seeds, means)
@@ -108,7 +109,7 @@ def fig3(means: Means) -> Outcome:
             for allocation in _ALLOCATIONS
             for name in (HPC, TOPT)
         }
-        for law in _LAWS
+        for law in LAWS
     }
     claims = [
         better(f"{setting}: TOptimal is better than HPC", metric, *runs.pair_over([each], metric, TOPT, HPC), "better")
@@ -133,13 +134,14 @@ def fig4(means: Means) -> Outcome:
         log_x=True,
     )  # fmt: skip
     note = (
-        f"Runs: {seeds} of {large} jobs on the whole machine each, truncated normal. The past is that of the "
-        "application, drawn once for each run; after a failure 1.5 times as much is requested, for which the paper has "
-        "no number."
+        f"Runs: {seeds} of {large} jobs on the whole machine each, truncated normal. Each job is of an application of "
+        "its own, whose past is drawn once for each run; after a failure 1.5 times as much is requested, for which the "
+        "paper has no number."
     )
     others = {name: metrics for name, metrics in values["history 10"].items() if name != NEURO}
     table = {"any history": others} | {name: {NEURO: each[NEURO]} for name, each in values.items()}
-    return Outcome((*runs.NOTES, note), runs.rows(table, METRICS), tuple(fig4_claims(values)), curves)
+    claims = tuple(fig4_claims(values))
+    return Outcome((*runs.NOTES, note), runs.rows(table, METRICS), claims, curves, parameters=(runs.GROWTH,))
 
 
 def fig4_claims(values: Values) -> Iterator[Claim]:
@@ -179,10 +181,21 @@ def fig5(means: Means) -> Outcome:
     )
     note = (
         f"Runs: {seeds} of {total} stochastic jobs, all of which count; their processors have the law Beta, which the "
-        "paper leaves open. A job that succeeds in a gap leaves the reservation that it has later in the round as "
-        "another gap."
+        "paper leaves open. Only jobs without a reservation are tried in gaps that their requests do not fit."
     )
-    return Outcome((*runs.NOTES, note), runs.rows(values, METRICS), tuple(fig5_claims(values)), curves)
+    condition = Precondition(
+        f"more jobs than the {runs.BATCH} of a batch, so that some have no reservation",
+        total > runs.BATCH,
+        f"{total} jobs",
+    )
+    return Outcome(
+        (*runs.NOTES, note),
+        runs.rows(values, METRICS),
+        given(fig5_claims(values), [condition]),
+        curves,
+        preconditions=(condition,),
+        parameters=(runs.PROCESSORS,),
+    )
 
 
 def mixed(total: int, share: float) -> Generated:

@@ -8,7 +8,8 @@ from ....models.reservations import discretize, evaluate, optimal_sequence
 from ....workloads.generators.applications import HOUR, Hours, frozen_law
 from ..outcome import Claim, Means, Outcome, Row, Run
 from .job_sets import fig2, fig3, fig4, fig5
-from .job_streams import fig6, fig7, fig8
+from .job_streams import fig6, fig7
+from .two_weeks import fig8
 
 _LAW = Hours(0, 20, mean=8, deviation=2)
 #: Label to the number of values of the discrete law, the backfill rate, and the published requests, hours.

@@ -23,3 +23,12 @@ def test_every_table_is_printed():
 def test_makespans_that_differ_are_refused():
     with pytest.raises(RuntimeError, match=r"makespans differ: 1\.0 and 1\.1"):
         agreement(1.0, 1.1)
+
+
+def test_the_papers_scheduler_is_compared_with_the_published_figures():
+    done = CliRunner().invoke(main, ["--part", "scheduleflow", "--small", "--markdown"])
+    assert done.exit_code == 0, done.output
+    lines = [line for line in done.stdout.splitlines() if line.startswith("|") and "---" not in line]
+    assert sum("points |" in line for line in lines) == 3 * 4
+    assert sum(line.startswith("| pareto | beta") for line in lines) == 2
+    assert len(lines) == 3 * (1 + 9) + 2 * (1 + 8)

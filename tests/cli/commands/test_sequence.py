@@ -38,6 +38,9 @@ def test_says_when_there_are_too_few_runs(invoke, tmp_path):
     (tmp_path / "few.csv").write_text("10\n20\n30\n")
     found = invoke("sequence", tmp_path / "few.csv")
     assert "3 runs: 0:00:10 to 0:00:30, mean 0:00:20" in found.stdout
+    assert "3 runs tell little of the next one; expected at least 5" in found.stderr
+    (tmp_path / "more.csv").write_text("10\n20\n30\n40\n50\n")
+    assert "tell little" not in invoke("sequence", tmp_path / "more.csv").stderr
     assert "on unseen runs: not known from fewer than 20" in found.stdout
     assert re.search(r"^last 10 +0:00:30 +- +- +-$", found.stdout, re.MULTILINE)
 

@@ -30,7 +30,7 @@ class Fixed(UpperBound):
     def __init__(self, *requests):
         self._requests = requests
 
-    def requests(self, law, walltime):
+    def requests(self, law, walltime, application):
         return self._requests
 
 
@@ -217,6 +217,37 @@ def test_the_last_runs_of_a_law_are_drawn_once_and_grow():
     assert requests[0] == np.ceil(100 * np.random.default_rng(5).random(3).max())
     assert requests[-1] == 100
     assert all(after == 100 or after == np.ceil(before * 1.5) for before, after in pairwise(requests))
+
+
+def test_each_application_has_its_own_last_runs():
+    strategy = LastRuns(history=10)
+    strategy.reset(Machine.pool(1), np.random.default_rng(5))
+    asked = {strategy.requests(UNIFORM, 100, ("ada", name)) for name in "abcdefgh"}
+    assert len(asked) > 3
+    assert strategy.requests(UNIFORM, 100, ("ada", "a")) == strategy.requests(UNIFORM, 100, ("ada", "a"))
+
+
+def test_generated_applications_have_their_own_last_runs():
+    """With one past for all, the jobs of a round would all request the same time, and no gap would fit one of them."""
+    workload = generate("stochastic", large=20, seed=1)
+    starts = simulate(workload, "neuroscience:over=rounds:move=never").jobs["start"]
+    assert len(set(starts.sort_values().diff().dropna())) > 10
+
+
+def test_classic_requests_the_users_time_where_the_law_is_learned():
+    rows = [Job(str(i), 100 * i, 50 + i, 3600, nodes=4, user="ada", name="sort") for i in range(40)]
+    workload = Workload(tuple(rows), Machine.pool(4))
+    mine, plain = simulate(workload, "classic-hpc", Empirical()), simulate(workload, "easy")
+    assert mine.jobs["start"].tolist() == plain.jobs["start"].tolist()
+    asked = UpperBound().requests(RunTimes([90, 10, 20], 3600), 3600)
+    assert asked == (3600,)
+
+
+def test_a_learned_law_is_taken_as_it_is():
+    law = RunTimes([60] * 9, 3600)
+    assert TimeOptimal().requests(law, 3600) == (60, 3600)
+    assert TimeOptimal().requests(RunTimes([60, 61, 62] * 3, 3600), 3600)[0] == 62
+    assert TimeOptimal(n=2).requests(RunTimes([10, 20, 30, 40], 50), 50)[-1] == 50
 
 
 def test_the_last_runs_that_were_seen():

@@ -1,7 +1,12 @@
 """Round-based greedy scheduling on examples worked out by hand."""
 
+import numpy as np
 import pytest
+from oracles.batch_rounds import BatchRounds
+from scipy import stats
 
+from hpcdispatch.base import InputError
+from hpcdispatch.dispatchers import ReservationSequences, create_dispatcher
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Machine, Workload
 
@@ -56,3 +61,97 @@ def test_the_next_round_waits_for_all_of_this_one(machine):
 def test_a_job_that_overruns_delays_the_others(machine):
     assert run([(0, 150, 100, 4), (0, 50, 90, 4)], machine) == [0, 150]
     assert run([(0, 150, 100, 4), (0, 50, 90, 4)], machine, overrun="kill") == [0, 100]
+
+
+# Batches whose reservations stand.
+
+
+def never(rows, batch, machine, **options):
+    jobs = [Job(str(i), submit, ran, asked, nodes=cores) for i, (submit, ran, asked, cores) in enumerate(rows, 1)]
+    workload = Workload(tuple(jobs), machine)
+    result = simulate(workload, f"rounds:batch={batch},move=never", **options)
+    check(workload, result)
+    return result.jobs["start"].tolist()
+
+
+def test_what_is_reserved_does_not_move(machine):
+    # The example in which 3 moves into the gap from 5 to 100: here it keeps its time, behind 2.
+    assert never([(0, 5, 100, 4), (0, 50, 96, 4), (0, 80, 80, 4)], 3, machine) == [0, 100, 196]
+
+
+def test_only_jobs_beyond_the_batch_fill_gaps(machine):
+    # A batch of two: 3 has no reservation, and the gap from 5 to 100 is for it.
+    assert never([(0, 5, 100, 4), (0, 50, 96, 4), (0, 80, 80, 4)], 2, machine) == [0, 100, 5]
+
+
+def test_a_gap_later_in_the_round_is_reserved_at_once(machine):
+    # Beside 2, from 100 on, there is one core until 200; 3 gets it when the round begins.
+    assert never([(0, 100, 100, 4), (0, 100, 100, 3), (0, 40, 90, 1)], 2, machine) == [0, 100, 100]
+
+
+def test_a_batch_takes_the_largest_of_those_that_came_together(machine):
+    # Areas 40, 80, 120, 160: 4 and 3 first, then the others, none of which ends before the round does.
+    assert never([(0, 10, 10, 4), (0, 20, 20, 4), (0, 30, 30, 4), (0, 40, 40, 4)], 2, machine) == [90, 70, 40, 0]
+
+
+def test_the_round_is_over_when_nothing_is_reserved_or_runs(machine):
+    # 2 would outlast the reservation of 1, and waits for its end; 3 fits beside it.
+    assert never([(0, 60, 100, 2), (10, 50, 101, 2), (20, 20, 60, 2)], 1, machine) == [0, 60, 20]
+    # Both end early, and with them the round.
+    assert never([(0, 60, 100, 2), (0, 50, 90, 2), (10, 50, 101, 4)], 2, machine) == [0, 0, 60]
+
+
+def drawn(seed, count=25, cores=4):
+    rng = np.random.default_rng(seed)
+    jobs = []
+    for _ in range(count):
+        requests = np.sort(rng.choice(np.arange(5, 400), 3, replace=False)).tolist()
+        jobs.append((int(rng.integers(1, cores + 1)), int(rng.integers(1, requests[-1])), requests))
+    return jobs
+
+
+class Given:
+    """The requests of a table, by the application."""
+
+    def __init__(self, jobs):
+        self.jobs = jobs
+
+    def reset(self, machine, rng):
+        """Do nothing."""
+
+    def observe(self, state):
+        """Do nothing."""
+
+    def requests(self, law, walltime, application):
+        return self.jobs[int(application[1]) - 1][2]
+
+
+@pytest.mark.parametrize("batch", [1, 3, 10, 100])
+@pytest.mark.parametrize("seed", range(6))
+def test_batches_as_by_trying_every_start(seed, batch):
+    jobs = drawn(seed)
+    rows = [
+        Job(str(i), 0, ran, asked[-1], nodes=cores, name=str(i), law=stats.uniform(0, asked[-1]))
+        for i, (cores, ran, asked) in enumerate(jobs, 1)
+    ]
+    workload = Workload(tuple(rows), Machine.pool(4))
+    over = f"rounds:batch={batch}/move=never"
+    result = simulate(workload, ReservationSequences(Given(jobs), over=over), overrun="kill")
+    check(workload, result)
+    attempts = result.attempts.sort_values("start").groupby("id")[["start", "end"]]
+    found = {id_: frame.to_numpy().tolist() for id_, frame in attempts}
+    expected = BatchRounds(jobs, 4, batch).attempts
+    assert found == {str(i): rows for i, rows in enumerate(expected, 1)}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("batch=0", "batch must be a whole number >= 1, got 0"),
+        ("batch=-3", "batch must be a whole number >= 1, got -3"),
+        ("move=up", "option 'move': expected one of fill, never"),
+    ],
+)
+def test_refuses(options, message):
+    with pytest.raises(InputError, match=message):
+        create_dispatcher(f"rounds:{options}")

@@ -411,3 +411,12 @@ def test_bad_input_is_told_in_one_line(name):
     with pytest.raises(InputError, match=message) as caught:
         call()
     assert "\n" not in str(caught.value)
+
+
+def test_a_search_that_would_take_too_long_is_refused_with_an_estimate():
+    law = discretize(stats.loguniform(1, 1000), 1, 1000, 400)
+    best = optimal_sequence(law, 0.1)
+    assert optimal_sequence(law, 0.1, most_steps=200_000).expected_makespan == best.expected_makespan
+    with pytest.raises(InputError, match=r"400 values takes about [\d,]+ steps, expected at most 1,000; take"):
+        optimal_sequence(law, 0.1, most_steps=1000)
+    assert optimal_sequence(law, most_steps=1).expected_makespan < best.expected_makespan
