@@ -18,12 +18,14 @@ from .scheduling.availability import NodeProfile, PoolProfile, Profile, free_unt
 from .scheduling.equal_nodes import EqualNodes
 from .scheduling.list_schedules import Schedule, best_of, improve, list_orders, list_schedule
 from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
-from .scheduling.problem import Problem
+from .scheduling.problem import WHENEVER, Problem
+from .scheduling.quotas import Quotas, quotas_beside
 from .scheduling.selection import first_by, fitting
 
 __all__ = [
     "COMPLEXITIES",
     "NODE_ZERO",
+    "WHENEVER",
     "Answer",
     "ClassFit",
     "ComplexityFit",
@@ -35,6 +37,7 @@ __all__ = [
     "PoolProfile",
     "Problem",
     "Profile",
+    "Quotas",
     "Schedule",
     "SchedulingModel",
     "Source",
@@ -51,6 +54,7 @@ __all__ = [
     "list_orders",
     "list_schedule",
     "pool_placement",
+    "quotas_beside",
     "rearranged",
     "shift",
     "solve_direct",

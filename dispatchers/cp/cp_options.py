@@ -7,6 +7,8 @@ from typing import Literal
 
 from ...base.checks import check_choice, check_whole
 from ...models import Limit
+from .objectives import Goal
+from .site_constraints import Given
 
 #: Where the allocation is decided: in the model (PCP), or after it by a rule (HCP).
 Formulation = Literal["hcp", "pcp"]
@@ -70,6 +72,12 @@ class ConstraintProgrammingOptions:
     horizon
         Only with ``"pcp"``, from version 1 on. ``"all"``: every job of the plan has nodes, as the paper has it.
         ``"now"``: those that start now have, the others share the pool; they are planned anew at the next event.
+    objective
+        What is minimised instead, and the priority that goes with it: a registered objective, with ``/`` in place of
+        the comma between its options, or a :class:`Goal`. Empty: what `durations` says.
+    constraints
+        What every schedule must meet beside: registered constraints with ``+`` between them and ``/`` in place of the
+        comma between the options of one, or a sequence of :class:`SiteConstraint`.
 
     Raises
     ------
@@ -92,6 +100,8 @@ class ConstraintProgrammingOptions:
     filter: Filter = "nodes"
     blocked: int = 0
     horizon: Horizon = "now"
+    objective: str | Goal = ""
+    constraints: Given = ""
 
     def __post_init__(self) -> None:
         check_choice("formulation", self.formulation, Formulation)
