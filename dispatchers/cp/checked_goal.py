@@ -9,11 +9,10 @@ from typing import TypeVar
 import numpy as np
 
 from ...base import FloatArray, IntArray
-from ...base.checks import check_number
 from ...workloads import Machine
 from ..columns import WaitingJobs
 from ..protocol import State, Waiting
-from .objectives import Goal, Objective, Slowdown
+from .objectives import Goal, Objective, Slowdown, checked_terms, numbers_of
 from .site_rules import PlugInCalls, PlugInError, SiteRules
 
 T = TypeVar("T")
@@ -74,7 +73,7 @@ class CheckedGoal(Goal):
             return np.ones(len(waiting))
 
     def _priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
-        return _numbers("priorities", self.inner.priorities(queue, places, now), len(places))
+        return numbers_of("priorities", self.inner.priorities(queue, places, now), len(places))
 
     def _terms(self, waiting: Sequence[Waiting], now: int) -> Objective:
         return checked_terms(self.inner.objective(waiting, now), len(waiting))
@@ -88,33 +87,3 @@ class CheckedGoal(Goal):
         except PlugInError as error:
             self.failure = str(error)
             return None
-
-
-def checked_terms(terms: object, jobs: int) -> Objective:
-    """Return the terms of an objective.
-
-    Raises
-    ------
-    ValueError
-        If they are no :class:`Objective`, or not for so many jobs, or a rate is not finite and above 0.
-    """
-    if not isinstance(terms, Objective):
-        raise ValueError(f"expected linear terms, an Objective(rates, due, constant), got {terms!r}")
-    rates = _numbers("rates", terms.rates, jobs)
-    if not (rates > 0).all():
-        raise ValueError(f"rates must be > 0, got {rates.min():g}")
-    due = None if terms.due is None else np.rint(_numbers("due", terms.due, jobs)).astype(np.int64)
-    check_number("constant", terms.constant)
-    return Objective(rates, due, float(terms.constant))
-
-
-def _numbers(name: str, values: object, jobs: int) -> FloatArray:
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be numbers, got {values!r}") from None
-    if numbers.shape != (jobs,):
-        raise ValueError(f"{name} must have shape ({jobs},), got {numbers.shape}")
-    if not np.isfinite(numbers).all():
-        raise ValueError(f"{name} must be finite, got {numbers[~np.isfinite(numbers)][0]}")
-    return numbers

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import FloatArray, InputError, IntArray, Registry, parse_spec
+from ...base.checks import check_number
 from ...workloads import Machine
 from ..columns import WaitingJobs
 from ..protocol import State, Waiting
@@ -42,6 +43,37 @@ class Objective:
         return float(self.rates @ late) + self.constant
 
 
+def checked_terms(terms: object, jobs: int) -> Objective:
+    """Return the terms of an objective.
+
+    Raises
+    ------
+    ValueError
+        If they are no :class:`Objective`, or not for so many jobs, or a rate is not finite and above 0.
+    """
+    if not isinstance(terms, Objective):
+        raise ValueError(f"expected linear terms, an Objective(rates, due, constant), got {terms!r}")
+    rates = numbers_of("rates", terms.rates, jobs)
+    if not (rates > 0).all():
+        raise ValueError(f"rates must be > 0, got {rates.min():g}")
+    due = None if terms.due is None else np.rint(numbers_of("due", terms.due, jobs)).astype(np.int64)
+    check_number("constant", terms.constant)
+    return Objective(rates, due, float(terms.constant))
+
+
+def numbers_of(name: str, values: object, jobs: int) -> FloatArray:
+    """Return values as so many finite numbers; raise ``ValueError`` if they are something else."""
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, got {values!r}") from None
+    if numbers.shape != (jobs,):
+        raise ValueError(f"{name} must have shape ({jobs},), got {numbers.shape}")
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{name} must be finite, got {numbers[~np.isfinite(numbers)][0]}")
+    return numbers
+
+
 class Goal:
     """An objective and the priority that goes with it; a site's own needs the one method `objective`.
 
@@ -70,8 +102,8 @@ class Goal:
 
         By default what a job's wait so far has cost, at the rate at which it goes on.
         """
-        rates = self.objective([queue[place] for place in places.tolist()], now).rates
-        return rates * (now - queue.submit[places] + 1)
+        terms = checked_terms(self.objective([queue[place] for place in places.tolist()], now), len(places))
+        return terms.rates * (now - queue.submit[places] + 1)
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
         """Return what the start times of these jobs cost: rates above 0, in linear terms."""

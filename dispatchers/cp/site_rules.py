@@ -16,8 +16,8 @@ from ..protocol import JobView, Running, Waiting
 from .site_constraints import Closed, SiteConstraint, checked_uses, label
 
 T = TypeVar("T")
-#: How far ahead a place is looked for before a job is said to have none, seconds.
-_AHEAD = 366 * 86400
+#: How far ahead a place is looked for before a job is said to have none, seconds, and after how many closures.
+_AHEAD, _TRIES = 366 * 86400, 400
 #: What running jobs take together: the number of a constraint, and its name for what.
 Quota = tuple[int, str]
 
@@ -113,6 +113,7 @@ class SiteRules:
         self.calls = PlugInCalls("constraint")
         self.most: dict[Quota, int] = {}
         self._said: dict[tuple[int, int], Said] = {}
+        self._placed: dict[tuple[object, ...], int | None] = {}
         for part in self.constraints:
             PlugInCalls("constraint").call(part, part.reset, machine)
 
@@ -184,28 +185,35 @@ class SiteRules:
             return ""
         for part in self.constraints:
             if self.first_start(entry, now, (part,)) is None:
-                return f"constraint {label(part)}: leaves it no place within a year"
+                return f"constraint {label(part)}: leaves it no place ever"
         for pair in combinations(self.constraints, 2):
             if self.first_start(entry, now, pair) is None:
                 return f"constraints {label(pair[0])} and {label(pair[1])} exclude each other for it"
         return f"constraints {', '.join(map(label, self.constraints))} leave it no place together"
 
     def first_start(self, entry: Waiting, now: int, parts: Sequence[SiteConstraint]) -> int | None:
-        """Return when a job could start on the empty machine if only some constraints counted, or ``None``."""
+        """Return when a job could start on the empty machine if only some constraints counted, or ``None``.
+
+        Of jobs that are alike and may start and end whenever they like, the first one is asked for.
+        """
         job, bound, time = entry.job, bound_of(entry), now
-        demand = entry.demand[: len(self.machine.resources)]
         ends = [self.calls.call(part, _latest_end, part, job) for part in parts]
         last = min([now + _AHEAD, *(end - bound for end in ends if end is not None)])
         timed, closing = ([part for part in parts if part in known] for known in (self.timed, self.closing))
-        while time <= last:
+        shape = entry.nodes, entry.demand, bound, *map(id, closing)
+        if not timed and last == now + _AHEAD and shape in self._placed:
+            return self._placed[shape]
+        found = None
+        for _ in range(_TRIES):
             later = max((self.calls.call(part, _earliest, part, job, time) for part in timed), default=time)
-            windows = self.closures(later, later + bound, closing)
-            if not windows or self._fits(entry.nodes, demand, windows):
-                if later <= last:
-                    return later
+            windows = self.closures(later, later + bound, closing) if later <= last else []
+            if not windows or self._fits(entry.nodes, entry.demand, windows):
+                found = later if later <= last else None
                 break
             time = min(window.end for window in windows)
-        return None
+        if not timed and last == now + _AHEAD:
+            self._placed[shape] = found
+        return found
 
     def _fits(self, nodes: int, demand: tuple[int, ...], windows: Sequence[Closed]) -> bool:
         there = np.ones(self.machine.nodes, dtype=np.bool_)
