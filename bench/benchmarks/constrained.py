@@ -165,7 +165,9 @@ def main(simulations: int, as_markdown: bool) -> None:
             numbers += [table[what] for table in (count.kept, count.without) for what in ("power", "maintenance")]
             rows.append([name, *map(str, numbers)])
     note = "Counted second by second from the records; without: the same dispatcher that is told of neither."
-    show([Table("Random simulations under a power cap and a maintenance window", columns, rows, note=note)], as_markdown)
+    show(
+        [Table("Random simulations under a power cap and a maintenance window", columns, rows, note=note)], as_markdown
+    )
     if wrong:
         raise click.ClickException(f"{wrong} simulations break a constraint")
 

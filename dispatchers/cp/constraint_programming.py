@@ -110,7 +110,12 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         return candidates_of(state, space, self.goal, filtered, self._most, settled.blocked, allowed)
 
     def _choose(
-        self, state: State, space: Space, candidates: Candidates, record: DecisionRecord, restrictions: Restrictions | None
+        self,
+        state: State,
+        space: Space,
+        candidates: Candidates,
+        record: DecisionRecord,
+        restrictions: Restrictions | None,
     ) -> Chosen:
         """Return who starts now, in order of priority, and where if that is decided."""
         if self.settled.reduced:

@@ -97,9 +97,7 @@ class Planner:
     rng: np.random.Generator
     last: list[int] = field(default_factory=list)
 
-    def plan(
-        self, state: State, candidates: Candidates, most: int, restrictions: Restrictions | None = None
-    ) -> Plan:
+    def plan(self, state: State, candidates: Candidates, most: int, restrictions: Restrictions | None = None) -> Plan:
         """Look for the best schedule; where there is none take the list's, or wait if that is proved.
 
         Parameters

@@ -116,5 +116,7 @@ def checked_uses(constraint: SiteConstraint, job: JobView) -> dict[str, tuple[in
     """
     uses = {what: check_whole(f"uses: {what}", amount, 0) for what, amount in constraint.uses(job).items()}
     return {
-        what: (amount, check_whole(f"most: {what}", constraint.most(what), 0)) for what, amount in uses.items() if amount
+        what: (amount, check_whole(f"most: {what}", constraint.most(what), 0))
+        for what, amount in uses.items()
+        if amount
     }

@@ -32,9 +32,7 @@ class Maintenance(SiteConstraint):
 
     name = "maintenance"
 
-    def __init__(
-        self, begin: int, end: int, nodes: str | Sequence[int] = "all", every: int | None = None
-    ) -> None:
+    def __init__(self, begin: int, end: int, nodes: str | Sequence[int] = "all", every: int | None = None) -> None:
         self.begin, self.end = check_whole("begin", begin, 0), check_whole("end", end, 0)
         if self.end <= self.begin:
             raise ValueError(f"end must be > begin = {self.begin}, got {self.end}")

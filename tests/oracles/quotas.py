@@ -26,9 +26,7 @@ def limited_problems(draw: st.DrawFn, *, most_jobs: int = 3) -> tuple[Problem, Q
 
     need = np.minimum(amounts(problem.jobs), most)
     ends = np.array(draw(st.lists(st.integers(1, 3), min_size=running, max_size=running)), dtype=np.int64)
-    latest = draw(
-        st.lists(st.sampled_from([WHENEVER, WHENEVER, 2, 5]), min_size=problem.jobs, max_size=problem.jobs)
-    )
+    latest = draw(st.lists(st.sampled_from([WHENEVER, WHENEVER, 2, 5]), min_size=problem.jobs, max_size=problem.jobs))
     return replace(problem, latest=np.array(latest)), quotas_beside(need, most, ends, amounts(running))
 
 
