@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
@@ -59,7 +60,7 @@ class FairShare(Goal):
         """
         passed = 0 if self._last is None else state.now - self._last
         for user in self.usage:
-            self.usage[user] *= 2.0 ** (-passed / self.half_life)
+            self.usage[user] *= math.exp2(-passed / self.half_life)
         still = {run.order for run in state.running}
         for order, (user, units, expected_end) in self._charged.items():
             seconds = passed if order in still else min(passed, max(expected_end - (self._last or 0), 0))
@@ -82,7 +83,7 @@ class FairShare(Goal):
         """Return f of a user."""
         total = sum(self.usage.values())
         share = self.usage.get(user, 0.0) / total if total else 0.0
-        return max(2.0 ** (-share * max(len(self.usage), 1)), _LEAST)
+        return max(math.exp2(-share * max(len(self.usage), 1)), _LEAST)
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
         """Return the terms: a second costs f, or f / d."""

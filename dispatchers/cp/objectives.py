@@ -180,7 +180,7 @@ class ExcessWait(WeightedWait):
 
 
 class SquaredBoundedSlowdown(Goal):
-    """The sum of b^2 with the bounded slowdown b = max(1, (s - q + d) / max(d, threshold)), which weighs long waits more.
+    """The sum of b^2, b the bounded slowdown max(1, (s - q + d) / max(d, threshold)): long waits count more.
 
     In linear terms: a second costs what the square rises by now, 2 b(now) / max(d, threshold), from the moment at which
     b exceeds 1.

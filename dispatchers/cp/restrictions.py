@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -142,14 +142,16 @@ class Restrictions:
         """
         now, bounds = self.given.now, np.array([bound_of(entry) for entry in waiting], dtype=np.int64)
         begins = min((closed.begin - now for closed in self.closures), default=WHENEVER)
-        latest = [self.rules.of(entry, now).latest_end for entry in waiting]
+        ends = [self.rules.of(entry, now).latest_end for entry in waiting]
+        latest = [
+            WHENEVER if end is None else end - now - bound for end, bound in zip(ends, bounds.tolist(), strict=True)
+        ]
         problem = replace(
             problem,
             duration=np.where(bounds > begins, np.maximum(problem.duration, bounds), problem.duration),
             earliest=np.maximum(problem.earliest, [self._earliest[entry.order] - now for entry in waiting]),
-            latest=[WHENEVER if end is None else end - now - bound_of(entry)
-                    for end, entry in zip(latest, waiting, strict=True)],
-        )  # fmt: skip
+            latest=np.array(latest, dtype=np.int64),
+        )
         if self.closures:
             problem = self._closed(problem, overdue)
         return self._limited(problem, waiting)
@@ -200,7 +202,9 @@ def shown_state(state: State, queue: Sequence[Waiting], closures: Sequence[Close
     opened = open_until(closures, state.now, nodes)
     times = np.unique(opened[opened < bounds.max(initial=0)])
     if not len(times):
-        return state if len(queue) == len(state.queue) else State(*state[:1], queue, *state[2:])
+        if len(queue) == len(state.queue):
+            return state
+        return State(state.now, queue, state.running, state.free, state.machine)
     most = max(entry.nodes for entry in queue)
     names = tuple(f"open for more than {time} s" for time in times.tolist())
     machine = Machine(

@@ -18,6 +18,8 @@ from .site_constraints import Closed, SiteConstraint, checked_uses, label
 T = TypeVar("T")
 #: How far ahead a place is looked for before a job is said to have none, seconds, and after how many closures.
 _AHEAD, _TRIES = 366 * 86400, 400
+#: Earlier than any time.
+_UNKNOWN = -1
 #: What running jobs take together: the number of a constraint, and its name for what.
 Quota = tuple[int, str]
 
@@ -69,6 +71,8 @@ class Said(NamedTuple):
         When it must have ended, or ``None``.
     never
         Why it can never start; empty if it can.
+    first
+        When it could start on the empty machine, as far as was looked.
     failure
         Which constraint failed to say; empty if none did.
     """
@@ -77,6 +81,7 @@ class Said(NamedTuple):
     latest_end: int | None = None
     never: str = ""
     failure: str = ""
+    first: int = _UNKNOWN
 
 
 def bound_of(entry: Waiting) -> int:
@@ -118,13 +123,14 @@ class SiteRules:
             PlugInCalls("constraint").call(part, part.reset, machine)
 
     def of(self, entry: Waiting, now: int) -> Said:
-        """Return what is said of a waiting job, the first time with whether it can ever start."""
+        """Return what is said of a waiting job, with whether it can ever start from `now` on."""
         key = entry.order, entry.job.walltime
         said = self._said.get(key)
-        if said is None:
+        if said is None or (said.first < now and self.closing and not said.never):
             try:
-                said = self._ask(entry.job)
-                said = said._replace(never=said.never or self._never(entry, now))
+                said = self._ask(entry.job) if said is None else said
+                if not said.never:
+                    said = self._place(entry, now, said)
             except PlugInError as error:
                 return Said(failure=str(error))
             self._said[key] = said
@@ -179,10 +185,13 @@ class SiteRules:
         found = (label(part) for part in self.constraints if self.calls.call(part, _latest_end, part, entry.job) == end)
         return f"constraint {next(found)}: must have ended by {end}, and may run for {bound} s from {now} on"
 
+    def _place(self, entry: Waiting, now: int, said: Said) -> Said:
+        """Note when a job could start on the empty machine, or which constraints leave it no place ever."""
+        first = self.first_start(entry, now, self.constraints)
+        return said._replace(never=self._never(entry, now)) if first is None else said._replace(first=first)
+
     def _never(self, entry: Waiting, now: int) -> str:
         """Return which constraint, or which of them together, leave a job no place on the empty machine."""
-        if self.first_start(entry, now, self.constraints) is not None:
-            return ""
         for part in self.constraints:
             if self.first_start(entry, now, (part,)) is None:
                 return f"constraint {label(part)}: leaves it no place ever"
@@ -201,8 +210,9 @@ class SiteRules:
         last = min([now + _AHEAD, *(end - bound for end in ends if end is not None)])
         timed, closing = ([part for part in parts if part in known] for known in (self.timed, self.closing))
         shape = entry.nodes, entry.demand, bound, *map(id, closing)
-        if not timed and last == now + _AHEAD and shape in self._placed:
-            return self._placed[shape]
+        known = self._placed.get(shape, _UNKNOWN) if not timed and last == now + _AHEAD else _UNKNOWN
+        if known is None or known >= now:
+            return known
         found = None
         for _ in range(_TRIES):
             later = max((self.calls.call(part, _earliest, part, job, time) for part in timed), default=time)

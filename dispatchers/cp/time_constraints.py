@@ -66,9 +66,9 @@ class Deadline(SiteConstraint):
     is so it is rejected. With ``overrun=kill`` no job ends late. Plans put no such job after its latest start; where
     no plan does, each is left to come as it may.
 
-    Soft: a second's delay of such a job costs ``1 + weight * exp(-max(0, slack) / (k * walltime))`` times as much, where
-    slack is the time until its latest start: the urgency of the apparent tardiness cost rule (Vepsalainen and Morton,
-    Management Science 33, 1987). Nothing is rejected.
+    Soft: a second's delay of such a job costs ``1 + weight * exp(-max(0, slack) / (k * walltime))`` times as much,
+    where slack is the time until its latest start: the urgency of the apparent tardiness cost rule (Vepsalainen and
+    Morton, Management Science 33, 1987). Nothing is rejected.
 
     Parameters
     ----------

@@ -94,10 +94,9 @@ class PoolCapacity(Family):
 
     def _asked(self, problem: Problem) -> BoolArray:
         """Return which resources are constrained, shape (resources,)."""
-        if self.quotas_only:
-            return problem.whole.any(axis=0)
-        asked: BoolArray = problem.need.any(axis=0) | self.every_resource
-        return asked
+        need = problem.whole if self.quotas_only else problem.need
+        asked: BoolArray = (need != 0).any(axis=0)
+        return asked | self.every_resource
 
 
 class LikeInOrder(Family):

@@ -8,9 +8,9 @@ from itertools import product
 
 import numpy as np
 from hypothesis import strategies as st
-from oracles.placing import can_be_placed, problems
 
 from hpcdispatch.models import WHENEVER, Problem, Quotas, quotas_beside
+from oracles.placing import can_be_placed, problems
 
 
 @st.composite

@@ -158,6 +158,13 @@ def test_what_can_never_run_is_rejected_with_the_reason():
     assert result.jobs["reason"].iloc[0] == "constraint power: takes 30000 of mW, there are 20000"
 
 
+def test_a_job_that_misses_its_last_chance_is_rejected():
+    # 2 is longer than the gap between two windows; before the first of them the machine is taken until it is too late.
+    rows = [(0, 40, 40, 4), (1, 90, 90, 4)]
+    result = run(rows, with_constraints("pcp3", "maintenance:begin=100/end=110/every=80/nodes=2"), NODES)
+    assert result.jobs["reason"].tolist() == ["", "constraint maintenance: leaves it no place ever"]
+
+
 def test_constraints_that_exclude_each_other_are_named():
     # Alone each leaves a place: before 100, and after 100.
     text = "limit:most=5+maintenance:begin=0/end=100+deadline:at=90"
