@@ -156,7 +156,7 @@ class Result:
             except (OSError, ValueError) as error:
                 reason = str(error).partition("\n")[0]
                 raise InputError(f"{folder / name}.parquet: expected a Parquet table, got {reason}") from None
-        return cls(*(tables[name] for name in _TABLES), manifest=manifest)
+        return cls(tables["jobs"], tables["attempts"], tables["decisions"], tables["timings"], manifest)
 
 
 def manifest(workload: Workload, named: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A predictor, a dispatcher, an objective and a constraint of your own, registered by the entry points in pyproject.toml."""
+"""A predictor, a dispatcher, an objective and a constraint of your own: see the entry points in pyproject.toml."""
 
 from bisect import insort
 
@@ -77,7 +77,7 @@ class CoreHours(Goal):
 
 
 class Scratch(SiteConstraint):
-    """Jobs of some queues share a file system: at most `streams` node slots of them at once, and none before `opens`."""
+    """Jobs of a queue share a file system: at most `streams` node slots of them at once, and none before `opens`."""
 
     name = "scratch"
 

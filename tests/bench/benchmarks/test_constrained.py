@@ -1,4 +1,4 @@
-"""Random simulations under a power cap and a maintenance window: neither is ever broken, and the check sees it if one is."""
+"""Random simulations under a power cap and a maintenance window: neither is broken, and it is seen if one is."""
 
 from collections import Counter
 
