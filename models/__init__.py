@@ -1,5 +1,6 @@
 """The mathematics of dispatching: no clock, no input or output."""
 
+from .backfilling.availability_list import AvailabilityProfile
 from .complexity import COMPLEXITIES, ClassFit, ComplexityFit, fit_complexity
 from .cp import (
     Answer,
@@ -27,6 +28,7 @@ __all__ = [
     "NODE_ZERO",
     "WHENEVER",
     "Answer",
+    "AvailabilityProfile",
     "ClassFit",
     "ComplexityFit",
     "Decision",

@@ -20,6 +20,7 @@ from .generators import (
 from .jitter import jitter
 from .job import Checkpoint, Job, ResourceMap, Shape
 from .machine import Machine
+from .molding import Speedup, SpeedupLaw, mold
 from .recorded_waits import expected_waits
 from .workload import Provenance, Workload
 
@@ -33,6 +34,8 @@ __all__ = [
     "ResourceMap",
     "RunColumns",
     "Shape",
+    "Speedup",
+    "SpeedupLaw",
     "TraceWarning",
     "WorkflowModel",
     "Workload",
@@ -45,6 +48,7 @@ __all__ = [
     "intrepid_neuroscience",
     "jitter",
     "lublin",
+    "mold",
     "read",
     "read_run_times",
     "read_runs",
