@@ -15,7 +15,7 @@ from ..base.checks import check_whole
 from .job import Job, Shape
 from .workload import Workload
 
-#: From slots, an array of any shape, to speedups.
+#: From processors, an array of any shape, to speedups.
 Speedup = Callable[[NDArray[Any]], FloatArray]
 
 
@@ -23,17 +23,18 @@ class SpeedupLaw(Protocol):
     """Where the speedups of jobs are drawn from, such as ``hpcdispatch.models.moldable.DowneyLaw``."""
 
     def draw(self, rng: np.random.Generator) -> tuple[Speedup, int]:
-        """Return the speedup of a job, and the most slots that it has a use for."""
+        """Return the speedup of a job, and the most processors that it has a use for."""
         ...
 
 
 def mold(workload: Workload, speedup: Speedup | SpeedupLaw, choices: int = 5, seed: int = 0) -> Workload:
     """Return the workload with moldable jobs.
 
-    A job of n_u slots gets shapes on `choices` equally spaced sizes from n_min to n_max, rounded, its own left out,
-    where n_min is uniform in 1 to n_u and n_max in n_u to the most that the machine holds and the job has a use for.
-    Run time and requested time of a shape are the job's, times S(n_u) / S(n), rounded up. Jobs that have shapes keep
-    them.
+    A job of n_u processors, slots on a machine of several nodes, gets shapes on `choices` equally spaced sizes from
+    n_min to n_max, rounded, its own left out, where n_min is uniform in 1 to n_u and n_max in n_u to the most that the
+    machine holds and the job has a use for. Run time and requested time of a shape are the job's, times
+    S(n_u) / S(n), rounded up; on a pool what else a job asks for follows its processors. Jobs that have shapes, or ask
+    for no processor, stay as they are.
 
     Parameters
     ----------
@@ -64,15 +65,27 @@ def mold(workload: Workload, speedup: Speedup | SpeedupLaw, choices: int = 5, se
 
 
 def _molded(job: Job, workload: Workload, speedup: Speedup | SpeedupLaw, choices: int, rng: np.random.Generator) -> Job:
-    room = workload.machine.slots(job.per_node)
+    machine = workload.machine
+    pooled = machine.nodes == 1
+    primary = machine.resources[machine.primary]
+    own = job.nodes * job.per_node.get(primary, 0) if pooled else job.nodes
+    if not own:
+        return job
+    room = int(machine.capacity[0, machine.primary]) if pooled else machine.slots(job.per_node)
     curve, most = speedup.draw(rng) if hasattr(speedup, "draw") else (speedup, room)
-    least = int(rng.integers(1, job.nodes, endpoint=True))
-    largest = int(rng.integers(job.nodes, max(job.nodes, min(room, most)), endpoint=True))
+    least = int(rng.integers(1, own, endpoint=True))
+    largest = int(rng.integers(own, max(own, min(room, most)), endpoint=True))
     sizes = np.unique(np.rint(np.linspace(least, largest, choices)).astype(np.int64))
-    sizes = sizes[sizes != job.nodes]
-    factors = (float(curve(np.array(job.nodes))) / curve(sizes)).tolist() if len(sizes) else []
-    shapes = [
-        Shape(size, math.ceil(job.runtime * factor), math.ceil(job.walltime * factor))
-        for size, factor in zip(sizes.tolist(), factors, strict=True)
-    ]
+    sizes = sizes[sizes != own]
+    factors = (float(curve(np.array(own))) / curve(sizes)).tolist() if len(sizes) else []
+    shapes = []
+    for size, factor in zip(sizes.tolist(), factors, strict=True):
+        nodes, per_node = (1, _scaled(job, size, own)) if pooled else (size, job.per_node)
+        if machine.slots(per_node) >= nodes:
+            shapes.append(Shape(nodes, math.ceil(job.runtime * factor), math.ceil(job.walltime * factor), per_node))
     return replace(job, shapes=tuple(shapes))
+
+
+def _scaled(job: Job, size: int, own: int) -> dict[str, int]:
+    """Return what a job asks for on a pool, in one slot, with another number of processors."""
+    return {name: math.ceil(amount * job.nodes * size / own) for name, amount in job.per_node.items()}

@@ -10,7 +10,7 @@ import numpy as np
 from ...workloads import Machine
 from ..options import Configured
 from ..protocol import Action, Start, State
-from ..space import Space, space_of
+from ..space import NodeSpace, PoolSpace, Space, space_of
 from .candidates import Candidates, Chosen, all_together, candidates_of, most_urgent
 from .checked_goal import CheckedGoal
 from .cp_options import ConstraintProgrammingOptions
@@ -100,7 +100,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         record.failure = restrictions.failure or record.failure
         return restrictions.answer(actions)
 
-    def _candidates(self, state: State, space: Space, restrictions: Restrictions | None) -> Candidates:
+    def _candidates(self, state: State, space: PoolSpace | NodeSpace, restrictions: Restrictions | None) -> Candidates:
         settled = self.settled
         if not settled.reduced:
             everybody = np.arange(len(state.queue))
