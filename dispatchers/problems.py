@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def problem_of(
     problem, scale = problem_beside(
         busy, capacity.sum(axis=0, keepdims=True) if pooled else capacity, waiting, rates, due
     )
-    changes: dict[str, IntArray] = {} if earliest is None else {"earliest": earliest}
+    changes: dict[str, Any] = {} if earliest is None else {"earliest": earliest}
     if instant and pooled and len(capacity) > 1:
         changes["free_now"] = state.free
     return (replace(problem, **changes) if changes else problem), scale

@@ -34,5 +34,5 @@ def create_inner(spec: str | Dispatcher) -> Dispatcher:
 
 
 def spec_of_inner(text: str) -> str:
-    """Return the spec of a dispatcher that is an option of another one."""
-    return text.replace("/", ",")
+    """Return the spec of a part that is an option of another one; ``//`` stands for the ``/`` of a part in it."""
+    return "/".join(part.replace("/", ",") for part in text.split("//"))

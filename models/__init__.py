@@ -22,12 +22,14 @@ from .scheduling.equal_nodes import EqualNodes
 from .scheduling.list_schedules import Schedule, best_of, improve, list_orders, list_schedule
 from .scheduling.node_classes import equal_rows
 from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
-from .scheduling.problem import Problem
+from .scheduling.problem import WHENEVER, Problem
+from .scheduling.quotas import Quotas, quotas_beside
 from .scheduling.selection import first_by, fitting
 
 __all__ = [
     "COMPLEXITIES",
     "NODE_ZERO",
+    "WHENEVER",
     "Answer",
     "AvailabilityProfile",
     "ClassFit",
@@ -41,6 +43,7 @@ __all__ = [
     "PoolProfile",
     "Problem",
     "Profile",
+    "Quotas",
     "Schedule",
     "SchedulingModel",
     "Source",
@@ -59,6 +62,7 @@ __all__ = [
     "list_schedule",
     "only_chain",
     "pool_placement",
+    "quotas_beside",
     "rearranged",
     "shift",
     "solve_direct",

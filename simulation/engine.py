@@ -147,7 +147,8 @@ def simulate(
         engine.start_hpc_simulation()
     seconds = perf_counter() - begin
     options = {"overrun": str(policy), "seed": seed, "same_instant": same_instant}
-    return Result.from_recorder(workload, recorder, manifest(workload, named, options), seconds)
+    constraints = tuple(getattr(dispatching, "constraints", ()))
+    return Result.from_recorder(workload, recorder, manifest(workload, named, options), seconds, constraints)
 
 
 @contextmanager

@@ -1,11 +1,12 @@
 """An independent check of a finished schedule against the invariants.
 
-It reads the workload and the tables of the result alone and shares no code with the engine.
+It reads the workload and the tables of the result alone and shares no code with the engine. The constraints of a site
+are checked beside: see :mod:`.constraint_checks`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, cast
 
@@ -13,7 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..dispatchers.cp import SiteConstraint
 from ..workloads import Job, Machine, Workload
+from .constraint_checks import broken_constraints
 from .result import Result
 from .simulation_errors import InvariantError
 
@@ -22,26 +25,36 @@ _SHOWN = 5
 Work = tuple[Fraction, Fraction]
 
 
-def check(workload: Workload, result: Result) -> None:
-    """Raise unless the schedule holds every invariant.
+def check(workload: Workload, result: Result, constraints: Sequence[SiteConstraint] | None = None) -> None:
+    """Raise unless the schedule holds every invariant and every constraint.
 
     No resource of any node is ever over its capacity; nothing starts before its submission; each job ends exactly once
     or is rejected with a reason; two stays of a job do not overlap; a completed job did all its work; work done + work
     lost = time used.
+
+    Parameters
+    ----------
+    workload, result
+        What was simulated, and its records.
+    constraints
+        What the schedule must meet beside; by default the constraints of the dispatcher, as far as the result still has
+        them: what was saved and read again has none.
 
     Raises
     ------
     InvariantError
         With the first violations, one a line.
     """
-    found = list(violations(workload, result))
+    found = list(violations(workload, result, constraints))
     if found:
         more = f"\n... and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         raise InvariantError("\n".join(found[:_SHOWN]) + more)
 
 
-def violations(workload: Workload, result: Result) -> Iterator[str]:
-    """Yield a line for every invariant that is broken."""
+def violations(
+    workload: Workload, result: Result, constraints: Sequence[SiteConstraint] | None = None
+) -> Iterator[str]:
+    """Yield a line for every invariant and every constraint that is broken, see :func:`check`."""
     broken = list(_tables(workload, result))
     if broken:
         yield from broken
@@ -49,6 +62,7 @@ def violations(workload: Workload, result: Result) -> Iterator[str]:
     yield from _jobs(workload, result)
     yield from _attempts(workload, result)
     yield from _capacity(workload, result)
+    yield from broken_constraints(workload, result, result.constraints if constraints is None else constraints)
 
 
 def _tables(workload: Workload, result: Result) -> Iterator[str]:

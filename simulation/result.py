@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ..base import InputError
+from ..dispatchers.cp import SiteConstraint
 from ..workloads import Workload
 from .metrics import summarize
 from .placements import restored, stored
@@ -54,6 +55,8 @@ class Result:
         ``seconds``. Kept apart from all the rest.
     manifest
         Versions, options, seed and workload hash.
+    constraints
+        What the dispatcher was to meet, for :func:`.check`; not saved.
     """
 
     jobs: pd.DataFrame
@@ -61,13 +64,17 @@ class Result:
     decisions: pd.DataFrame
     timings: pd.DataFrame
     manifest: dict[str, Any]
+    constraints: tuple[SiteConstraint, ...] = ()
 
     @classmethod
-    def from_recorder(cls, workload: Workload, recorder: Recorder, manifest: dict[str, Any], seconds: float) -> Result:
+    def from_recorder(
+        cls, workload: Workload, recorder: Recorder, manifest: dict[str, Any], seconds: float,
+        constraints: tuple[SiteConstraint, ...] = (),
+    ) -> Result:  # fmt: skip
         """Build the tables from what was recorded; `seconds` is the measured time of the simulation."""
         jobs = recorder.jobs_frame()
         attempts, decisions = recorder.attempts_frame(jobs["id"]), recorder.decisions_frame()
-        return cls(jobs, attempts, decisions, _timings(recorder, seconds), manifest)
+        return cls(jobs, attempts, decisions, _timings(recorder, seconds), manifest, constraints)
 
     @cached_property
     def _basic_summary(self) -> dict[str, float]:
@@ -149,7 +156,7 @@ class Result:
             except (OSError, ValueError) as error:
                 reason = str(error).partition("\n")[0]
                 raise InputError(f"{folder / name}.parquet: expected a Parquet table, got {reason}") from None
-        return cls(**tables, manifest=manifest)
+        return cls(tables["jobs"], tables["attempts"], tables["decisions"], tables["timings"], manifest)
 
 
 def manifest(workload: Workload, named: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:

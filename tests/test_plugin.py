@@ -8,10 +8,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from hpcdispatch.simulation import simulate
+from hpcdispatch.dispatchers import ConstraintProgramming
+from hpcdispatch.simulation import InvariantError, check, simulate
 from hpcdispatch.testing import check_dispatcher, check_predictor, tiny
+from hpcdispatch.workloads import Job, Machine, Workload
 
 PLUGIN = Path(__file__).parents[1] / "examples" / "plugin"
 
@@ -23,6 +26,9 @@ workload = cluster()
 result = simulate(workload, "smallest-area:patience=7200", predictor="usual:quantile=0.8", overrun="resubmit")
 check(workload, result)
 print(result.manifest["dispatcher"], result.manifest["predictor"], len(result.jobs))
+result = simulate(tiny(), "hcp3:objective=core-hours:power=2,constraints=scratch:streams=1/queue=+limit:most=9")
+check(tiny(), result)
+print(result.jobs["start"].tolist(), result.jobs["reason"].tolist()[0])
 """
 
 UNKNOWN = """
@@ -72,6 +78,8 @@ def test_runs_by_name_with_its_options(installed):
     # a and b start; d (40) and e (200) fit beside them once they come, before c (240), which needs all four cores.
     assert lines[0] == "[0, 0, 250, 20, 50]"
     assert lines[1] == "smallest-area:patience=7200 usual:quantile=0.8 80"
+    # Of a and c, which ask for several slots, there is never room for more than one; the others follow each other.
+    assert lines[2] == "[-1, 0, -1, 50, 80] constraint scratch: takes 2 of streams, there are 1"
 
 
 def test_options_have_the_types_of_the_constructor(installed):
@@ -82,7 +90,7 @@ def test_options_have_the_types_of_the_constructor(installed):
 def test_is_listed_on_the_command_line(installed):
     program = "import sys; from hpcdispatch.cli import main; sys.argv = ['hpcdispatch', 'list']; main()"
     listed = python(installed, "-c", program)
-    for expected in ("smallest-area", "patience", "usual", "quantile"):
+    for expected in ("smallest-area", "patience", "usual", "quantile", "core-hours", "scratch", "streams"):
         assert expected in listed
 
 
@@ -107,7 +115,63 @@ def test_a_late_job_is_not_passed(plugin):
 
 def test_the_example_is_short():
     lines = sum(len(path.read_text().splitlines()) for path in PLUGIN.glob("*.py"))
-    assert lines < 60
+    assert lines < 100
+
+
+@pytest.mark.parametrize("machine", [Machine.pool(4), Machine.homogeneous(4, core=1)], ids=["pool", "nodes"])
+@pytest.mark.parametrize(
+    "form", [{}, {"iterations": 0}, {"formulation": "pcp"}, {"formulation": "pcp", "horizon": "all"}]
+)
+def test_every_part_of_a_dispatcher_sees_the_constraint(plugin, machine, form):
+    # Both fit beside 3; 1 and 2 write to the file system, one after the other and not before 5.
+    queues = {"1": "io", "2": "io", "3": "batch"}
+    jobs = [Job(id_, 0, 10 * int(id_), 10 * int(id_), queue=queue) for id_, queue in queues.items()]
+    workload = Workload(tuple(jobs), machine)
+    free = simulate(workload, ConstraintProgramming(**form))
+    kept = simulate(workload, ConstraintProgramming(**form, constraints=plugin.Scratch(1, opens=5)))
+    check(workload, kept)
+    assert free.jobs["start"].tolist() == [0, 0, 0]
+    assert kept.jobs["start"].tolist() == [5, 15, 0]
+    # The validator, by itself.
+    with pytest.raises(InvariantError, match=r"constraint scratch: 2 of streams taken at t=0, there are 1"):
+        check(workload, free, [plugin.Scratch(1, opens=5)])
+    with pytest.raises(InvariantError, match=r"constraint scratch: job 1 starts at 0, may from 5 on"):
+        check(workload, free, [plugin.Scratch(2, opens=5)])
+
+
+@pytest.mark.parametrize("seed", [1, 2, 5])
+def test_lists_the_local_search_and_cp_sat_plan_with_the_constraint(plugin, seed):
+    rng = np.random.default_rng(seed)
+    drawn = zip(rng.integers(5, 60, 10).tolist(), rng.integers(1, 4, 10).tolist(), strict=True)
+    jobs = [Job(str(i), 0, t, t, nodes=n, queue="io" if i % 2 else "batch") for i, (t, n) in enumerate(drawn)]
+    workload = Workload(tuple(jobs), Machine.pool(7))
+    made = {}
+    for name, effort in (
+        ("search", {"iterations": 100, "d": 1e-7, "d_max": 1e-7, "k": 0}),
+        ("solver", {"iterations": 0}),
+    ):
+        result = simulate(workload, ConstraintProgramming(**effort, constraints=plugin.Scratch(3)))
+        check(workload, result)
+        assert result.decisions["postponed"].sum() == 0  # What was planned for now could start.
+        made[name] = set(result.decisions["used"])
+    assert made["search"] >= {"list", "local search"}
+    assert made["solver"] >= {"list", "cp-sat"}
+
+
+def test_the_objective_decides_who_starts(plugin):
+    # 2 is short and 3 wide: the slowdown starts 2 first, the cores 3.
+    rows = [("1", 0, 100, 4), ("2", 10, 10, 1), ("3", 10, 50, 4)]
+    workload = Workload(tuple(Job(id_, at, run, run, nodes=n) for id_, at, run, n in rows), Machine.pool(4))
+    assert simulate(workload, "hcp3").jobs["start"].tolist() == [0, 100, 110]
+    dispatcher = ConstraintProgramming(objective=plugin.CoreHours(power=4))
+    assert simulate(workload, dispatcher).jobs["start"].tolist() == [0, 150, 100]
+
+
+def test_they_keep_the_rules(plugin):
+    dispatcher = ConstraintProgramming(
+        iterations=50, objective=plugin.CoreHours(), constraints=[plugin.Scratch(4, queue="")]
+    )
+    check_dispatcher(dispatcher, [tiny()], ("kill",), ("last2",))
 
 
 def test_a_predictor_refuses_a_bad_option(plugin):

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from ...base import InputError, Option, Registry
 from ...dispatchers import registry as dispatchers
+from ...dispatchers.cp import constraints, objectives
 from ...predictors import registry as predictors
 from ...workloads import GENERATORS
 from ...workloads.fetching import TRACES
@@ -19,7 +20,13 @@ from ..help_texts import examples
 from ..output import console, pairs, print_json
 from ..shared_options import json_option
 
-KINDS: dict[str, Registry] = {"dispatchers": dispatchers, "predictors": predictors, "workloads": GENERATORS}
+KINDS: dict[str, Registry] = {
+    "dispatchers": dispatchers,
+    "objectives": objectives,
+    "constraints": constraints,
+    "predictors": predictors,
+    "workloads": GENERATORS,
+}
 
 
 @click.command(
@@ -31,7 +38,7 @@ KINDS: dict[str, Registry] = {"dispatchers": dispatchers, "predictors": predicto
 @json_option
 @debug_option
 def command(as_json: bool) -> None:
-    """List dispatchers, predictors and workloads with one line each and their options.
+    """List dispatchers, objectives, constraints, predictors and workloads with one line each and their options.
 
     An option is shown as key=default, with its choices in brackets where it has some. It is given after the name, as
     in conservative:compress=once,placement=best-fit. A part that cannot be loaded is listed with its error.

@@ -4,8 +4,14 @@ from .constraint_programming import ConstraintProgramming
 from .cp_options import ConstraintProgrammingOptions
 from .decision_record import DecisionRecord
 from .expected_waits import ExpectedWaits
-from .objectives import ExcessWait, Goal, Objective, Slowdown, WeightedWait
+from .fair_share import FairShare
+from .objectives import ExcessWait, Goal, Objective, Slowdown, SquaredBoundedSlowdown, WeightedWait, create_objective
+from .objectives import registry as objectives
 from .presets import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3
+from .running_limits import Licence, PowerCap, RunningLimit
+from .site_constraints import Closed, SiteConstraint, create_constraints
+from .site_constraints import registry as constraints
+from .time_constraints import Deadline, Maintenance
 
 __all__ = [
     "HCP",
@@ -16,13 +22,26 @@ __all__ = [
     "PCP1",
     "PCP2",
     "PCP3",
+    "Closed",
     "ConstraintProgramming",
     "ConstraintProgrammingOptions",
+    "Deadline",
     "DecisionRecord",
     "ExcessWait",
     "ExpectedWaits",
+    "FairShare",
     "Goal",
+    "Licence",
+    "Maintenance",
     "Objective",
+    "PowerCap",
+    "RunningLimit",
+    "SiteConstraint",
     "Slowdown",
+    "SquaredBoundedSlowdown",
     "WeightedWait",
+    "constraints",
+    "create_constraints",
+    "create_objective",
+    "objectives",
 ]

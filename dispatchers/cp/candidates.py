@@ -52,14 +52,22 @@ def most_urgent(state: State, goal: Goal, places: IntArray, count: int) -> list[
 
 
 def candidates_of(
-    state: State, space: PoolSpace | NodeSpace, goal: Goal, filtered: Filter, most: int, blocked: int
+    state: State,
+    space: PoolSpace | NodeSpace,
+    goal: Goal,
+    filtered: Filter,
+    most: int,
+    blocked: int,
+    allowed: BoolArray | None = None,
 ) -> Candidates:
     """Return the first `most` jobs by priority of those that fit now, and the first `blocked` of the others.
 
     In this order: the first jobs by priority, of which then those that fit, would let what stands behind blocked jobs
-    wait for them.
+    wait for them. With `allowed`, shape (jobs,), only jobs that may start now count as such that fit.
     """
     fits = fitting(state, space, filtered)
+    if allowed is not None:
+        fits &= allowed
     chosen = most_urgent(state, goal, np.flatnonzero(fits), most)
     return Candidates(chosen, most_urgent(state, goal, np.flatnonzero(~fits), blocked) if chosen else [])
 

@@ -12,11 +12,15 @@ from ..options import Configured
 from ..protocol import Action, Start, State
 from ..space import NodeSpace, PoolSpace, Space, space_of
 from .candidates import Candidates, Chosen, all_together, candidates_of, most_urgent
+from .checked_goal import CheckedGoal
 from .cp_options import ConstraintProgrammingOptions
 from .cp_plan import Planner
 from .decision_record import DecisionRecord
 from .expected_waits import ExpectedWaits
-from .objectives import ExcessWait, Goal, Slowdown, WeightedWait
+from .objectives import ExcessWait, Goal, Slowdown, WeightedWait, create_objective
+from .restrictions import Restrictions
+from .site_constraints import create_constraints
+from .site_rules import SiteRules
 
 
 class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
@@ -32,6 +36,8 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         The expected waits of the queues.
     goal
         The objective and the priority.
+    constraints
+        What every schedule must meet beside.
     """
 
     Options = ConstraintProgrammingOptions
@@ -41,10 +47,18 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         super().__init__(options, **given)
         self.settled = self.options.settled()
         self.waits = ExpectedWaits(self.options.ewt)
-        self.goal: Goal = Slowdown()
-        if not self.settled.durations:
-            self.goal = (ExcessWait if self.options.formulation == "pcp" else WeightedWait)(self.waits)
+        self.constraints = create_constraints(self.options.constraints)
+        self._rules = SiteRules(self.constraints) if self.constraints else None
+        self.goal = self._goal()
         self.reset(None)
+
+    def _goal(self) -> Goal:
+        if self.options.objective:
+            return CheckedGoal(create_objective(self.options.objective, ewt=self.options.ewt), self._rules)
+        goal: Goal = Slowdown()
+        if not self.settled.durations:
+            goal = (ExcessWait if self.options.formulation == "pcp" else WeightedWait)(self.waits)
+        return CheckedGoal(goal, self._rules) if self._rules is not None else goal
 
     @property
     def name(self) -> str:
@@ -53,7 +67,9 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
 
     def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
         """Forget the waits measured and the last decision."""
-        self.waits.reset()
+        self.goal.reset(machine)
+        if self._rules is not None and machine is not None:
+            self._rules.reset(machine)
         self._planner = Planner(self.settled, self.goal, np.random.default_rng(0) if rng is None else rng)
         self._most = self.options.m
         self._record: DecisionRecord | None = None
@@ -65,30 +81,49 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Choose the candidates, plan them, and start those whose time is now."""
+        restrictions = None if self._rules is None else Restrictions(self._rules, state)
+        width = len(state.machine.resources)
+        if restrictions is not None:
+            state = restrictions.state
+        self.goal.observe(state)
         space = space_of(state, "best-fit")
-        candidates = self._candidates(state, space)
-        self._record = record = DecisionRecord.of(state, space, candidates)
-        chosen = self._choose(state, space, candidates, record) if candidates.fitting else []
-        actions = _placed(space, chosen)
+        candidates = self._candidates(state, space, restrictions)
+        self._record = record = DecisionRecord.of(state, space, candidates, width)
+        chosen = self._choose(state, space, candidates, record, restrictions) if candidates.fitting else []
+        actions = _placed(space, chosen, restrictions)
         record.postponed = len(chosen) - len(actions)
         for start in actions:
-            self.waits.started(start.job.job.queue, state.now - start.job.job.submit)
-        return actions
+            self.goal.started(start.job, state.now)
+        record.failure = self.goal.failure
+        if restrictions is None:
+            return actions
+        record.failure = restrictions.failure or record.failure
+        return restrictions.answer(actions)
 
-    def _candidates(self, state: State, space: PoolSpace | NodeSpace) -> Candidates:
+    def _candidates(self, state: State, space: PoolSpace | NodeSpace, restrictions: Restrictions | None) -> Candidates:
         settled = self.settled
         if not settled.reduced:
             everybody = np.arange(len(state.queue))
             most = self._most if settled.rest == "out" and settled.formulation == "hcp" else len(everybody)
             return Candidates(most_urgent(state, self.goal, everybody, most), [])
         filtered = "nodes" if settled.formulation == "pcp" else settled.filter
-        return candidates_of(state, space, self.goal, filtered, self._most, settled.blocked)
+        allowed = None if restrictions is None else restrictions.allowed
+        return candidates_of(state, space, self.goal, filtered, self._most, settled.blocked, allowed)
 
-    def _choose(self, state: State, space: Space, candidates: Candidates, record: DecisionRecord) -> Chosen:
+    def _choose(
+        self,
+        state: State,
+        space: Space,
+        candidates: Candidates,
+        record: DecisionRecord,
+        restrictions: Restrictions | None,
+    ) -> Chosen:
         """Return who starts now, in order of priority, and where if that is decided."""
         if self.settled.reduced:
             fitting = candidates.fitting
-            together = None if candidates.blocked else all_together(space, fitting, self.options.formulation)
+            together = None
+            if not candidates.blocked and (restrictions is None or restrictions.together(fitting)):
+                together = all_together(space, fitting, self.options.formulation)
             if together is not None:
                 objective = self.goal.objective(fitting, state.now)
                 record.starts_all(objective.value(np.zeros(len(fitting), dtype=np.int64)))
@@ -96,11 +131,12 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
             if self._stuck is not None and self._stuck == _seen(state):
                 record.status = "unchanged"
                 return []
-        plan = self._planner.plan(state, candidates, self._most)
+        plan = self._planner.plan(state, candidates, self._most, restrictions)
         self._most = max(1, self._most // 2) if plan.answer.schedule is None else self.options.m
         record.follows(plan)
         chosen = plan.starting(self.options.formulation == "hcp")
-        self._stuck = None if chosen else _seen(state)
+        # With constraints time alone may let a job start.
+        self._stuck = None if chosen or restrictions is not None else _seen(state)
         return chosen
 
 
@@ -109,14 +145,18 @@ def _seen(state: State) -> tuple[bytes, list[tuple[int, int]]]:
     return state.free.tobytes(), [(entry.order, entry.attempt) for entry in state.queue]
 
 
-def _placed(space: Space, chosen: Chosen) -> list[Start]:
-    """Return the starts of those that have or find a place."""
+def _placed(space: Space, chosen: Chosen, restrictions: Restrictions | None) -> list[Start]:
+    """Return the starts of those that have or find a place, and that constraints admit beside what starts before."""
     starts = []
     for waiting, planned in chosen:
+        if restrictions is not None and not restrictions.admits(waiting):
+            continue
         if planned is None:
             placement = space.place(waiting.nodes, waiting.demand)
         else:
             placement = planned if space.put(planned, waiting.demand) else None
         if placement is not None:
             starts.append(Start(waiting, placement))
+            if restrictions is not None:
+                restrictions.take(waiting)
     return starts

@@ -7,6 +7,8 @@ from typing import Literal
 
 from ...base.checks import check_choice, check_whole
 from ...models import Limit
+from .objectives import Goal
+from .site_constraints import Given
 
 #: Where the allocation is decided: in the model (PCP), or after it by a rule (HCP).
 Formulation = Literal["hcp", "pcp"]
@@ -84,6 +86,12 @@ class ConstraintProgrammingOptions:
         Only with ``"hcp"``, version 0: where the jobs after the first `m` are. ``"end"``: at the end of the horizon, as
         the paper has it; as soon as they are too many to run side by side there is no schedule, whatever else runs.
         ``"out"``: not in the model, as in the authors' code.
+    objective
+        What is minimised instead, and the priority that goes with it: a registered objective, with ``/`` in place of
+        the comma between its options, or a :class:`Goal`. Empty: what `durations` says.
+    constraints
+        What every schedule must meet beside: registered constraints with ``+`` between them and ``/`` in place of the
+        comma between the options of one, or a sequence of :class:`SiteConstraint`.
 
     Raises
     ------
@@ -108,6 +116,8 @@ class ConstraintProgrammingOptions:
     horizon: Horizon = "now"
     solver: Solver = "cp-sat"
     rest: Rest = "end"
+    objective: str | Goal = ""
+    constraints: Given = ""
 
     def __post_init__(self) -> None:
         check_choice("formulation", self.formulation, Formulation)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...base import IntArray
 from ...models import (
+    WHENEVER,
     Answer,
     Decision,
     FluidDecision,
@@ -32,6 +33,7 @@ from ..protocol import State, Waiting
 from .candidates import Candidates, Chosen
 from .cp_options import ConstraintProgrammingOptions
 from .objectives import Goal, Objective
+from .restrictions import Restrictions
 
 #: The local search goes in so many parts; one that brings nothing is the last.
 _PARTS = 4
@@ -100,7 +102,7 @@ class Planner:
     rng: np.random.Generator
     last: list[int] = field(default_factory=list)
 
-    def plan(self, state: State, candidates: Candidates, most: int) -> Plan:
+    def plan(self, state: State, candidates: Candidates, most: int, restrictions: Restrictions | None = None) -> Plan:
         """Look for the best schedule; where there is none take the list's, or wait if that is proved.
 
         Parameters
@@ -109,6 +111,8 @@ class Planner:
             Now, and who may get a start time, in order of priority.
         most
             How many do, where all jobs are candidates: the others are put at the end of the horizon.
+        restrictions
+            What constraints ask for beside.
         """
         options = self.options
         waiting, earliest = self._planned(state, candidates)
@@ -120,15 +124,28 @@ class Planner:
             overdue=bool(options.underestimates), pinned=pinned, earliest=earliest,
             instant=options.formulation == "pcp",
         )  # fmt: skip
-        if options.reduced:
-            listed, answer = self._reduced(problem, free, horizon)
-        else:
-            listed = list_schedule(problem, np.arange(problem.jobs))
-            answer = self._whole(problem, listed, horizon)
+        if restrictions is not None:
+            problem = restrictions.narrow(problem, free, bool(options.underestimates))
+            horizon = max(horizon, problem.horizon)
+        listed, answer = self._solved(problem, free, horizon)
+        if restrictions is not None and answer.schedule is None and listed is None:
+            relaxed = restrictions.relaxed(problem)
+            if relaxed is not problem:
+                problem = relaxed
+                listed, answer = self._solved(problem, free, horizon)
         schedule, used = answer.schedule, "list" if answer.source == "hint" else answer.source
         if schedule is None and (answer.status is not Status.INFEASIBLE or not state.running):
             schedule, used = listed, "list"
         return Plan(free, objective, scale, problem, listed, answer, schedule, used)
+
+    def _solved(self, problem: Problem, waiting: list[Waiting], horizon: int) -> tuple[Schedule | None, Answer]:
+        """Return the best list schedule, and what comes of it; that in the order given where the objective failed."""
+        if self.options.reduced and not self.goal.failure:
+            return self._reduced(problem, waiting, horizon)
+        listed = list_schedule(problem, np.arange(problem.jobs))
+        if self.goal.failure:
+            return listed, Answer(Status.UNKNOWN, None, None, 0.0, "none")
+        return listed, self._whole(problem, listed, horizon)
 
     def _planned(self, state: State, candidates: Candidates) -> tuple[list[Waiting], IntArray | None]:
         """Return who is planned, and when each can start at the earliest.
@@ -178,6 +195,8 @@ class Planner:
                 return listed, Answer(Status.OPTIMAL, listed, listed.cost, 0.0, "list")
         orders = list_orders(problem)
         orders.append(self._resumed(waiting, orders[1]))
+        if int(problem.latest.min()) < WHENEVER:
+            orders.append(np.argsort(problem.latest, kind="stable"))
         listed, which = best_of(problem, orders)
         if listed is None:
             return None, solve_pooled(problem.pooled, None, limit, horizon=horizon)

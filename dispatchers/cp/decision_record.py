@@ -48,6 +48,9 @@ class DecisionRecord:
         Whether other jobs are to start now than in that.
     postponed
         Jobs that were to start now but found no place.
+    failure
+        Which objective or constraint failed, so that the list schedule was followed or jobs were held back; and whether
+        no plan keeps all deadlines. Empty if nothing of that was so.
     """
 
     candidates: int
@@ -65,14 +68,15 @@ class DecisionRecord:
     gain: float = 0.0
     changed: bool = False
     postponed: int = 0
+    failure: str = ""
 
     @classmethod
-    def of(cls, state: State, space: Space, candidates: Candidates) -> DecisionRecord:
-        """Begin the record of a decision between `candidates`."""
+    def of(cls, state: State, space: Space, candidates: Candidates, resources: int) -> DecisionRecord:
+        """Begin the record of a decision between `candidates` on a machine of so many resources, the first of all."""
         fitting, blocked = candidates
-        requested = sum(entry.nodes * sum(entry.demand) for entry in fitting)
+        requested = sum(entry.nodes * sum(entry.demand[:resources]) for entry in fitting)
         intervals = len(fitting) + len(blocked) + len(state.running)
-        return cls(len(fitting), len(blocked), intervals, requested, sum(space.totals))
+        return cls(len(fitting), len(blocked), intervals, requested, sum(space.totals[:resources]))
 
     def starts_all(self, value: float) -> None:
         """Note that all candidates start, which is best, and the objective of that."""

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...base import FloatArray, IntArray
+from ...base import FloatArray, InputError, IntArray, Registry, parse_spec
+from ...base.checks import check_number
+from ...workloads import Machine
 from ..columns import WaitingJobs
-from ..protocol import Waiting
+from ..protocol import State, Waiting
+from ..registered import spec_of_inner
 from .expected_waits import ExpectedWaits
+
+registry = Registry("objective", "hpcdispatch.objectives")
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,20 +43,77 @@ class Objective:
         return float(self.rates @ late) + self.constant
 
 
-class Goal(Protocol):
-    """An objective and a priority; both are those of Galleguillos et al. (CP 2019)."""
+def checked_terms(terms: object, jobs: int) -> Objective:
+    """Return the terms of an objective.
+
+    Raises
+    ------
+    ValueError
+        If they are no :class:`Objective`, or not for so many jobs, or a rate is not finite and above 0.
+    """
+    if not isinstance(terms, Objective):
+        raise ValueError(f"expected linear terms, an Objective(rates, due, constant), got {terms!r}")
+    rates = numbers_of("rates", terms.rates, jobs)
+    if not (rates > 0).all():
+        raise ValueError(f"rates must be > 0, got {rates.min():g}")
+    due = None if terms.due is None else np.rint(numbers_of("due", terms.due, jobs)).astype(np.int64)
+    check_number("constant", terms.constant)
+    return Objective(rates, due, float(terms.constant))
+
+
+def numbers_of(name: str, values: object, jobs: int) -> FloatArray:
+    """Return values as so many finite numbers; raise ``ValueError`` if they are something else."""
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be numbers, got {values!r}") from None
+    if numbers.shape != (jobs,):
+        raise ValueError(f"{name} must have shape ({jobs},), got {numbers.shape}")
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{name} must be finite, got {numbers[~np.isfinite(numbers)][0]}")
+    return numbers
+
+
+class Goal:
+    """An objective and the priority that goes with it; a site's own needs the one method `objective`.
+
+    Attributes
+    ----------
+    name
+        What messages call it; by default that of the class.
+    failure
+        Why the default was used instead in this decision; empty if it was not.
+    """
+
+    name: str = ""
+    failure: str = ""
+
+    def reset(self, machine: Machine | None) -> None:
+        """Begin a simulation."""
+
+    def observe(self, state: State) -> None:
+        """Look at the state before each decision."""
+
+    def started(self, waiting: Waiting, now: int) -> None:
+        """Learn that a job starts now."""
 
     def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
-        """Return how urgent the jobs at some places are, before the dispatching begins, shape (places,)."""
-        ...
+        """Return how urgent the jobs at some places are, before the dispatching begins, shape (places,).
+
+        By default what a job's wait so far has cost, at the rate at which it goes on.
+        """
+        terms = checked_terms(self.objective([queue[place] for place in places.tolist()], now), len(places))
+        return terms.rates * (now - queue.submit[places] + 1)
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
-        """Return what the start times of these jobs cost."""
-        ...
+        """Return what the start times of these jobs cost: rates above 0, in linear terms."""
+        raise NotImplementedError
 
 
-class Slowdown:
-    """The sum of (s - q + d) / d, version 3 (section 4)."""
+class Slowdown(Goal):
+    """The sum of slowdowns (s - q + d) / d, version 3 (section 4)."""
+
+    name = "slowdown"
 
     def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
         """Return the slowdown of jobs that start now."""
@@ -68,11 +129,27 @@ class Slowdown:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class WeightedWait:
-    """The sum of (max ewt / ewt)(s - q), HCP before version 3 (section 2.2)."""
+class WeightedWait(Goal):
+    """The sum of (max ewt / ewt)(s - q), HCP before version 3 (section 2.2).
 
-    waits: ExpectedWaits
+    Parameters
+    ----------
+    ewt
+        The expected wait of each queue, as :class:`ExpectedWaits` reads it, or these themselves.
+    """
+
+    name = "weighted-wait"
+
+    def __init__(self, ewt: str | float | Mapping[str, float] | ExpectedWaits = "measured") -> None:
+        self.waits = ewt if isinstance(ewt, ExpectedWaits) else ExpectedWaits(ewt)
+
+    def reset(self, machine: Machine | None) -> None:
+        """Forget the waits measured."""
+        self.waits.reset()
+
+    def started(self, waiting: Waiting, now: int) -> None:
+        """Learn how long a job has waited."""
+        self.waits.started(waiting.job.queue, now - waiting.job.submit)
 
     def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
         """Return the weighted waits of jobs that start now."""
@@ -90,12 +167,75 @@ class WeightedWait:
         return max(self.waits.longest(), expected) / expected
 
 
-@dataclass(frozen=True)
 class ExcessWait(WeightedWait):
     """The sum of max(0, (s - q - ewt) / ewt), PCP before version 3 (section 2.2); the priority is HCP's."""
+
+    name = "excess-wait"
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
         """Return the terms: a second past q + ewt costs 1 / ewt."""
         expected = [self.waits.of(entry.job.queue) for entry in waiting]
         due = [entry.job.submit - now + round(wait) for entry, wait in zip(waiting, expected, strict=True)]
         return Objective(1 / np.array(expected), np.array(due, dtype=np.int64), 0.0)
+
+
+class SquaredBoundedSlowdown(Goal):
+    """The sum of b^2, b the bounded slowdown max(1, (s - q + d) / max(d, threshold)): long waits count more.
+
+    In linear terms: a second costs what the square rises by now, 2 b(now) / max(d, threshold), from the moment at which
+    b exceeds 1.
+
+    Parameters
+    ----------
+    threshold
+        Seconds, at least 1 (Feitelson et al., JSSPP 1997: 10).
+    """
+
+    name = "squared-bounded-slowdown"
+
+    def __init__(self, threshold: int = 10) -> None:
+        if threshold < 1:
+            raise ValueError(f"threshold must be >= 1 second, got {threshold}")
+        self.threshold = threshold
+
+    def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
+        """Return the bounded slowdown of jobs that start now."""
+        return self._bounded(queue.predicted[places], queue.submit[places], now)[0]
+
+    def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
+        """Return the terms, which are those of the tangent."""
+        predicted = np.array([entry.predicted for entry in waiting], dtype=np.int64)
+        submit = np.array([entry.job.submit for entry in waiting], dtype=np.int64)
+        bounded, length = self._bounded(predicted, submit, now)
+        due = np.maximum(submit + length - predicted - now, 0)
+        return Objective(2 * bounded / length, due, float((bounded**2).sum()))
+
+    def _bounded(self, predicted: IntArray, submit: IntArray, now: int) -> tuple[FloatArray, IntArray]:
+        length = np.maximum(predicted, self.threshold)
+        return np.maximum((now - submit + predicted) / length, 1.0), length
+
+
+def create_objective(given: str | Goal, **defaults: object) -> Goal:
+    """Build an objective from ``NAME:key=value/key=value``; an object passes as it is.
+
+    Parameters
+    ----------
+    given
+        The name and its options, or a :class:`Goal`.
+    **defaults
+        Options of those objectives that have them, where they are not given.
+
+    Raises
+    ------
+    InputError
+        For an unknown name or option, or what is no :class:`Goal`.
+    """
+    goal: object = given
+    if isinstance(given, str):
+        spec = spec_of_inner(given)
+        name, set_here = parse_spec(spec)
+        known = {option.name for option in registry.options(name)} - set(set_here)
+        goal = registry.create(spec, **{key: value for key, value in defaults.items() if key in known})
+    if not isinstance(goal, Goal):
+        raise InputError(f"objective: expected a name or a Goal with objective(waiting, now), got {goal!r}")
+    return goal

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ...base import IntArray
+from ...base import BoolArray, IntArray
 from ..scheduling.problem import Problem
 from .cuts import Cut
 from .symmetry import comparable
@@ -58,9 +58,12 @@ class PoolCapacity(Family):
     ----------
     every_resource
         Whether a resource that no job asks for is constrained as well, as version 0 of the paper has it.
+    quotas_only
+        Whether only what whole jobs take is constrained; the rest lies on nodes.
     """
 
     every_resource: bool = False
+    quotas_only: bool = False
 
     def add_to(self, variables: Variables) -> None:
         """Add a cumulative for each resource, with what is held as fixed intervals."""
@@ -69,9 +72,10 @@ class PoolCapacity(Family):
         held = np.zeros((len(spans), problem.capacity.shape[1]), dtype=np.int64)
         np.add.at(held, index.ravel(), problem.held_amount)
         fixed = [variables.span(begin, end) for begin, end in spans.tolist()]
+        asked = self._asked(problem)
         for resource, capacity in enumerate(problem.capacity[0].tolist()):
             need = problem.need[:, resource]
-            if not (need.any() or self.every_resource):
+            if not asked[resource]:
                 continue
             asking, holding = np.flatnonzero(need), np.flatnonzero(held[:, resource])
             variables.model.add_cumulative(
@@ -86,8 +90,13 @@ class PoolCapacity(Family):
         at = np.unique(np.concatenate((starts, problem.held_from)))
         runs = (starts <= at[:, None]) & (at[:, None] < starts + problem.duration)
         room = free[np.searchsorted(times, at, side="right") - 1, 0] - runs @ problem.need
-        asked = problem.need.any(axis=0) | self.every_resource
-        return bool((room[:, asked] >= 0).all())
+        return bool((room[:, self._asked(problem)] >= 0).all())
+
+    def _asked(self, problem: Problem) -> BoolArray:
+        """Return which resources are constrained, shape (resources,)."""
+        need = problem.whole if self.quotas_only else problem.need
+        asked: BoolArray = (need != 0).any(axis=0)
+        return asked | self.every_resource
 
 
 class LikeInOrder(Family):

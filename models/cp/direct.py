@@ -15,7 +15,7 @@ from ...base import IntArray
 from ..scheduling.list_schedules import Schedule
 from ..scheduling.problem import Problem
 from .answer import Answer, Limit
-from .constraints import Family, LikeInOrder
+from .constraints import Family, LikeInOrder, PoolCapacity
 from .pooled import SchedulingModel
 from .variables import SlotVariables, Variables
 
@@ -133,7 +133,8 @@ class DirectModel:
     def __init__(self, problem: Problem, hint: Schedule | None = None, *, every_resource: bool = False) -> None:
         self.problem = problem
         self.allocation = NodeAllocation(problem, every_resource)
-        self.scheduling = SchedulingModel(problem, hint, constraints=(self.allocation, LikeInOrder()))
+        families = (self.allocation, PoolCapacity(quotas_only=True), LikeInOrder())
+        self.scheduling = SchedulingModel(problem, hint, constraints=families)
         if self.scheduling.hint is not None:
             self.allocation.suggest(self.scheduling.variables.model, self.scheduling.hint.counts)
 

@@ -68,7 +68,7 @@ class SchedulingModel:
         self.objective = objective or WeightedLateness()
         horizon = self.problem.horizon if horizon is None else horizon
         self.hint = self._usable(hint, horizon)
-        latest = horizon - self.problem.duration
+        latest = np.minimum(horizon - self.problem.duration, self.problem.latest)
         if self.hint is not None:
             latest = np.minimum(latest, self.objective.latest(self.problem, self.hint.cost))
         self.variables = Variables(self.problem, horizon, latest)
@@ -125,8 +125,9 @@ class SchedulingModel:
         return Schedule(starts, cost, counts) if counts is not None and self.allows(starts) else None
 
     def allows(self, starts: IntArray) -> bool:
-        """Return whether start times meet every constraint."""
-        return all(family.holds(self.problem, starts) for family in self.constraints)
+        """Return whether start times meet every constraint, and no job starts after its latest time."""
+        timely = bool((starts <= self.problem.latest).all())
+        return timely and all(family.holds(self.problem, starts) for family in self.constraints)
 
     def _usable(self, hint: Schedule | None, horizon: int) -> Schedule | None:
         if hint is None or int((hint.starts + self.problem.duration).max(initial=0)) > horizon:

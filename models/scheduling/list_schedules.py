@@ -16,9 +16,9 @@ from .list_search import Costs, Inputs, alone, best_order, by_falling_weight, on
 from .node_layout import node_arrays
 from .placement import PlacementRule
 from .pool_search import BEST, PoolSearch, best_of_orders, improve_order, open_pool_search
-from .problem import Problem
+from .problem import WHENEVER, Problem
 from .serial_on_nodes import learn
-from .step_profile import Steps
+from .step_profile import Steps, make_steps
 
 _NO_BOUND = np.iinfo(np.int64).max
 
@@ -142,7 +142,8 @@ def improve(
 
 def _is_plain_pool(problem: Problem) -> bool:
     """Return whether jobs may start wherever and whenever the pool has room for them."""
-    return problem.nodes == 1 and not len(problem.free_now) and not problem.earliest.any()
+    whenever = not problem.earliest.any() and int(problem.latest.min(initial=WHENEVER)) == WHENEVER
+    return problem.nodes == 1 and not len(problem.free_now) and whenever
 
 
 def _moves(jobs: int, iterations: int, rng: np.random.Generator) -> IntArray:
@@ -170,11 +171,12 @@ def _pool_schedule(problem: Problem, found: PoolSearch) -> Schedule | None:
 
 def _inputs(problem: Problem, rule: PlacementRule) -> Inputs:
     """Lay out a problem as the compiled code wants it."""
-    costs = Costs(problem.weight, problem.due)
+    costs = Costs(problem.weight, problem.due, problem.latest)
     if problem.nodes > 1:
         jobs = (problem.duration, problem.slots, problem.demand)
         classes = problem.classes.at(np.union1d(problem.classes.times, problem.earliest))
-        return on_nodes(costs, *node_arrays(classes, *jobs, rule == "best-fit"), problem.earliest)
+        arrays = node_arrays(classes, *jobs, rule == "best-fit")
+        return on_nodes(costs, *arrays, problem.earliest, *_quotas(problem))
     return on_the_pool(costs, problem.duration, problem.need, _held(problem), problem.earliest, problem.instant)
 
 
@@ -182,6 +184,14 @@ def _held(problem: Problem) -> Steps:
     """Return what is free of a pool beside what is held."""
     times, free = problem.profile
     return Steps(times, np.ascontiguousarray(free[:, 0]))
+
+
+def _quotas(problem: Problem) -> tuple[IntArray, Steps]:
+    """Return what jobs on nodes take of quotas, and what is left of these beside what is held; no steps without any."""
+    if problem.quotas is None:
+        nothing = make_steps(0, 1)
+        return nothing.free, nothing
+    return problem.quotas.need, Steps(problem.quotas.times, problem.quotas.left)
 
 
 def _no_schedule(problem: Problem) -> tuple[IntArray, IntArray]:
@@ -193,7 +203,7 @@ def _no_schedule(problem: Problem) -> tuple[IntArray, IntArray]:
 def _schedule(
     problem: Problem, inputs: Inputs, order: IntArray, starts: IntArray, cost: float, counts: IntArray
 ) -> Schedule | None:
-    if starts.min(initial=0) < 0:
+    if starts.min(initial=0) < 0 or (cost == _NO_BOUND and problem.jobs):  # No order kept the latest starts.
         return None
     if len(problem.free_now):  # The nodes of those that start now are not noted before the order is known.
         counts = np.zeros((problem.jobs, len(problem.free_now)), dtype=np.int64)

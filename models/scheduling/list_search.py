@@ -20,10 +20,15 @@ from .step_profile import Steps, copy_steps, earliest, hold, make_steps
 
 
 class Costs(NamedTuple):
-    """What a start costs: `weight` for each second past `due`, both by job."""
+    """What a start costs: `weight` for each second past `due`, and more than all else past `latest`; by job."""
 
     weight: IntArray | FloatArray
     due: IntArray
+    latest: IntArray
+
+
+#: The cost of an order in which a job starts after its latest time.
+_TOO_LATE = np.iinfo(np.int64).max
 
 
 class Pool(NamedTuple):
@@ -34,7 +39,7 @@ class Pool(NamedTuple):
     duration, need
         Of each job, shape (jobs,) and (jobs, resources).
     held
-        What is free beside what is held; without steps where there is no pool.
+        What is free beside what is held; on nodes the quotas alone, without steps where there is none.
     room
         Where the profile of a decoding is filled.
     after
@@ -52,7 +57,7 @@ class Pool(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What a decoding reads: the costs, and the jobs on one of two machines; the other is empty."""
+    """What a decoding reads: the costs, and the jobs on a pool, or on nodes beside which the pool has quotas alone."""
 
     costs: Costs
     pool: Pool
@@ -68,10 +73,14 @@ def on_the_pool(
     return Inputs(costs, Pool(duration, need, held, room, after, instant), *no_nodes())
 
 
-def on_nodes(costs: Costs, nodes: NodeData, room: NodeRoom, after: IntArray) -> Inputs:
-    """Lay out jobs on nodes; all times of `after` are among those at which the profile begins a step."""
-    no_job, no_steps = np.zeros(0, dtype=np.int64), make_steps(0, 1)
-    return Inputs(costs, Pool(no_job, no_steps.free, no_steps, no_steps, after, no_instant()), nodes, room)
+def on_nodes(costs: Costs, nodes: NodeData, room: NodeRoom, after: IntArray, need: IntArray, left: Steps) -> Inputs:
+    """Lay out jobs on nodes, and what they take of quotas.
+
+    All times of `after`, and those at which what is left of the quotas changes, are among those at which the profile of
+    the nodes begins a step.
+    """
+    filled = make_steps(len(left.at) + 3 * len(after) + 1, need.shape[1])
+    return Inputs(costs, Pool(nodes.duration, need, left, filled, after, no_instant()), nodes, room)
 
 
 @compiled
@@ -180,7 +189,7 @@ def alone(inputs: Inputs, starts: IntArray) -> None:
     _, pool, nodes, room = inputs
     open_room(nodes, room)
     for job in range(len(starts)):
-        if len(pool.held.at):
+        if not len(nodes.times):
             starts[job] = earliest(pool.held, len(pool.held.at), pool.need[job], pool.duration[job], pool.after[job])
         else:
             first, _ = earliest_on_nodes(job, nodes, room, len(nodes.times), _step_at(room.at, pool.after[job]))
@@ -199,7 +208,7 @@ def _copy(starts: IntArray, counts: IntArray, to_starts: IntArray, to_counts: In
 @compiled
 def _decode(order: IntArray, inputs: Inputs, bound: float, starts: IntArray, counts: IntArray) -> float:
     """Start each job in turn as early as it fits; return the cost, of a part of them once it is above `bound`."""
-    if len(inputs.pool.held.at):
+    if not len(inputs.nodes.times):
         return _decode_on_pool(order, inputs.costs, inputs.pool, bound, starts, counts)
     return _decode_on_nodes(order, inputs, bound, starts, counts)
 
@@ -220,6 +229,8 @@ def _decode_on_pool(
         starts[job] = start
         if start >= 0:
             count = hold(room, count, start, start + duration, need, 1)
+        if start > costs.latest[job]:
+            return _TOO_LATE
         if start > costs.due[job]:
             cost += costs.weight[job] * (start - costs.due[job])
             if cost > bound:
@@ -253,11 +264,19 @@ def _step_at(at: IntArray, time: int) -> int:
 def _decode_on_nodes(order: IntArray, inputs: Inputs, bound: float, starts: IntArray, counts: IntArray) -> float:
     costs, pool, nodes, room = inputs
     open_room(nodes, room)
-    steps = len(nodes.times)
+    steps, count = len(nodes.times), len(pool.held.at)
+    copy_steps(pool.held, count, pool.room)
     cost: float = costs.weight[:0].sum()
     for job in order:
         first, last = earliest_on_nodes(job, nodes, room, steps, _step_at(room.at, pool.after[job]))
+        if count and first >= 0:
+            first, last = _within_quotas(job, pool, count, nodes, room, steps, first, last)
         starts[job] = room.at[first] if first >= 0 else -1
+        if count and first >= 0:
+            end = starts[job] + nodes.duration[job]
+            count = hold(pool.room, count, starts[job], end, pool.need[job], 1)
+        if starts[job] > costs.latest[job]:
+            return _TOO_LATE
         if starts[job] > costs.due[job]:
             cost += costs.weight[job] * (starts[job] - costs.due[job])
             if cost > bound:
@@ -266,3 +285,21 @@ def _decode_on_nodes(order: IntArray, inputs: Inputs, bound: float, starts: IntA
             choose_nodes(job, nodes, room, counts[job])
             steps = hold_on_nodes(job, nodes, room, steps, first, last)
     return cost
+
+
+@compiled
+def _within_quotas(
+    job: int, pool: Pool, count: int, nodes: NodeData, room: NodeRoom, steps: int, first: int, last: int
+) -> tuple[int, int]:
+    """Return the first step from `first` on at which a job fits on the nodes and within the quotas until its end.
+
+    And the first at or after that end; (-1, -1) if there is none.
+    """
+    while first >= 0:
+        start = earliest(pool.room, count, pool.need[job], pool.duration[job], room.at[first])
+        if start < 0:
+            return -1, -1
+        if start == room.at[first]:
+            break
+        first, last = earliest_on_nodes(job, nodes, room, steps, _step_at(room.at, start))
+    return first, last

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -11,6 +11,10 @@ from numpy.typing import NDArray
 from ...base import IntArray
 from .node_classes import NodeClasses, classes_now, equal_rows, node_classes
 from .node_groups import Instant, instant_of, no_instant
+from .quotas import Quotas
+
+#: The latest start of a job that may start whenever it can.
+WHENEVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,13 @@ class Problem:
     free_now
         What is free now on each node that the one node of `capacity` stands for, shape (nodes now, resources); no rows
         where the pool is all there is.
+    latest
+        Seconds from now after which a job may not start, shape (jobs,); :data:`WHENEVER` if not given.
+    whole
+        Amounts that a job asks for beside those of its slots, shape (jobs, resources); zero if not given, and on
+        several nodes, which have no place for them.
+    quotas
+        What whole jobs take on several nodes. On one node a quota is one of the resources: see :meth:`with_quotas`.
 
     Raises
     ------
@@ -67,16 +78,23 @@ class Problem:
     held_amount: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     earliest: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     free_now: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    latest: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    whole: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
+    quotas: Quotas | None = None
 
     def __post_init__(self) -> None:
         jobs, resources = len(self.duration), np.asarray(self.capacity).shape[1]
         for name in ("due", "earliest"):
             if not np.size(getattr(self, name)):
                 object.__setattr__(self, name, np.zeros(jobs, dtype=np.int64))
+        if not np.size(self.latest):
+            object.__setattr__(self, "latest", np.full(jobs, WHENEVER))
+        if not np.size(self.whole):
+            object.__setattr__(self, "whole", np.zeros((jobs, resources), dtype=np.int64))
         if not np.size(self.held_amount):
             object.__setattr__(self, "held_amount", np.zeros((0, resources), dtype=np.int64))
         shapes = {"duration": (jobs,), "slots": (jobs,), "demand": (jobs, resources), "weight": (jobs,), "due": (jobs,)}
-        shapes["earliest"] = (jobs,)
+        shapes |= {"earliest": (jobs,), "latest": (jobs,), "whole": (jobs, resources)}
         held = len(self.held_from)
         shapes |= {"held_to": (held,), "held_node": (held,), "held_amount": (held, resources)}
         for name, shape in shapes.items():
@@ -103,7 +121,7 @@ class Problem:
     @cached_property
     def need(self) -> IntArray:
         """Amounts a whole job asks for, shape (jobs, resources)."""
-        return self.slots[:, None] * self.demand
+        return self.slots[:, None] * self.demand + self.whole
 
     @cached_property
     def share(self) -> NDArray[np.float64]:
@@ -121,10 +139,29 @@ class Problem:
         """The relaxation in which all nodes are one: the problem of HCP."""
         if self.nodes == 1:
             return self
-        return Problem(
+        pool = Problem(
             self.duration, self.slots, self.demand, self.weight, self.capacity.sum(axis=0, keepdims=True), self.due,
             self.held_from, self.held_to, np.zeros_like(self.held_node), self.held_amount, self.earliest,
+            latest=self.latest,
         )  # fmt: skip
+        return pool if self.quotas is None else pool.with_quotas(self.quotas)
+
+    def with_quotas(self, quotas: Quotas) -> Problem:
+        """Return the problem in which whole jobs take of quotas as well; on one node these are further resources."""
+        if self.nodes > 1:
+            return replace(self, quotas=quotas)
+        before, behind = ((0, 0), (self.capacity.shape[1], 0)), ((0, 0), (0, len(quotas.most)))
+        return replace(
+            self,
+            demand=np.pad(self.demand, behind),
+            capacity=np.append(self.capacity, quotas.most[None], axis=1),
+            whole=np.append(self.whole, quotas.need, axis=1),
+            held_from=np.append(self.held_from, quotas.held_from),
+            held_to=np.append(self.held_to, quotas.held_to),
+            held_node=np.append(self.held_node, np.zeros_like(quotas.held_from)),
+            held_amount=np.append(np.pad(self.held_amount, behind), np.pad(quotas.held_amount, before), axis=0),
+            free_now=np.pad(self.free_now, behind),
+        )
 
     @cached_property
     def profile(self) -> tuple[IntArray, IntArray]:
@@ -133,7 +170,8 @@ class Problem:
         The times at which it changes, shape (steps,), the first of them 0, and the free amounts from each on, shape
         (steps, nodes, resources). Below zero where more is held than there is.
         """
-        times = np.unique(np.concatenate((np.zeros(1, dtype=np.int64), self.held_from, self.held_to)))
+        noted = () if self.quotas is None else (self.quotas.times,)
+        times = np.unique(np.concatenate((np.zeros(1, dtype=np.int64), self.held_from, self.held_to, *noted)))
         change = np.zeros((len(times), *self.capacity.shape), dtype=np.int64)
         change[0] = self.capacity
         np.subtract.at(change, (np.searchsorted(times, self.held_from), self.held_node), self.held_amount)
@@ -143,7 +181,8 @@ class Problem:
     @cached_property
     def classes(self) -> NodeClasses:
         """The profile by class of nodes that nothing tells apart."""
-        return node_classes(self.capacity, self.held_from, self.held_to, self.held_node, self.held_amount)
+        classes = node_classes(self.capacity, self.held_from, self.held_to, self.held_node, self.held_amount)
+        return classes if self.quotas is None else classes.at(np.union1d(classes.times, self.quotas.times))
 
     @cached_property
     def classes_now(self) -> NodeClasses:
@@ -174,7 +213,10 @@ class Problem:
     @cached_property
     def alike(self) -> list[IntArray]:
         """Jobs that differ in nothing but their number, weight and due date aside, as groups of two or more."""
-        keys = np.column_stack((self.duration, self.earliest, self.slots, self.demand))
+        taken = () if self.quotas is None else (self.quotas.need,)
+        keys = np.column_stack(
+            (self.duration, self.earliest, self.latest, self.slots, self.demand, self.whole, *taken)
+        )  # fmt: skip
         _, group = equal_rows(keys)
         order = np.argsort(group, kind="stable")
         cuts = np.flatnonzero(np.diff(group[order])) + 1

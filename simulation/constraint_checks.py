@@ -1,0 +1,171 @@
+"""A check of a finished schedule against the constraints of a site, over all of it.
+
+It shares nothing with the dispatchers but the constraints themselves. What a built-in one asks is written down here a
+second time, from its options; of any other it is what its own methods say.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from ..dispatchers.cp import Deadline, Licence, Maintenance, PowerCap, RunningLimit, SiteConstraint
+from ..workloads import Job, Workload
+from .result import Result
+
+#: Rounding that sums of real numbers are allowed, of what there is.
+_SLACK = 1e-6
+
+
+class Stay(NamedTuple):
+    """A stay of a job on the machine.
+
+    Attributes
+    ----------
+    job
+        The job.
+    start, end
+        Half-open.
+    answered_until
+        The part that is the dispatcher's: where jobs run on past their request, until that at most.
+    nodes
+        Indices of the nodes.
+    """
+
+    job: Job
+    start: int
+    end: int
+    answered_until: int
+    nodes: frozenset[int]
+
+
+#: What a stay takes of what, and how much of it there is.
+Take = tuple[str, float, float]
+
+
+def broken_constraints(workload: Workload, result: Result, constraints: Sequence[SiteConstraint]) -> Iterator[str]:
+    """Yield a line for every constraint that a schedule breaks, the first time at which it does."""
+    if not constraints:
+        return
+    stays = list(_stays(workload, result))
+    for constraint in constraints:
+        name = constraint.name or type(constraint).__name__
+        own = _BUILT_IN.get(type(constraint))
+        for line in (own or _by_its_own_methods)(constraint, stays, workload):
+            yield f"constraint {name}: {line}"
+
+
+def _stays(workload: Workload, result: Result) -> Iterator[Stay]:
+    jobs = {job.id: job for job in workload.jobs}
+    runs_on = str(result.manifest.get("overrun", "run")) == "run"
+    for row in cast(Any, result.attempts).itertuples(index=False):
+        job = jobs[row.id]
+        until = min(row.end, row.start + job.walltime) if runs_on else row.end
+        yield Stay(job, row.start, row.end, until, frozenset(row.placement.tolist()))
+
+
+def _over(stays: Sequence[Stay], takes: Callable[[Stay], Sequence[Take]]) -> Iterator[str]:
+    """Yield where the stays at one time take more than there is; what ends at a time takes nothing then."""
+    events: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
+    for stay in stays:
+        if stay.end > stay.start:
+            for what, amount, most in takes(stay):
+                events[what] += [(stay.start, amount, most), (stay.end, -amount, most)]
+    for what, changes in events.items():
+        level = 0.0
+        for time, amount, most in sorted(changes):
+            level += amount
+            if level > most + _SLACK * max(most, 1):
+                yield f"{level:g} of {what} taken at t={time}, there are {most:g}"
+                break
+
+
+def _chosen(which: Any, job: Job) -> bool:
+    patterns = ((job.name, which.job), (job.queue, which.queue), (job.user, which.user))
+    return all(fnmatchcase(value, pattern) for value, pattern in patterns)
+
+
+def _running_limit(limit: RunningLimit, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
+    def takes(stay: Stay) -> list[Take]:
+        job = stay.job
+        if not _chosen(limit.which, job):
+            return []
+        whose = {"user": job.user, "group": job.group, "queue": job.queue, "all": ""}[limit.by]
+        amount = 1 if limit.of == "jobs" else job.nodes * job.per_node.get(limit.of, 0)
+        return [(f"{limit.of} of {limit.by} {whose}", amount, limit.amount)]
+
+    yield from _over(stays, takes)
+
+
+def _licence(licence: Licence, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
+    def takes(stay: Stay) -> list[Take]:
+        number = {"job": 1, "slot": stay.job.nodes}[licence.per] * licence.each
+        return [("licences", number, licence.count)] if _chosen(licence.which, stay.job) else []
+
+    yield from _over(stays, takes)
+
+
+def _power(power: PowerCap, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
+    def takes(stay: Stay) -> list[Take]:
+        units = {name: stay.job.nodes * amount for name, amount in stay.job.per_node.items()}
+        return [("watts", sum(power.watts.get(name, 0.0) * units[name] for name in units), power.cap)]
+
+    yield from _over(stays, takes)
+
+
+def _maintenance(window: Maintenance, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
+    nodes = set(range(workload.machine.nodes)) if window.given == "all" else set(window.nodes)
+    for stay in stays:
+        shared = nodes & stay.nodes
+        if not shared or stay.answered_until <= stay.start:
+            continue
+        begin, end = window.begin, window.end
+        if window.every is not None and stay.start >= end:  # The first that is not over when it starts.
+            shift = -(-(stay.start + 1 - end) // window.every) * window.every
+            begin, end = begin + shift, end + shift
+        if begin < stay.answered_until and stay.start < end:
+            yield (f"job {stay.job.id} on node {min(shared)} in [{stay.start}, {stay.end}), "
+                   f"closed in [{begin}, {end})")  # fmt: skip
+
+
+def _deadline(deadline: Deadline, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
+    for stay in stays:
+        if deadline.kind == "soft" or not _chosen(deadline.which, stay.job):
+            continue
+        ends = [] if deadline.within is None else [stay.job.submit + deadline.within]
+        ends += [] if deadline.at is None else [deadline.at]
+        if stay.answered_until > min(ends):
+            yield f"job {stay.job.id} ends at {stay.end}, must have by {min(ends)}"
+
+
+def _by_its_own_methods(constraint: SiteConstraint, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
+    constraint.reset(workload.machine)
+
+    def takes(stay: Stay) -> list[Take]:
+        uses = constraint.uses(cast(Any, stay.job))
+        return [(what, amount, constraint.most(what)) for what, amount in uses.items()]
+
+    yield from _over(stays, takes)
+    for stay in stays:
+        job, shown = stay.job, cast(Any, stay.job)
+        for nodes, begin, end in constraint.closed(stay.start, max(stay.answered_until, stay.start + 1)):
+            if begin < stay.answered_until and stay.start < end and stay.nodes & set(np.asarray(nodes).tolist()):
+                yield f"job {job.id} in [{stay.start}, {stay.end}) on nodes that are closed in [{begin}, {end})"
+        if constraint.earliest(shown, stay.start) > stay.start:
+            yield f"job {job.id} starts at {stay.start}, may from {constraint.earliest(shown, stay.start)} on"
+        last = constraint.latest_end(shown)
+        if last is not None and stay.answered_until > last:
+            yield f"job {job.id} ends at {stay.end}, must have by {last}"
+
+
+_BUILT_IN: dict[type, Callable[[Any, Sequence[Stay], Workload], Iterator[str]]] = {
+    RunningLimit: _running_limit,
+    Licence: _licence,
+    PowerCap: _power,
+    Maintenance: _maintenance,
+    Deadline: _deadline,
+}

@@ -1,0 +1,133 @@
+"""What plugs in: quotas, latest starts and closures, against all schedules of tiny problems, in every model."""
+
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from oracles.placing import can_be_placed
+from oracles.quotas import kept, least_cost_within, limited_problems
+
+from hpcdispatch.models import (
+    WHENEVER,
+    Decision,
+    Limit,
+    Problem,
+    Status,
+    best_of,
+    improve,
+    list_orders,
+    list_schedule,
+    quotas_beside,
+    solve_direct,
+    solve_placed,
+    solve_pooled,
+)
+from hpcdispatch.models.cp import Effort, PoolCapacity
+
+LONG = Limit(1, 1)
+HORIZON = 12
+#: Little of everything but the solver, so that it has to know of the quotas.
+BARE = Effort(iterations=0, polish=0, tries=0, branches=100)
+TINY = settings(max_examples=25, deadline=None)
+NOW = np.zeros(3, dtype=np.int64)
+
+
+def answers(problem, quotas):
+    """Return what every model says of the problem: on the pool, or on the nodes."""
+    limited = problem.with_quotas(quotas)
+    hint = best_of(limited, list_orders(limited))[0]
+    if problem.nodes == 1:
+        return [solve_pooled(limited, given, LONG) for given in (hint, None)]
+    return [
+        solve_placed(limited, hint, LONG),
+        solve_placed(limited, None, LONG, effort=BARE),
+        solve_direct(limited, hint, LONG),
+        solve_direct(limited, None, LONG),
+    ]
+
+
+@pytest.mark.parametrize("pooled", [True, False])
+@given(drawn=limited_problems())
+@TINY
+def test_finds_the_least_cost_there_is_within_quotas_and_latest_starts(pooled, drawn):
+    problem, quotas = drawn
+    problem = problem.pooled if pooled else problem
+    least = least_cost_within(problem, quotas, HORIZON)
+    for answer in answers(problem, quotas):
+        if least is None:
+            assert answer.schedule is None
+            continue
+        assert answer.status is Status.OPTIMAL
+        assert answer.schedule.cost == least
+        assert kept(problem, quotas, answer.schedule.starts.tolist())
+
+
+@given(drawn=limited_problems(most_jobs=4))
+@TINY
+def test_lists_and_the_local_search_keep_quotas_and_latest_starts(drawn):
+    problem, quotas = drawn
+    for limited in (problem.with_quotas(quotas), problem.pooled.with_quotas(quotas)):
+        for order in list_orders(limited):
+            listed = list_schedule(limited, order)
+            if listed is not None:
+                better, _ = improve(limited, order, 20, np.random.default_rng(0))
+                assert better.cost <= listed.cost
+                for schedule in (listed, better):
+                    assert kept(problem, quotas, schedule.starts.tolist())
+                    assert can_be_placed(problem if limited.nodes > 1 else problem.pooled, schedule.starts)
+
+
+@given(drawn=limited_problems())
+@TINY
+def test_the_decision_is_proved_within_quotas(drawn):
+    problem, quotas = drawn
+    problem = replace(problem.pooled, latest=np.full(problem.jobs, WHENEVER))
+    limited = problem.with_quotas(quotas)
+    listed, _ = best_of(limited, list_orders(limited))
+    answer = Decision(limited, listed, "list", limited.horizon).search(LONG)
+    assert kept(problem, quotas, answer.schedule.starts.tolist())
+    assert answer.decided or answer.schedule.cost == answer.bound
+    now = tuple(answer.schedule.starts == 0)
+    for starts in product(range(HORIZON), repeat=problem.jobs):
+        if tuple(start == 0 for start in starts) != now and problem.cost(np.array(starts)) < answer.schedule.cost:
+            assert not (kept(problem, quotas, starts) and can_be_placed(problem, starts))
+
+
+def licences(nodes):
+    """Three jobs that fit together, of which two need the one licence."""
+    problem = Problem(np.array([5, 7, 9]), np.ones(3), np.ones((3, 1)), np.array([3, 2, 1]), np.full((nodes, 1), 4))
+    return problem, quotas_beside(np.array([[1], [1], [0]]), np.array([1]), NOW[:0], np.zeros((0, 1), dtype=np.int64))
+
+
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_a_licence_lets_one_of_two_start(nodes):
+    problem, quotas = licences(nodes)
+    free = best_of(problem, list_orders(problem))[0]
+    limited = best_of(problem.with_quotas(quotas), list_orders(problem))[0]
+    assert free.starts.tolist() == [0, 0, 0]
+    assert limited.starts.tolist() == [0, 5, 0]
+
+
+def test_jobs_that_differ_in_what_they_take_are_not_alike():
+    problem = Problem(np.full(3, 5), np.ones(3), np.ones((3, 1)), np.ones(3), np.array([[4], [4]]))
+    _, quotas = licences(2)
+    assert [group.tolist() for group in problem.alike] == [[0, 1, 2]]
+    assert [group.tolist() for group in problem.with_quotas(quotas).alike] == [[0, 1]]
+    assert [group.tolist() for group in problem.pooled.with_quotas(quotas).alike] == [[0, 1]]
+
+
+def test_a_hint_that_breaks_a_quota_is_not_used():
+    problem, quotas = licences(1)
+    broken = best_of(problem, list_orders(problem))[0]
+    answer = solve_pooled(problem.with_quotas(quotas), broken, LONG)
+    assert answer.source == "cp-sat"
+    assert answer.schedule.starts.tolist() == [0, 5, 0]
+    assert not PoolCapacity().holds(problem.with_quotas(quotas), broken.starts)
+
+
+def test_what_runs_may_take_more_than_there_is():
+    quotas = quotas_beside(np.array([[1]]), np.array([2]), np.array([4, 6]), np.array([[1], [2]]))
+    assert quotas.left.tolist() == [[0], [0], [2]]
+    assert quotas.times.tolist() == [0, 4, 6]
