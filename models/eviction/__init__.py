@@ -14,17 +14,22 @@ from .checkpointing import (
     until_next,
     writing_job,
 )
-from .evictable import Action, Eviction, RunningJob
-from .plans import EvictionPlan, plan
-from .search import Search, backtracking, greedy, search
+from .evictable import Action, Clock, Eviction, RunningJob
+from .greedy import GreedyCore, greedy, greedy_by_deadline
+from .plans import EvictionPlan, PlanCore, plan
+from .search import Search, SearchCore, backtracking, search
 from .sharing import finish, plan_sharing
 
 __all__ = [
     "Action",
+    "Clock",
     "Eviction",
     "EvictionPlan",
+    "GreedyCore",
+    "PlanCore",
     "RunningJob",
     "Search",
+    "SearchCore",
     "Sizes",
     "Storage",
     "Write",
@@ -35,6 +40,7 @@ __all__ = [
     "even_checkpoint_time",
     "finish",
     "greedy",
+    "greedy_by_deadline",
     "node_hours",
     "plan",
     "plan_sharing",

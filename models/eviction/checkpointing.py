@@ -126,6 +126,8 @@ class WritingJob:
         As those of :class:`hpcdispatch.models.eviction.RunningJob`.
     system, application
         Its checkpoints; ``None`` where there can be none.
+    restart, ends, risk
+        As those of a running job.
     """
 
     id: str
@@ -133,10 +135,16 @@ class WritingJob:
     loss: Loss
     system: Write | None = None
     application: Write | None = None
+    restart: Loss = 0
+    ends: float | None = None
+    risk: Loss = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "nodes", check_whole(f"running job {self.id}: nodes", self.nodes, 1))
-        object.__setattr__(self, "loss", number(f"running job {self.id}", "loss", self.loss))
+        where = f"running job {self.id}"
+        object.__setattr__(self, "nodes", check_whole(f"{where}: nodes", self.nodes, 1))
+        for name in ("loss", "restart", "risk"):
+            object.__setattr__(self, name, number(where, name, getattr(self, name)))
+        object.__setattr__(self, "ends", number(where, "ends", self.ends, optional=True))
 
     def alone(self, storage: Storage, rounded: Callable[[float], float] = float) -> RunningJob:
         """Return it for checkpoints that are written one after another, the seconds of each rounded."""
@@ -144,7 +152,9 @@ class WritingJob:
             None if write is None else write.delay + rounded(write.alone(storage))
             for write in (self.system, self.application)
         )
-        return RunningJob(self.id, self.nodes, self.loss, system, application)
+        return RunningJob(
+            self.id, self.nodes, self.loss, system, application, restart=self.restart, ends=self.ends, risk=self.risk
+        )
 
 
 def checkpoint_time(sizes: ArrayLike, storage: Storage) -> float:
