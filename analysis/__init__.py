@@ -1,6 +1,7 @@
 """Questions asked of results and histories: how runs compare, what to request, who gives way, and so on."""
 
 from .curves import over_time, used_between, utilization
+from .eviction_front import eviction_front
 from .eviction_scenario import Scenario, read_scenario, scenario_of, write_scenario
 from .paired import LEAST_FOR_TEST, compared, paired, sign_test, wilcoxon_test
 from .requests import GROWTH, LEAST_TO_HALVE, Advice, Fared, Planning, Strategy, advise, fare, strategies
@@ -30,6 +31,7 @@ __all__ = [
     "class_table",
     "compared",
     "describe",
+    "eviction_front",
     "fairness",
     "fare",
     "grouped",

@@ -14,7 +14,7 @@ from .checkpointing import (
     until_next,
     writing_job,
 )
-from .evictable import Action, Clock, Eviction, RunningJob
+from .evictable import Action, Clock, Eviction, RunningJob, cost
 from .greedy import GreedyCore, greedy, greedy_by_deadline
 from .plans import EvictionPlan, PlanCore, plan
 from .search import Search, SearchCore, backtracking, search
@@ -36,6 +36,7 @@ __all__ = [
     "WritingJob",
     "backtracking",
     "checkpoint_time",
+    "cost",
     "daly_interval",
     "even_checkpoint_time",
     "finish",
