@@ -3,7 +3,7 @@
 from .curves import over_time, used_between, utilization
 from .eviction_front import eviction_front
 from .eviction_scenario import Scenario, read_scenario, scenario_of, write_scenario
-from .paired import LEAST_FOR_TEST, compared, paired, sign_test, wilcoxon_test
+from .paired import LEAST_FOR_TEST, compared, paired, ratio_of_means, sign_test, wilcoxon_test
 from .requests import GROWTH, LEAST_TO_HALVE, Advice, Fared, Planning, Strategy, advise, fare, strategies
 from .statistics import METRICS, STATISTICS, describe, fairness, grouped, jain, prediction, run_time_class, width_class
 from .trimming import NOTHING, Cut, Window, steady_state
@@ -39,6 +39,7 @@ __all__ = [
     "over_time",
     "paired",
     "prediction",
+    "ratio_of_means",
     "read_scenario",
     "run_time_class",
     "scenario_of",

@@ -71,7 +71,7 @@ def compared(values: FloatArray, baseline: FloatArray, level: float = 0.95) -> d
     if not len(values):
         return {**dict.fromkeys(COLUMNS, float("nan")), "n": 0, "lower": 0, "higher": 0}
     low, high = mean_interval(differences, level)
-    ratio, ratio_low, ratio_high = _ratio(values, baseline, level)
+    ratio, ratio_low, ratio_high = ratio_of_means(values, baseline, level)
     return {
         "n": len(values),
         "baseline_mean": float(baseline.mean()),
@@ -89,8 +89,21 @@ def compared(values: FloatArray, baseline: FloatArray, level: float = 0.95) -> d
     }
 
 
-def _ratio(values: FloatArray, baseline: FloatArray, level: float) -> tuple[float, float, float]:
-    """Return the ratio of the means, and its interval from pairs drawn together."""
+def ratio_of_means(values: FloatArray, baseline: FloatArray, level: float = 0.95) -> tuple[float, float, float]:
+    """Return the ratio of the means, and its percentile bootstrap interval from pairs drawn together.
+
+    Parameters
+    ----------
+    values, baseline
+        A number of each pair.
+    level
+        Of the interval.
+
+    Returns
+    -------
+    tuple of float
+        The ratio and the ends of its interval; NaN where there is none.
+    """
     if baseline.mean() == 0:
         return float("nan"), float("nan"), float("nan")
     ratio = float(values.mean() / baseline.mean())

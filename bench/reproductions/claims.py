@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...analysis import ratio_of_means
 from ...simulation import mean_interval
 from ..reports.number_formats import short
-from .outcome import Claim, Row
+from .outcome import Claim, Precondition, Row
 
 Floats = NDArray[np.float64]
 
@@ -44,8 +46,9 @@ def less(
 ) -> Claim:
     """Return the claim that one thing is less than `factor` times another.
 
-    The ratio is taken sample by sample. It holds if the interval of the mean ratio is below `factor`, it does not if
-    the interval is above, and in between, or with fewer than :data:`LEAST` samples, it is not decided.
+    The ratio is that of the means over the samples, which are independent draws (seeds of a generator, disjoint months
+    of a trace). It holds if its bootstrap interval, from pairs drawn together, is below `factor`; it does not if the
+    interval is above; and in between, or with fewer than :data:`LEAST` samples, it is not decided.
 
     Parameters
     ----------
@@ -92,6 +95,24 @@ def within(text: str, name: str, values: Sequence[float], low: float, high: floa
     return Claim(text, holds, f"{name} {'-'.join(many)}%; the paper: {published}")
 
 
+def given(claims: Iterable[Claim], preconditions: Iterable[Precondition]) -> tuple[Claim, ...]:
+    """Return the claims as they stand under preconditions: where one is not met they cannot be tested here."""
+    unmet = "; ".join(condition.text for condition in preconditions if not condition.met)
+    if not unmet:
+        return tuple(claims)
+    return tuple(replace(claim, holds=None, unmet="; ".join(filter(None, (claim.unmet, unmet)))) for claim in claims)
+
+
+def by_construction(claim: Claim) -> Claim:
+    """Return a claim as one that follows from the definitions: shown, not counted."""
+    return replace(claim, kind="construction")
+
+
+def calibrated(claim: Claim) -> Claim:
+    """Return a claim as one that the set-up was fitted to: shown, not counted."""
+    return replace(claim, kind="calibrated")
+
+
 def _side(low: float, high: float, limit: float, samples: int) -> bool | None:
     """Return whether an interval lies below a limit, ``None`` if it lies on both sides or there is none."""
     if samples < LEAST or math.isnan(low) or low < limit <= high:
@@ -100,11 +121,11 @@ def _side(low: float, high: float, limit: float, samples: int) -> bool | None:
 
 
 def _ratio(named: Sequence[float], other: Sequence[float]) -> tuple[float, float, float]:
-    """Return the mean ratio of samples with its interval; NaN where there is no ratio."""
+    """Return the ratio of the means with its interval; NaN where there is no ratio."""
     first, second = np.asarray(named, dtype=float), np.asarray(other, dtype=float)
-    both = (first == 0) & (second == 0)
-    ratios: Floats = np.where(both, 1.0, first / np.where(second == 0, np.where(both, 1.0, np.nan), second))
-    return float(ratios.mean()), *mean_interval(ratios)
+    if not (first.any() or second.any()):
+        return 1.0, 1.0, 1.0
+    return ratio_of_means(first, second)
 
 
 def _evidence(

@@ -9,7 +9,7 @@ from pathlib import Path
 from ..reports.tables import Table
 from .catalogue import PAPERS, entries
 from .outcome_files import Kept, dump, find, load
-from .outcome_tables import numbers, tally, verdicts
+from .outcome_tables import conditions, numbers, tally, unprinted, verdicts
 
 _HEAD = """# Reproductions
 
@@ -28,11 +28,12 @@ hpcdispatch reproduce --docs docs/reproduction.md --out results
 Finished simulations are kept in the folder of `--out` and not done again. A figure is written there as PNG, SVG and
 CSV, the numbers as JSON that is the same from run to run; measured times have a file of their own.
 
-A claim is an inequality between means, judged by their ratio in each sample: it **holds** if the 95% bootstrap interval
-of the mean ratio lies on its side, it **does not hold** if the interval lies on the other, and is **not decided** in
-between, or with fewer than three samples. Samples are shifted copies of the same jobs, or fresh draws of drawn ones:
-what holds on them may not hold on others, and what does not may hold on the paper's. What is marked as ours is
-not in the paper.
+A claim is an inequality between means over independent samples, judged by their ratio: it **holds** if the 95%
+bootstrap interval of the ratio lies on its side, it **does not hold** if the interval lies on the other, and is **not
+decided** in between, or with fewer than three samples. Only what can fail is counted. A claim that follows from the
+definitions stands there as *by construction*, one that the set-up was fitted to as *calibrated*, and one whose
+preconditions the simulated jobs do not meet as *not testable here*. What holds on these samples may not hold on others,
+and what does not may hold on the paper's. What is marked as ours is not in the paper.
 
 ```python
 >>> from hpcdispatch.bench.reproductions import find
@@ -49,9 +50,11 @@ def page(found: Sequence[Kept]) -> str:
     place = list(titles)
     ordered = sorted(found, key=lambda kept: place.index(kept.name))
     rows = [[kept.name, titles[kept.name], kept.scale, tally(kept.claims)] for kept in ordered]
-    parts = [_HEAD, Table("## Results", ["name", "what", "scale", "claims"], rows, labels=4).markdown()]
+    every = [claim for kept in ordered for claim in kept.claims]
+    parts = [_HEAD, f"Tested claims of all papers: {tally(every)}.\n"]
+    parts.append(Table("## Results", ["name", "what", "scale", "claims"], rows, labels=4).markdown())
     failing = [f"- {kept.name}: {claim.text} ({claim.evidence})\n"
-               for kept in ordered for claim in kept.claims if claim.holds is False]  # fmt: skip
+               for kept in ordered for claim in kept.claims if claim.holds is False and claim.counts]  # fmt: skip
     if failing:
         parts += ["Claims that do not hold here:\n", "".join(failing)]
     missing = [name for name in titles if name not in {kept.name for kept in ordered}]
@@ -65,6 +68,8 @@ def page(found: Sequence[Kept]) -> str:
             parts.append(f"### {kept.name}: {titles[kept.name]}\n")
             parts += [f"{note}\n" for note in kept.notes if note not in shared]
             parts += [numbers(kept.rows).markdown(), verdicts(kept.claims).markdown()]
+            parts += [conditions(kept.preconditions).markdown()] if kept.preconditions else []
+            parts += [unprinted(kept.parameters).markdown()] if kept.parameters else []
     return "\n".join(parts)
 
 

@@ -14,6 +14,10 @@ Scale = Literal["smoke", "small", "full"]
 #: Seconds (for tests), minutes, and up to hours.
 SCALES: tuple[Scale, ...] = get_args(Scale)
 
+ClaimKind = Literal["tested", "construction", "calibrated"]
+#: Whether a claim's check can fail, whether it follows from the definitions, or whether the set-up was fitted to it.
+CLAIM_KINDS: tuple[ClaimKind, ...] = get_args(ClaimKind)
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -61,12 +65,64 @@ class Claim:
         The numbers.
     timed
         Whether they are measured times.
+    kind
+        Only a tested claim counts: one that holds by construction, or that the set-up was calibrated to, is shown.
+    unmet
+        The preconditions that are not met, without which the claim cannot be tested here; empty where all are.
     """
 
     text: str
     holds: bool | None
     evidence: str
     timed: bool = False
+    kind: ClaimKind = "tested"
+    unmet: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts for or against the reproduction."""
+        return self.kind == "tested" and not self.unmet
+
+
+@dataclass(frozen=True, slots=True)
+class Precondition:
+    """What must be so in the simulations for a claim to be tested by them.
+
+    Attributes
+    ----------
+    text
+        The condition, in words, such as "nodes > 1".
+    met
+        Whether it is.
+    evidence
+        The numbers.
+    """
+
+    text: str
+    met: bool
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number that the paper does not print.
+
+    Attributes
+    ----------
+    name
+        What it is.
+    value
+        What was chosen.
+    chosen_by
+        What it was chosen by, which is not what it is judged by.
+    sensitivity
+        What becomes of the results with other values.
+    """
+
+    name: str
+    value: str
+    chosen_by: str
+    sensitivity: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,12 +170,18 @@ class Outcome:
         What is tested.
     drawing
         The figure; ``None`` for a table.
+    preconditions
+        What must be so for claims to be tested, and whether it is.
+    parameters
+        What the paper does not print.
     """
 
     notes: tuple[str, ...]
     rows: tuple[Row, ...]
     claims: tuple[Claim, ...]
     drawing: Drawing | None = None
+    preconditions: tuple[Precondition, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
 
 
 @dataclass(frozen=True)

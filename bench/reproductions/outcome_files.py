@@ -10,7 +10,7 @@ from typing import Any
 
 from ...base import InputError
 from ...base.atomic_files import write_whole
-from .outcome import SCALES, Claim, Entry, Outcome, Row
+from .outcome import SCALES, Claim, Entry, Outcome, Parameter, Precondition, Row
 from .outcome_tables import clean
 
 _FORMAT = 1
@@ -26,7 +26,7 @@ class Kept:
     ----------
     name, scale
         What was made, and at which scale.
-    notes, rows, claims
+    notes, rows, claims, preconditions, parameters
         As in :class:`~.frame.Outcome`.
     """
 
@@ -35,13 +35,17 @@ class Kept:
     notes: tuple[str, ...]
     rows: tuple[Row, ...]
     claims: tuple[Claim, ...]
+    preconditions: tuple[Precondition, ...] = ()
+    parameters: tuple[Parameter, ...] = ()
 
     @classmethod
     def of(cls, entry: Entry, scale: str, outcome: Outcome) -> Kept:
         """Return what is kept of an outcome: what is not timed comes first."""
         rows = sorted(outcome.rows, key=lambda row: row.timed)
         claims = sorted(outcome.claims, key=lambda claim: claim.timed)
-        return cls(entry.name, scale, outcome.notes, tuple(rows), tuple(claims))
+        return cls(
+            entry.name, scale, outcome.notes, tuple(rows), tuple(claims), outcome.preconditions, outcome.parameters
+        )
 
 
 def put(folder: Path, kept: Kept) -> list[Path]:
@@ -108,10 +112,12 @@ def _part(kept: Kept, timed: bool) -> dict[str, Any]:
         "notes": [] if timed else list(kept.notes),
         "rows": [_fields(row) for row in kept.rows if row.timed is timed],
         "claims": [_fields(claim) for claim in kept.claims if claim.timed is timed],
+        "preconditions": [] if timed else [_fields(condition) for condition in kept.preconditions],
+        "parameters": [] if timed else [_fields(parameter) for parameter in kept.parameters],
     }
 
 
-def _fields(entry: Row | Claim) -> dict[str, Any]:
+def _fields(entry: Row | Claim | Precondition | Parameter) -> dict[str, Any]:
     return {name: clean(value) for name, value in asdict(entry).items() if name != "timed"}
 
 
@@ -141,4 +147,6 @@ def _joined(parts: Sequence[dict[str, Any]]) -> Kept:
         tuple(first["notes"]),
         tuple(Row(**row, timed=part["timed"]) for part in fitting for row in part["rows"]),
         tuple(Claim(**claim, timed=part["timed"]) for part in fitting for claim in part["claims"]),
+        tuple(Precondition(**condition) for condition in first.get("preconditions", ())),
+        tuple(Parameter(**parameter) for parameter in first.get("parameters", ())),
     )

@@ -9,9 +9,12 @@ from typing import Any
 
 from ..reports.number_formats import NOTHING, fixed, interval, published
 from ..reports.tables import Table
-from .outcome import Claim, Row
+from .outcome import Claim, ClaimKind, Parameter, Precondition, Row
 
 VERDICTS = {True: "holds", False: "does not hold", None: "not decided"}
+UNTESTABLE = "not testable here"
+#: How a claim of each kind is marked.
+KINDS: dict[ClaimKind, str] = {"tested": "", "construction": "by construction", "calibrated": "calibrated"}
 
 
 def numbers(rows: Sequence[Row]) -> Table:
@@ -44,15 +47,44 @@ def numbers(rows: Sequence[Row]) -> Table:
 def verdicts(claims: Sequence[Claim]) -> Table:
     """Return a line for each claim."""
     timed = {True: " (measured times)", False: ""}
-    lines = [[claim.text, VERDICTS[claim.holds], claim.evidence + timed[claim.timed]] for claim in claims]
+    lines = [[claim.text, verdict(claim), _grounds(claim) + timed[claim.timed]] for claim in claims]
     return Table("Claims", ["claim", "", "measured"], lines, labels=3)
 
 
+def verdict(claim: Claim) -> str:
+    """Return what became of a claim, in words."""
+    if claim.unmet:
+        return UNTESTABLE
+    return ", ".join(filter(None, (VERDICTS[claim.holds], KINDS[claim.kind])))
+
+
+def conditions(preconditions: Sequence[Precondition]) -> Table:
+    """Return a line for each precondition."""
+    met = {True: "met", False: "not met"}
+    lines = [[condition.text, met[condition.met], condition.evidence] for condition in preconditions]
+    return Table("Preconditions", ["precondition", "", "measured"], lines, labels=3)
+
+
+def unprinted(parameters: Sequence[Parameter]) -> Table:
+    """Return a line for each parameter that the paper does not print."""
+    lines = [[parameter.name, parameter.value, parameter.chosen_by, parameter.sensitivity] for parameter in parameters]
+    return Table("Not printed in the paper", ["parameter", "value", "chosen by", "with other values"], lines, labels=4)
+
+
 def tally(claims: Sequence[Claim]) -> str:
-    """Return how many claims hold, do not, and are not decided."""
-    count = {verdict: sum(claim.holds is verdict for claim in claims) for verdict in VERDICTS}
+    """Return how many tested claims hold, do not, and are not decided, and how many others there are."""
+    counted = [claim for claim in claims if claim.counts]
+    count = {verdict: sum(claim.holds is verdict for claim in counted) for verdict in VERDICTS}
     named = {True: "hold", False: "do not", None: "not decided"}
-    return ", ".join(f"{count[verdict]} {name}" for verdict, name in named.items() if count[verdict] or verdict)
+    tested = ", ".join(f"{count[verdict]} {name}" for verdict, name in named.items() if count[verdict] or verdict)
+    others = {name: sum(claim.kind == kind and not claim.unmet for claim in claims) for kind, name in KINDS.items()}
+    others[UNTESTABLE] = sum(bool(claim.unmet) for claim in claims)
+    shown = ", ".join(f"{number} {name}" for name, number in others.items() if name and number)
+    return f"{tested} (not counted: {shown})" if shown else tested
+
+
+def _grounds(claim: Claim) -> str:
+    return f"{claim.evidence}; not met: {claim.unmet}" if claim.unmet else claim.evidence
 
 
 def _cell(row: Row | None) -> str:

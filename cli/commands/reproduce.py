@@ -28,7 +28,7 @@ from ...bench.reproductions import (
     write_page,
 )
 from ...bench.reproductions import outcome_files as keeping
-from ...bench.reproductions.outcome_tables import numbers, tally, verdicts
+from ...bench.reproductions.outcome_tables import conditions, numbers, tally, unprinted, verdicts
 from ..app import debug_option
 from ..command_errors import InterruptedRunError, RunFailedError
 from ..help_texts import examples
@@ -142,7 +142,9 @@ def _show(entry: Entry, scale: str, outcome: Outcome, out: Path | None) -> None:
     terminal.print(Text(f"{entry.name}: {entry.title}", style="bold"), Text(entry.paper), f"scale {scale}", sep="\n")
     for note in outcome.notes:
         terminal.print(note)
-    terminal.print(numbers(kept.rows).terminal(), _claims(kept), f"claims: {tally(kept.claims)}", sep="\n")
+    shown = [numbers(kept.rows), *([conditions(kept.preconditions)] if kept.preconditions else [])]
+    shown += [unprinted(kept.parameters)] if kept.parameters else []
+    terminal.print(*(table.terminal() for table in shown), _claims(kept), f"claims: {tally(kept.claims)}", sep="\n")
     if out is not None:
         files = keeping.put(out, kept)
         files += [] if outcome.drawing is None else draw(entry, outcome.drawing, out)

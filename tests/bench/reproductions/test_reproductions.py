@@ -10,13 +10,11 @@ import pytest
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.reproductions import (
     SCALES,
-    Claim,
     Drawing,
     Entry,
     Kept,
     Means,
     NotBuiltError,
-    Row,
     SimulationFailedError,
     draw,
     entries,
@@ -25,11 +23,10 @@ from hpcdispatch.bench.reproductions import (
 )
 from hpcdispatch.bench.reproductions import outcome_files as kept
 from hpcdispatch.bench.reproductions import simulations as runs
-from hpcdispatch.bench.reproductions.claims import less, more, row, within
 from hpcdispatch.bench.reproductions.cp2019 import contenders
 from hpcdispatch.bench.reproductions.cp2019.prediction_claims import COLUMNS, TABLE2
 from hpcdispatch.bench.reproductions.documentation import page
-from hpcdispatch.bench.reproductions.outcome_tables import numbers, tally, verdicts
+from hpcdispatch.bench.reproductions.outcome_tables import numbers
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -137,67 +134,6 @@ def test_a_failing_simulation_is_named(tmp_path, monkeypatch):
     samples = runs.Samples(generate("lublin:jobs=5,processors=8"), 1, 60, "kill", label="few")
     with pytest.raises(SimulationFailedError, match=r"few, fcfs, walltime, overrun kill, jitter 60 s, seed 0: .*boom"):
         runs.simulate_all(samples, [("fcfs", "walltime")], Means("smoke", tmp_path))
-
-
-# How claims are judged.
-
-
-@pytest.mark.parametrize(
-    ("values", "below", "above"),
-    [
-        ((0.8, 0.9, 0.85), True, False),
-        ((1.2, 1.1, 1.3), False, True),
-        ((0.9, 1.2, 1.0), None, None),
-        ((0.5, 0.5), None, None),
-        ((1.0, 1.0, 1.0), False, True),
-    ],
-)
-def test_the_interval_of_the_ratio_decides(values, below, above):
-    named, other = ("a", [10 * value for value in values]), ("b", [10.0] * len(values))
-    assert less("", named, other).holds is below
-    assert more("", named, other).holds is above
-
-
-def test_less_takes_a_factor_and_shows_the_numbers():
-    named, other = ("a", [10.3, 10.3, 10.3]), ("b", [10.0, 10.0, 10.0])
-    found = less("a is no worse", named, other, "no worse", factor=1.05, timed=True)
-    assert found == Claim("a is no worse", True, "a 10.3; b 10.0: +3.0% [+3.0, +3.0]; the paper: no worse", timed=True)
-
-
-def test_nothing_is_decided_without_a_number():
-    nan = float("nan")
-    assert less("", ("a", [nan] * 3), ("b", [1.0] * 3)).holds is None
-    assert less("", ("a", [1.0] * 3), ("b", [0.0] * 3)).evidence == "a 1.00; b 0.00; no ratio"
-    assert less("", ("a", [0.0] * 3), ("b", [0.0] * 3)).holds is False
-
-
-@pytest.mark.parametrize(
-    ("values", "holds"), [([45, 50, 55], True), ([5, 6, 7], False), ([39, 41, 50], None), ([50.0], None)]
-)
-def test_a_share_must_lie_within_limits_in_every_sample(values, holds):
-    assert within("", "h", values, 40, 60, "about 50%").holds is holds
-
-
-def test_a_row_has_no_number_where_there_is_none():
-    assert row("a", "m", [float("nan")] * 3) == Row("a", "m", None)
-    assert row("a", "m", [1.0, 1.0]) == Row("a", "m", 1.0, None, 1.0, 1.0)
-
-
-# Tables.
-
-
-def test_published_numbers_stand_beside_measured_ones():
-    rows = [Row("a", "m", 1.25, 3.0, 1.0, 1.5, 2), Row("b", "m", None), Row("a", "n", 1000.0)]
-    sheet = numbers(rows)
-    assert sheet.columns == ["", "m", "paper", "n"]
-    assert sheet.rows == [["a", "1.25 [1.00, 1.50]", "3", "1,000"], ["b", "-", "", ""]]
-    assert numbers([Row("a", "m", 1.0), Row("a", "n", 2.0)]).rows == [["m", "1"], ["n", "2"]]
-
-
-def test_claims_are_counted_and_told():
-    claims = [Claim("x", True, "1"), Claim("y", None, "2"), Claim("z", None, "3")]
-    assert tally(claims) == "1 hold, 2 not decided"
-    assert [line[1] for line in verdicts(claims).rows] == ["holds", "not decided", "not decided"]
 
 
 # What is kept.
