@@ -2,6 +2,7 @@
 
 from .curves import over_time, used_between, utilization
 from .eviction_front import eviction_front
+from .eviction_moments import EXPENDABLE, Occupancy, moments, occupancy, scenario_at, spans_at
 from .eviction_scenario import Scenario, read_scenario, scenario_of, write_scenario
 from .paired import LEAST_FOR_TEST, compared, paired, ratio_of_means, sign_test, wilcoxon_test
 from .requests import GROWTH, LEAST_TO_HALVE, Advice, Fared, Planning, Strategy, advise, fare, strategies
@@ -10,6 +11,7 @@ from .trimming import NOTHING, Cut, Window, steady_state
 from .workflows import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, summary_table
 
 __all__ = [
+    "EXPENDABLE",
     "EXPLAINS",
     "GROWTH",
     "LEAST_FOR_TEST",
@@ -21,6 +23,7 @@ __all__ = [
     "Advice",
     "Cut",
     "Fared",
+    "Occupancy",
     "Planning",
     "Scenario",
     "Strategy",
@@ -36,14 +39,18 @@ __all__ = [
     "fare",
     "grouped",
     "jain",
+    "moments",
+    "occupancy",
     "over_time",
     "paired",
     "prediction",
     "ratio_of_means",
     "read_scenario",
     "run_time_class",
+    "scenario_at",
     "scenario_of",
     "sign_test",
+    "spans_at",
     "steady_state",
     "strategies",
     "summary_table",

@@ -215,7 +215,7 @@ def scenario_of(workload: Workload) -> Scenario:
             part |= {name: cost for name in ("write", "restart") if (cost := getattr(job.checkpoint, name))}
         jobs.append(part)
     machine = {"nodes": workload.machine.nodes, "name": workload.machine.name}
-    return _checked({"machine": machine, "jobs": jobs}, workload.provenance.source)
+    return checked_scenario({"machine": machine, "jobs": jobs}, workload.provenance.source)
 
 
 def read_scenario(path: str | PathLike[str]) -> Scenario:
@@ -230,7 +230,7 @@ def read_scenario(path: str | PathLike[str]) -> Scenario:
     """
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
-        return _checked(json.loads(text), str(path))
+        return checked_scenario(json.loads(text), str(path))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: expected JSON in UTF-8, got byte {error.object[error.start]:#x}") from None
     except json.JSONDecodeError as error:
@@ -245,7 +245,14 @@ def write_scenario(scenario: Scenario, path: str | PathLike[str]) -> None:
     Path(path).write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
-def _checked(found: Any, where: str) -> Scenario:
+def checked_scenario(found: Any, where: str) -> Scenario:
+    """Return what the fields of a scenario say.
+
+    Raises
+    ------
+    InputError
+        For whatever is wrong with them, beginning with `where`.
+    """
     try:
         return Scenario.model_validate(found)
     except ValidationError as error:

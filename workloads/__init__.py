@@ -1,12 +1,13 @@
 """Jobs, machines and workloads: reading, writing, generating, fetching and describing them."""
 
 from .describe import Description, describe
-from .fetching import fetch
+from .fetching import at_hand, fetch
 from .formats import RunColumns, TraceWarning, read, read_run_times, read_runs, write
 from .generators import (
     GENERATORS,
     WorkflowModel,
     accre,
+    draw_checkpoints,
     eurora,
     generate,
     intrepid_neuroscience,
@@ -20,6 +21,7 @@ from .generators import (
 from .jitter import jitter
 from .job import Checkpoint, Job, ResourceMap, Shape
 from .machine import Machine
+from .on_demand import OnDemand, with_on_demand
 from .recorded_waits import expected_waits
 from .workload import Provenance, Workload
 
@@ -29,6 +31,7 @@ __all__ = [
     "Description",
     "Job",
     "Machine",
+    "OnDemand",
     "Provenance",
     "ResourceMap",
     "RunColumns",
@@ -37,7 +40,9 @@ __all__ = [
     "WorkflowModel",
     "Workload",
     "accre",
+    "at_hand",
     "describe",
+    "draw_checkpoints",
     "eurora",
     "expected_waits",
     "fetch",
@@ -52,6 +57,7 @@ __all__ = [
     "theta",
     "theta_scenario",
     "workflow_logs",
+    "with_on_demand",
     "workload_names",
     "write",
 ]

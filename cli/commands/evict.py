@@ -13,7 +13,15 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from ...analysis import Scenario, eviction_front, read_scenario, scenario_of, write_scenario
+from ...analysis import (
+    Scenario,
+    eviction_front,
+    occupancy,
+    read_scenario,
+    scenario_at,
+    scenario_of,
+    write_scenario,
+)
 from ...base import InputError
 from ...bench.reports.figures import Figure
 from ...bench.reports.number_formats import NOTHING, count
@@ -26,7 +34,8 @@ from ..durations import Duration, clock
 from ..help_texts import examples
 from ..output import console, print_json
 from ..progress import spinner
-from ..shared_options import json_option
+from ..shared_options import ReadingOptions, json_option
+from ..trace_argument import load, resolve
 
 _SUFFIXES = (".png", ".svg")
 _MOST_STEPS = 10_000
@@ -62,6 +71,8 @@ class _Query:
     "--step", type=Duration(1), default="1s", show_default=True, metavar="TIME",
     help="Resolution of the deadlines; times of checkpoints are rounded up to it.",
 )  # fmt: skip
+@click.option("--at", type=Duration(), metavar="TIME", help="Take what ran then, from the first start in a trace on.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="With --at: of the checkpoints that are drawn.")
 @click.option("--sharing", is_flag=True, help="Write checkpoints side by side instead of one after another.")
 @click.option("--front", is_flag=True, help="Show the loss for eighths of the nodes and of the time instead.")
 @click.option(
@@ -75,6 +86,8 @@ def command(
     nodes: int,
     deadline: int,
     step: int,
+    at: int | None,
+    seed: int,
     sharing: bool,
     front: bool,
     plot: Path | None,
@@ -83,7 +96,8 @@ def command(
 ) -> None:
     """Decide which running jobs are killed or checkpointed to free nodes, at the least loss.
 
-    SCENARIO is a JSON file of running jobs, or theta-scenario[:key=value,...], which draws one. Idle nodes are used
+    SCENARIO is a JSON file of running jobs, or theta-scenario[:key=value,...], which draws one; with --at, a trace with
+    recorded waits, whose jobs get checkpoints as in section IV.B of Maurya et al., DS-RT 2020. Idle nodes are used
     first. Shown are the deadlines at which the answer changes, and who gives way at the one that is asked for; --json
     has both. A loss is the work in node-hours since the last application checkpoint, with what starting again takes.
 
@@ -93,7 +107,7 @@ def command(
         raise InputError(f"--plot {plot}: expected a file name that ends in {' or '.join(_SUFFIXES)}")
     if deadline // step > _MOST_STEPS:
         raise InputError(f"--step: expected at most {_MOST_STEPS:,} steps up to the deadline, got {deadline // step:,}")
-    found = _load(scenario)
+    found = _load(scenario) if at is None else _recorded(scenario, at, seed)
     query = _Query(nodes, max(nodes - found.idle, 0), deadline, step, sharing)
     if save is not None:
         write_scenario(found, save)
@@ -164,6 +178,12 @@ def _load(scenario: str) -> Scenario:
     if not path.exists():
         raise InputError(f"{scenario}: no such file, and no generator of scenarios of this name (theta-scenario)")
     return read_scenario(path)
+
+
+def _recorded(trace: str, at: int, seed: int) -> Scenario:
+    """Return what ran at a time of a trace."""
+    workload = load(resolve(trace), ReadingOptions())
+    return scenario_at(workload, int(occupancy(workload).times[0]) + at, seed)
 
 
 def _decisions(scenario: Scenario, query: _Query) -> list[Eviction]:
