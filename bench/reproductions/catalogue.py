@@ -65,6 +65,10 @@ _TITLES = {
         "fig12": "NAS results by accuracy of the requests",
     },
     "dsrt2020": {
+        "fig1": "Nodes occupied and jobs running on Theta",
+        "fig2": "A moment of 12 jobs",
+        "fig3": "A moment of 16 jobs",
+        "fig4": "A moment of 24 jobs",
         "fig5": "Response time of the decision, 12 jobs",
         "fig6": "Response time of the decision, 16 jobs",
         "fig7": "Response time of the decision, 24 jobs",

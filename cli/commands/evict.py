@@ -214,13 +214,15 @@ def _show(scenario: Scenario, query: _Query, by_deadline: Sequence[Eviction]) ->
 
 
 def _tradeoff(changes: Sequence[Eviction]) -> Table:
-    table = Table("deadline from", "loss (node-hours)", "checkpoints take", "killed", "checkpointed", "end", "freed")
+    ended = [list(eviction.actions.values()).count("end") for eviction in changes]
+    names = ["killed", "checkpointed", *(["end"] * any(ended)), "freed"]
+    table = Table("deadline from", "loss (node-hours)", "checkpoints take", *names)
     for column in table.columns:
         column.justify = "right"
-    for eviction in changes:
+    for eviction, own in zip(changes, ended, strict=True):
         actions = list(eviction.actions.values())
-        killed, ended = actions.count("kill"), actions.count("end")
-        numbers = (killed, len(actions) - killed - ended, ended, eviction.freed)
+        killed = actions.count("kill")
+        numbers = (killed, len(actions) - killed - own, *([own] * any(ended)), eviction.freed)
         row = (
             clock(eviction.deadline),
             f"{eviction.loss:,.1f}",

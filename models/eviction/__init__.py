@@ -17,10 +17,11 @@ from .checkpointing import (
 from .evictable import Action, Clock, Eviction, RunningJob, cost
 from .greedy import GreedyCore, greedy, greedy_by_deadline
 from .plans import EvictionPlan, PlanCore, plan
-from .search import Search, SearchCore, backtracking, search
+from .search import CHOICES, Search, SearchCore, backtracking, search
 from .sharing import finish, plan_sharing
 
 __all__ = [
+    "CHOICES",
     "Action",
     "Clock",
     "Eviction",

@@ -166,6 +166,16 @@ def trace_back(jobs: Candidates, table: Table, nodes: int, step: int) -> ByteArr
     return does
 
 
+@compiled
+def answer_all(jobs: Candidates, nodes: int, last: int, horizon: int, first: IntArray) -> ByteArray:
+    """Fill the table up to step `last`, and return what each job does for each deadline, shape (horizon + 1, jobs)."""
+    table = fill(jobs, nodes, last, first)
+    does = np.empty((horizon + 1, len(jobs.nodes)), dtype=np.uint8)
+    for step in range(horizon + 1):
+        does[step] = trace_back(jobs, table, nodes, least_step(table, nodes, min(step, last)))
+    return does
+
+
 def fill_wide(
     jobs: Candidates, losses: list[int], extras: list[int], most: int, horizon: int, first: IntArray
 ) -> Table:

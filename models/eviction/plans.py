@@ -44,6 +44,7 @@ from .loss_table import (
     ByteArray,
     Candidates,
     Table,
+    answer_all,
     fill,
     fill_wide,
     least_step,
@@ -172,10 +173,7 @@ class PlanCore(NamedTuple):
     def run(self) -> tuple[ByteArray, int]:
         """Return what each job does for each deadline, shape (deadlines, jobs), and how many cells were filled."""
         first = places(self.jobs.nodes, self.needed, self.last)
-        table = fill(self.jobs, self.needed, self.last, first)
-        steps = range(self.horizon + 1)
-        found = [least_step(table, self.needed, min(step, self.last)) for step in steps]
-        does = np.array([trace_back(self.jobs, table, self.needed, step) for step in found])
+        does = answer_all(self.jobs, self.needed, self.last, self.horizon, first)
         reach = np.minimum(np.cumsum(self.jobs.nodes), self.needed)
         return does, int(reach.sum()) * (self.last + 1)
 

@@ -24,7 +24,7 @@ from .evictable import (
 from .loss_table import LOW_BITS, LOW_MASK, ByteArray
 
 #: What a job may do in a search, in the order in which it is tried: 0 stays.
-_CHOICES: tuple[Action | None, ...] = (None, "kill", "system", "application", "end")
+CHOICES: tuple[Action | None, ...] = (None, "kill", "system", "application", "end")
 
 
 def backtracking(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step: float = 1) -> Eviction:
@@ -84,8 +84,13 @@ def search(
     if core.nodes > (total := sum(job.nodes for job in jobs)):
         return Search(infeasible(deadline, core.nodes, total), 0, True)
     best, visited, complete = core.run()
-    actions = {job.id: action for job, choice in zip(jobs, best.tolist(), strict=True) if (action := _CHOICES[choice])}
-    return Search(decided(jobs, actions, clock, deadline), visited, complete)
+    return Search(decided(jobs, named_actions(jobs, best), clock, deadline), visited, complete)
+
+
+def named_actions(jobs: Sequence[RunningJob], choices: ByteArray) -> dict[str, Action]:
+    """Return what a choice of each job stands for, by id."""
+    named = zip(jobs, choices.tolist(), strict=True)
+    return {job.id: action for job, choice in named if (action := CHOICES[choice])}
 
 
 class SearchCore(NamedTuple):
@@ -126,12 +131,12 @@ class SearchCore(NamedTuple):
     ) -> SearchCore:
         """Return the arrays of some jobs; arguments and errors are those of :func:`search`."""
         steps = clock.down(number("plan", "deadline", deadline))
-        exact_costs = [0 if action is None else cost(job, action) for job in jobs for action in _CHOICES]
+        exact_costs = [0 if action is None else cost(job, action) for job in jobs for action in CHOICES]
         losses, _ = integers(exact_costs, "search", 2 * LOW_BITS - 1)
-        taken = [0 if action is None else clock.in_time(job, action, steps) for job in jobs for action in _CHOICES]
+        taken = [0 if action is None else clock.in_time(job, action, steps) for job in jobs for action in CHOICES]
         time = [steps + 1 if each is None else each for each in taken]
         halves = [[loss >> LOW_BITS for loss in losses], [loss & LOW_MASK for loss in losses], time]
-        high, low, each_time = np.array(halves, dtype=np.int64).reshape(3, -1, len(_CHOICES))
+        high, low, each_time = np.array(halves, dtype=np.int64).reshape(3, -1, len(CHOICES))
         freed = np.array([job.nodes for job in jobs], dtype=np.int64)
         return cls(freed, high, low, each_time, checked(jobs, nodes_needed), steps, by_nodes, limit)
 

@@ -23,7 +23,7 @@ def test_shows_the_tradeoff_and_the_actions(invoke):
     assert (found.exit_code, found.stderr) == (0, "")
     assert "512 nodes within 15:00" in found.stdout
     assert "5 jobs on 992 nodes, 32 idle; 480 to be freed" in found.stdout
-    tradeoff = [row for row in rows(found.stdout) if len(row) == 7]
+    tradeoff = [row for row in rows(found.stdout) if len(row) == 6]
     losses = [float(row[1]) for row in tradeoff]
     assert tradeoff[0][0] == "0:00"
     assert losses == sorted(losses, reverse=True)
