@@ -74,6 +74,8 @@ _TITLES = {
         "fig7": "Response time of the decision, 24 jobs",
         "fig8": "Extra loss of the greedy approach",
         "policies": "Delay of on-demand jobs and loss of batch jobs by policy (ours, not in the paper)",
+        "recorded-months": "The same on twelve months of the trace of Theta (ours, not in the paper)",
+        "starvation": "How often one job gives way, and what a bound costs (ours, not in the paper)",
     },
 }
 

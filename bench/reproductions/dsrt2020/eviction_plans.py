@@ -18,6 +18,7 @@ from ...reports.number_formats import short
 from ..claims import LEAST, Floats, by_construction, less, row
 from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Row, Run, Scale
 from .batch_machine import policies
+from .recorded_months import recorded_months, starvation
 from .recorded_moments import NOTE, RECORDED, recorded_scenarios
 
 #: Scenarios of each kind, and partial decisions that a backtracking looks at, at most.
@@ -284,4 +285,6 @@ RUNS: dict[str, Run] = {
     "dsrt2020/fig7": partial(_times, JOBS[2]),
     "dsrt2020/fig8": fig8,
     "dsrt2020/policies": policies,
+    "dsrt2020/recorded-months": recorded_months,
+    "dsrt2020/starvation": starvation,
 }
