@@ -49,6 +49,7 @@ _TITLES = {
         "fig8": "Utilization by estimation ratio",
         "fig9": "Average stretch by estimation ratio",
         "fig12": "The hybrid scheduler: utilization and stretch",
+        "surface": "Figures 8 and 9 by number of nodes and inter-arrival time (ours, not in the paper)",
     },
     "jsspp2000": {
         "table2": "Turnaround and relative performance, overall",
