@@ -13,7 +13,9 @@ from .eviction_scenario import Scenario
 _PARTS = 8
 
 
-def eviction_front(scenario: Scenario, nodes: int, deadline: int, step: int = 1, *, sharing: bool = False) -> pd.DataFrame:
+def eviction_front(
+    scenario: Scenario, nodes: int, deadline: int, step: int = 1, *, sharing: bool = False
+) -> pd.DataFrame:
     """Return the least loss of freeing eighths of some nodes within eighths of some time.
 
     All of it is read off one plan; with `sharing` it is solved anew for each number of nodes. Idle nodes count as free.

@@ -56,8 +56,8 @@ __all__ = [
     "stochastic",
     "theta",
     "theta_scenario",
-    "workflow_logs",
     "with_on_demand",
+    "workflow_logs",
     "workload_names",
     "write",
 ]

@@ -79,7 +79,9 @@ def with_on_demand(workload: Workload, added: OnDemand | None = None) -> Workloa
         name = columns.texts()[without[0]]
         raise InputError(f"{workload.provenance.source}: job {name}: expected a size in {primary}s, got none")
     rng = np.random.default_rng([added.seed, 17])
-    saves = [_costs(save, size, added) for save, size in zip(draw_checkpoints(rng, len(sizes)), sizes.tolist(), strict=True)]
+    saves = [
+        _costs(save, size, added) for save, size in zip(draw_checkpoints(rng, len(sizes)), sizes.tolist(), strict=True)
+    ]
     unit = ResourceMap(node=1)
     batch = [
         replace(job, nodes=size, per_node=unit, checkpoint=save)
@@ -103,7 +105,7 @@ def _urgent(rng: np.random.Generator, batch: Sequence[Job], total: int, added: O
     count = int(rng.poisson(added.rate * (end - begin) / DAY))
     submit = np.sort(rng.integers(begin, end, count)).tolist()
     sizes = np.minimum(rng.choice(URGENT_NODES, count), max(1, total // 2)).tolist()
-    runtimes = np.exp(rng.uniform(*np.log(URGENT_RUNTIMES), count)).astype(np.int64).tolist()
+    runtimes = np.exp(rng.uniform(*map(math.log, URGENT_RUNTIMES), count)).astype(np.int64).tolist()
     unit = ResourceMap(node=1)
     for number, (at, nodes, runtime) in enumerate(zip(submit, sizes, runtimes, strict=True), 1):
         yield Job(

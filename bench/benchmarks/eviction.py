@@ -104,7 +104,9 @@ def scenario(jobs: int, seed: int, grain: int = 1) -> list[RunningJob]:
 
 
 def respond(jobs: Sequence[RunningJob], nodes: int, *, limit: int = LIMIT, by_nodes: bool = False) -> Response:
-    """Measure the approaches on one scenario; times are of the CPU, the least of a few calls, of backtracking those of one.
+    """Measure the approaches on one scenario.
+
+    Times are of the CPU, the least of a few calls, of backtracking those of one.
 
     Parameters
     ----------
@@ -257,9 +259,7 @@ def child(jobs: int, nodes: int, steps: int) -> dict[str, float]:
 
 @click.command(help=__doc__)
 @click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True, help="Scenarios of each kind.")
-@click.option(
-    "--grain", type=click.IntRange(min=1), default=1, show_default=True, help="Of which sizes are multiples."
-)
+@click.option("--grain", type=click.IntRange(min=1), default=1, show_default=True, help="Of which sizes are multiples.")
 @click.option("--small", is_flag=True, help="Smoke test: one scenario of each kind, short searches, a small machine.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 def main(seeds: int, grain: int, small: bool, as_markdown: bool) -> None:

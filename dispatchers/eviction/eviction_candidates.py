@@ -14,7 +14,6 @@ from ...models.eviction import (
     Action,
     Eviction,
     RunningJob,
-    Storage,
     Write,
     WritingJob,
     greedy,

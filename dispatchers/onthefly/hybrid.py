@@ -32,8 +32,8 @@ class HybridOptions:
     reservations
         How many jobs have one at most, at least 1.
     reserve
-        In which order: ``"priority"``, that of :class:`~.rbs.RBS`, where long estimates come first and others gain while
-        they wait; ``"submission"``; or ``"shortest"``, by estimate. Jobs that gave way come first in all.
+        In which order: ``"priority"``, that of :class:`~.rbs.RBS`, where long estimates come first and others gain
+        while they wait; ``"submission"``; or ``"shortest"``, by estimate. Jobs that gave way come first in all.
     cost
         Seconds that a job keeps its nodes without working while its checkpoint is written. A job that writes
         application checkpoints itself is killed instead, if less work has been done since the last of them.

@@ -1,4 +1,4 @@
-"""The greedy way to decide who gives way that the eviction paper compares (Maurya et al., DS-RT 2020, section IV.C.1)."""
+"""The greedy way to decide who gives way (Maurya et al., DS-RT 2020, section IV.C.1)."""
 
 from __future__ import annotations
 
@@ -77,9 +77,7 @@ class GreedyCore(NamedTuple):
     limits: IntArray
 
     @classmethod
-    def of(
-        cls, jobs: Sequence[RunningJob], nodes_needed: int, deadlines: Sequence[float], clock: Clock
-    ) -> GreedyCore:
+    def of(cls, jobs: Sequence[RunningJob], nodes_needed: int, deadlines: Sequence[float], clock: Clock) -> GreedyCore:
         """Return the arrays of some jobs; arguments and errors are those of :func:`greedy_by_deadline`."""
         limits = [clock.down(number("plan", "deadline", deadline)) for deadline in deadlines]
         order = sorted(range(len(jobs)), key=lambda place: -exact(jobs[place].loss))

@@ -73,13 +73,19 @@ def test_the_front_is_the_plans_of_each_number_of_nodes():
     assert (np.diff(wide, axis=1) <= 0).all()
     shared = eviction_front(scenario, 800, 600, 60, sharing=True)
     assert (shared["loss"] <= found["loss"]).all()
-    assert np.isinf(eviction_front(Scenario.model_validate(scenario.model_dump(exclude_unset=True)), 9000, 60)["loss"]).any()
+    assert np.isinf(
+        eviction_front(Scenario.model_validate(scenario.model_dump(exclude_unset=True)), 9000, 60)["loss"]
+    ).any()
 
 
 def test_a_trace_with_on_demand_jobs():
     made = with_on_demand(THREE, OnDemand(rate=86400 / 5, restart=7, seed=1))
     batch = [job for job in made.jobs if job.kind == "batch"]
-    assert [(job.nodes, job.per_node, job.checkpoint.restart) for job in batch] == [(4, {"node": 1}, 7), (6, {"node": 1}, 7), (2, {"node": 1}, 7)]
+    assert [(job.nodes, job.per_node, job.checkpoint.restart) for job in batch] == [
+        (4, {"node": 1}, 7),
+        (6, {"node": 1}, 7),
+        (2, {"node": 1}, 7),
+    ]
     assert all(job.checkpoint.write == int(np.ceil(job.checkpoint.application_size / 0.7)) for job in batch)
     urgent = [job for job in made.jobs if job.kind == "on-demand"]
     assert 0 < len(urgent) < 12

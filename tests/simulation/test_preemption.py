@@ -232,7 +232,10 @@ class TestRestartsAndWrites:
         for how in ("kill", "checkpoint"):
             plan = {30: [Stop("1", "checkpoint"), Start("2", ALL)], 45: [Stop("1", how), Start("3", ALL)]}
             result = run([job, URGENT, (45, 5, 5, 4)], scripted(plan))
-            assert stays(result)[1:] == [(40, 45, "killed" if how == "kill" else "checkpointed", 0), (50, 127, "completed", 70)]
+            assert stays(result)[1:] == [
+                (40, 45, "killed" if how == "kill" else "checkpointed", 0),
+                (50, 127, "completed", 70),
+            ]
 
     def test_its_limit_does_not_count_the_restart(self, run, scripted, stays):
         job = Job("1", 0, 100, 100, 4, checkpoint=Checkpoint(restart=7))

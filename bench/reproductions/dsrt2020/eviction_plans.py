@@ -18,8 +18,8 @@ from ...reports.number_formats import short
 from ..claims import LEAST, Floats, by_construction, less, row
 from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Row, Run, Scale
 from .batch_machine import policies
-from .recorded_months import recorded_months, starvation
 from .recorded_moments import NOTE, RECORDED, recorded_scenarios
+from .recorded_months import recorded_months, starvation
 
 #: Scenarios of each kind, and partial decisions that a backtracking looks at, at most.
 _SEEDS: dict[Scale, int] = {"smoke": 1, "small": 10, "full": 50}
@@ -33,18 +33,19 @@ _Responses = Mapping[int, Sequence[Response]]
 
 def _note(scale: Scale, jobs: str) -> str:
     return (
-        f"Scenarios of {jobs} jobs drawn by theta-scenario, seeds 0 to {_SEEDS[scale] - 1}, any sizes: 4,352 nodes, hourly "
-        "application checkpoints, memory and checkpoints as in the paper. The paper's are three moments of Theta's "
-        "trace of 2019, whose jobs are not given. Deadlines 0 to 15 min in steps of one."
+        f"Scenarios of {jobs} jobs drawn by theta-scenario, seeds 0 to {_SEEDS[scale] - 1}, any sizes: 4,352 nodes, "
+        "hourly application checkpoints, memory and checkpoints as in the paper. The paper's are three moments of "
+        "Theta's trace of 2019, whose jobs are not given. Deadlines 0 to 15 min in steps of one."
     )
 
 
 _TIMES = (
-    "All three are compiled and timed on arrays made before, in time of the CPU, on whatever machine made them and never "
-    "the same twice; those of plan and greedy are the least of five. Sizes have no common divisor, as in a real log. "
+    "All three are compiled and timed on arrays made before, in time of the CPU, on whatever machine made them and "
+    "never the same twice; those of plan and greedy are the least of five. Drawn sizes have no common divisor; those "
+    "of the trace have one at most of its moments, in which the plan counts, so that its table is smaller.",
     "Backtracking abandons what is no better than the best so far, as the paper's, and stops where enough nodes are "
     "free. It and greedy run once a deadline, and their times add up. What the paper's programs are written in is not "
-    "said. Operations: cells of the table, jobs that greedy looks at, partial decisions of backtracking."
+    "said. Operations: cells of the table, jobs that greedy looks at, partial decisions of backtracking.",
 )
 #: Moments of the log are of so many jobs.
 _RECORDED = (12, 16)
@@ -60,9 +61,15 @@ def _times(jobs: int, means: Means) -> Outcome:
     log = {nodes: [respond(each, nodes, limit=limit) for each in real] for nodes in NODES if real}
     claims = (_agreement({**found, **{-nodes: each for nodes, each in log.items()}}), *_speed(found),
               *_against_backtracking(jobs, found))  # fmt: skip
-    notes = (_note(means.scale, str(jobs)), _TIMES)
+    notes = (_note(means.scale, str(jobs)), *_TIMES)
     rows = [*_rows(jobs, found), *_rows(jobs, log, "log, ")]
-    return Outcome(notes, tuple(rows), claims, _figure(found), parameters=parameters(_SEEDS[means.scale]) if jobs == JOBS[0] else ())
+    return Outcome(
+        notes,
+        tuple(rows),
+        claims,
+        _figure(found),
+        parameters=parameters(_SEEDS[means.scale]) if jobs == JOBS[0] else (),
+    )
 
 
 def _rows(jobs: int, found: _Responses, where: str = "") -> list[Row]:

@@ -76,15 +76,19 @@ def fig1(means: Means) -> Outcome:
 
 _HALVES = "Drawn are means over half days."
 _BESIDE = (
-    "Beside the trace stands a month of `generate('theta')`, seeds 1 to 3, whose numbers are those that the paper prints "
-    "of 2019, where it prints any. Where the two differ, the policies are tried on both (`policies`, `recorded-months`)."
+    "Beside the trace stands a month of `generate('theta')`, seeds 1 to 3, whose numbers are those that the paper "
+    "prints of 2019, where it prints any. Where the two differ, the policies are tried on both, in `policies` and "
+    "`recorded-months`."
 )
 
 
 def _beside() -> list[Row]:
     """Return what jobs are like in the trace and in the generator."""
     rows = []
-    for subject, workloads in (("trace", [trace()]), ("generator", [generate("theta", seed=seed) for seed in (1, 2, 3)])):
+    for subject, workloads in (
+        ("trace", [trace()]),
+        ("generator", [generate("theta", seed=seed) for seed in (1, 2, 3)]),
+    ):
         each = [_described(workload) for workload in workloads]
         for metric in each[0]:
             printed = _SHORT if metric.startswith("jobs under") else None
@@ -101,8 +105,15 @@ def _described(workload: Workload) -> dict[str, float]:
     runtime, walltime, submit = (values[batch] for values in (columns.runtime, columns.walltime, columns.submit))
     machine = workload.machine
     total = machine.nodes if machine.nodes > 1 else int(machine.capacity[0, machine.primary])
-    found = {"jobs a day": len(nodes) / (np.ptp(submit) / DAY), "jobs under 30 min, %": 100 * np.mean(runtime < HOUR / 2)}
-    for name, values, unit in (("nodes", nodes, 1), ("run time, h", runtime / HOUR, 1), ("request, h", walltime / HOUR, 1)):
+    found = {
+        "jobs a day": len(nodes) / (np.ptp(submit) / DAY),
+        "jobs under 30 min, %": 100 * np.mean(runtime < HOUR / 2),
+    }
+    for name, values, unit in (
+        ("nodes", nodes, 1),
+        ("run time, h", runtime / HOUR, 1),
+        ("request, h", walltime / HOUR, 1),
+    ):
         found |= {f"{name}, {100 * q:.0f}th percentile": float(np.quantile(values, q)) / unit for q in _QUANTILES}
     found["run time / request, median, %"] = 100 * float(np.median(runtime / walltime))
     found["jobs that run past their request, %"] = 100 * float(np.mean(runtime > walltime))
@@ -114,14 +125,18 @@ def recorded(jobs: int, means: Means) -> Outcome:
     """Return the jobs that run at the moments of so many jobs: figures 2 to 4."""
     del means
     found = moments(occupancy(trace()), jobs)
-    note = f"Moments of the trace with {jobs} jobs on 4,352 nodes, none of them of less than half an hour: {len(found)}."
+    note = (
+        f"Moments of the trace with {jobs} jobs on 4,352 nodes, none of them of less than half an hour: {len(found)}."
+    )
     if not found:
         claim = Claim(f"the trace has a moment of {jobs} jobs on 4,352 nodes", False, "none; the paper, of 2019: one")
         return Outcome((NOTE, note), (), (claim,))
     spans = [spans_at(trace(), instant) for instant in found]
     place = int(np.argmax([_together(each) for each in spans]))
     chosen = spans[place]
-    claim = Claim(f"the trace has a moment of {jobs} jobs on 4,352 nodes", True, f"{len(found)}; the paper: one is shown")
+    claim = Claim(
+        f"the trace has a moment of {jobs} jobs on 4,352 nodes", True, f"{len(found)}; the paper: one is shown"
+    )
     begins, ends = chosen[:, 0].max(), chosen[:, 1].min()
     rows = (
         Row("shown", "jobs", jobs, jobs),
@@ -130,10 +145,14 @@ def recorded(jobs: int, means: Means) -> Outcome:
         Row("shown", "all jobs run until, h", float(ends), digits=2),
         Row("shown", "nodes of the largest job", float(chosen[:, 2].max())),
     )
-    return Outcome((NOTE, note, _SPANS), rows, (claim,), Drawing("steps", _curves(chosen), "hours from the first start", "nodes"))
+    return Outcome(
+        (NOTE, note, _SPANS), rows, (claim,), Drawing("steps", _curves(chosen), "hours from the first start", "nodes")
+    )
 
 
-_SPANS = "Shown is the moment at which all its jobs run together for longest: nodes of each job from its start to its end."
+_SPANS = (
+    "Shown is the moment at which all its jobs run together for longest: nodes of each job from its start to its end."
+)
 
 
 def _together(spans: Floats) -> float:

@@ -36,12 +36,12 @@ def recorded_months(means: Means) -> Outcome:
     found = _summaries(_simulated(_SPECS, OnDemand(), means))
     months, days = _MONTHS[means.scale]
     notes = (
-        f"Not in the paper, which decides at one moment: here the decisions are carried out on {months} disjoint months "
-        f"of {days} days. {NOTE}",
-        "On-demand jobs are drawn: 4 a day, of 512, 1,024 or 2,048 nodes for 5 to 60 min, due in 15 minutes. A batch job "
-        "that gave way needs 120 s before it works on, and an application checkpoint counts once it is written. Batch "
-        "jobs run under EASY with requested times, for as long as they did. Submissions are those of the trace; waits "
-        "are the simulation's.",
+        f"Not in the paper, which decides at one moment: here the decisions are carried out on {months} disjoint "
+        f"months of {days} days. {NOTE}",
+        "On-demand jobs are drawn: 4 a day, of 512, 1,024 or 2,048 nodes for 5 to 60 min, due in 15 minutes. A "
+        "batch job that gave way needs 120 s before it works on, and an application checkpoint counts once it is "
+        "written. Batch jobs run under EASY with requested times, for as long as they did. Submissions are those of the "
+        "trace; waits are the simulation's.",
         "Own ends: a job that is predicted, by its request, to end within the deadline is left to do so.",
     )
     return judged(found, notes, _APART, _parameters(found, means))
@@ -49,6 +49,7 @@ def recorded_months(means: Means) -> Outcome:
 
 def _parameters(found: Summaries, means: Means) -> tuple[Parameter, ...]:
     """Return what is not the paper's, and what the least loss loses with other values."""
+    usual = OnDemand()
     plan = {"least loss": _SPECS["least loss"]}
 
     def lost(added: OnDemand) -> str:
@@ -57,10 +58,12 @@ def _parameters(found: Summaries, means: Means) -> tuple[Parameter, ...]:
 
     chosen = short(float(np.mean([summary["lost_node_hours"] for summary in found["least loss"]])))
     restarts = "; ".join(
-        f"{seconds} s: {chosen if seconds == OnDemand.restart else lost(OnDemand(restart=seconds))}"
+        f"{seconds} s: {chosen if seconds == usual.restart else lost(OnDemand(restart=seconds))}"
         for seconds in (0, 120, 600)
     )
-    rates = "; ".join(f"{rate:g}: {chosen if rate == OnDemand.rate else lost(OnDemand(rate=rate))}" for rate in (1.0, 4.0, 12.0))
+    rates = "; ".join(
+        f"{rate:g}: {chosen if rate == usual.rate else lost(OnDemand(rate=rate))}" for rate in (1.0, 4.0, 12.0)
+    )
     return (
         Parameter("seconds before an evicted job works on", "120", "nothing better known",
                   f"node-hours lost in a month: {restarts}"),
@@ -87,8 +90,8 @@ def starvation(means: Means) -> Outcome:
                 column.append(value)
     drawing = Drawing("lines", data, f"most = {', '.join(_MOST)}, as 0 to {len(_MOST) - 1}")
     notes = (
-        f"The months of `recorded-months`, with {_OFTEN:g} on-demand jobs a day. `most` is how often a batch job may be "
-        f"made to give way; then it is left alone. {NOTE}",
+        f"The months of `recorded-months`, with {_OFTEN:g} on-demand jobs a day. `most` is how often a batch job may "
+        f"be made to give way; then it is left alone. {NOTE}",
     )
     return Outcome(notes, tuple(rows), tuple(_bounds(measured)), drawing)
 
@@ -122,7 +125,8 @@ def _bounds(measured: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Claim
     return [
         Claim("without a bound some job gives way more than three times", worst[0] > 3 if enough else None,
               f"at most {worst[0]:g} times; with most=3 {worst[1]:g}"),
-        Claim("a bound of 3 makes at most one on-demand job in a hundred late that were not", late[1] - late[0] <= 1 if enough else None,
+        Claim("a bound of 3 makes at most one on-demand job in a hundred late that were not",
+              late[1] - late[0] <= 1 if enough else None,
               f"late: {short(late[0])}% without, {short(late[1])}% with"),
     ]  # fmt: skip
 
@@ -136,7 +140,9 @@ def _months(scale: Scale, added: OnDemand) -> tuple[Samples[Workload], ...]:
     ends = np.searchsorted(submit, submit[edges[:-1]] + days * DAY)
     found = []
     for month, (begin, end) in enumerate(zip(edges[:-1].tolist(), np.minimum(ends, edges[1:]).tolist(), strict=True)):
-        part = with_on_demand(trace().slice(begin, end), OnDemand(added.rate, added.deadline, added.restart, added.writes, month))
+        part = with_on_demand(
+            trace().slice(begin, end), OnDemand(added.rate, added.deadline, added.restart, added.writes, month)
+        )
         found.append(Samples(part, jitter=0, overrun="run", label=f"theta-2022, month {month + 1}"))
     return tuple(found)
 

@@ -115,7 +115,7 @@ def _range(found: Found, metric: str, label: str, pattern: str, low: float, high
 def _window(found: Found) -> Claim:
     """Return the claim about the time that is simulated, of all dispatchers on the fly at the ratio of real logs."""
     hours = [np.mean(found[pattern, label, _near(found, _REAL)][WINDOW]) for pattern in PATTERNS for label in _FLY]
-    inside = 24 <= min(hours) and max(hours) <= 48 + _STEPS[WINDOW]
+    inside = bool(min(hours) >= 24 and max(hours) <= 48 + _STEPS[WINDOW])
     evidence = f"means {short(float(min(hours)))}-{short(float(max(hours)))} h; the paper: 24-48 h"
     return Claim("The simulated time is 24 to 48 h on the fly", _decided(found, inside), evidence)
 

@@ -8,8 +8,8 @@ from ..claims import row
 from ..outcome import Claim, Drawing, Means, Outcome, Row, Run
 from . import patterns as runs
 from . import workflow_complexity as table1
-from .pattern_surface import parameters, surface
 from .pattern_claims import hybrid_claims, hybrid_conditions, stretch_claims, utilization_claims
+from .pattern_surface import parameters, surface
 from .patterns import FAILURES, RESERVED, STRETCH, UTILIZATION, WAIT, WINDOW, Found
 
 #: Mean estimation ratios of the numbers; the drawing and its CSV have them all.
@@ -56,9 +56,9 @@ def fig12(means: Means) -> Outcome:
         "300 jobs of one node and 30 of half the machine, of which the paper says no more; theirs are taken as uniform "
         "between 3 and 15 h. What the hybrid compares with is not said either: here, with RBS on the same jobs. EASY "
         "is not in the paper: estimates order its backfilling and bind nobody, so that it tells what is won by not "
-        f"killing from what is won by the hybrid. A checkpoint takes 60 s. The machine is another than in figures 8 and "
-        f"9: {runs.MIXED}, a load near 1, with all wide jobs in every other of {runs.PHASES} phases, so that both modes "
-        "have something to do."
+        "killing from what is won by the hybrid. A checkpoint takes 60 s. The machine is another than in figures 8 and "
+        f"9: {runs.MIXED}, a load near 1, with all wide jobs in every other of {runs.PHASES} phases, so that both "
+        "modes have something to do."
     )
     conditions = tuple(hybrid_conditions(found).values())
     drawing = Drawing("lines", data, _AXIS)

@@ -33,7 +33,11 @@ HYBRIDS = {
 _RESUBMIT = ("EASY",)
 _SEEDS: dict[Scale, int] = {"smoke": 1, "small": 3, "full": 10}
 _FULL = tuple(round(0.5 + 0.1 * step, 1) for step in range(13))
-_GRIDS: dict[Scale, tuple[float, ...]] = {"smoke": (0.5, 1.2, 1.7), "small": (0.5, 0.8, 1.0, 1.2, 1.4, 1.7), "full": _FULL}
+_GRIDS: dict[Scale, tuple[float, ...]] = {
+    "smoke": (0.5, 1.2, 1.7),
+    "small": (0.5, 0.8, 1.0, 1.2, 1.4, 1.7),
+    "full": _FULL,
+}
 _SMOKE = {"jobs": 60, "nodes": 6, "interarrival": 4800.0}
 UTILIZATION, STRETCH, WAIT, FAILURES = "utilization, %", "average stretch", "average wait, h", "failures"
 WINDOW, RESERVED = "simulated time, h", "starts by reservation, %"
@@ -131,9 +135,9 @@ def notes(scale: Scale) -> tuple[str, ...]:
         f"Simulated: mean estimation ratios {ratios[0]} to {ratios[-1]}, runs of each: {_SEEDS[scale]}. Brackets: 95% "
         "bootstrap intervals of the mean over the runs. A run has the same arrivals, run times and deviations of the "
         "estimates at every ratio. EASY is not in the paper: its jobs are killed at their requests, too, and come back "
-        "with requests doubled; nobody else ends a job but RBS.",
+        "with requests 1.5 times as large; nobody else ends a job but RBS.",
         "The paper prints neither the number of nodes nor the arrivals: 800 jobs come in a window of 24 to 48 hours "
-        f"\"depending on the inter-arrival time\". Here: {CHOSEN}, chosen by the window and the eight printed ranges of "
+        f'"depending on the inter-arrival time". Here: {CHOSEN}, chosen by the window and the eight printed ranges of '
         "utilization, which are calibrated and do not count; `surface` has the others. Run times follow its words and "
         "drawings (figure 6).",
         "RBS keeps its reservations (`promise=kept`), so that a job that ends early leaves a gap, as section 4.4 has "

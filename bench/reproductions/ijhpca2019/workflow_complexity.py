@@ -44,7 +44,14 @@ def run(means: Means) -> Outcome:
     printed = [calibrated(_printed(model, found)) for model, found in fits.items() if model.printed]
     sorts = [_fitted(quicksort_runs(seed)) for seed in logs]
     claims = (*printed, _never_lost(fits), calibrated(_explained(fits)), _quicksort(sorts))
-    return Outcome((*_NOTES, f"{len(logs)} logs of each workflow, drawn from the printed numbers: what they say of these is calibrated."), tuple(rows), claims)
+    return Outcome(
+        (
+            *_NOTES,
+            f"{len(logs)} logs of each workflow, drawn from the printed numbers: what they say of these is calibrated.",
+        ),
+        tuple(rows),
+        claims,
+    )
 
 
 def quicksort_runs(seed: int) -> pd.DataFrame:

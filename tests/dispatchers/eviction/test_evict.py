@@ -142,7 +142,12 @@ class TestOwnEnds:
         assert evictions(run(other, "evict:ends=true,unsure=0.4")) == (1, 0, 0)
 
     def test_nodes_of_who_ended_early_are_kept(self):
-        jobs = [Job("ends", 0, 400, 600, 2), batch("long", 2, checkpoint=None), demand("now", 2), batch("next", 1, 1000, 1)]
+        jobs = [
+            Job("ends", 0, 400, 600, 2),
+            batch("long", 2, checkpoint=None),
+            demand("now", 2),
+            batch("next", 1, 1000, 1),
+        ]
         result = run(jobs, "evict:ends=true")
         assert start(result, "now") == 400
 
@@ -159,7 +164,7 @@ class TestOwnEnds:
         assert stays(run(free), "dear")[0][2] == "checkpointed"
 
     def test_a_chance_without_own_ends_is_refused(self):
-        with pytest.raises(ValueError, match="unsure must be 0 without ends=true, got 0.5"):
+        with pytest.raises(ValueError, match=r"unsure must be 0 without ends=true, got 0\.5"):
             Evict(unsure=0.5)
 
 

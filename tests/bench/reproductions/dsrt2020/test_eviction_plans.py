@@ -46,7 +46,13 @@ def test_the_extra_loss_is_never_below_zero(made, tmp_path):
     data = pd.DataFrame(outcome.drawing.data)
     assert (data["value"] >= 0).all()
     assert (data["value"] > 0).any()
-    assert list(dict.fromkeys(data["subject"])) == ["12 jobs, drawn", "16 jobs, drawn", "24 jobs, drawn", "12 jobs, trace", "16 jobs, trace"]
+    assert list(dict.fromkeys(data["subject"])) == [
+        "12 jobs, drawn",
+        "16 jobs, drawn",
+        "24 jobs, drawn",
+        "12 jobs, trace",
+        "16 jobs, trace",
+    ]
     files = draw(find(NAMES[3]), outcome.drawing, tmp_path)
     assert [path.suffix for path in files] == [".csv", ".png", ".svg"]
 
