@@ -8,6 +8,7 @@ from .backfilling import EASY, EASYSJBF, FCFS, LJF, LXF, SJF, Conservative, List
 from .cp import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming
 from .eviction import Evict
 from .lookahead import Lookahead
+from .moldable import SA
 from .onthefly import LEJF, RBS, SEJF, Hybrid
 from .protocol import (
     Action,
@@ -44,6 +45,7 @@ __all__ = [
     "PCP2",
     "PCP3",
     "RBS",
+    "SA",
     "SEJF",
     "SJF",
     "ATOptimal",

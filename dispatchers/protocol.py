@@ -20,15 +20,26 @@ How = Literal["kill", "checkpoint"]
 
 
 class ShapeView:
-    """An alternative request of a moldable job as a dispatcher sees it: without its run time."""
+    """An alternative request of a moldable job as a dispatcher sees it: without its run time.
 
-    __slots__ = ("demand", "nodes", "per_node", "walltime")
+    Attributes
+    ----------
+    nodes, per_node, demand
+        Slots; what a slot asks for, by name and in the order of the machine's resources.
+    walltime
+        Requested time, seconds.
+    predicted
+        Predicted remaining run time on it, seconds, at least 1.
+    """
+
+    __slots__ = ("demand", "nodes", "per_node", "predicted", "walltime")
 
     def __init__(self, shape: Shape, job: Job, machine: Machine) -> None:
         self.nodes = shape.nodes
         self.walltime = shape.walltime
         self.per_node = job.per_node if shape.per_node is None else shape.per_node
         self.demand = machine.demand(self.per_node)
+        self.predicted = shape.walltime
 
 
 class JobView:

@@ -1,5 +1,6 @@
 """The mathematics of dispatching: no clock, no input or output."""
 
+from .backfilling.availability_list import AvailabilityProfile
 from .complexity import COMPLEXITIES, ClassFit, ComplexityFit, fit_complexity
 from .cp import (
     Answer,
@@ -25,6 +26,7 @@ __all__ = [
     "COMPLEXITIES",
     "NODE_ZERO",
     "Answer",
+    "AvailabilityProfile",
     "ClassFit",
     "ComplexityFit",
     "Decision",

@@ -62,7 +62,7 @@ class LifeCycle:
         """Let a job enter the queue for the first time."""
         predicted = self._forecasts.of(job.job, now)
         self._recorder.predicted[job.order] = predicted
-        self._wait(job, now, predicted)
+        self._wait(job, now, predicted, now)
 
     def start(self, job: SimulatedJob, request: Request, placement: Placement, limit: int | None, now: int) -> bool:
         """Put a waiting job on the machine; return whether that is its first start.
@@ -132,7 +132,7 @@ class LifeCycle:
         if outcome == LIMIT:
             self._reach_limit(job, now - running.start - running.restart, now)
         else:
-            self._wait(job, job.queued_time, job.restart + self._forecasts.of_rest(job, now))
+            self._wait(job, job.queued_time, job.restart + self._forecasts.of_rest(job, now), now)
 
     def correct(self, job: SimulatedJob, now: int) -> None:
         """Correct the predicted end of a running job that outlives it."""
@@ -166,11 +166,20 @@ class LifeCycle:
             self._calendar.cancel(job.correction)
             job.correction = None
 
-    def _wait(self, job: SimulatedJob, since: int, predicted: int) -> None:
+    def _wait(self, job: SimulatedJob, since: int, predicted: int, now: int) -> None:
         view, law = JobView(job.job, self._machine), self._forecasts.law(job.job)
+        if view.shapes:
+            self._predict_shapes(job, view, now)
         job.waiting = Waiting(view, predicted, since, len(job.attempts), job.order, job.own.demand, law)
         self.changed = True
         self.queue.add(job.waiting)
+
+    def _predict_shapes(self, job: SimulatedJob, view: JobView, now: int) -> None:
+        """Let a dispatcher see what is left of a job on each of its shapes."""
+        for index, shape in enumerate(view.shapes):
+            request = Request.of_shape(job.job, index, shape)
+            done = request.runtime - job.remaining_on(request)
+            shape.predicted = job.restart + self._forecasts.of_start(request, done, now)
 
     def _leave_queue(self, job: SimulatedJob) -> Waiting:
         waiting, job.waiting = job.waiting, None
@@ -190,7 +199,7 @@ class LifeCycle:
                 return
             job.job = self._enlarged(job.job)
             job.own = Request.of_job(job.job, job.own.demand)
-        self._wait(job, now, self._forecasts.of_rest(job, now, ran))
+        self._wait(job, now, self._forecasts.of_rest(job, now, ran), now)
 
     def _enlarged(self, job: Job) -> Job:
         """Return the job with every request enlarged, as far as the cap lets."""
@@ -202,14 +211,14 @@ class LifeCycle:
         attempts = job.attempts
         self._recorder.complete(job.order, attempts)
         ran = attempts[0].useful if len(attempts) == 1 else sum(attempt.useful for attempt in attempts)
-        self._forecasts.observe(job.job, ran)
+        self._forecasts.observe(job.request.job, ran)
         self._leave(job)
 
     def _give_up(self, job: SimulatedJob, status: str, now: int, reason: str) -> None:
         """Let a job leave whose work does not count; a predictor is shown its last attempt, if it was not rejected."""
         self._recorder.fail(job.order, status, now, reason, job.attempts)
         if status == "killed":
-            self._forecasts.observe(job.job, job.attempts[-1].end - job.attempts[-1].start)
+            self._forecasts.observe(job.request.job, job.attempts[-1].end - job.attempts[-1].start)
         self._leave(job)
 
     def _leave(self, job: SimulatedJob) -> None:

@@ -72,6 +72,15 @@ class Conservative(Configured[ConservativeOptions]):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Bring the profile up to date, reserve for who arrived, and start who is due."""
+        self.update(state)
+        started, late, following = self.held.start_due(state)
+        actions: list[Action] = [Start(waiting, placement) for waiting, placement in started]
+        if following is not None and (late or self._looks_ahead):
+            actions.append(Wake(following))
+        return actions
+
+    def update(self, state: State) -> None:
+        """Bring the profile up to date and reserve for who arrived."""
         if self._machine is not state.machine:
             self.forget()
             self._machine = state.machine
@@ -80,11 +89,13 @@ class Conservative(Configured[ConservativeOptions]):
             self._looks_ahead = True
         self.held.compress(self.options.compress, state.now)
         self.held.reserve_new(state)
-        started, late, following = self.held.start_due(state)
-        actions: list[Action] = [Start(waiting, placement) for waiting, placement in started]
-        if following is not None and (late or self._looks_ahead):
-            actions.append(Wake(following))
-        return actions
+
+    def earliest_start(self, nodes: int, demand: tuple[int, ...], duration: int) -> int | None:
+        """Return when slots would be reserved for a job that arrived now, ``None`` if never; nothing is reserved.
+
+        After :meth:`update` with the jobs that are here already.
+        """
+        return self.held.earliest_start(nodes, demand, duration)
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
         """Return for how many seconds from now a job's slots are free, and where, right after a dispatch.

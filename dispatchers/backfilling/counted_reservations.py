@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeVar
 
 import numpy as np
 
@@ -11,11 +10,10 @@ from ...base import IntArray
 from ...models import pool_placement
 from ...models.backfilling import reservation_table as book
 from ...models.backfilling.compression import compress_once, compress_until_stable
-from ...models.backfilling.pool_profile import NEVER, Profile, advance, free_until, open_profile, release
+from ...models.backfilling.pool_profile import NEVER, advance, earliest, free_until, longer, open_profile, release
 from ..protocol import Placement, State, Waiting
 from .moving_reservations import Compress
 
-T = TypeVar("T", Profile, book.Table, book.Freed)
 _FIRST_ROOM = 64
 
 
@@ -87,6 +85,11 @@ class CountedReservations:
         until = min(until, begin)
         return None if until == NEVER else until - now, pool_placement(waiting.nodes)
 
+    def earliest_start(self, nodes: int, demand: tuple[int, ...], duration: int) -> int | None:
+        """Return the first start at which slots fit beside all that is reserved, ``None`` if there is none."""
+        start = earliest(self._profile, nodes * demand[0], duration, int(self._profile.times[0]), NEVER, NEVER)
+        return None if start < 0 else int(start)
+
     def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
         """Take note that a job is started in a gap, for `seconds` at most; its own reservation stands."""
         now, amount = int(self._profile.times[0]), len(placement) * waiting.demand[0]
@@ -101,20 +104,13 @@ class CountedReservations:
         new = len(waiting) + len(running)
         most = int(self._reserved.rows[0] + self._held.rows[0]) + new + 1
         if len(self._reserved.order) < most:
-            self._reserved = _longer(self._reserved, book.open_table(2 * most))
+            self._reserved = longer(self._reserved, book.open_table(2 * most))
         if len(self._held.order) < most:
-            self._held = _longer(self._held, book.open_table(2 * most))
+            self._held = longer(self._held, book.open_table(2 * most))
         if len(self._profile.times) < 2 * most + 4:
-            self._profile = _longer(self._profile, open_profile(0, 0, 4 * most + 8))
+            self._profile = longer(self._profile, open_profile(0, 0, 4 * most + 8))
         if len(self._freed.start) < 2 * most:
-            self._freed = _longer(self._freed, book.open_freed(4 * most))
+            self._freed = longer(self._freed, book.open_freed(4 * most))
         last = max(waiting.max(initial=0), running.max(initial=0))
         if last >= len(self._rows):
             self._rows = np.full(2 * last + 1, -1, dtype=np.int64)
-
-
-def _longer(old: T, new: T) -> T:
-    """Copy arrays into longer ones."""
-    for source, target in zip(old, new, strict=True):
-        target[: len(source)] = source
-    return new

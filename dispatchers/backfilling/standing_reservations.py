@@ -153,6 +153,11 @@ class StandingReservations:
         self.reserved[waiting.id] = Booking(waiting, start, end, placement, waiting.demand)
         return True
 
+    def earliest_start(self, nodes: int, demand: tuple[int, ...], duration: int) -> int | None:
+        """Return the first start at which slots fit beside all that is reserved, ``None`` if there is none."""
+        found = self.profile.earliest(nodes, demand, duration, self.profile.times[0])
+        return None if found is None else found[0]
+
     def rebook(self, booking: Booking, start: int, placement: Placement) -> None:
         """Give a reservation another start and other nodes."""
         self.profile.give(booking.start, booking.end, booking.placement, booking.demand)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from ...base import IntArray
 from ..compiled import compiled
 
+#: Arrays side by side.
+ArraysT = TypeVar("ArraysT", bound=tuple[Any, ...])
 #: Later than any time.
 NEVER = np.iinfo(np.int64).max
 
@@ -36,6 +38,13 @@ def open_profile(free: int, now: int, most: int) -> Profile:
     profile = Profile(*(np.zeros(size, dtype=np.int64) for size in (most, most, 1)))
     profile.times[0], profile.free[0], profile.steps[0] = now, free, 1
     return profile
+
+
+def longer(old: ArraysT, new: ArraysT) -> ArraysT:
+    """Copy arrays into longer ones."""
+    for source, target in zip(old, new, strict=True):
+        target[: len(source)] = source
+    return new
 
 
 @compiled

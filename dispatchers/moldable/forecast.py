@@ -1,0 +1,100 @@
+"""When a waiting job would start: the present state run forward under a dispatcher, with predictions as run times."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...models import shift
+from ..protocol import Action, Dispatcher, Reject, Running, Start, State, Stop, Waiting, Wake
+
+
+def forecast_start(dispatcher: Dispatcher, state: State, order: int) -> int | None:
+    """Return when a job of the queue would start if nobody else came and every job ran as long as predicted.
+
+    Parameters
+    ----------
+    dispatcher
+        What decides; a copy of it is asked.
+    state
+        From which to begin.
+    order
+        The job, by its place in the trace.
+
+    Returns
+    -------
+    int or None
+        Seconds; ``None`` if it would never start.
+    """
+    ahead = _Ahead(state)
+    asked = copy.deepcopy(dispatcher)
+    while True:
+        for action in asked.dispatch(ahead.state()):
+            if isinstance(action, Start) and ahead.waiting(action.job).order == order:
+                return ahead.now
+            ahead.carry_out(action)
+        if not ahead.next_instant():
+            return None
+
+
+class _Ahead:
+    """A state on its way forward."""
+
+    def __init__(self, state: State) -> None:
+        self.now = state.now
+        self._machine = state.machine
+        self._free = state.free.copy()
+        self._queue = list(state.queue)
+        self._running = list(map(copy.copy, state.running))
+        for run in self._running:
+            run.predicted_end = run.expected_end(self.now)
+        self._wakes: set[int] = set()
+
+    def state(self) -> State:
+        """Return what the dispatcher is shown."""
+        self._running.sort(key=lambda run: run.predicted_end)
+        return State(self.now, list(self._queue), list(self._running), self._free.copy(), self._machine)
+
+    def waiting(self, named: object) -> Waiting:
+        """Return the entry of a waiting job."""
+        id_ = getattr(named, "id", named)
+        return next(waiting for waiting in self._queue if waiting.id == id_)
+
+    def carry_out(self, action: Action) -> None:
+        """Start, stop or reject a job, or note a timer; a job that gives way is as good as gone."""
+        if isinstance(action, Wake):
+            self._wakes.add(action.at)
+        elif isinstance(action, Stop):
+            id_ = getattr(action.job, "id", action.job)
+            self._leave([run for run in self._running if run.id == id_])
+        elif isinstance(action, Reject):
+            self._queue.remove(self.waiting(action.job))
+        else:
+            self._start(action)
+
+    def next_instant(self) -> bool:
+        """Go to the next end of a job or timer and let jobs end; return whether there is one."""
+        ends = [run.predicted_end for run in self._running]
+        coming = [time for time in (*ends, *self._wakes) if time > self.now]
+        if not coming or not self._queue:
+            return False
+        self.now = min(coming)
+        self._wakes.discard(self.now)
+        self._leave([run for run in self._running if run.predicted_end <= self.now])
+        return True
+
+    def _start(self, action: Start) -> None:
+        waiting = self.waiting(action.job)
+        placement = np.array(action.placement, dtype=np.int64)
+        run = Running(waiting.job, self.now, placement, waiting.demand, waiting.order)
+        run.predicted_end = self.now + min(waiting.predicted, action.limit or waiting.predicted)
+        shift(self._free, placement, waiting.demand, -1)
+        self._queue.remove(waiting)
+        self._running.append(run)
+
+    def _leave(self, runs: Sequence[Running]) -> None:
+        for run in runs:
+            shift(self._free, run.placement, run.demand, 1)
+            self._running.remove(run)

@@ -1,0 +1,53 @@
+"""A moldable job on one of its shapes, as a dispatcher of rigid jobs is shown it."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...models import count_slots
+from ...workloads import Machine
+from ..protocol import Waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A request that a moldable job may submit.
+
+    Attributes
+    ----------
+    shape
+        Index of the shape; ``None`` for the job's own request.
+    nodes, demand
+        Slots, and the amounts a slot asks for.
+    predicted, walltime
+        Predicted and requested time, seconds.
+    """
+
+    shape: int | None
+    nodes: int
+    demand: tuple[int, ...]
+    predicted: int
+    walltime: int
+
+
+def sizes_of(waiting: Waiting, machine: Machine) -> list[Size]:
+    """Return the requests of a job that fit an empty machine, its own first, then its shapes in their order."""
+    found = [Size(None, waiting.nodes, waiting.demand, waiting.predicted, waiting.job.walltime)]
+    found += [
+        Size(index, shape.nodes, shape.demand, shape.predicted, shape.walltime)
+        for index, shape in enumerate(waiting.job.shapes)
+    ]
+    return [size for size in found if int(np.sum(count_slots(machine.capacity, size.demand))) >= size.nodes]
+
+
+def as_rigid(waiting: Waiting, size: Size) -> Waiting:
+    """Return a job as it is with one request alone; its own entry if that is its own request."""
+    if size.shape is None:
+        return waiting
+    job = copy.copy(waiting.job)
+    job.nodes, job.walltime, job.per_node = size.nodes, size.walltime, waiting.job.shapes[size.shape].per_node
+    job.shapes = ()
+    return Waiting(job, size.predicted, waiting.since, waiting.attempt, waiting.order, size.demand, waiting.law)

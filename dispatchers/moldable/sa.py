@@ -1,0 +1,174 @@
+"""SA: a moldable job chooses its size against the state of the machine (Cirne and Berman, JSSPP 2000)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from ...base import InputError
+from ...base.checks import check_choice, check_number
+from ...workloads import Machine
+from ..backfilling import Conservative
+from ..options import Configured
+from ..protocol import Action, Dispatcher, Start, State, Waiting
+from ..registered import create_inner
+from .forecast import forecast_start
+from .rigid_jobs import Size, as_rigid, sizes_of
+
+#: By what a job chooses: the least predicted turnaround, or without a look at the machine.
+Rule = Literal["turnaround", "user", "widest", "narrowest", "knee"]
+
+
+@dataclass(frozen=True)
+class SAOptions:
+    """The options of :class:`SA`.
+
+    Attributes
+    ----------
+    over
+        The dispatcher of the rigid jobs that come out: an object, or ``NAME``, or ``NAME:key=value/key=value`` with
+        ``/`` in place of the comma.
+    by
+        ``"turnaround"``: the request with the least predicted turnaround, ties to fewer processors. ``"user"``: the
+        job's own. ``"widest"``, ``"narrowest"``: the most or the fewest processors. ``"knee"``: the most speedup times
+        efficiency, which is the least processors times the square of the time (Eager, Zahorjan and Lazowska, IEEE
+        Transactions on Computers 1989).
+    share
+        Share of the moldable jobs that may choose, drawn with the seed of the simulation; the others keep their own
+        request.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its range.
+    """
+
+    over: str | Dispatcher = "conservative"
+    by: Rule = "turnaround"
+    share: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_choice("by", self.by, Rule)
+        check_number("share", self.share, least=0, most=1)
+
+
+class SA(Configured[SAOptions]):
+    """Chooses one of the shapes of every moldable job as it arrives; then `over` sees a rigid job.
+
+    Under ``conservative`` the predicted start of a request is that of the reservation it would get, as in the paper
+    (section 2). Under any other dispatcher it is a forecast: the present state is run forward in a copy of it, with
+    predictions as run times and nobody else to come. A job keeps its choice, also when it comes back.
+
+    Its options are those of :class:`SAOptions`.
+
+    Attributes
+    ----------
+    over
+        The dispatcher underneath.
+    """
+
+    uses: ClassVar[tuple[str, ...]] = ("numba",)
+    Options: ClassVar[type] = SAOptions
+
+    def __init__(self, options: SAOptions | None = None, /, **given: object) -> None:
+        super().__init__(options, **given)
+        self.over = create_inner(self.options.over)
+        if isinstance(self.over, SA):
+            raise InputError("over: expected a dispatcher of rigid jobs, got one that chooses shapes itself")
+        if hasattr(self.over, "report"):
+            self.report = self.over.report
+
+    def forget(self) -> None:
+        """Forget every choice."""
+        self._chosen: dict[int, Size] = {}
+        self._shown: dict[int, tuple[Waiting, Waiting]] = {}
+        self._rng = np.random.default_rng(0)
+
+    def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
+        """Forget what the last simulation left."""
+        self.forget()
+        self._rng = np.random.default_rng(0) if rng is None else rng
+        if hasattr(self.over, "reset"):
+            self.over.reset(machine, rng)
+
+    def dispatch(self, state: State) -> Sequence[Action]:
+        """Choose for who arrived, and let the dispatcher underneath start jobs."""
+        if not any(waiting.job.shapes for waiting in state.queue.entries):
+            return self.over.dispatch(state)
+        before = self._shown
+        shown = {w.order: before[w.order][1] for w in state.queue if w.order in before and before[w.order][0] is w}
+        for waiting in state.queue:
+            # One after the other: who comes later in the same second is not there yet.
+            if waiting.order not in shown:
+                shown[waiting.order] = self._rigid(waiting, state, shown)
+        entries = {waiting.order: waiting for waiting in state.queue}
+        self._shown = {order: (entries[order], rigid) for order, rigid in shown.items()}
+        actions = self.over.dispatch(_with_queue(state, shown))
+        return [self._of_shape(action, shown) if isinstance(action, Start) else action for action in actions]
+
+    def _rigid(self, waiting: Waiting, state: State, shown: dict[int, Waiting]) -> Waiting:
+        """Return a job that has just come, or come back, as the dispatcher underneath is shown it."""
+        if not waiting.job.shapes:
+            return waiting
+        size = self._chosen.get(waiting.order)
+        if size is None:
+            return self._choose(waiting, state, shown)
+        if size.shape is None:
+            return waiting
+        shape = waiting.job.shapes[size.shape]
+        return as_rigid(waiting, replace(size, predicted=shape.predicted, walltime=shape.walltime))
+
+    def _choose(self, waiting: Waiting, state: State, shown: dict[int, Waiting]) -> Waiting:
+        """Choose the size of a job that has just arrived."""
+        sizes = sizes_of(waiting, state.machine)
+        size = sizes[0]
+        if len(sizes) > 1 and (self.options.share == 1 or self._rng.random() < self.options.share):
+            size = self._best(waiting, sizes, state, shown)
+        self._chosen[waiting.order] = size
+        return as_rigid(waiting, size)
+
+    def _best(self, waiting: Waiting, sizes: list[Size], state: State, shown: dict[int, Waiting]) -> Size:
+        """Return the size that the rule chooses; the first of several that are as good."""
+        primary = state.machine.primary
+        units = [size.nodes * size.demand[primary] for size in sizes]
+        times = [float(size.predicted) for size in sizes]
+        by = self.options.by
+        if by == "user":
+            return sizes[0]
+        if by == "turnaround":
+            starts = self._starts(waiting, sizes, state, shown)
+            costs = [(start + time, unit) for start, time, unit in zip(starts, times, units, strict=True)]
+        elif by == "knee":
+            costs = [(unit * time * time, unit) for unit, time in zip(units, times, strict=True)]
+        else:
+            costs = [(unit if by == "narrowest" else -unit, 0) for unit in units]
+        return sizes[costs.index(min(costs))]
+
+    def _starts(self, waiting: Waiting, sizes: list[Size], state: State, shown: dict[int, Waiting]) -> list[float]:
+        """Return when a job would start on each size, infinite where it never would."""
+        starts: list[int | None]
+        if isinstance(self.over, Conservative):
+            self.over.update(_with_queue(state, shown))
+            starts = [self.over.earliest_start(size.nodes, size.demand, size.predicted) for size in sizes]
+        else:
+            each = [_with_queue(state, {**shown, waiting.order: as_rigid(waiting, size)}) for size in sizes]
+            starts = [forecast_start(self.over, ahead, waiting.order) for ahead in each]
+        return [float("inf") if start is None else start for start in starts]
+
+    def _of_shape(self, action: Start, shown: dict[int, Waiting]) -> Start:
+        """Return the start of a rigid job as one of the moldable job it stands for."""
+        rigid = action.job if isinstance(action.job, Waiting) else None
+        if rigid is None:
+            id_ = getattr(action.job, "id", action.job)
+            rigid = next(waiting for waiting in shown.values() if waiting.id == id_)
+        size = self._chosen.get(rigid.order)
+        return action if size is None or size.shape is None else replace(action, shape=size.shape)
+
+
+def _with_queue(state: State, shown: dict[int, Waiting]) -> State:
+    """Return a state with some of its jobs in the queue, as they are shown."""
+    entries = [shown[waiting.order] for waiting in state.queue.entries if waiting.order in shown]
+    return State(state.now, entries, state.running, state.free, state.machine)

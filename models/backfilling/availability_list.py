@@ -1,0 +1,141 @@
+"""The availability list of a machine: how many processors are free when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...base.checks import check_whole
+from .pool_profile import NEVER, earliest, longer, open_profile, release, step_at
+
+_ROOM = 64
+#: Times are below that, so that no sum of two overflows.
+_LATEST = NEVER // 4
+
+
+class AvailabilityProfile:
+    """The free processors of a machine over time, a step function that conservative backfilling reserves in.
+
+    The availability list of Cirne and Berman (JSSPP 2000, section 2). Intervals are half-open, times whole seconds. The
+    steps are those that the dispatcher ``conservative`` keeps for a pool of processors.
+
+    Parameters
+    ----------
+    processors
+        Of the machine, at least 1; all are free.
+    start
+        When the list begins, at least 0.
+
+    Raises
+    ------
+    ValueError
+        For a number out of range.
+    """
+
+    def __init__(self, processors: int, start: int = 0) -> None:
+        self._most = check_whole("processors", processors, 1, _LATEST)
+        self._profile = open_profile(self._most, check_whole("start", start, 0, _LATEST), _ROOM)
+
+    @classmethod
+    def from_steps(
+        cls, steps: Iterable[tuple[int, int | None, int]], processors: int | None = None
+    ) -> AvailabilityProfile:
+        """Return the profile of a list of time slots.
+
+        Parameters
+        ----------
+        steps
+            Begin, end and free processors of each, without gaps; the last alone has no end, ``None``.
+        processors
+            Of the machine; ``None`` takes the most that is free in a slot.
+
+        Raises
+        ------
+        ValueError
+            If the slots leave a gap, or a number is out of range.
+        """
+        slots = list(steps)
+        if not slots or slots[-1][1] is not None:
+            raise ValueError("steps: expected one at least, and no end (None) of the last")
+        frees = [check_whole(f"steps[{place}]: free", free, 0, _LATEST) for place, (_, _, free) in enumerate(slots)]
+        profile = cls(max(frees) or 1 if processors is None else processors, slots[0][0])
+        for place, ((begin, end, _), free) in enumerate(zip(slots, frees, strict=True)):
+            following = slots[place + 1][0] if place + 1 < len(slots) else None
+            if end != following or (end is not None and end <= begin):
+                wanted = "none" if following is None else f"the begin of the next, {following}, after {begin}"
+                raise ValueError(f"steps[{place}]: end: expected {wanted}, got {end}")
+            if free > profile.processors:
+                raise ValueError(f"steps[{place}]: free: expected at most {profile.processors} processors, got {free}")
+        changes = [place for place, free in enumerate(frees) if place == 0 or free != frees[place - 1]]
+        times = [check_whole("begin", slots[place][0], 0, _LATEST) for place in changes]
+        made = open_profile(0, 0, len(changes) + _ROOM)
+        made.times[: len(times)], made.free[: len(times)] = times, [frees[place] for place in changes]
+        made.steps[0] = len(times)
+        profile._profile = made
+        return profile
+
+    @property
+    def processors(self) -> int:
+        """Processors of the machine."""
+        return self._most
+
+    def earliest_start(self, processors: int, duration: int, after: int = 0) -> int | None:
+        """Return the first time, not before `after`, from which on processors are free for `duration` seconds.
+
+        ``None`` if they never are. A time before the list begins counts as its begin.
+        """
+        amount = check_whole("processors", processors, 1)
+        if amount > self._most:
+            return None
+        seconds, begin = self._interval(duration, after)
+        found = earliest(self._profile, amount, seconds, begin, NEVER, NEVER)
+        return None if found < 0 else int(found)
+
+    def free(self, time: int) -> int:
+        """Return how many processors are free at a time; before the list begins, as at its begin."""
+        _, begin = self._interval(1, time)
+        return int(self._profile.free[step_at(self._profile, begin)])
+
+    def reserve(self, processors: int, duration: int, start: int) -> None:
+        """Take processors for `duration` seconds from `start` on.
+
+        Raises
+        ------
+        ValueError
+            If they are not free, or `start` lies before the list begins.
+        """
+        amount = check_whole("processors", processors, 1)
+        if self.earliest_start(amount, duration, start) != start:
+            raise ValueError(f"{amount} processors are not free for {duration} s from {start} on")
+        self._add(start, start + duration, -amount)
+
+    def release(self, processors: int, duration: int, start: int) -> None:
+        """Give processors back for `duration` seconds from `start` on.
+
+        Raises
+        ------
+        ValueError
+            If more than the machine's would be free, or `start` lies before the list begins.
+        """
+        amount = check_whole("processors", processors, 1)
+        seconds, begin = self._interval(duration, start)
+        if begin != start:
+            raise ValueError(f"start: expected a time from {begin} on, when the list begins, got {start}")
+        free = [free for since, until, free in self.steps() if since < start + seconds and (until or NEVER) > start]
+        if max(free) + amount > self._most:
+            raise ValueError(f"{amount} processors were not taken all the {seconds} s from {start} on")
+        self._add(start, start + seconds, amount)
+
+    def steps(self) -> list[tuple[int, int | None, int]]:
+        """Return begin, end and free processors of each time slot; the last has no end, ``None``."""
+        count = int(self._profile.steps[0])
+        begins = self._profile.times[:count].tolist()
+        return list(zip(begins, [*begins[1:], None], self._profile.free[:count].tolist(), strict=True))
+
+    def _interval(self, duration: int, start: int) -> tuple[int, int]:
+        seconds = check_whole("duration", duration, 1, _LATEST)
+        return seconds, max(check_whole("start", start, 0, _LATEST), int(self._profile.times[0]))
+
+    def _add(self, start: int, end: int, amount: int) -> None:
+        if self._profile.steps[0] + 2 > len(self._profile.times):
+            self._profile = longer(self._profile, open_profile(0, 0, 2 * len(self._profile.times)))
+        release(self._profile, start, end, amount)

@@ -1,0 +1,25 @@
+"""Moldable jobs: how they speed up, and on how many processors to ask for them (Cirne and Berman, JSSPP 2000)."""
+
+from .partition_choice import Choice, Request, StartTimes, choose, choose_with_law, front, options
+from .speedup_fits import ModelFit, PredictedTimes, SpeedupFit, fit
+from .speedups import amdahl, downey, execution_time, gunther, interpolated, n_limit
+
+__all__ = [
+    "Choice",
+    "ModelFit",
+    "PredictedTimes",
+    "Request",
+    "SpeedupFit",
+    "StartTimes",
+    "amdahl",
+    "choose",
+    "choose_with_law",
+    "downey",
+    "execution_time",
+    "fit",
+    "front",
+    "gunther",
+    "interpolated",
+    "n_limit",
+    "options",
+]

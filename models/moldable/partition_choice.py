@@ -1,0 +1,199 @@
+"""Which of its possible requests a moldable job submits: SA of Cirne and Berman (JSSPP 2000)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from ...base import InputError
+from ...base.checks import check_number, check_whole
+from ..reservations import ESDD
+
+HOUR = 3600
+
+
+class StartTimes(Protocol):
+    """What knows when processors would be free, such as :class:`~hpcdispatch.models.AvailabilityProfile`."""
+
+    def earliest_start(self, processors: int, duration: int, after: int = 0) -> int | None:
+        """Return the first time from `after` on, or ``None``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request that a moldable job may submit.
+
+    Attributes
+    ----------
+    processors
+        How many, at least 1.
+    requested_time
+        Seconds, at least 1.
+
+    Raises
+    ------
+    ValueError
+        For a number out of range.
+    """
+
+    processors: int
+    requested_time: int
+
+    def __post_init__(self) -> None:
+        for name in ("processors", "requested_time"):
+            object.__setattr__(self, name, check_whole(f"request: {name}", getattr(self, name), 1))
+
+    @property
+    def processor_hours(self) -> float:
+        """What the request holds if it takes all its time."""
+        return self.processors * self.requested_time / HOUR
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A request with what is predicted of it.
+
+    Attributes
+    ----------
+    request
+        The request.
+    start
+        When it would start.
+    turnaround
+        Seconds from now to the end of its requested time; for a law, the expected time until the job is done.
+    """
+
+    request: Request
+    start: int
+    turnaround: float
+
+
+def options(profile: StartTimes, requests: Iterable[Request], now: int) -> list[Choice]:
+    """Return what is predicted of every request that fits, in the order of the list.
+
+    Raises
+    ------
+    InputError
+        If a request stands there twice.
+    """
+    listed = list(requests)
+    for request in listed:
+        if listed.count(request) > 1:
+            raise InputError(
+                f"requests: {request.processors} processors for {request.requested_time} s stand there twice"
+            )
+    starts = [
+        profile.earliest_start(request.processors, request.requested_time, now) for request in listed
+    ]  # fmt: skip
+    return [
+        Choice(request, start, start + request.requested_time - now)
+        for request, start in zip(listed, starts, strict=True)
+        if start is not None
+    ]
+
+
+def choose(profile: StartTimes, requests: Iterable[Request], now: int, weight: float = 0.0) -> Choice | None:
+    """Return the request with the least predicted turnaround.
+
+    Parameters
+    ----------
+    profile
+        When processors are free.
+    requests
+        Those that the job may submit.
+    now
+        The time of submission, seconds.
+    weight
+        What a processor-hour is worth, seconds of turnaround: the least sum of turnaround and `weight` times the
+        processor-hours is chosen.
+
+    Returns
+    -------
+    Choice or None
+        Ties go to fewer processors, then to the order of the list; ``None`` if no request fits.
+
+    Raises
+    ------
+    InputError
+        If a request stands there twice.
+    ValueError
+        If the weight is below 0.
+
+    References
+    ----------
+    Cirne and Berman: "Adaptive selection of partition size for supercomputer requests", JSSPP 2000, section 2.
+    """
+    check_number("weight", weight, least=0)
+    found = options(profile, requests, now)
+    cost = {id(choice): choice.turnaround + weight * choice.request.processor_hours for choice in found}
+    return min(found, key=lambda choice: (cost[id(choice)], choice.request.processors), default=None)
+
+
+def front(choices: Sequence[Choice]) -> list[Choice]:
+    """Return the choices that no other beats in turnaround and processor-hours, by rising turnaround."""
+    best, least = list[Choice](), float("inf")
+    for choice in sorted(choices, key=lambda choice: (choice.turnaround, choice.request.processor_hours)):
+        if choice.request.processor_hours < least:
+            best.append(choice)
+            least = choice.request.processor_hours
+    return best
+
+
+def choose_with_law(profile: StartTimes, laws: Sequence[tuple[int, ESDD]], now: int) -> Choice | None:
+    """Return the size and the first requested time with the least expected turnaround, with resubmissions.
+
+    A job that outlives a request is killed there and submitted again with a longer one of the same size, which waits as
+    long as it would today. The requested times are values of the law, rounded up to seconds.
+
+    Parameters
+    ----------
+    profile
+        When processors are free.
+    laws
+        Processors, and the law of the run time on as many, of every size that may be chosen.
+    now
+        The time of submission, seconds.
+
+    Returns
+    -------
+    Choice or None
+        Its request is the first one; ties as in :func:`choose`; ``None`` if no size fits with all its times.
+    """
+    found = [choice for size, law in laws if (choice := _first_request(profile, size, law, now)) is not None]
+    return min(found, key=lambda choice: (choice.turnaround, choice.request.processors), default=None)
+
+
+def _first_request(profile: StartTimes, processors: int, law: ESDD, now: int) -> Choice | None:
+    """Return the first request of the best sequence on one size: the recursion of Gainaru et al. with waits.
+
+    With values v_i of probability f_i, E(i) = min over j > i of the sum over l in (i, j] of f_l (w_j + v_l), plus
+    P(X > v_j) (w_j + v_j) + E(j), where w_j is the wait for a request of v_j: the expected time to come, times the
+    probability P(X > v_i) to get there.
+    """
+    values = np.ceil(law.values)
+    starts = [profile.earliest_start(processors, max(1, int(value)), now) for value in values]
+    if any(start is None for start in starts):
+        return None
+    waits = np.array([start - now for start in starts if start is not None], dtype=np.float64)
+    beyond = np.r_[1.0, 1.0 - np.cumsum(law.probabilities)].clip(0.0)
+    beyond[-1] = 0.0
+    # Work that ends within v_1 .. v_j, and is done there.
+    worked = np.r_[0.0, np.cumsum(law.probabilities * law.values)]
+    count = len(values)
+    expected, following = np.zeros(count + 1), np.zeros(count, dtype=np.int64)
+    for reached in range(count - 1, -1, -1):
+        ends = np.arange(reached + 1, count + 1)
+        cost = (
+            beyond[reached] * waits[ends - 1]
+            + worked[ends] - worked[reached]
+            + beyond[ends] * values[ends - 1]
+            + expected[ends]
+        )  # fmt: skip
+        best = int(np.argmin(cost))
+        expected[reached], following[reached] = cost[best], reached + best
+    first = int(following[0])
+    return Choice(Request(processors, max(1, int(values[first]))), now + int(waits[first]), float(expected[0]))

@@ -1,0 +1,148 @@
+"""How much faster a job runs on more processors: models of its speedup S(n), with S(1) = 1."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...base import FloatArray
+from ...base.checks import check_number, check_whole
+
+
+def downey(n: ArrayLike, A: ArrayLike, sigma: ArrayLike) -> FloatArray:  # noqa: N803 - the name in the paper
+    """Return Downey's speedup of a job of average parallelism `A`.
+
+    Parameters
+    ----------
+    n
+        Processors, at least 1; not only whole numbers.
+    A
+        Average parallelism, at least 1: no speedup is above it.
+    sigma
+        Coefficient of variance in parallelism, at least 0; at 0 the speedup is min(n, A).
+
+    Returns
+    -------
+    FloatArray
+        The speedups, of the shape of the arguments broadcast against each other.
+
+    Raises
+    ------
+    ValueError
+        If `A` is below 1, `sigma` below 0, or some `n` below 1.
+
+    References
+    ----------
+    Downey: "A model for speedup of parallel programs", UC Berkeley CSD-97-933, 1997; as in Cirne and Berman, "Adaptive
+    selection of partition size for supercomputer requests", JSSPP 2000, section 3.2, whose last branch is A.
+    """
+    sizes, most, spread = _least("n", n, 1), _least("A", A, 1), _least("sigma", sigma, 0)
+    # The two denominators of sigma <= 1 are at least n up to 2A - 1; beyond it the second would fall below that.
+    beyond = np.maximum(spread * (most - 0.5) + sizes * (1 - spread / 2), sizes)
+    even = most * sizes / np.where(sizes <= most, most + spread * (sizes - 1) / 2, beyond)
+    uneven = sizes * most * (spread + 1) / (spread * (sizes + most - 1) + most)
+    uneven = np.where(sizes <= most + most * spread - spread, uneven, most)
+    return np.where(spread <= 1, even, uneven)
+
+
+def n_limit(A: float, sigma: float, processors: int | None = None) -> int:  # noqa: N803
+    """Return the most processors that a job of Downey's model has a use for.
+
+    Parameters
+    ----------
+    A, sigma
+        As for :func:`downey`.
+    processors
+        Of the machine; ``None`` where it does not limit.
+
+    Returns
+    -------
+    int
+        The first number at which the speedup is `A`, or the machine's processors if those are fewer (section 3.3).
+    """
+    check_number("A", A, least=1)
+    check_number("sigma", sigma, least=0)
+    most = math.ceil(2 * A - 1 if 0 < sigma <= 1 else A + A * sigma - sigma)
+    return most if processors is None else min(most, check_whole("processors", processors, 1))
+
+
+def amdahl(n: ArrayLike, serial: ArrayLike) -> FloatArray:
+    """Return the speedup of a job of which a share from 0 to 1 is serial.
+
+    References
+    ----------
+    Amdahl: "Validity of the single processor approach to achieving large scale computing capabilities", AFIPS 1967.
+    """
+    if (_least("serial", serial, 0) > 1).any():
+        raise ValueError(f"serial must be numbers <= 1, got {serial!r}")
+    return gunther(n, serial, 0.0)
+
+
+def gunther(n: ArrayLike, contention: ArrayLike, coherency: ArrayLike) -> FloatArray:
+    """Return the speedup by the universal scalability law, which falls beyond a size if `coherency` is above 0.
+
+    Parameters
+    ----------
+    n
+        Processors, at least 1.
+    contention
+        Share of the work that is done one processor at a time, at least 0.
+    coherency
+        Cost of an exchange between two processors, in sequential run times, at least 0.
+
+    Returns
+    -------
+    FloatArray
+        The speedups, of the shape of the arguments broadcast against each other.
+
+    References
+    ----------
+    Gunther: "Guerrilla Capacity Planning", 2007, chapter 4: n / (1 + contention (n - 1) + coherency n (n - 1)).
+    """
+    sizes, shared, exchanged = _least("n", n, 1), _least("contention", contention, 0), _least("coherency", coherency, 0)
+    return sizes / (1 + shared * (sizes - 1) + exchanged * sizes * (sizes - 1))
+
+
+def interpolated(n: ArrayLike, points: Mapping[int, float]) -> FloatArray:
+    """Return the run times, seconds, between measured points, linear in the logarithms of size and time.
+
+    Parameters
+    ----------
+    n
+        Processors, from the least measured size to the largest.
+    points
+        The run time, seconds, by the size: powers of two, squares, or any.
+
+    Raises
+    ------
+    ValueError
+        If a point is no size >= 1 with a time above 0, or `n` lies outside of what was measured.
+    """
+    sizes = _least("points", sorted(points), 1)
+    times = _least("points", [points[size] for size in sorted(points)], 0)
+    asked = _least("n", n, 1)
+    if not len(sizes) or not times.all():
+        raise ValueError(f"points must be one at least, with times > 0, got {dict(points)!r}")
+    if ((asked < sizes[0]) | (asked > sizes[-1])).any():
+        raise ValueError(f"n must be from {sizes[0]:g} to {sizes[-1]:g}, the sizes measured, got {n!r}")
+    return np.exp(np.interp(np.log(asked), np.log(sizes), np.log(times)))
+
+
+def execution_time(n: ArrayLike, sequential: float, A: float, sigma: float) -> FloatArray:  # noqa: N803
+    """Return t_e(n) = L / S(n), seconds, of a job that takes `sequential` seconds, L, on one processor.
+
+    Cirne and Berman, section 3.2; the other arguments are those of :func:`downey`.
+    """
+    check_number("sequential", sequential, least=0)
+    return sequential / downey(n, A, sigma)
+
+
+def _least(name: str, values: ArrayLike, least: float) -> FloatArray:
+    """Return numbers as an array; ``ValueError`` where one is below the least or not finite."""
+    found = np.asarray(values, dtype=np.float64)
+    if not (np.isfinite(found) & (found >= least)).all():
+        raise ValueError(f"{name} must be numbers >= {least:g}, got {values!r}")
+    return found
