@@ -105,7 +105,8 @@ def _urgent(rng: np.random.Generator, batch: Sequence[Job], total: int, added: O
     count = int(rng.poisson(added.rate * (end - begin) / DAY))
     submit = np.sort(rng.integers(begin, end, count)).tolist()
     sizes = np.minimum(rng.choice(URGENT_NODES, count), max(1, total // 2)).tolist()
-    runtimes = np.exp(rng.uniform(*map(math.log, URGENT_RUNTIMES), count)).astype(np.int64).tolist()
+    low, high = (math.log(seconds) for seconds in URGENT_RUNTIMES)
+    runtimes = np.exp(rng.uniform(low, high, count)).astype(np.int64).tolist()
     unit = ResourceMap(node=1)
     for number, (at, nodes, runtime) in enumerate(zip(submit, sizes, runtimes, strict=True), 1):
         yield Job(
