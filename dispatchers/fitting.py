@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..base import BoolArray, FloatArray, IntArray
-from ..models import first_by
+from ..base import BoolArray, IntArray
+from ..models import equal_rows
 from ..models import fitting as fitting_in
 from .columns import Jobs
 from .protocol import Running, State, Waiting
@@ -36,14 +36,12 @@ def fitting(state: State, need: IntArray, space: PoolSpace | NodeSpace) -> tuple
     fits, count, together = fitting_in(need, np.array(space.totals, dtype=np.int64))
     if count and isinstance(space, NodeSpace):
         places = np.flatnonzero(fits)
-        demands, nodes = list(map(tuple, state.queue.demand[places].tolist())), state.queue.nodes[places]
-        rooms = {demand: space.room(demand, int(nodes.max())) for demand in set(demands)}
-        fits[places] = nodes <= np.array([rooms[demand] for demand in demands], dtype=np.int64)
+        demands, nodes = state.queue.demand[places], state.queue.nodes[places]
+        first, kind = equal_rows(demands)
+        most = np.zeros(len(first), dtype=np.int64)
+        np.maximum.at(most, kind, nodes)
+        rows = zip(demands[first].tolist(), most.tolist(), strict=True)
+        room = np.array([space.room(tuple(demand), top) for demand, top in rows], dtype=np.int64)
+        fits[places] = nodes <= room[kind]
         together = together and bool(fits.all())
     return fits, together
-
-
-def first_that_fit(state: State, space: PoolSpace | NodeSpace, key: FloatArray, most: int) -> IntArray:
-    """Return the places in the queue of those that fit now, at most so many, by least `key`, ties by place."""
-    fits, _ = fitting(state, needs(state.queue), space)
-    return first_by(np.asarray(key, dtype=np.float64), fits, most)

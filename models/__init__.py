@@ -15,9 +15,11 @@ from .cp import (
     solve_placed,
     solve_pooled,
 )
+from .cp.fluid import FluidDecision
 from .scheduling.availability import NodeProfile, PoolProfile, Profile, free_until
 from .scheduling.equal_nodes import EqualNodes
 from .scheduling.list_schedules import Schedule, best_of, improve, list_orders, list_schedule
+from .scheduling.node_classes import equal_rows
 from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
 from .scheduling.problem import Problem
 from .scheduling.selection import first_by, fitting
@@ -31,6 +33,7 @@ __all__ = [
     "ComplexityFit",
     "Decision",
     "EqualNodes",
+    "FluidDecision",
     "Limit",
     "NodeProfile",
     "PlacementRule",
@@ -45,6 +48,7 @@ __all__ = [
     "choose",
     "comparable",
     "count_slots",
+    "equal_rows",
     "first_by",
     "fit_complexity",
     "fitting",

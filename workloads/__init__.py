@@ -21,6 +21,7 @@ from .generators import (
 from .jitter import jitter
 from .job import Checkpoint, Job, ResourceMap, Shape
 from .machine import Machine
+from .molding import Speedup, SpeedupLaw, mold
 from .on_demand import OnDemand, with_on_demand
 from .recorded_waits import expected_waits
 from .workload import Provenance, Workload
@@ -36,6 +37,8 @@ __all__ = [
     "ResourceMap",
     "RunColumns",
     "Shape",
+    "Speedup",
+    "SpeedupLaw",
     "TraceWarning",
     "WorkflowModel",
     "Workload",
@@ -50,6 +53,7 @@ __all__ = [
     "intrepid_neuroscience",
     "jitter",
     "lublin",
+    "mold",
     "read",
     "read_run_times",
     "read_runs",

@@ -1,10 +1,11 @@
 """The constraint-programming dispatchers: time and quality of their decisions.
 
-``python -m hpcdispatch.bench.benchmarks.cp`` has five parts. ``trace``: a trace under HCP3, by default the records of
+``python -m hpcdispatch.bench.benchmarks.cp`` has six parts. ``trace``: a trace under HCP3, by default the records of
 KTH-SP2 for which there are figures of the authors' own code (Galleguillos et al., CP 2019). ``crowd``: jobs behind
 others that wait for GPUs. ``nodes``: a heterogeneous machine of 64 nodes whose queue fills in one instant, under PCP3
-and HCP3; what is measured is the decision of that instant, what is checked is the whole schedule. ``stream``: the same
-machine with jobs that arrive one by one, under these and others. ``size``: machines of 64 to 10,000 nodes of two kinds
+and HCP3; what is measured is the decision of that instant, what is checked is the whole schedule. ``proofs``: how many
+decisions on the way through such workloads are proved. ``stream``: the same machine with jobs that arrive one by one,
+under these and others. ``size``: machines of 64 to 10,000 nodes of two kinds
 with 10 to 200 jobs in the queue, EASY beside.
 """
 
@@ -31,13 +32,15 @@ from .cp_at_size import NODES, Filled, at_size
 from .cp_at_size import QUEUED as AT_SIZE_QUEUED
 from .cp_on_nodes import Taken, crowded, take
 from .cp_on_traces import RECORDS, TIMED, Baseline, run, sheets
+from .cp_proofs import PROVED, SIZES, proofs
 from .cp_stream import on_stream
 
-PARTS = ("trace", "crowd", "nodes", "stream", "size")
+PARTS = ("trace", "crowd", "nodes", "proofs", "stream", "size")
 #: What each part runs, if nothing else is asked for.
 DISPATCHERS = {"trace": ("hcp3",), "nodes": ("pcp3", "hcp3")}
 STREAM = (
-    "easy", "easy-sjbf", "conservative", "lxf", "hcp3", "pcp3", "pcp3:blocked=5", "pcp3:iterations=0", "lookahead",
+    "easy", "easy-sjbf", "conservative", "lxf", "hcp3", "pcp3", "pcp3:solver=none", "pcp3:solver=none,iterations=0",
+    "pcp3:solver=fluid", "pcp3:blocked=5", "lookahead",
 )  # fmt: skip
 #: Jobs of each half of a crowd.
 CROWD, SMALL_CROWD = 300, 40
@@ -140,7 +143,7 @@ def on_the_crowd(setting: Setting) -> Table:
     """Return the mean waits of jobs that ask for GPUs and of those behind them, under EASY and the others."""
     workload = crowded(SMALL_CROWD if setting.small else CROWD)
     rows = []
-    for dispatcher in ("easy", *setting.of("nodes")):
+    for dispatcher in ("easy", "fcfs", *setting.of("nodes")):
         _say(f"a crowd, {dispatcher}")
         result = simulate(workload, dispatcher)
         waits, half = result.jobs["wait"].to_numpy(), len(workload) // 2
@@ -148,7 +151,8 @@ def on_the_crowd(setting: Setting) -> Table:
         rows.append([dispatcher, *means, "yes" if not list(violations(workload, result)) else "NO"])
     columns = ("dispatcher", "mean wait, s", "of the GPU jobs, s", "of the others, s", "schedule valid")
     title = f"{len(workload) // 2} jobs that ask for GPUs, and behind them as many that do not, on 64 nodes"
-    return Table(title, columns, rows)
+    note = "Under FCFS the second half waits for the first, as it would if candidates were chosen before what fits."
+    return Table(title, columns, rows, note=note)
 
 
 def _row(found: Sequence[Taken]) -> list[str]:
@@ -217,6 +221,9 @@ def main(
             show([on_the_crowd(setting)], as_markdown)
         if "nodes" in (parts or PARTS):
             show([on_nodes(setting)], as_markdown)
+        if "proofs" in (parts or PARTS):
+            deciding = [name for name in setting.of("nodes") if name in PROVED]
+            show([proofs(deciding, (10,) if small else asked or SIZES, setting.seeds, _say)], as_markdown)
         if "stream" in (parts or PARTS):
             jobs_of = 60 if small else streamed
             names = dispatchers or (("easy", "hcp3") if small else STREAM)

@@ -64,10 +64,11 @@ def crowded(jobs: int = 300) -> Workload:
     """Return so many jobs that ask for GPUs, one a second, and behind them as many that ask for cores alone.
 
     A dispatcher that takes the first few of the queue before it looks at what fits lets the second half wait for the
-    first.
+    first. All take as long: were those behind shorter, their slowdowns would soon be the larger ones, and they would be
+    the first few themselves.
     """
-    of_gpus = [Job(f"gpu{i}", i, 3600, 3600, 1, ResourceMap({"core": 1, "mem": 1, "gpu": 2})) for i in range(jobs)]
-    of_cores = [Job(f"cpu{i}", jobs + i, 600, 600, 1, ResourceMap({"core": 8, "mem": 8})) for i in range(jobs)]
+    of_gpus = [Job(f"gpu{i}", i, 1800, 1800, 1, ResourceMap({"core": 1, "mem": 1, "gpu": 2})) for i in range(jobs)]
+    of_cores = [Job(f"cpu{i}", jobs + i, 1800, 1800, 1, ResourceMap({"core": 8, "mem": 8})) for i in range(jobs)]
     return Workload((*of_gpus, *of_cores), machine(), Provenance(f"crowded(jobs={jobs})"))
 
 

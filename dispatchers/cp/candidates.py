@@ -7,8 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import BoolArray, IntArray
+from ...models import fitting as fitting_in
+from ..fitting import fitting as fitting_on
+from ..fitting import needs
 from ..protocol import Placement, State, Waiting
-from ..space import PoolSpace, Space, place_all
+from ..space import NodeSpace, PoolSpace, Space, place_all
 from .cp_options import Filter, Formulation
 from .objectives import Goal
 
@@ -48,7 +51,9 @@ def most_urgent(state: State, goal: Goal, places: IntArray, count: int) -> list[
     return [queue[place] for place in places[order[:count]].tolist()]
 
 
-def candidates_of(state: State, space: Space, goal: Goal, filtered: Filter, most: int, blocked: int) -> Candidates:
+def candidates_of(
+    state: State, space: PoolSpace | NodeSpace, goal: Goal, filtered: Filter, most: int, blocked: int
+) -> Candidates:
     """Return the first `most` jobs by priority of those that fit now, and the first `blocked` of the others.
 
     In this order: the first jobs by priority, of which then those that fit, would let what stands behind blocked jobs
@@ -59,25 +64,12 @@ def candidates_of(state: State, space: Space, goal: Goal, filtered: Filter, most
     return Candidates(chosen, most_urgent(state, goal, np.flatnonzero(~fits), blocked) if chosen else [])
 
 
-def fitting(state: State, space: Space, filtered: Filter) -> BoolArray:
-    """Return which waiting jobs fit now, each by itself, shape (jobs,): on the nodes, or where all nodes are one.
-
-    On the nodes a demand is looked at once, whoever has it.
-    """
-    queue = state.queue
-    demand, nodes = queue.demand, queue.nodes
-    need = nodes[:, None] * demand
-    fits: BoolArray = ((need <= np.array(space.totals)) | (need == 0)).all(axis=1)
-    if filtered == "pool" or isinstance(space, PoolSpace) or not fits.any():
-        return fits
-    places = np.flatnonzero(fits)
-    kinds, kind = np.unique(demand[places], axis=0, return_inverse=True)
-    kind = kind.ravel()
-    most = np.zeros(len(kinds), dtype=np.int64)
-    np.maximum.at(most, kind, nodes[places])
-    room = np.array([space.room(tuple(row), top) for row, top in zip(kinds.tolist(), most.tolist(), strict=True)])
-    fits[places] = nodes[places] <= room[kind]
-    return fits
+def fitting(state: State, space: PoolSpace | NodeSpace, filtered: Filter) -> BoolArray:
+    """Return which waiting jobs fit now, each by itself, shape (jobs,): on the nodes, or where all nodes are one."""
+    need = needs(state.queue)
+    if filtered == "nodes":
+        return fitting_on(state, need, space)[0]
+    return fitting_in(need, np.array(space.totals, dtype=np.int64))[0]
 
 
 def all_together(space: Space, candidates: list[Waiting], formulation: Formulation) -> Chosen | None:

@@ -10,7 +10,7 @@ import numpy as np
 from ...workloads import Machine
 from ..options import Configured
 from ..protocol import Action, Start, State
-from ..space import Space, space_of
+from ..space import NodeSpace, PoolSpace, Space, space_of
 from .candidates import Candidates, Chosen, all_together, candidates_of, most_urgent
 from .cp_options import ConstraintProgrammingOptions
 from .cp_plan import Planner
@@ -75,7 +75,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
             self.waits.started(start.job.job.queue, state.now - start.job.job.submit)
         return actions
 
-    def _candidates(self, state: State, space: Space) -> Candidates:
+    def _candidates(self, state: State, space: PoolSpace | NodeSpace) -> Candidates:
         settled = self.settled
         if not settled.reduced:
             everybody = np.arange(len(state.queue))

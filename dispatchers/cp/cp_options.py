@@ -14,6 +14,8 @@ Formulation = Literal["hcp", "pcp"]
 Horizon = Literal["all", "now"]
 #: Where a job must fit now to be a candidate: on the nodes, or where all nodes are one.
 Filter = Literal["nodes", "pool"]
+#: Who looks for a better set of jobs to start now than that of the local search.
+Solver = Literal["cp-sat", "fluid", "none"]
 #: What a limit is counted in: CP-SAT's deterministic time, or seconds on the wall clock.
 LimitKind = Literal["deterministic", "wall"]
 #: The first limit in deterministic time, seconds: where a schedule and bounds are known before, with all jobs in the
@@ -70,6 +72,11 @@ class ConstraintProgrammingOptions:
     horizon
         Only with ``"pcp"``, from version 1 on. ``"all"``: every job of the plan has nodes, as the paper has it.
         ``"now"``: those that start now have, the others share the pool; they are planned anew at the next event.
+    solver
+        Who looks on from the local search, from version 1 on and unless `horizon` is ``"all"``. ``"cp-sat"``: CP-SAT,
+        for a schedule that costs less and starts other jobs now. ``"fluid"``: a mixed-integer program in which what
+        starts later may start in parts, at a few times; its best set of jobs starts now, and is proved there.
+        ``"none"``: nobody. The paper has CP-SAT alone.
 
     Raises
     ------
@@ -92,11 +99,13 @@ class ConstraintProgrammingOptions:
     filter: Filter = "nodes"
     blocked: int = 0
     horizon: Horizon = "now"
+    solver: Solver = "cp-sat"
 
     def __post_init__(self) -> None:
         check_choice("formulation", self.formulation, Formulation)
         check_choice("horizon", self.horizon, Horizon)
         check_choice("filter", self.filter, Filter)
+        check_choice("solver", self.solver, Solver)
         check_choice("limit", self.limit, LimitKind)
         check_choice("version", self.version, range(4))
         check_whole("m", self.m, 1)

@@ -11,6 +11,7 @@ from ...base import IntArray
 from ...models import (
     Answer,
     Decision,
+    FluidDecision,
     Problem,
     Schedule,
     Source,
@@ -51,7 +52,7 @@ class Plan:
     schedule
         What is followed, or ``None`` to wait.
     used
-        Who made it: ``list``, ``local search``, ``cp-sat`` or ``none``.
+        Who made it: ``list``, ``local search``, ``cp-sat``, ``fluid`` or ``none``.
     """
 
     waiting: list[Waiting]
@@ -141,10 +142,10 @@ class Planner:
 
     def _horizon(self, state: State, candidates: Sequence[Waiting]) -> int:
         """Return the sum of all durations, from now."""
-        remaining = [run.predicted_end - state.now for run in state.running]
+        remaining = state.running.predicted_end - state.now
         if self.options.underestimates:
-            remaining = [max(rest, 1) for rest in remaining]
-        return sum(remaining) + sum(entry.predicted for entry in candidates)
+            remaining = np.maximum(remaining, 1)
+        return int(remaining.sum()) + sum(entry.predicted for entry in candidates)
 
     def _split(
         self, candidates: list[Waiting], most: int, horizon: int
@@ -171,16 +172,31 @@ class Planner:
         listed, which = best_of(problem, orders)
         if listed is None:
             return None, solve_pooled(problem.pooled, None, limit, horizon=horizon)
-        best, source = self._improved(problem, listed, orders[which])
-        self.last = [waiting[job].order for job in np.argsort(best.starts, kind="stable").tolist()]
-        if not self.options.pooled and problem.nodes > 1:
+        if self.options.pooled or problem.nodes == 1:
+            answer = self._sought(problem, listed, orders[which], horizon)
+        else:
+            best, source = self._improved(problem, listed, orders[which])
             # There is a list schedule, so that no second call with a higher limit can be needed.
             answer = solve_placed(problem, best, replace(limit, most=limit.first))
-        elif int((best.starts + problem.duration).max()) > horizon:
-            answer = solve_pooled(problem, None, limit, horizon=horizon)
-        else:
-            answer = Decision(problem, best, source, horizon).search(limit)
-        return listed, replace(answer, source=source) if answer.source == "hint" else answer
+            answer = replace(answer, source=source) if answer.source == "hint" else answer
+        if answer.schedule is not None:
+            self.last = [waiting[job].order for job in np.argsort(answer.schedule.starts, kind="stable").tolist()]
+        return listed, answer
+
+    def _sought(self, problem: Problem, listed: Schedule, order: IntArray, horizon: int) -> Answer:
+        """Look for a better schedule than the list's, where prices do not tell that it starts the right jobs now."""
+        first = Decision(problem, listed, "list", horizon)
+        if int((listed.starts + problem.duration).max()) <= horizon:
+            known = first.known()
+            if known.decided:
+                return known
+        best, source = self._improved(problem, listed, order)
+        if int((best.starts + problem.duration).max()) > horizon:
+            return solve_pooled(problem, None, self.options.solver_limit, horizon=horizon)
+        decision = Decision(problem, best, source, horizon, bounds=first.bounds)
+        if self.options.solver == "fluid":
+            return FluidDecision(decision).search()
+        return decision.known() if self.options.solver == "none" else decision.search(self.options.solver_limit)
 
     def _improved(self, problem: Problem, listed: Schedule, order: IntArray) -> tuple[Schedule, Source]:
         """Return what the local search makes of a list schedule: itself, with its ties, unless one is better."""

@@ -41,7 +41,7 @@ class DecisionRecord:
     deterministic_time
         Seconds of CP-SAT.
     used
-        Who made the schedule: ``list``, ``local search``, ``cp-sat`` or ``none``.
+        Who made the schedule: ``list``, ``local search``, ``cp-sat``, ``fluid`` or ``none``.
     gain
         By how much the objective is below that of the best list schedule.
     changed

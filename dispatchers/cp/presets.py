@@ -13,7 +13,7 @@ def _column(formulation: Formulation, version: int, summary: str) -> Preset[Cons
     # Without the reduction there is no choice of candidates; who must have nodes is asked with PCP only.
     fixed = _FIXED | {"filter" if formulation == "pcp" else "horizon"}
     if not version:
-        fixed |= {"horizon", "filter", "blocked", "iterations"}
+        fixed |= {"horizon", "filter", "blocked", "iterations", "solver"}
     return Preset(ConstraintProgramming, ConstraintProgrammingOptions(formulation, version), summary, fixed)
 
 

@@ -9,8 +9,9 @@ from typing import Literal
 
 from ..scheduling.list_schedules import Schedule
 
-#: Who made a schedule: whoever gave the hint, a list in some order, the local search over orders, CP-SAT, or nobody.
-Source = Literal["hint", "list", "local search", "cp-sat", "none"]
+#: Who made a schedule: whoever gave the hint, a list in some order, the local search over orders, CP-SAT, the program
+#: with a fluid, or nobody.
+Source = Literal["hint", "list", "local search", "cp-sat", "fluid", "none"]
 
 
 class Status(Enum):

@@ -17,8 +17,9 @@ from .prices import Bounds, price_bounds
 from .solver import Outcome, call, make_solver
 from .starting import OthersStart, PlacesNow
 
-#: Jobs that may or may not start now, as far as bounds tell, with which CP-SAT is asked: with more it proves nothing.
-MOST_CONTESTED = 20
+#: Jobs that may or may not start now, as far as bounds tell, with which CP-SAT is asked: with more it hardly proves
+#: anything.
+MOST_CONTESTED = 8
 #: How often at most jobs that cannot all start now are learnt of in one call of the solver.
 _REFUSALS = 20
 
@@ -46,7 +47,7 @@ class Decision:
     places
         The places of what starts now.
     bounds
-        What schedules cost at least.
+        What schedules cost at least, if that is known before.
     """
 
     problem: Problem
@@ -61,18 +62,22 @@ class Decision:
 
     def search(self, limit: Limit) -> Answer:
         """Look for one with CP-SAT, where prices leave open whether some few jobs start now; or prove there is none."""
+        known = self.known()
+        if known.decided or known.bound is None or (~self.settled).sum() > MOST_CONTESTED:
+            return known
+        self.ask(limit)
+        least = min(known.bound, self.best.cost)
+        return Answer(Status.FEASIBLE, self.best, least, self.spent, self.source, self.decided)
+
+    def known(self) -> Answer:
+        """Return what prices tell of the schedule, without CP-SAT."""
         least = self.problem.cost(self.problem.earliest)
         if self.best.cost > least:
-            self.bounds = price_bounds(self.problem, self.best.starts, self.best.cost)
+            self.bounds = self.bounds or price_bounds(self.problem, self.best.starts, self.best.cost)
             least = self.bounds.least
         if self.best.cost <= least:
             return Answer(Status.OPTIMAL, self.best, least, 0.0, self.source)
-        contested = int((~self.settled).sum())
-        self.decided = not contested
-        if 0 < contested <= MOST_CONTESTED:
-            self.ask(limit)
-        least = min(least, self.best.cost)
-        return Answer(Status.FEASIBLE, self.best, least, self.spent, self.source, self.decided)
+        return Answer(Status.FEASIBLE, self.best, least, 0.0, self.source, bool(self.settled.all()))
 
     @property
     def settled(self) -> BoolArray:

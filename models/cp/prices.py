@@ -12,6 +12,7 @@ import numpy as np
 
 from ...base import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
+from ..scheduling.node_classes import equal_rows
 from ..scheduling.problem import Problem
 from .starting import slots_now
 
@@ -100,7 +101,7 @@ def _slots_now(problem: Problem) -> tuple[IntArray, IntArray]:
 
     Shape (jobs, demands) and (demands,): of the demands for which there are too few, the scarcest.
     """
-    kinds = np.unique(problem.demand, axis=0) if len(problem.free_now) else problem.demand[:0]
+    kinds = problem.demand[equal_rows(problem.demand)[0]] if len(problem.free_now) else problem.demand[:0]
     asking = (problem.demand[:, None] >= kinds[None]).all(axis=2)
     slots = problem.slots[:, None] * asking
     wanted = slots.sum(axis=0)

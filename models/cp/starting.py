@@ -8,6 +8,7 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from ...base import BoolArray, IntArray
+from ..scheduling.node_classes import equal_rows
 from ..scheduling.problem import Problem
 from .allocation import LARGEST_NOW, Allocation, check
 from .constraints import Family
@@ -62,7 +63,7 @@ class PlacesNow(Family):
         problem = variables.problem
         if not len(problem.free_now):
             return
-        for kind in np.unique(problem.demand, axis=0):
+        for kind in problem.demand[equal_rows(problem.demand)[0]]:
             asking = np.flatnonzero((problem.demand >= kind).all(axis=1))
             room = slots_now(problem, kind, int(problem.slots[asking].sum()))
             if problem.slots[asking].sum() > room:

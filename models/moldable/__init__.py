@@ -2,10 +2,11 @@
 
 from .partition_choice import Choice, Request, StartTimes, choose, choose_with_law, front, options
 from .speedup_fits import ModelFit, PredictedTimes, SpeedupFit, fit
-from .speedups import amdahl, downey, execution_time, gunther, interpolated, n_limit
+from .speedups import DowneyLaw, amdahl, downey, execution_time, gunther, interpolated, n_limit
 
 __all__ = [
     "Choice",
+    "DowneyLaw",
     "ModelFit",
     "PredictedTimes",
     "Request",

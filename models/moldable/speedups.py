@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,6 +48,36 @@ def downey(n: ArrayLike, A: ArrayLike, sigma: ArrayLike) -> FloatArray:  # noqa:
     uneven = sizes * most * (spread + 1) / (spread * (sizes + most - 1) + most)
     uneven = np.where(sizes <= most + most * spread - spread, uneven, most)
     return np.where(spread <= 1, even, uneven)
+
+
+@dataclass(frozen=True, slots=True)
+class DowneyLaw:
+    """Downey's speedups with `A` and `sigma` uniform in a range, as in section 3.2.
+
+    Attributes
+    ----------
+    A, sigma
+        The least and the largest value.
+
+    Raises
+    ------
+    ValueError
+        For a range that is empty or holds values that :func:`downey` has no use for.
+    """
+
+    A: tuple[float, float] = (2.0, 200.0)
+    sigma: tuple[float, float] = (0.0, 2.0)
+
+    def __post_init__(self) -> None:
+        for name, bound in (("A", 1), ("sigma", 0)):
+            low, high = getattr(self, name)
+            check_number(f"{name}: the least", low, least=bound)
+            check_number(f"{name}: the largest", high, least=low)
+
+    def draw(self, rng: np.random.Generator) -> tuple[Callable[[ArrayLike], FloatArray], int]:
+        """Return the speedup of a job, and the most processors that it has a use for."""
+        most, spread = rng.uniform(*self.A), rng.uniform(*self.sigma)
+        return partial(downey, A=most, sigma=spread), n_limit(most, spread)
 
 
 def n_limit(A: float, sigma: float, processors: int | None = None) -> int:  # noqa: N803

@@ -133,7 +133,7 @@ def improve(
         if len(moves):
             if problem.nodes > 1:
                 learn(inputs.nodes, inputs.node_room)
-            cost = search(best, moves, inputs, cost, starts, counts)
+            cost = search(best, moves, inputs, problem.kind, cost, starts, counts)
         schedule = _schedule(problem, inputs, best, starts, cost, counts)
     if schedule is None:
         raise ValueError("order leads to no schedule: more is held than there is")

@@ -119,7 +119,9 @@ def best_order(orders: IntArray, inputs: Inputs, worst: float, starts: IntArray,
 
 
 @compiled
-def search(best: IntArray, moves: IntArray, inputs: Inputs, cost: float, starts: IntArray, counts: IntArray) -> float:
+def search(
+    best: IntArray, moves: IntArray, inputs: Inputs, kind: IntArray, cost: float, starts: IntArray, counts: IntArray
+) -> float:
     """Change an order again and again, and keep what is not worse.
 
     A decoding is given up as soon as its partial cost is above the best.
@@ -132,6 +134,8 @@ def search(best: IntArray, moves: IntArray, inputs: Inputs, cost: float, starts:
         Two places, and whether the jobs there are swapped or the first is moved to the second; shape (moves, 3).
     inputs
         The jobs and the machine.
+    kind
+        The same number for jobs that differ in nothing, shape (jobs,): where they change places nothing changes.
 
     Returns
     -------
@@ -143,7 +147,7 @@ def search(best: IntArray, moves: IntArray, inputs: Inputs, cost: float, starts:
         here, there = moves[move, 0], moves[move, 1]
         if not cost:
             break
-        if here == there:
+        if _same_kind(kind, best, here, there, moves[move, 2] == 1):
             continue
         if moves[move, 2]:
             trial[here], trial[there] = trial[there], trial[here]
@@ -157,6 +161,17 @@ def search(best: IntArray, moves: IntArray, inputs: Inputs, cost: float, starts:
         else:
             trial[:] = best
     return cost
+
+
+@compiled
+def _same_kind(kind: IntArray, order: IntArray, here: int, there: int, swapped: bool) -> bool:
+    """Return whether a move changes nothing: jobs that differ in nothing are swapped, or one moves past such alone."""
+    if swapped:
+        return bool(kind[order[here]] == kind[order[there]])
+    same = True
+    for place in range(min(here, there), max(here, there)):
+        same = same and bool(kind[order[place]] == kind[order[place + 1]])
+    return same
 
 
 @compiled

@@ -90,6 +90,21 @@ def instant_of(nodes: NodeClasses, slots: IntArray, demand: IntArray, later: int
 
 
 @compiled
+def slots_on(demand: IntArray, free: IntArray, most: int) -> int:
+    """Return how many slots of a demand fit into what is free on a node, counted up to `most`."""
+    fit = most
+    for resource in range(len(demand)):
+        amount = demand[resource]
+        if amount:
+            there = free[resource]
+            if there < amount:
+                return 0
+            if there < fit * amount:
+                fit = there // amount
+    return fit
+
+
+@compiled
 def no_instant() -> Instant:
     """Return an instant without nodes: whatever the pool has room for finds a place."""
     line, table = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
@@ -122,7 +137,7 @@ def place_now(job: int, instant: Instant, groups: int, counts: IntArray) -> int:
         return -1
     total = 0
     for group in range(groups):
-        fits[group] = _fit(job, instant, group)
+        fits[group] = slots_on(instant.demand[job], room.free[group], left) if room.size[group] else 0
         total += fits[group] * room.size[group]
     if total < left:
         instant.refused[instant.kind[job]] = left
@@ -143,22 +158,6 @@ def place_now(job: int, instant: Instant, groups: int, counts: IntArray) -> int:
             left = 0
         fits[best] = 0
     return groups
-
-
-@compiled
-def _fit(job: int, instant: Instant, group: int) -> int:
-    fit: int = instant.slots[job]
-    if not instant.room.size[group]:
-        return 0
-    for resource in range(instant.demand.shape[1]):
-        amount = instant.demand[job, resource]
-        if amount:
-            there = instant.room.free[group, resource]
-            if there < amount:
-                return 0
-            if there < fit * amount:
-                fit = there // amount
-    return fit
 
 
 @compiled

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import FloatArray, IntArray
-from .node_classes import NodeClasses
+from .node_classes import NodeClasses, equal_rows
 
 #: Where a room has its numbers: of its parts, of its rows, and of the parts that a job was given.
 PARTS, ROWS, GIVEN = range(3)
@@ -113,8 +113,8 @@ def node_arrays(
 ) -> tuple[NodeData, NodeRoom]:
     """Lay out the inputs of a decoding, and room for it."""
     times, free = classes.times, classes.free
-    _, kind = np.unique(demand, axis=0, return_inverse=True)
-    kind = np.ascontiguousarray(kind.ravel(), dtype=np.int64)
+    _, kind = equal_rows(demand)
+    kind = np.ascontiguousarray(kind, dtype=np.int64)
     kinds = int(kind.max(initial=-1)) + 1
     known = np.full((len(times), kinds), np.iinfo(np.int64).max)
     by_resource = np.ascontiguousarray(free.transpose(0, 2, 1))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import IntArray
-from .node_classes import NodeClasses, classes_now, node_classes
+from .node_classes import NodeClasses, classes_now, equal_rows, node_classes
 from .node_groups import Instant, instant_of, no_instant
 
 
@@ -175,10 +175,19 @@ class Problem:
     def alike(self) -> list[IntArray]:
         """Jobs that differ in nothing but their number, weight and due date aside, as groups of two or more."""
         keys = np.column_stack((self.duration, self.earliest, self.slots, self.demand))
-        _, group = np.unique(keys, axis=0, return_inverse=True)
+        _, group = equal_rows(keys)
         order = np.argsort(group, kind="stable")
         cuts = np.flatnonzero(np.diff(group[order])) + 1
         return [part for part in np.split(order, cuts) if len(part) > 1]
+
+    @cached_property
+    def kind(self) -> IntArray:
+        """A number that is the same for jobs that differ in nothing but their number, shape (jobs,)."""
+        kind = np.arange(self.jobs)
+        for group in self.alike:
+            first, label = equal_rows(np.column_stack((self.weight[group], self.due[group])))
+            kind[group] = group[first][label]
+        return kind
 
     def cost(self, starts: IntArray) -> int:
         """Return the cost of starting the jobs at `starts`, shape (jobs,)."""

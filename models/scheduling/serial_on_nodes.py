@@ -11,6 +11,7 @@ import numpy as np
 
 from ...base import IntArray
 from ..compiled import compiled
+from .node_groups import slots_on
 from .node_layout import GIVEN, PARTS, ROWS, NodeData, NodeRoom
 
 
@@ -131,25 +132,10 @@ def _slots(job: int, data: NodeData, room: NodeRoom, free: IntArray, enough: int
     """Return how many slots of a job fit in `free`; some number not below `enough` once that is reached."""
     total = 0
     for part in range(room.numbers[PARTS]):
-        total += room.nodes[part] * _on_node(job, data, free, part, enough)
+        total += room.nodes[part] * slots_on(data.demand[job], free[:, part], enough)
         if total >= enough:
             break
     return total
-
-
-@compiled
-def _on_node(job: int, data: NodeData, free: IntArray, part: int, most: int) -> int:
-    """Return how many slots of a job fit on a node of a part, counted up to `most`."""
-    fit = most
-    for resource in range(free.shape[0]):
-        amount = data.demand[job, resource]
-        if amount:
-            there = free[resource, part]
-            if there < amount:
-                return 0
-            if there < fit * amount:
-                fit = there // amount
-    return fit
 
 
 @compiled
@@ -157,7 +143,7 @@ def fill(job: int, data: NodeData, room: NodeRoom) -> int:
     """Count the slots of a job that fit on a node of each part into ``room.fits``; return how many on all nodes."""
     total = 0
     for part in range(room.numbers[PARTS]):
-        room.fits[part] = _on_node(job, data, room.least, part, data.slots[job])
+        room.fits[part] = slots_on(data.demand[job], room.least[:, part], data.slots[job])
         total += room.nodes[part] * room.fits[part]
     return total
 

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from hpcdispatch.dispatchers import State, space_of
-from hpcdispatch.dispatchers.fitting import first_that_fit, fitting, needs
+from hpcdispatch.dispatchers.fitting import fitting, needs
 from hpcdispatch.dispatchers.protocol import JobView, Waiting
+from hpcdispatch.models import first_by
 from hpcdispatch.workloads import Job, Machine
 
 
@@ -31,7 +32,7 @@ def test_it_is_what_the_space_says_of_each_job(nodes):
     assert fits.tolist() == expected
     assert not together
     assert 0 < sum(expected) < 60
-    last = first_that_fit(state, space, -np.arange(60), 5)
+    last = first_by(-np.arange(60.0), fits, 5)
     assert last.tolist() == np.flatnonzero(expected)[::-1][:5].tolist()
 
 

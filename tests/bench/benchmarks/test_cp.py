@@ -9,10 +9,11 @@ from click.testing import CliRunner
 
 from hpcdispatch.bench.benchmarks.cp import Setting, load, main
 from hpcdispatch.bench.benchmarks.cp_at_size import Filled
-from hpcdispatch.bench.benchmarks.cp_on_nodes import INSTANT, eurora_like, take
+from hpcdispatch.bench.benchmarks.cp_on_nodes import INSTANT, crowded, eurora_like, take
 from hpcdispatch.bench.benchmarks.cp_on_traces import RECORDS, Baseline, Outcome, run, sheets
 from hpcdispatch.bench.benchmarks.decision_clock import Clocked
 from hpcdispatch.bench.reports.tables import Table
+from hpcdispatch.dispatchers.cp.candidates import Candidates, fitting, most_urgent
 from hpcdispatch.simulation import simulate
 
 
@@ -55,10 +56,36 @@ def test_a_generated_trace_is_compared_with_nothing(printed):
 
 
 def test_the_jobs_behind_a_crowd_do_not_wait_for_it(printed):
-    easy, hcp3 = rows(printed, "behind them as many")
-    assert (easy["dispatcher"], hcp3["dispatcher"]) == ("easy", "hcp3")
+    easy, fcfs, hcp3 = rows(printed, "behind them as many")
+    assert (easy["dispatcher"], fcfs["dispatcher"], hcp3["dispatcher"]) == ("easy", "fcfs", "hcp3")
     assert float(hcp3["mean wait, s"].replace(",", "")) <= float(easy["mean wait, s"].replace(",", ""))
     assert hcp3["schedule valid"] == "yes"
+
+
+def test_a_crowd_tells_which_candidates_are_taken_first(monkeypatch):
+    """Taken by priority before it is asked what fits, the others wait for the GPU jobs."""
+
+    def by_priority_first(state, space, goal, filtered, most, blocked):
+        fits = fitting(state, space, filtered)
+        first = most_urgent(state, goal, np.arange(len(state.queue)), most)
+        able = {entry.order for place, entry in enumerate(state.queue) if fits[place]}
+        return Candidates([entry for entry in first if entry.order in able], [])
+
+    def others_wait():
+        return simulate(crowded(40), "hcp3:m=5").jobs["wait"].to_numpy()[40:].mean()
+
+    right = others_wait()
+    monkeypatch.setattr("hpcdispatch.dispatchers.cp.constraint_programming.candidates_of", by_priority_first)
+    assert others_wait() > 2 * right
+
+
+def test_decisions_are_sampled_on_the_way(printed):
+    """Every dispatcher is asked for the same decisions; that of the fluid proves them."""
+    exact, fluid = rows(printed, "Decisions proved")
+    assert (exact["dispatcher"], fluid["dispatcher"]) == ("hcp3", "hcp3:solver=fluid")
+    assert exact["decisions"] == fluid["decisions"] != "0"
+    assert exact["their candidates"] == fluid["their candidates"]
+    assert int(fluid["proved, %"]) == 100
 
 
 def test_the_queue_is_full_and_all_schedules_hold(printed):

@@ -163,6 +163,38 @@ def test_jobs_behind_a_crowd_of_others_that_wait_for_gpus_start_at_once(name):
     assert result.jobs["wait"].tolist()[-3:] == [0, 0, 0]
 
 
+def crowd_of_kinds():
+    """Jobs that come at once to a few nodes of two kinds."""
+    rng = np.random.default_rng(4)
+    machine = Machine(("core", "gpu"), np.array([[4, 1]] * 3 + [[8, 0]] * 3))
+    jobs = []
+    for number in range(30):
+        took = int(rng.integers(20, 400))
+        amounts = {"core": int(rng.integers(1, 5))} | ({"gpu": 1} if rng.random() < 0.3 else {})
+        jobs.append(Job(str(number), number // 15 * 60, took, 2 * took, int(rng.integers(1, 4)), amounts))
+    return Workload(tuple(jobs), machine)
+
+
+@pytest.mark.parametrize("name", ["hcp3", "pcp3"])
+def test_who_looks_on_from_the_local_search(name):
+    workload = crowd_of_kinds()
+    found = {
+        solver: simulate(workload, f"{name}:solver={solver},iterations=20") for solver in ("none", "cp-sat", "fluid")
+    }
+    for result in found.values():
+        check(workload, result)
+    planned = {
+        solver: result.decisions[~result.decisions["status"].isin(["none", "trivial", "unchanged"])]
+        for solver, result in found.items()
+    }
+    assert planned["fluid"]["proved"].all()
+    assert not planned["none"]["proved"].all()
+    assert set(planned["none"]["used"]) <= {"list", "local search"}
+    assert "fluid" in set(planned["fluid"]["used"])
+    again = simulate(workload, f"{name}:solver=fluid,iterations=20")
+    assert again.jobs.equals(found["fluid"].jobs)
+
+
 def random_state(seed):
     rng = np.random.default_rng(seed)
     machine = Machine(("core", "gpu"), rng.integers(0, 5, (6, 2)) + np.array([1, 0]))
@@ -271,6 +303,10 @@ class TestSearchControl:
             schedule = replace(decision.best, starts=later, cost=decision.problem.cost(later))
             return Answer(Status.FEASIBLE, schedule, None, 0.0, "cp-sat")
 
+        def not_known(decision):
+            return Answer(Status.FEASIBLE, decision.best, None, 0.0, "list")
+
+        monkeypatch.setattr("hpcdispatch.models.Decision.known", not_known)
         monkeypatch.setattr("hpcdispatch.models.Decision.search", postpone)
         dispatcher = HCP3()
 

@@ -1,0 +1,91 @@
+"""Moldable jobs from rigid ones: every job gets other sizes that it could have asked for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import FloatArray
+from ..base.checks import check_whole
+from .job import Job, Shape
+from .workload import Workload
+
+#: From processors, an array of any shape, to speedups.
+Speedup = Callable[[NDArray[Any]], FloatArray]
+
+
+class SpeedupLaw(Protocol):
+    """Where the speedups of jobs are drawn from, such as ``hpcdispatch.models.moldable.DowneyLaw``."""
+
+    def draw(self, rng: np.random.Generator) -> tuple[Speedup, int]:
+        """Return the speedup of a job, and the most processors that it has a use for."""
+        ...
+
+
+def mold(workload: Workload, speedup: Speedup | SpeedupLaw, choices: int = 5, seed: int = 0) -> Workload:
+    """Return the workload with moldable jobs.
+
+    A job of n_u processors, slots on a machine of several nodes, gets shapes on `choices` equally spaced sizes from
+    n_min to n_max, rounded, its own left out, where n_min is uniform in 1 to n_u and n_max in n_u to the most that the
+    machine holds and the job has a use for. Run time and requested time of a shape are the job's, times
+    S(n_u) / S(n), rounded up; on a pool what else a job asks for follows its processors. Jobs that have shapes, or ask
+    for no processor, stay as they are.
+
+    Parameters
+    ----------
+    workload
+        What to mold; it stays as it is.
+    speedup
+        S of every job, or what it is drawn from.
+    choices
+        How many sizes, at least 2.
+    seed
+        For the draws.
+
+    Raises
+    ------
+    ValueError
+        If `choices` is below 2.
+
+    References
+    ----------
+    Cirne and Berman: "Adaptive selection of partition size for supercomputer requests", JSSPP 2000, section 3.3.
+    """
+    check_whole("choices", choices, 2)
+    rng = np.random.default_rng(seed)
+    jobs = [job if job.shapes else _molded(job, workload, speedup, choices, rng) for job in workload.jobs]
+    note = f"jobs got {choices} sizes each (seed {seed})"
+    provenance = replace(workload.provenance, notes=(*workload.provenance.notes, note))
+    return Workload(jobs, workload.machine, provenance, workload.records)
+
+
+def _molded(job: Job, workload: Workload, speedup: Speedup | SpeedupLaw, choices: int, rng: np.random.Generator) -> Job:
+    machine = workload.machine
+    pooled = machine.nodes == 1
+    primary = machine.resources[machine.primary]
+    own = job.nodes * job.per_node.get(primary, 0) if pooled else job.nodes
+    if not own:
+        return job
+    room = int(machine.capacity[0, machine.primary]) if pooled else machine.slots(job.per_node)
+    curve, most = speedup.draw(rng) if hasattr(speedup, "draw") else (speedup, room)
+    least = int(rng.integers(1, own, endpoint=True))
+    largest = int(rng.integers(own, max(own, min(room, most)), endpoint=True))
+    sizes = np.unique(np.rint(np.linspace(least, largest, choices)).astype(np.int64))
+    sizes = sizes[sizes != own]
+    factors = (float(curve(np.array(own))) / curve(sizes)).tolist() if len(sizes) else []
+    shapes = []
+    for size, factor in zip(sizes.tolist(), factors, strict=True):
+        nodes, per_node = (1, _scaled(job, size, own)) if pooled else (size, job.per_node)
+        if machine.slots(per_node) >= nodes:
+            shapes.append(Shape(nodes, math.ceil(job.runtime * factor), math.ceil(job.walltime * factor), per_node))
+    return replace(job, shapes=tuple(shapes))
+
+
+def _scaled(job: Job, size: int, own: int) -> dict[str, int]:
+    """Return what a job asks for on a pool, in one slot, with another number of processors."""
+    return {name: math.ceil(amount * job.nodes * size / own) for name, amount in job.per_node.items()}
