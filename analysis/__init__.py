@@ -1,6 +1,8 @@
 """Questions asked of results and histories: how runs compare, what to request, who gives way, and so on."""
 
 from .curves import over_time, used_between, utilization
+from .eviction_front import eviction_front
+from .eviction_moments import EXPENDABLE, Occupancy, moments, occupancy, scenario_at, spans_at
 from .eviction_scenario import Scenario, read_scenario, scenario_of, write_scenario
 from .paired import LEAST_FOR_TEST, compared, paired, ratio_of_means, sign_test, wilcoxon_test
 from .requests import (
@@ -20,6 +22,7 @@ from .trimming import NOTHING, Cut, Window, steady_state
 from .workflows import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, summary_table
 
 __all__ = [
+    "EXPENDABLE",
     "EXPLAINS",
     "GROWTH",
     "LEAST_FOR_TEST",
@@ -32,6 +35,7 @@ __all__ = [
     "Advice",
     "Cut",
     "Fared",
+    "Occupancy",
     "Planning",
     "Scenario",
     "Strategy",
@@ -42,18 +46,23 @@ __all__ = [
     "class_table",
     "compared",
     "describe",
+    "eviction_front",
     "fairness",
     "fare",
     "grouped",
     "jain",
+    "moments",
+    "occupancy",
     "over_time",
     "paired",
     "prediction",
     "ratio_of_means",
     "read_scenario",
     "run_time_class",
+    "scenario_at",
     "scenario_of",
     "sign_test",
+    "spans_at",
     "steady_state",
     "strategies",
     "summary_table",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from fractions import Fraction
 from os import PathLike
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,6 +18,8 @@ from ..workloads import Workload
 _Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
 _NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 _Whole = Annotated[int, Field(ge=1, strict=True)]
+_NotNegativeWhole = Annotated[int, Field(ge=0, strict=True)]
+_Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
 _Name = Annotated[str, Field(min_length=1)]
 
 #: What is said for some kinds of error in place of pydantic's words.
@@ -25,6 +28,13 @@ _EXPECTED = {
     "tuple_type": "expected a list",
     "too_short": "expected at least one job",
     "string_too_short": "expected a text that is not empty",
+}
+#: Fields of a job that others are wanted beside.
+_WANTS = {
+    "interval": ("elapsed",),
+    "application_size": ("elapsed", "interval"),
+    "write": ("interval",),
+    "unsure": ("ends",),
 }
 #: Fields of a job of which one at most is given.
 _EITHER = (
@@ -84,6 +94,13 @@ class JobPart(_Part):
     application_checkpoint, application_size
         The same of an application checkpoint; the seconds are with the wait until it is due, the size wants `elapsed`
         and `interval`.
+    write
+        Seconds at the end of which an application checkpoint that falls due is written; wants `interval`.
+    restart
+        Seconds that it needs before it works on after it gave way.
+    ends, unsure
+        Seconds until it is predicted to end by itself, and the probability that it does not; left out, its end is not
+        relied on.
     """
 
     id: _Name
@@ -95,6 +112,10 @@ class JobPart(_Part):
     system_size: _Positive | None = None
     application_checkpoint: _NotNegative | None = None
     application_size: _NotNegative | None = None
+    write: _NotNegativeWhole = 0
+    restart: _NotNegativeWhole = 0
+    ends: _NotNegative | None = None
+    unsure: _Share = 0.0
 
     @model_validator(mode="after")
     def _consistent(self) -> JobPart:
@@ -104,7 +125,7 @@ class JobPart(_Part):
                 raise ValueError(f"expected {' or '.join(names)}, got both")
         if not given & {"loss", "elapsed"}:
             raise ValueError("expected loss or elapsed, got neither")
-        for name, others in (("interval", ("elapsed",)), ("application_size", ("elapsed", "interval"))):
+        for name, others in _WANTS.items():
             for other in others:
                 if name in given and other not in given:
                     raise ValueError(f"{name} wants {other} beside it, got none")
@@ -159,8 +180,10 @@ class Scenario(_Part):
 
 
 def _writing(job: JobPart, storage: Storage) -> WritingJob:
-    made = writing_job(job.id, job.nodes, job.elapsed or 0, job, storage)
-    given: dict[str, Any] = {} if job.elapsed is not None else {"loss": job.loss}
+    made = writing_job(job.id, job.nodes, job.elapsed or 0, job, storage, ends=job.ends, unsure=job.unsure)
+    given: dict[str, Any] = {}
+    if job.loss is not None:
+        given = {"loss": job.loss, "risk": Fraction(job.unsure) * (Fraction(job.loss) + Fraction(made.restart))}
     for kind in ("system", "application"):
         time = getattr(job, f"{kind}_checkpoint")
         if time is not None:
@@ -188,9 +211,11 @@ def scenario_of(workload: Workload) -> Scenario:
             part["system_size"] = job.checkpoint.system_size
         if job.checkpoint is not None and job.checkpoint.interval is not None:
             part |= {"application_size": job.checkpoint.application_size, "interval": job.checkpoint.interval}
+        if job.checkpoint is not None:
+            part |= {name: cost for name in ("write", "restart") if (cost := getattr(job.checkpoint, name))}
         jobs.append(part)
     machine = {"nodes": workload.machine.nodes, "name": workload.machine.name}
-    return _checked({"machine": machine, "jobs": jobs}, workload.provenance.source)
+    return checked_scenario({"machine": machine, "jobs": jobs}, workload.provenance.source)
 
 
 def read_scenario(path: str | PathLike[str]) -> Scenario:
@@ -205,7 +230,7 @@ def read_scenario(path: str | PathLike[str]) -> Scenario:
     """
     try:
         text = Path(path).read_bytes().decode("utf-8-sig")
-        return _checked(json.loads(text), str(path))
+        return checked_scenario(json.loads(text), str(path))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: expected JSON in UTF-8, got byte {error.object[error.start]:#x}") from None
     except json.JSONDecodeError as error:
@@ -220,7 +245,14 @@ def write_scenario(scenario: Scenario, path: str | PathLike[str]) -> None:
     Path(path).write_text(text + "\n", encoding="utf-8", newline="\n")
 
 
-def _checked(found: Any, where: str) -> Scenario:
+def checked_scenario(found: Any, where: str) -> Scenario:
+    """Return what the fields of a scenario say.
+
+    Raises
+    ------
+    InputError
+        For whatever is wrong with them, beginning with `where`.
+    """
     try:
         return Scenario.model_validate(found)
     except ValidationError as error:

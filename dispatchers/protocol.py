@@ -169,6 +169,8 @@ class Running:
         Whether it is being checkpointed and leaves the machine at `predicted_end`.
     done
         Seconds of its work, on the shape it runs on, that it had done when this attempt began.
+    restart
+        Seconds at the start of this attempt in which it does not work yet, as it comes back after it gave way.
     """
 
     __slots__ = (
@@ -180,6 +182,7 @@ class Running:
         "order",
         "placement",
         "predicted_end",
+        "restart",
         "start",
         "stopping",
     )
@@ -194,7 +197,7 @@ class Running:
         self.demand = demand
         self.order = order
         self.stopping = False
-        self.done = 0
+        self.done = self.restart = 0
 
     @property
     def id(self) -> str:

@@ -67,14 +67,15 @@ class Forecasts:
 
     def corrected_end(self, job: SimulatedJob, running: Running, now: int) -> int | None:
         """Return when a job that outlives its prediction is expected to end, ``None`` if nobody knows."""
-        elapsed = running.done + now - running.start
+        began = running.start + running.restart
+        elapsed = running.done + max(0, now - began)
         begin = perf_counter_ns()
         whole = self._correct(job.request.job, elapsed, job.misses)  # type: ignore[misc]
         self._recorder.prediction_ns += perf_counter_ns() - begin
         job.misses += 1
         if whole <= elapsed:
             return None
-        end: int = running.start + max(math.ceil(whole) - running.done, now - running.start + 1)
+        end: int = max(began + math.ceil(whole) - running.done, now + 1)
         return end if running.kill_at is None else min(end, max(running.kill_at, now + 1))
 
     def law(self, job: Job) -> Any:

@@ -80,10 +80,11 @@ class LifeCycle:
         waiting = self._leave_queue(job)
         predicted = waiting.predicted
         if request is not job.own:
-            predicted = self._forecasts.of_start(request, done, now)
+            predicted = job.restart + self._forecasts.of_start(request, done, now)
         running = job.running = Running(waiting.job, now, placement, request.demand, job.order)
-        running.done = done
+        running.done, running.restart = done, job.restart
         if limit is not None:
+            limit += running.restart
             running.kill_at = now + limit
             predicted = min(predicted, limit)
         running.predicted_end = now + predicted
@@ -121,7 +122,7 @@ class LifeCycle:
         self.running.remove(running)
         if job.correction is not None:
             self._cancel_correction(job)
-        useful = now - running.start if outcome == COMPLETED else job.saved(running, outcome, now)
+        useful = job.saved(running, outcome, now)
         units = running.nodes * running.demand[self._primary]
         job.attempts += (Attempt(running.start, now, outcome, useful, job.request.shape, units, running.placement),)
         if outcome == COMPLETED:
@@ -129,9 +130,9 @@ class LifeCycle:
             return
         job.remaining -= useful
         if outcome == LIMIT:
-            self._reach_limit(job, now - running.start, now)
+            self._reach_limit(job, now - running.start - running.restart, now)
         else:
-            self._wait(job, job.queued_time, self._forecasts.of_rest(job, now), now)
+            self._wait(job, job.queued_time, job.restart + self._forecasts.of_rest(job, now), now)
 
     def correct(self, job: SimulatedJob, now: int) -> None:
         """Correct the predicted end of a running job that outlives it."""
@@ -152,7 +153,8 @@ class LifeCycle:
 
     def _schedule(self, job: SimulatedJob, predicted: int, limit: int | None, now: int) -> None:
         """Put the end of a job that starts into the calendar, and the passing of its prediction."""
-        work, job.outcome = job.remaining, COMPLETED
+        assert job.running is not None
+        work, job.outcome = job.running.restart + job.remaining, COMPLETED
         if limit is not None and work > limit:
             work, job.outcome = limit, LIMIT
         job.completion = self._calendar.add(now + work, COMPLETION, job)
@@ -176,7 +178,8 @@ class LifeCycle:
         """Let a dispatcher see what is left of a job on each of its shapes."""
         for index, shape in enumerate(view.shapes):
             request = Request.of_shape(job.job, index, shape)
-            shape.predicted = self._forecasts.of_start(request, request.runtime - job.remaining_on(request), now)
+            done = request.runtime - job.remaining_on(request)
+            shape.predicted = job.restart + self._forecasts.of_start(request, done, now)
 
     def _leave_queue(self, job: SimulatedJob) -> Waiting:
         waiting, job.waiting = job.waiting, None

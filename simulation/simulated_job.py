@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..dispatchers import Running, ShapeView, Waiting
 from ..workloads import Job
 from .event_calendar import Entry
-from .recorder import CHECKPOINTED, COMPLETED, Attempt
+from .recorder import CHECKPOINTED, COMPLETED, KILLED, Attempt
 
 
 class Request(NamedTuple):
@@ -103,13 +103,15 @@ class SimulatedJob:
 
     def saved(self, running: Running, outcome: int, now: int) -> int:
         """Return the seconds of an attempt that ends `now` whose work is kept."""
-        elapsed = now - running.start
-        if outcome == COMPLETED:
-            return elapsed
-        if outcome == CHECKPOINTED:
-            return self.stopped_at - running.start
+        until = self.stopped_at if outcome == CHECKPOINTED else now
+        worked = max(0, until - running.start - running.restart)
+        if outcome in (COMPLETED, CHECKPOINTED):
+            return worked
         checkpoint = self.job.checkpoint
-        if checkpoint is None or checkpoint.interval is None:
-            return 0
-        kept = (running.done + elapsed) // checkpoint.interval * checkpoint.interval
-        return max(0, kept - running.done)
+        return 0 if checkpoint is None else max(0, checkpoint.kept_of(running.done + worked) - running.done)
+
+    @property
+    def restart(self) -> int:
+        """Seconds that it needs before it works, if it starts next after it gave way."""
+        gave_way = bool(self.attempts) and self.attempts[-1].outcome in (KILLED, CHECKPOINTED)
+        return self.job.checkpoint.restart if gave_way and self.job.checkpoint is not None else 0

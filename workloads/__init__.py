@@ -1,12 +1,13 @@
 """Jobs, machines and workloads: reading, writing, generating, fetching and describing them."""
 
 from .describe import Description, describe
-from .fetching import fetch
+from .fetching import at_hand, fetch
 from .formats import RunColumns, TraceWarning, read, read_run_times, read_runs, write
 from .generators import (
     GENERATORS,
     WorkflowModel,
     accre,
+    draw_checkpoints,
     eurora,
     generate,
     intrepid_neuroscience,
@@ -21,6 +22,7 @@ from .jitter import jitter
 from .job import Checkpoint, Job, ResourceMap, Shape
 from .machine import Machine
 from .molding import Speedup, SpeedupLaw, mold
+from .on_demand import OnDemand, with_on_demand
 from .recorded_waits import expected_waits
 from .workload import Provenance, Workload
 
@@ -30,6 +32,7 @@ __all__ = [
     "Description",
     "Job",
     "Machine",
+    "OnDemand",
     "Provenance",
     "ResourceMap",
     "RunColumns",
@@ -40,7 +43,9 @@ __all__ = [
     "WorkflowModel",
     "Workload",
     "accre",
+    "at_hand",
     "describe",
+    "draw_checkpoints",
     "eurora",
     "expected_waits",
     "fetch",
@@ -55,6 +60,7 @@ __all__ = [
     "stochastic",
     "theta",
     "theta_scenario",
+    "with_on_demand",
     "workflow_logs",
     "workload_names",
     "write",

@@ -30,6 +30,7 @@ TRACES = {
     "sdsc-sp2": Published("SDSC-SP2-1998-4.2-cln.swf.gz", "l_sdsc_sp2", "e03fe48be50c4ab0"),
     "hpc2n": Published("HPC2N-2002-2.2-cln.swf.gz", "l_hpc2n", "3c534857d6065cfd"),
     "lublin-256": Published("lublin-256.swf.gz", "", "ba3ee5b59b5bd8df"),
+    "theta-2022": Published("theta-2022.swf.gz", "", "ebf105dee1beec6c"),
 }
 
 
@@ -42,7 +43,7 @@ def fetch(name: str) -> Path:
     Parameters
     ----------
     name
-        One of ``kth-sp2``, ``ctc-sp2``, ``sdsc-sp2``, ``hpc2n``, ``lublin-256``.
+        One of ``kth-sp2``, ``ctc-sp2``, ``sdsc-sp2``, ``hpc2n``, ``lublin-256``, ``theta-2022``.
 
     Raises
     ------

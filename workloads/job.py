@@ -79,17 +79,40 @@ class Checkpoint:
     interval
         Seconds of work between two application checkpoints; ``None`` if the application writes none. A job
         that is killed resumes from the last of them.
+    write
+        Seconds at the end of which an application checkpoint that falls due is written, below `interval`; the run time
+        contains them. A job that is killed before goes back to the checkpoint before.
+    restart
+        Seconds that a job needs, each time it starts again after it was killed or checkpointed, before it works on.
+
+    Raises
+    ------
+    ValueError
+        If a field is out of its range.
     """
 
     system_size: float = 0.0
     application_size: float = 0.0
     interval: int | None = None
+    write: int = 0
+    restart: int = 0
 
     def __post_init__(self) -> None:
         for name in ("system_size", "application_size"):
             check_number(f"checkpoint: {name}", getattr(self, name), least=0)
         if self.interval is not None:
             _check_numbers("checkpoint", self, (("interval", 1),))
+        _check_numbers("checkpoint", self, (("write", 0), ("restart", 0)))
+        if self.interval is None and self.write:
+            raise ValueError(f"checkpoint: write must be 0 without an interval, got {self.write}")
+        if self.interval is not None and self.write >= self.interval:
+            raise ValueError(f"checkpoint: write must be below the interval of {self.interval} s, got {self.write}")
+
+    def kept_of(self, work: int) -> int:
+        """Return the seconds of work, of all that a job has done, that its last application checkpoint keeps."""
+        if self.interval is None or work < self.interval + self.write:
+            return 0
+        return (work - self.write) // self.interval * self.interval + self.write
 
 
 @dataclass(frozen=True, slots=True)

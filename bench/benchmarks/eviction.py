@@ -11,15 +11,29 @@ import json
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from fractions import Fraction
 from pathlib import Path
 from typing import TypeVar
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 from ...analysis import scenario_of
-from ...models.eviction import Eviction, EvictionPlan, RunningJob, greedy, plan, search
+from ...models.eviction import (
+    CHOICES,
+    Clock,
+    EvictionPlan,
+    GreedyCore,
+    PlanCore,
+    RunningJob,
+    SearchCore,
+    cost,
+    greedy,
+    greedy_by_deadline,
+    plan,
+    search,
+)
 from ...workloads import generate
 from ..reports.tables import Table, show
 from .measurements import measured, peak_memory, run_module
@@ -34,22 +48,33 @@ SMALL_SIZES = ((20, 2_000, 10, 1.0, 4000.0),)
 #: Partial decisions that a backtracking looks at, at most.
 LIMIT = 10**9
 _REPEATS = 5
+#: Calls that are measured together where one is too short.
+_CALLS = 50
 
 T = TypeVar("T")
+ByteArray = NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class Response:
-    """What the approaches take for one scenario.
+    """What the approaches take for one scenario, of milliseconds and of operations.
+
+    All three are compiled, and are timed on arrays that are made before; `calls_ms` has the whole calls.
 
     Attributes
     ----------
-    whole_ms
-        Of the plan for all deadlines, made and read.
     plan_ms
-        Of the same with the decision for one deadline read, by deadline.
-    greedy_ms, backtracking_ms
+        Of the plan for all deadlines.
+    greedy_ms
+        Of all deadlines up to each.
+    backtracking_ms
         Of each deadline alone.
+    calls_ms
+        Of the plan for all deadlines, and of greedy for all, from the jobs to decisions.
+    cells
+        Cells of the table of the plan.
+    looked
+        Jobs that greedy looked at, for all deadlines up to each.
     visited
         Partial decisions that backtracking looked at, by deadline.
     complete
@@ -60,10 +85,12 @@ class Response:
         Whether backtracking, where complete, found what the plan has.
     """
 
-    whole_ms: float
-    plan_ms: list[float]
+    plan_ms: float
     greedy_ms: list[float]
     backtracking_ms: list[float]
+    calls_ms: tuple[float, float]
+    cells: int
+    looked: list[int]
     visited: list[int]
     complete: bool
     best: list[float]
@@ -71,13 +98,15 @@ class Response:
     agree: bool
 
 
-def scenario(jobs: int, seed: int, grain: int = 128) -> list[RunningJob]:
+def scenario(jobs: int, seed: int, grain: int = 1) -> list[RunningJob]:
     """Return the running jobs of a Theta-like scenario, times in seconds."""
     return scenario_of(generate("theta-scenario", jobs=jobs, grain=grain, seed=seed)).running()
 
 
 def respond(jobs: Sequence[RunningJob], nodes: int, *, limit: int = LIMIT, by_nodes: bool = False) -> Response:
-    """Measure the approaches on one scenario; times are the least of a few calls, of backtracking those of one.
+    """Measure the approaches on one scenario.
+
+    Times are of the CPU, the least of a few calls, of backtracking those of one.
 
     Parameters
     ----------
@@ -89,36 +118,50 @@ def respond(jobs: Sequence[RunningJob], nodes: int, *, limit: int = LIMIT, by_no
         Whether it abandons also what can no longer free the nodes, which the paper's does not.
     """
     _warm_up()
-    made, whole = least(lambda: _read(plan(jobs, nodes, HORIZON, MINUTE)))
-    plans = [least(partial(_answer, jobs, nodes, end)) for end in DEADLINES]
-    quick = [least(partial(greedy, jobs, nodes, end, MINUTE)) for end in DEADLINES]
-    found = [measured(partial(search, jobs, nodes, end, MINUTE, by_nodes=by_nodes, limit=limit)) for end in DEADLINES]
+    clock = Clock(MINUTE)
+    (_, cells), plan_ms = least(PlanCore.of(jobs, nodes, HORIZON, clock).run)
+    made, plan_call = least(lambda: list(plan(jobs, nodes, HORIZON, MINUTE)))
+    quick, greedy_call = least(lambda: greedy_by_deadline(jobs, nodes, DEADLINES, MINUTE))
+    ends = range(1, len(DEADLINES) + 1)
+    looked = [least(GreedyCore.of(jobs, nodes, DEADLINES[:end], clock).run, calls=_CALLS) for end in ends]
+    searches = [SearchCore.of(jobs, nodes, end, clock, by_nodes=by_nodes, limit=limit) for end in DEADLINES]
+    found = [measured(core.run) for core in searches]
+    costs = [
+        search_costs(jobs, core, best) if complete else (made[place].loss, made[place].checkpoint_time)
+        for place, (core, ((best, _, complete), _)) in enumerate(zip(searches, found, strict=True))
+    ]
     return Response(
-        whole,
-        [ms for _, ms in plans],
-        [ms for _, ms in quick],
-        [1000 * time.wall for _, time in found],
-        [answer.visited for answer, _ in found],
-        all(answer.complete for answer, _ in found),
-        [made[end].loss for end in DEADLINES],
-        [answer.loss for answer, _ in quick],
-        all(
-            (answer.eviction.loss, answer.eviction.checkpoint_time) == (made[end].loss, made[end].checkpoint_time)
-            for end, (answer, _) in zip(DEADLINES, found, strict=True)
-            if answer.complete
-        ),
+        plan_ms,
+        [ms for _, ms in looked],
+        [1000 * time.cpu for _, time in found],
+        (plan_call, greedy_call),
+        cells,
+        [count for (_, count), _ in looked],
+        [visited for (_, visited, _), _ in found],
+        all(complete for (_, _, complete), _ in found),
+        [eviction.loss for eviction in made],
+        [eviction.loss for eviction in quick],
+        costs == [(eviction.loss, eviction.checkpoint_time) for eviction in made],
     )
 
 
-def least(run: Callable[[], T], repeats: int = _REPEATS) -> tuple[T, float]:
-    """Return what `run` returns, and the milliseconds of the fastest of some calls."""
-    found = [measured(run) for _ in range(repeats)]
-    return found[0][0], 1000 * min(time.wall for _, time in found)
+def search_costs(jobs: Sequence[RunningJob], core: SearchCore, best: ByteArray) -> tuple[float, float]:
+    """Return loss and time of what a search found."""
+    chosen = np.arange(len(jobs)), best
+    loss = sum((exact_cost(job, choice) for job, choice in zip(jobs, best.tolist(), strict=True)), Fraction(0))
+    return float(loss), float(core.time[chosen].sum()) * MINUTE
 
 
-def _answer(jobs: Sequence[RunningJob], nodes: int, deadline: int) -> Eviction:
-    """Return the decision for one deadline of the plan for all."""
-    return plan(jobs, nodes, HORIZON, MINUTE)[deadline]
+def exact_cost(job: RunningJob, choice: int) -> Fraction:
+    """Return what a choice of a search loses."""
+    action = CHOICES[choice]
+    return Fraction(0) if action is None else cost(job, action)
+
+
+def least(run: Callable[[], T], repeats: int = _REPEATS, calls: int = 1) -> tuple[T, float]:
+    """Return what `run` returns, and the milliseconds of a call in the fastest of some turns of so many calls."""
+    found = [measured(lambda: [run() for _ in range(calls)]) for _ in range(repeats)]
+    return found[0][0][0], 1000 * min(time.cpu for _, time in found) / calls
 
 
 def _read(made: EvictionPlan) -> EvictionPlan:
@@ -132,6 +175,8 @@ def _warm_up() -> None:
     jobs = [RunningJob("a", 1, 1, 1, 1)]
     _read(plan(jobs, 1, 1))
     search(jobs, 1, 1)
+    PlanCore.of(jobs, 1, 1, Clock(1)).run()
+    greedy(jobs, 1, 1)
 
 
 def on_scenarios(jobs: Sequence[int], nodes: Sequence[int], seeds: int, grain: int, limit: int) -> Table:
@@ -142,32 +187,32 @@ def on_scenarios(jobs: Sequence[int], nodes: Sequence[int], seeds: int, grain: i
             found = [respond(scenario(count, seed, grain), needed, limit=limit) for seed in range(seeds)]
             rows.append(_row(count, needed, found))
     columns = (
-        "jobs", "nodes", "plan, ms", "under 10 ms", "one deadline, max / min", "greedy, ms", "backtracking, ms",
-        "/ plan", "partial decisions", "greedy's extra loss, node-hours", "backtracking agrees",
+        "jobs", "nodes", "plan, ms", "greedy, ms", "backtracking, ms", "plan, cells", "greedy, jobs looked at",
+        "backtracking, partial decisions", "whole calls: plan, ms", "greedy, ms", "greedy's extra loss, node-hours",
+        "backtracking agrees",
     )  # fmt: skip
     note = (
-        "Times are of the wall clock, of all deadlines together: the plan of one call, the others one after another; "
-        "means over the scenarios, of backtracking the largest. One deadline: the plan with one decision read, by "
-        "deadline. >: the search was ended. The extra loss is the mean over deadlines and scenarios."
+        "Times are of the CPU, all three compiled, of all deadlines together: the plan of one call, the others one "
+        "after another; means over the scenarios, of backtracking the largest. Whole calls are with what is done in "
+        "Python before and after. >: the search was ended. The extra loss is the mean over deadlines and scenarios."
     )
     return Table(f"Scenarios of {seeds} seeds, sizes in grains of {grain}", columns, rows, labels=1, note=note)
 
 
 def _row(count: int, needed: int, found: Sequence[Response]) -> list[str]:
-    whole = [response.whole_ms for response in found]
-    backtracking = [sum(response.backtracking_ms) for response in found]
     ended = "" if all(response.complete for response in found) else ">"
     extra = np.mean([np.subtract(response.greedy, response.best) for response in found])
     return [
         str(count),
         f"{needed:,}",
-        f"{np.mean(whole):.2f}",
-        f"{sum(one < 10 for one in whole)} of {len(found)}",
-        f"{np.mean([max(one.plan_ms) / min(one.plan_ms) for one in found]):.2f}",
-        f"{np.mean([sum(one.greedy_ms) for one in found]):.2f}",
-        f"{ended}{max(backtracking):,.0f}",
-        f"{ended}{max(slow / fast for slow, fast in zip(backtracking, whole, strict=True)):,.0f}",
+        f"{np.mean([one.plan_ms for one in found]):.3f}",
+        f"{np.mean([one.greedy_ms[-1] for one in found]):.4f}",
+        f"{ended}{max(sum(one.backtracking_ms) for one in found):,.2f}",
+        f"{np.mean([one.cells for one in found]):,.0f}",
+        f"{np.mean([one.looked[-1] for one in found]):,.0f}",
         f"{ended}{max(sum(one.visited) for one in found):,}",
+        f"{np.mean([one.calls_ms[0] for one in found]):.2f}",
+        f"{np.mean([one.calls_ms[1] for one in found]):.2f}",
         f"{extra:,.1f}",
         f"{sum(one.agree for one in found)} of {len(found)}",
     ]
@@ -214,9 +259,7 @@ def child(jobs: int, nodes: int, steps: int) -> dict[str, float]:
 
 @click.command(help=__doc__)
 @click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True, help="Scenarios of each kind.")
-@click.option(
-    "--grain", type=click.IntRange(min=1), default=128, show_default=True, help="Of which sizes are multiples."
-)
+@click.option("--grain", type=click.IntRange(min=1), default=1, show_default=True, help="Of which sizes are multiples.")
 @click.option("--small", is_flag=True, help="Smoke test: one scenario of each kind, short searches, a small machine.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 def main(seeds: int, grain: int, small: bool, as_markdown: bool) -> None:

@@ -50,6 +50,7 @@ _TITLES = {
         "fig8": "Utilization by estimation ratio",
         "fig9": "Average stretch by estimation ratio",
         "fig12": "The hybrid scheduler: utilization and stretch",
+        "surface": "Figures 8 and 9 by number of nodes and inter-arrival time (ours, not in the paper)",
     },
     "jsspp2000": {
         "table2": "Turnaround and relative performance, overall",
@@ -66,11 +67,17 @@ _TITLES = {
         "fig12": "NAS results by accuracy of the requests",
     },
     "dsrt2020": {
+        "fig1": "Nodes occupied and jobs running on Theta",
+        "fig2": "A moment of 12 jobs",
+        "fig3": "A moment of 16 jobs",
+        "fig4": "A moment of 24 jobs",
         "fig5": "Response time of the decision, 12 jobs",
         "fig6": "Response time of the decision, 16 jobs",
         "fig7": "Response time of the decision, 24 jobs",
         "fig8": "Extra loss of the greedy approach",
         "policies": "Delay of on-demand jobs and loss of batch jobs by policy (ours, not in the paper)",
+        "recorded-months": "The same on twelve months of the trace of Theta (ours, not in the paper)",
+        "starvation": "How often one job gives way, and what a bound costs (ours, not in the paper)",
     },
 }
 

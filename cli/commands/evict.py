@@ -8,16 +8,25 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from ...analysis import Scenario, read_scenario, scenario_of, write_scenario
+from ...analysis import (
+    Scenario,
+    eviction_front,
+    occupancy,
+    read_scenario,
+    scenario_at,
+    scenario_of,
+    write_scenario,
+)
 from ...base import InputError
 from ...bench.reports.figures import Figure
-from ...bench.reports.number_formats import count
+from ...bench.reports.number_formats import NOTHING, count
 from ...bench.reports.static_figures import images
-from ...models.eviction import Eviction, Storage, greedy, plan, plan_sharing
+from ...models.eviction import Eviction, Storage, cost, greedy_by_deadline, plan, plan_sharing
 from ...workloads import GENERATORS, generate
 from ..app import debug_option
 from ..command_errors import say
@@ -25,11 +34,14 @@ from ..durations import Duration, clock
 from ..help_texts import examples
 from ..output import console, print_json
 from ..progress import spinner
-from ..shared_options import json_option
+from ..shared_options import ReadingOptions, json_option
+from ..trace_argument import load, resolve
 
 _SUFFIXES = (".png", ".svg")
 _MOST_STEPS = 10_000
-_DOES = {"kill": "kill", "system": "system checkpoint", "application": "application checkpoint"}
+_DOES = {
+    "kill": "kill", "system": "system checkpoint", "application": "application checkpoint", "end": "its own end",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +61,7 @@ class _Query:
         "hpcdispatch evict theta-scenario:jobs=16,seed=1 --nodes 512 --deadline 15m",
         "hpcdispatch evict theta-scenario:jobs=16,seed=1 --nodes 512 --deadline 15m --save scenario.json",
         "hpcdispatch evict scenario.json --nodes 1024 --deadline 10m --plot loss.png",
+        "hpcdispatch evict scenario.json --nodes 1024 --deadline 10m --front --plot front.png",
     ),
 )
 @click.argument("scenario", metavar="SCENARIO")
@@ -58,7 +71,10 @@ class _Query:
     "--step", type=Duration(1), default="1s", show_default=True, metavar="TIME",
     help="Resolution of the deadlines; times of checkpoints are rounded up to it.",
 )  # fmt: skip
+@click.option("--at", type=Duration(), metavar="TIME", help="Take what ran then, from the first start in a trace on.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, help="With --at: of the checkpoints that are drawn.")
 @click.option("--sharing", is_flag=True, help="Write checkpoints side by side instead of one after another.")
+@click.option("--front", is_flag=True, help="Show the loss for eighths of the nodes and of the time instead.")
 @click.option(
     "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the loss by deadline, .png or .svg."
 )
@@ -70,16 +86,20 @@ def command(
     nodes: int,
     deadline: int,
     step: int,
+    at: int | None,
+    seed: int,
     sharing: bool,
+    front: bool,
     plot: Path | None,
     save: Path | None,
     as_json: bool,
 ) -> None:
     """Decide which running jobs are killed or checkpointed to free nodes, at the least loss.
 
-    SCENARIO is a JSON file of running jobs, or theta-scenario[:key=value,...], which draws one. Idle nodes are used
+    SCENARIO is a JSON file of running jobs, or theta-scenario[:key=value,...], which draws one; with --at, a trace with
+    recorded waits, whose jobs get checkpoints as in section IV.B of Maurya et al., DS-RT 2020. Idle nodes are used
     first. Shown are the deadlines at which the answer changes, and who gives way at the one that is asked for; --json
-    has both. A loss is the work in node-hours since the last application checkpoint.
+    has both. A loss is the work in node-hours since the last application checkpoint, with what starting again takes.
 
     If the machine has too few nodes, that is said and the exit code is 1.
     """
@@ -87,11 +107,14 @@ def command(
         raise InputError(f"--plot {plot}: expected a file name that ends in {' or '.join(_SUFFIXES)}")
     if deadline // step > _MOST_STEPS:
         raise InputError(f"--step: expected at most {_MOST_STEPS:,} steps up to the deadline, got {deadline // step:,}")
-    found = _load(scenario)
+    found = _load(scenario) if at is None else _recorded(scenario, at, seed)
     query = _Query(nodes, max(nodes - found.idle, 0), deadline, step, sharing)
     if save is not None:
         write_scenario(found, save)
         say("note", f"{count(len(found.jobs), 'job')} written to {save}")
+    if front:
+        _front(found, query, plot, as_json)
+        return
     with spinner("planning"):
         by_deadline = _decisions(found, query)
     if as_json:
@@ -102,8 +125,47 @@ def command(
     if not as_json:
         _show(found, query, by_deadline)
     if plot is not None:
-        plot.write_bytes(images(_figure(found, query, by_deadline))[plot.suffix.lower()[1:]])
-        click.echo(plot, err=as_json)
+        _draw(_figure(found, query, by_deadline), plot, as_json)
+
+
+def _draw(figure: Figure, plot: Path, as_json: bool) -> None:
+    plot.write_bytes(images(figure)[plot.suffix.lower()[1:]])
+    click.echo(plot, err=as_json)
+
+
+def _front(scenario: Scenario, query: _Query, plot: Path | None, as_json: bool) -> None:
+    """Show the loss by number of nodes and deadline."""
+    with spinner("planning"):
+        found = eviction_front(scenario, query.nodes, query.deadline, query.step, sharing=query.sharing)
+    possible = found[np.isfinite(found["loss"])]
+    if as_json:
+        print_json({"idle": scenario.idle, "front": possible.to_dict("records")})
+    else:
+        out = console()
+        out.print(Text(f"loss in node-hours, {scenario.idle:,} nodes idle", style="bold"))
+        out.print(_grid(found))
+    if possible.empty:
+        say("infeasible", f"the machine has {scenario.machine.nodes:,} nodes")
+        click.get_current_context().exit(1)
+    if plot is not None:
+        named = {nodes: f"{nodes:,} nodes" for nodes in possible["nodes"].unique()[::-1]}
+        data = pd.DataFrame({
+            "contender": possible["nodes"].map(named), "deadline": possible["deadline"] / 60, "loss": possible["loss"],
+        })  # fmt: skip
+        labels = ("deadline (min)", "loss (node-hours)")
+        figure = Figure("front", "steps", "", "", data, "deadline", "loss", *labels, order=tuple(named.values()))
+        _draw(figure, plot, as_json)
+
+
+def _grid(found: pd.DataFrame) -> Table:
+    """Return a row for each number of nodes and a column for each deadline."""
+    wide = found.pivot(index="nodes", columns="deadline", values="loss")
+    table = Table("nodes", *(clock(int(deadline)) for deadline in wide.columns))
+    for column in table.columns:
+        column.justify = "right"
+    for nodes, losses in zip(wide.index, wide.to_numpy(), strict=True):
+        table.add_row(f"{nodes:,}", *(f"{loss:,.1f}" if np.isfinite(loss) else NOTHING for loss in losses))
+    return table
 
 
 def _load(scenario: str) -> Scenario:
@@ -116,6 +178,12 @@ def _load(scenario: str) -> Scenario:
     if not path.exists():
         raise InputError(f"{scenario}: no such file, and no generator of scenarios of this name (theta-scenario)")
     return read_scenario(path)
+
+
+def _recorded(trace: str, at: int, seed: int) -> Scenario:
+    """Return what ran at a time of a trace."""
+    workload = load(resolve(trace), ReadingOptions())
+    return scenario_at(workload, int(occupancy(workload).times[0]) + at, seed)
 
 
 def _decisions(scenario: Scenario, query: _Query) -> list[Eviction]:
@@ -146,12 +214,15 @@ def _show(scenario: Scenario, query: _Query, by_deadline: Sequence[Eviction]) ->
 
 
 def _tradeoff(changes: Sequence[Eviction]) -> Table:
-    table = Table("deadline from", "loss (node-hours)", "checkpoints take", "killed", "checkpointed", "freed")
+    ended = [list(eviction.actions.values()).count("end") for eviction in changes]
+    names = ["killed", "checkpointed", *(["end"] * any(ended)), "freed"]
+    table = Table("deadline from", "loss (node-hours)", "checkpoints take", *names)
     for column in table.columns:
         column.justify = "right"
-    for eviction in changes:
-        killed = sum(action == "kill" for action in eviction.actions.values())
-        numbers = (killed, len(eviction.actions) - killed, eviction.freed)
+    for eviction, own in zip(changes, ended, strict=True):
+        actions = list(eviction.actions.values())
+        killed = actions.count("kill")
+        numbers = (killed, len(actions) - killed - own, *([own] * any(ended)), eviction.freed)
         row = (
             clock(eviction.deadline),
             f"{eviction.loss:,.1f}",
@@ -172,8 +243,9 @@ def _actions(scenario: Scenario, decision: Eviction) -> Table | str:
         action = decision.actions.get(job.id)
         if action is None:
             continue
-        loss = f"{float(job.loss):,.1f}" if action == "kill" else "0.0"
-        time = {"system": job.system_checkpoint, "application": job.application_checkpoint}.get(action) or 0
+        loss = f"{float(cost(job, action)):,.1f}"
+        times = {"system": job.system_checkpoint, "application": job.application_checkpoint, "end": job.ends}
+        time = times.get(action) or 0
         table.add_row(Text(job.id), f"{job.nodes:,}", _DOES[action], loss, clock(time))
     return table
 
@@ -202,7 +274,8 @@ def _figure(scenario: Scenario, query: _Query, by_deadline: Sequence[Eviction]) 
     curves = {"least loss": [eviction.loss for eviction in by_deadline[:-1]]}
     deadlines = [eviction.deadline for eviction in by_deadline[:-1]]
     if not query.sharing:
-        curves["greedy"] = [greedy(jobs, query.needed, deadline, query.step).loss for deadline in deadlines]
+        found = greedy_by_deadline(jobs, query.needed, deadlines, query.step)
+        curves["greedy"] = [eviction.loss for eviction in found]
     data = pd.DataFrame(
         [
             {"contender": name, "deadline": deadline / 60, "loss": loss}

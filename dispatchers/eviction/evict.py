@@ -31,7 +31,8 @@ class Evict(Configured[EvictOptions]):
     kill, to checkpoint at once, or to let work up to the next checkpoint they write themselves, so that it fits by its
     deadline. Checkpoints are written one after the other, unless `sharing`; nodes that come free early are kept. Who is
     to be killed works until the nodes are needed, and is chosen anew then. If there is no plan nobody gives way, and
-    the job starts when enough is free, before any batch job; so does one that has missed its deadline.
+    the job starts when enough is free, before any batch job; so does one that has missed its deadline. With `ends`, a
+    job that is predicted to end in time may be left to do so; if it does not, somebody is chosen anew.
 
     The parameters are the :class:`EvictOptions`, by name.
 
@@ -142,34 +143,35 @@ class Evict(Configured[EvictOptions]):
 
     def _make_room(self, waiting: Waiting, order: Order, round_: Round) -> None:
         """Decide who gives way, unless that is decided and holds; stop those whose time has come."""
-        if not order.writing or round_.lacking(waiting, order.leaving) > 0:
+        if not order.pending or order.outlived(round_.now) or round_.lacking(waiting, order.leaving) > 0:
             order.recall()
             if round_.now <= order.due:
                 self._plan(waiting, order, round_)
         else:
             order.trim(waiting, round_)
         for id_, eviction in list(order.evictions.items()):
-            if eviction.how != "kill" and not eviction.begun and eviction.stop_at <= round_.now:
+            if eviction.writes and not eviction.begun and eviction.stop_at <= round_.now:
                 eviction.begun = True
                 self._written = max(self._written, eviction.free_at)
                 self._stop(eviction.run, eviction.how, eviction.free_at - round_.now, round_)
                 if eviction.free_at == round_.now:
                     del order.evictions[id_]
-        if not order.writing:
+        if not order.pending:
             for eviction in order.evictions.values():
                 self._stop(eviction.run, "kill", None, round_)
             order.evictions.clear()
 
     def _plan(self, waiting: Waiting, order: Order, round_: Round) -> None:
         """Decide who gives way to a job besides those who do so already."""
-        now, storage = round_.now, self.options.storage
+        now = round_.now
         taken = {id_ for other in self._orders.values() for id_ in other.evictions}
         candidates = [
-            Candidate.of(run, now, storage, round_.state.machine.primary)
+            Candidate.of(run, now, self.options, round_.state.machine.primary)
             for run in round_.running.values()
             if run.id not in taken and not run.stopping and run.job.kind == "batch" and self._may_go(run)
         ]
-        written = [eviction.free_at for other in self._orders.values() for eviction in other.evictions.values()]
+        written = [eviction.free_at for other in self._orders.values() for eviction in other.evictions.values()
+                   if eviction.writes]  # fmt: skip
         idle = max([now, self._written, *written])
         due = now if self.options.policy == "kill" else order.due
         chosen = decide(waiting, round_, candidates, order.leaving, idle, due, self.options)

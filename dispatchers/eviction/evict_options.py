@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ...base.checks import check_choice, check_whole
+from ...base.checks import check_choice, check_number, check_whole
 from ...models.eviction import Storage
 from ..protocol import Dispatcher
 
@@ -35,6 +35,12 @@ class EvictOptions:
         Seconds that the times of checkpoints are rounded up to while planning.
     aggregate, node
         Bandwidth of the file system and of a node, GB/s.
+    ends
+        Leave jobs that are predicted to end by the deadline to do so, where that is expected to lose less. Who has not
+        ended then is killed.
+    unsure
+        The probability, 0 to 1, that a job does not end when it is predicted to; where the job has a law of its run
+        time, that of the law is taken.
     sharing
         Write the checkpoints of a plan at the same time, so that they share the bandwidth.
 
@@ -53,6 +59,8 @@ class EvictOptions:
     aggregate: float = 250.0
     node: float = 0.7
     sharing: bool = False
+    ends: bool = False
+    unsure: float = 0.0
 
     def __post_init__(self) -> None:
         check_choice("policy", self.policy, Policy)
@@ -61,6 +69,9 @@ class EvictOptions:
         if (self.policy == "static") != (self.reserve > 0):
             given = f"{self.reserve} with {self.policy}"
             raise ValueError(f"reserve must be > 0 with policy=static and 0 without it, got {given}")
+        check_number("unsure", self.unsure, least=0, most=1)
+        if self.unsure and not self.ends:
+            raise ValueError(f"unsure must be 0 without ends=true, got {self.unsure}")
         _ = self.storage
 
     @property

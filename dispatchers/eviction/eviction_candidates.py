@@ -14,7 +14,6 @@ from ...models.eviction import (
     Action,
     Eviction,
     RunningJob,
-    Storage,
     Write,
     WritingJob,
     greedy,
@@ -45,11 +44,15 @@ class Candidate(NamedTuple):
     alone: RunningJob
 
     @classmethod
-    def of(cls, run: Running, now: int, storage: Storage, primary: int) -> Candidate:
+    def of(cls, run: Running, now: int, options: EvictOptions, primary: int) -> Candidate:
         """Return what a job loses, and how long its checkpoints take."""
         units = 3600 * max(run.demand[primary], 1)
-        elapsed, saves = now - run.start, run.job.checkpoint
-        writing = writing_job(run.id, run.nodes, elapsed, saves, storage, kept=run.done, weight=units)
+        elapsed, saves, storage = max(0, now - run.start - run.restart), run.job.checkpoint, options.storage
+        ends = run.predicted_end - now if options.ends and run.predicted_end > now else None
+        unsure = 0.0 if ends is None else _unsure(run, elapsed, ends, options.unsure)
+        writing = writing_job(
+            run.id, run.nodes, elapsed, saves, storage, kept=run.done, weight=units, ends=ends, unsure=unsure
+        )
         return cls(run, writing, writing.alone(storage, math.ceil))
 
     def write(self, how: Action) -> Write | None:
@@ -58,8 +61,26 @@ class Candidate(NamedTuple):
 
     def writing_in(self, seconds: int, nodes: int) -> WritingJob:
         """Return it as the model of shared bandwidth has it in so many seconds, worth so many nodes."""
-        application = self.writing.application
-        return replace(self.writing, nodes=nodes, application=application and application.later(seconds))
+        application, ends = self.writing.application, later(self.writing.ends, seconds)
+        return replace(self.writing, nodes=nodes, application=application and application.later(seconds), ends=ends)
+
+    def alone_in(self, seconds: int, nodes: int) -> RunningJob:
+        """Return it as the model of checkpoints one after another has it in so many seconds, worth so many nodes."""
+        return replace(self.alone, nodes=nodes, ends=later(self.alone.ends, seconds))
+
+
+def later(ends: float | None, seconds: int) -> float | None:
+    """Return the time until an end as it is so many seconds from now."""
+    return None if ends is None else max(0, ends - seconds)
+
+
+def _unsure(run: Running, elapsed: int, ends: int, given: float) -> float:
+    """Return the probability that a job which has worked so long works on when it is predicted to end."""
+    if run.job.law is None:
+        return given
+    done = run.done + elapsed
+    still = float(run.job.law.sf(done))
+    return min(1.0, float(run.job.law.sf(done + ends)) / still) if still > 0 else given
 
 
 def decide(
@@ -93,7 +114,7 @@ def decide(
     if sum(worth) < needed:
         return _with_ways(_that_fit(waiting, round_, candidates, leaving), horizon)
     counted = [(candidate, nodes) for candidate, nodes in zip(candidates, worth, strict=True) if nodes]
-    jobs = [replace(candidate.alone, nodes=nodes) for candidate, nodes in counted]
+    jobs = [candidate.alone_in(idle - round_.now, nodes) for candidate, nodes in counted]
     answer: Eviction
     if options.policy == "greedy":
         answer = greedy(jobs, needed, horizon, options.step)

@@ -14,6 +14,8 @@ from .eviction_candidates import Candidate
 
 #: Seconds that come from rounding.
 _NOTHING = 1e-6
+#: In which order evictions are called off.
+_TRIMMED = {"kill": 0, "system": 1, "application": 1, "end": 2}
 
 
 @dataclass(slots=True)
@@ -27,7 +29,8 @@ class Eviction:
     how
         In which way.
     stop_at, free_at
-        When it stops working, and when its nodes are free, seconds; of a kill, when it was decided.
+        When it stops working, and when its nodes are free, seconds; of a kill, when it was decided; of an own end, when
+        it is predicted.
     begun
         Whether it has stopped working.
     """
@@ -37,6 +40,11 @@ class Eviction:
     stop_at: int
     free_at: int
     begun: bool = False
+
+    @property
+    def writes(self) -> bool:
+        """Return whether it writes a checkpoint."""
+        return self.how in ("system", "application")
 
 
 @dataclass(slots=True)
@@ -60,9 +68,13 @@ class Order:
         return [eviction.run for eviction in self.evictions.values()]
 
     @property
-    def writing(self) -> bool:
-        """Return whether a checkpoint is under way or to come."""
+    def pending(self) -> bool:
+        """Return whether a checkpoint is under way or to come, or a job's own end is."""
         return any(eviction.how != "kill" for eviction in self.evictions.values())
+
+    def outlived(self, now: int) -> bool:
+        """Return whether a job still runs that was predicted to have ended."""
+        return any(eviction.how == "end" and eviction.free_at <= now for eviction in self.evictions.values())
 
     def follow(self, running: dict[str, Running]) -> None:
         """Drop those that do not run any more."""
@@ -76,8 +88,8 @@ class Order:
         self.evictions = {id_: eviction for id_, eviction in self.evictions.items() if eviction.begun}
 
     def trim(self, waiting: Waiting, round_: Round) -> None:
-        """Drop those that have not begun and are not needed any more, kills before checkpoints."""
-        for id_, eviction in sorted(self.evictions.items(), key=lambda item: item[1].how != "kill"):
+        """Drop those that have not begun and are not needed any more: kills, then checkpoints, then own ends."""
+        for id_, eviction in sorted(self.evictions.items(), key=lambda item: _TRIMMED[item[1].how]):
             if not eviction.begun:
                 others = [other.run for other in self.evictions.values() if other is not eviction]
                 if round_.lacking(waiting, others) <= 0:
@@ -94,6 +106,8 @@ class Order:
             if write is not None:
                 stop = turn if how == "system" else now + int(write.delay)
                 free_at = turn = max(stop, turn) + math.ceil(write.alone(options.storage))
+            if how == "end":
+                stop = free_at = candidate.run.predicted_end
             self.evictions[candidate.run.id] = Eviction(candidate.run, how, stop, free_at)
 
     def _add_at_once(
@@ -107,6 +121,8 @@ class Order:
             if write is not None:
                 stop = idle if how == "system" else now + int(write.delay)
                 free_at = max(stop, end)
+            elif how == "end":
+                stop = free_at = candidate.run.predicted_end
             self.evictions[candidate.run.id] = Eviction(candidate.run, how, stop, free_at)
 
 

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
-from ...base.checks import check_number, check_whole
+from ...base.checks import check_choice, check_number, check_whole
 from ...models import PlacementRule
 from ..options import Configured
 from ..protocol import Action, Running, Start, State, Stop, Waiting, Wake
 from ..space import Space, space_of
 from .booking import Ageing, Book
 from .onthefly import OnTheFly, OnTheFlyOptions, Order
+
+#: In which order soft reservations are made.
+Reserve = Literal["priority", "submission", "shortest"]
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,9 @@ class HybridOptions:
         Share of the waiting jobs that must ask for the same to dispatch on the fly, above 0 and up to 1.
     reservations
         How many jobs have one at most, at least 1.
+    reserve
+        In which order: ``"priority"``, that of :class:`~.rbs.RBS`, where long estimates come first and others gain
+        while they wait; ``"submission"``; or ``"shortest"``, by estimate. Jobs that gave way come first in all.
     cost
         Seconds that a job keeps its nodes without working while its checkpoint is written. A job that writes
         application checkpoints itself is killed instead, if less work has been done since the last of them.
@@ -41,6 +47,7 @@ class HybridOptions:
     order: Order = "shortest"
     alike: float = 1.0
     reservations: int = 100
+    reserve: Reserve = "priority"
     cost: int = 60
     growth: float = 1.4
     threshold: float = 1200
@@ -53,6 +60,7 @@ class HybridOptions:
         self.on_the_fly()
         check_number("alike", self.alike, above=0, most=1)
         check_whole("reservations", self.reservations, 1)
+        check_choice("reserve", self.reserve, Reserve)
         check_number("cost", self.cost, least=0)
         check_number("growth", self.growth, above=1)
         self.priority()
@@ -148,7 +156,14 @@ class Hybrid(Configured[HybridOptions]):
 
     def _key(self, waiting: Waiting, now: int) -> tuple[int, int, tuple[float, int, int]]:
         place = list(self._promised).index(waiting.id) if waiting.id in self._promised else len(self._promised)
-        return place, waiting.id not in self._stopped, self._priority.key(waiting, self._seconds(waiting), now)
+        return place, waiting.id not in self._stopped, self._order(waiting, now)
+
+    def _order(self, waiting: Waiting, now: int) -> tuple[float, int, int]:
+        """Return what jobs are reserved for by, but for those that gave way."""
+        if self.options.reserve == "priority":
+            return self._priority.key(waiting, self._seconds(waiting), now)
+        first = self._seconds(waiting) if self.options.reserve == "shortest" else 0
+        return first, waiting.since, waiting.order
 
     def _reserve(self, state: State) -> list[Action]:
         """Reserve in order, start who fits now, and let give way who is over time."""

@@ -14,27 +14,35 @@ from .checkpointing import (
     until_next,
     writing_job,
 )
-from .evictable import Action, Eviction, RunningJob
-from .plans import EvictionPlan, plan
-from .search import Search, backtracking, greedy, search
+from .evictable import Action, Clock, Eviction, RunningJob, cost
+from .greedy import GreedyCore, greedy, greedy_by_deadline
+from .plans import EvictionPlan, PlanCore, plan
+from .search import CHOICES, Search, SearchCore, backtracking, search
 from .sharing import finish, plan_sharing
 
 __all__ = [
+    "CHOICES",
     "Action",
+    "Clock",
     "Eviction",
     "EvictionPlan",
+    "GreedyCore",
+    "PlanCore",
     "RunningJob",
     "Search",
+    "SearchCore",
     "Sizes",
     "Storage",
     "Write",
     "WritingJob",
     "backtracking",
     "checkpoint_time",
+    "cost",
     "daly_interval",
     "even_checkpoint_time",
     "finish",
     "greedy",
+    "greedy_by_deadline",
     "node_hours",
     "plan",
     "plan_sharing",

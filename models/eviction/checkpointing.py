@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...base.checks import check_whole
+from ...base.checks import check_number, check_whole
 from .evictable import Loss, RunningJob, number
 
 HOUR = 3600
@@ -55,6 +55,10 @@ class Sizes(Protocol):
         Of a checkpoint of each kind, GB a node; ``None`` where there is none. A system checkpoint of size 0 is none.
     interval
         Seconds between application checkpoints; ``None`` if there are none.
+    write
+        Seconds at the end of which one that falls due is written.
+    restart
+        Seconds before it works on after it gave way.
     """
 
     @property
@@ -65,6 +69,12 @@ class Sizes(Protocol):
 
     @property
     def interval(self) -> int | None: ...  # noqa: D102
+
+    @property
+    def write(self) -> int: ...  # noqa: D102
+
+    @property
+    def restart(self) -> int: ...  # noqa: D102
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +136,8 @@ class WritingJob:
         As those of :class:`hpcdispatch.models.eviction.RunningJob`.
     system, application
         Its checkpoints; ``None`` where there can be none.
+    restart, ends, risk
+        As those of a running job.
     """
 
     id: str
@@ -133,10 +145,16 @@ class WritingJob:
     loss: Loss
     system: Write | None = None
     application: Write | None = None
+    restart: Loss = 0
+    ends: float | None = None
+    risk: Loss = 0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "nodes", check_whole(f"running job {self.id}: nodes", self.nodes, 1))
-        object.__setattr__(self, "loss", number(f"running job {self.id}", "loss", self.loss))
+        where = f"running job {self.id}"
+        object.__setattr__(self, "nodes", check_whole(f"{where}: nodes", self.nodes, 1))
+        for name in ("loss", "restart", "risk"):
+            object.__setattr__(self, name, number(where, name, getattr(self, name)))
+        object.__setattr__(self, "ends", number(where, "ends", self.ends, optional=True))
 
     def alone(self, storage: Storage, rounded: Callable[[float], float] = float) -> RunningJob:
         """Return it for checkpoints that are written one after another, the seconds of each rounded."""
@@ -144,7 +162,9 @@ class WritingJob:
             None if write is None else write.delay + rounded(write.alone(storage))
             for write in (self.system, self.application)
         )
-        return RunningJob(self.id, self.nodes, self.loss, system, application)
+        return RunningJob(
+            self.id, self.nodes, self.loss, system, application, restart=self.restart, ends=self.ends, risk=self.risk
+        )
 
 
 def checkpoint_time(sizes: ArrayLike, storage: Storage) -> float:
@@ -169,7 +189,7 @@ def even_checkpoint_time(nodes: int, size: float, storage: Storage) -> float:
     return Write.even(nodes, size, storage).alone(storage)
 
 
-def since_last(elapsed: float, interval: float | None, kept: float = 0) -> float:
+def since_last(elapsed: float, interval: float | None, kept: float = 0, write: float = 0) -> float:
     """Return the seconds of work that a kill loses: those since the last application checkpoint.
 
     Parameters
@@ -180,8 +200,11 @@ def since_last(elapsed: float, interval: float | None, kept: float = 0) -> float
         Seconds of work between application checkpoints; ``None`` if there are none.
     kept
         Seconds of work that it had done before, and goes on from.
+    write
+        Seconds at the end of which a checkpoint that falls due is written; until then it does not count.
     """
-    return elapsed if interval is None else min(elapsed, (kept + elapsed) % interval)
+    done = kept + elapsed
+    return elapsed if interval is None or done < interval + write else min(elapsed, (done - write) % interval)
 
 
 def until_next(elapsed: float, interval: float, kept: float = 0) -> float:
@@ -198,6 +221,8 @@ def writing_job(
     *,
     kept: float = 0,
     weight: int = 1,
+    ends: float | None = None,
+    unsure: float = 0,
 ) -> WritingJob:
     """Return a running job with what a kill loses and the checkpoints it can write; times in seconds.
 
@@ -213,6 +238,10 @@ def writing_job(
         What it writes to.
     weight
         What is lost with a node-hour.
+    ends
+        Seconds until it is predicted to end by itself; ``None`` where that is not relied on.
+    unsure
+        The probability that it does not, 0 to 1; it is then killed, at the loss that it has by then.
 
     Raises
     ------
@@ -221,13 +250,22 @@ def writing_job(
     """
     elapsed = number(f"running job {id}", "elapsed", elapsed)
     interval = None if sizes is None else sizes.interval
-    loss = weight * node_hours(nodes, since_last(elapsed, interval, kept))
+    check_number(f"running job {id}: unsure", unsure, least=0, most=1)
+    again = 0 if sizes is None else sizes.restart
+
+    def lost(seconds: float) -> Fraction:
+        """Return what a kill loses when it has worked so long."""
+        written = 0 if sizes is None else sizes.write
+        return weight * node_hours(nodes, since_last(seconds, interval, kept, written))
+
+    restart = weight * node_hours(nodes, again)
+    risk = Fraction(unsure) * (lost(elapsed + ends) + restart) if ends is not None else Fraction(0)
     system = application = None
     if sizes is not None and sizes.system_size:
         system = Write.even(nodes, sizes.system_size, storage)
     if sizes is not None and interval is not None and sizes.application_size is not None:
         application = Write.even(nodes, sizes.application_size, storage, until_next(elapsed, interval, kept))
-    return WritingJob(id, nodes, loss, system, application)
+    return WritingJob(id, nodes, lost(elapsed), system, application, restart, ends, risk)
 
 
 def running_job(

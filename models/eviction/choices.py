@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 from ortools.sat.python import cp_model
 
-from .evictable import Action, Evictable, integers
+from .evictable import Action, Evictable, cost, integers
 
-ACTIONS: tuple[Action, ...] = ("kill", "system", "application")
+ACTIONS: tuple[Action, ...] = ("kill", "system", "application", "end")
 
 
 class Choices:
@@ -36,29 +36,30 @@ class Choices:
 
     def __init__(self, jobs: Sequence[Evictable], nodes_needed: int, allowed: Iterable[tuple[int, Action]]) -> None:
         self.jobs, self.model = jobs, cp_model.CpModel()
-        self.losses = integers([job.loss for job in jobs], "plan", 60)[0]
         self.does = {
             (place, action): self.model.new_bool_var(f"{action} {jobs[place].id}") for place, action in allowed
         }
+        losses = integers([cost(jobs[place], action) for place, action in self.does], "plan", 60)[0]
+        self.losses = dict(zip(self.does, losses, strict=True))
         for place in range(len(jobs)):
             self.model.add_at_most_one(self.does[place, action] for action in ACTIONS if (place, action) in self.does)
         freed = sum(jobs[place].nodes * literal for (place, _), literal in self.does.items())
         self.model.add(freed >= nodes_needed)
 
-    def best(self, cost: cp_model.LinearExprT) -> dict[str, Action]:
-        """Return what the jobs do, by id: first the least loss, then the least cost.
+    def best(self, time: cp_model.LinearExprT) -> dict[str, Action]:
+        """Return what the jobs do, by id: first the least loss, then the least time.
 
         Raises
         ------
         RuntimeError
             If CP-SAT ends without a proof.
         """
-        kills = {place: literal for (place, action), literal in self.does.items() if action == "kill"}
-        loss = sum(self.losses[place] * literal for place, literal in kills.items())
+        loss = sum(self.losses[key] * literal for key, literal in self.does.items())
         self.model.minimize(loss)
         solver = self._solved()
-        self.model.add(loss == sum(self.losses[place] for place in kills if solver.boolean_value(kills[place])))
-        self.model.minimize(cost)
+        least = sum(self.losses[key] for key, literal in self.does.items() if solver.boolean_value(literal))
+        self.model.add(loss == least)
+        self.model.minimize(time)
         solver = self._solved()
         return {self.jobs[key[0]].id: key[1] for key, literal in self.does.items() if solver.boolean_value(literal)}
 

@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from ...base.checks import check_whole
 
-Action = Literal["kill", "system", "application"]
+Action = Literal["kill", "system", "application", "end"]
 #: A loss; a float stands for the decimal that it is printed as.
 Loss = float | Fraction
 
@@ -38,6 +38,14 @@ class RunningJob:
         Time from now on that a system checkpoint takes, at least 0; ``None`` where there can be none.
     application_checkpoint
         The same of an application checkpoint, with the wait for the moment when it is due.
+    restart
+        What is lost besides when it starts again after it was killed or checkpointed, in the unit of `loss`.
+    ends
+        Time from now on at which it is predicted to end by itself, at least 0; ``None`` where nothing is relied on. It
+        then frees its nodes for every deadline from there on, and takes no time of checkpoints.
+    risk
+        What relying on that loses on average, in the unit of `loss`: the probability that it does not end in time,
+        times what is then lost.
 
     Raises
     ------
@@ -50,14 +58,18 @@ class RunningJob:
     loss: Loss
     system_checkpoint: float | None = None
     application_checkpoint: float | None = None
+    restart: Loss = 0
+    ends: float | None = None
+    risk: Loss = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
             raise ValueError(f"running job {self.id!r}: id must be a non-empty text, got {self.id!r}")
         where = f"running job {self.id}"
         object.__setattr__(self, "nodes", check_whole(f"{where}: nodes", self.nodes, 1))
-        object.__setattr__(self, "loss", number(where, "loss", self.loss))
-        for name in ("system_checkpoint", "application_checkpoint"):
+        for name in ("loss", "restart", "risk"):
+            object.__setattr__(self, name, number(where, name, getattr(self, name)))
+        for name in ("system_checkpoint", "application_checkpoint", "ends"):
             object.__setattr__(self, name, number(where, name, getattr(self, name), optional=True))
 
 
@@ -70,12 +82,13 @@ class Eviction:
     deadline
         By when the nodes are to be free.
     loss
-        Sum of the losses of the killed jobs, rounded once; infinite if the nodes cannot be freed.
+        Sum of the losses of the killed jobs, of the restarts, and of the risks of waiting for ends, rounded once;
+        infinite if the nodes cannot be freed.
     checkpoint_time
         Sum of the times of the checkpoints, each rounded up to steps; infinite if the nodes cannot be freed.
     actions
-        Job id to ``"kill"``, ``"system"`` or ``"application"`` (checkpoint), in the order of the jobs; a job that is
-        not named runs on.
+        Job id to ``"kill"``, ``"system"`` or ``"application"`` (checkpoint) or ``"end"`` (it is left to end by itself),
+        in the order of the jobs; a job that is not named runs on.
     freed
         Nodes that come free, at least as many as are needed.
     reason
@@ -119,6 +132,23 @@ class Evictable(Protocol):
         """What killing it loses, node-hours."""
         ...
 
+    @property
+    def restart(self) -> Loss:
+        """What starting again loses besides."""
+        ...
+
+    @property
+    def risk(self) -> Loss:
+        """What is lost on average where its end is relied on."""
+        ...
+
+
+def cost(job: Evictable, action: Action) -> Fraction:
+    """Return what an action loses, exactly."""
+    if action == "end":
+        return exact(job.risk)
+    return exact(job.restart) + (exact(job.loss) if action == "kill" else 0)
+
 
 def decided(jobs: Sequence[RunningJob], actions: Mapping[str, Action], clock: Clock, deadline: float) -> Eviction:
     """Return the decision of some actions; what it costs is added up here."""
@@ -129,7 +159,7 @@ def decided(jobs: Sequence[RunningJob], actions: Mapping[str, Action], clock: Cl
 def decided_at(jobs: Sequence[Evictable], actions: Mapping[str, Action], deadline: float, time: float) -> Eviction:
     """Return the decision of some actions whose checkpoints take a time."""
     chosen = {job.id: actions[job.id] for job in jobs if job.id in actions}
-    loss = sum((exact(job.loss) for job in jobs if chosen.get(job.id) == "kill"), Fraction(0))
+    loss = sum((cost(job, chosen[job.id]) for job in jobs if job.id in chosen), Fraction(0))
     return Eviction(deadline, float(loss), time, chosen, sum(job.nodes for job in jobs if job.id in chosen))
 
 
@@ -157,11 +187,17 @@ class Clock:
         return math.floor(self._steps(time))
 
     def needed(self, job: RunningJob, action: Action) -> int | None:
-        """Return how many steps an action takes; ``None`` if it cannot be."""
-        if action == "kill":
-            return 0
+        """Return how many steps of writing an action takes; ``None`` if it cannot be."""
+        if action in ("kill", "end"):
+            return 0 if action == "kill" or job.ends is not None else None
         time = job.system_checkpoint if action == "system" else job.application_checkpoint
         return None if time is None else self.up(time)
+
+    def in_time(self, job: RunningJob, action: Action, steps: int) -> int | None:
+        """Return how many steps of writing an action takes that frees the nodes within `steps`; ``None`` if none."""
+        needed = self.needed(job, action)
+        latest = self.up(job.ends) if action == "end" and job.ends is not None else needed
+        return needed if latest is not None and latest <= steps else None
 
     def _steps(self, time: Loss) -> float:
         """Return a time in steps, a whole number where it is one but for the rounding of floats."""
@@ -217,6 +253,12 @@ def quickest(job: RunningJob, clock: Clock) -> tuple[Action, int] | None:
     kinds: tuple[Action, ...] = ("application", "system")
     times = [(kind, steps) for kind in kinds if (steps := clock.needed(job, kind)) is not None]
     return min(times, key=itemgetter(1), default=None)
+
+
+def no_time(job: RunningJob, clock: Clock, step: int) -> Action:
+    """Return how a job best frees its nodes within some steps without a checkpoint: at its own end, or killed."""
+    ends = clock.in_time(job, "end", step) is not None and cost(job, "end") <= cost(job, "kill")
+    return "end" if ends else "kill"
 
 
 def number(where: str, name: str, value: Any, *, above: bool = False, optional: bool = False) -> Any:

@@ -32,7 +32,9 @@ class Candidates(NamedTuple):
     nodes
         How many each frees, at least 1, shape (jobs,).
     high, low
-        The loss of killing it, in halves, shape (jobs,).
+        The loss of freeing its nodes in no time, by a kill or its own end, in halves, shape (jobs,).
+    save_high, save_low
+        The loss of saving it, in halves, shape (jobs,).
     time
         Steps that saving it takes; more than the horizon where it cannot be saved; shape (jobs,).
     """
@@ -40,6 +42,8 @@ class Candidates(NamedTuple):
     nodes: IntArray
     high: IntArray
     low: IntArray
+    save_high: IntArray
+    save_low: IntArray
     time: IntArray
 
 
@@ -74,7 +78,7 @@ def fill(jobs: Candidates, most: int, horizon: int, first: IntArray) -> Table:
 
     With f(k, t) the least loss of freeing at least k nodes in at most t steps, job by job,
 
-        f'(k, t) = min(f(k, t), f(max(k - nodes, 0), t) + loss, f(max(k - nodes, 0), t - time)).
+        f'(k, t) = min(f(k, t), f(max(k - nodes, 0), t) + loss, f(max(k - nodes, 0), t - time) + loss of saving).
 
     Time and memory grow with jobs * most * horizon; a cell takes two bits.
     """
@@ -96,7 +100,8 @@ def fill(jobs: Candidates, most: int, horizon: int, first: IntArray) -> Table:
             stays, saved = row[t], row[t - jobs.time[job]] if jobs.time[job] <= t else never
             _decide(
                 high[stays, here], low[stays, here], high[stays, rest], low[stays, rest], high[saved, rest],
-                low[saved, rest], jobs.high[job], jobs.low[job], high[spare, here], low[spare, here], did[1:],
+                low[saved, rest], jobs.high[job], jobs.low[job], jobs.save_high[job], jobs.save_low[job],
+                high[spare, here], low[spare, here], did[1:],
             )  # fmt: skip
             begin = first[job] + t * size
             for cell in range(size):
@@ -109,7 +114,8 @@ def fill(jobs: Candidates, most: int, horizon: int, first: IntArray) -> Table:
 @compiled
 def _decide(
     stay_high: IntArray, stay_low: IntArray, rest_high: IntArray, rest_low: IntArray, save_high: IntArray,
-    save_low: IntArray, loss_high: int, loss_low: int, best_high: IntArray, best_low: IntArray, did: ByteArray,
+    save_low: IntArray, loss_high: int, loss_low: int, extra_high: int, extra_low: int, best_high: IntArray,
+    best_low: IntArray, did: ByteArray,
 ) -> None:  # fmt: skip
     """Set the best losses of a row, and what the job did for them: stay, be killed or be saved.
 
@@ -119,9 +125,12 @@ def _decide(
         kill_low = rest_low[k] + loss_low
         kill_high = rest_high[k] + loss_high + (kill_low >> LOW_BITS)
         kill_low &= LOW_MASK
-        saves = (save_high[k] < kill_high) | ((save_high[k] == kill_high) & (save_low[k] <= kill_low))
-        gone_high = save_high[k] if saves else kill_high
-        gone_low = save_low[k] if saves else kill_low
+        kept_low = save_low[k] + extra_low
+        kept_high = save_high[k] + extra_high + (kept_low >> LOW_BITS)
+        kept_low &= LOW_MASK
+        saves = (kept_high < kill_high) | ((kept_high == kill_high) & (kept_low <= kill_low))
+        gone_high = kept_high if saves else kill_high
+        gone_low = kept_low if saves else kill_low
         goes = (gone_high < stay_high[k]) | ((gone_high == stay_high[k]) & (gone_low < stay_low[k]))
         best_high[k] = gone_high if goes else stay_high[k]
         best_low[k] = gone_low if goes else stay_low[k]
@@ -157,9 +166,24 @@ def trace_back(jobs: Candidates, table: Table, nodes: int, step: int) -> ByteArr
     return does
 
 
-def fill_wide(jobs: Candidates, losses: list[int], most: int, horizon: int, first: IntArray) -> Table:
-    """Fill the table as :func:`fill` does, for losses of any size, with their ranks in place of their halves."""
-    never = sum(losses) + 1
+@compiled
+def answer_all(jobs: Candidates, nodes: int, last: int, horizon: int, first: IntArray) -> ByteArray:
+    """Fill the table up to step `last`, and return what each job does for each deadline, shape (horizon + 1, jobs)."""
+    table = fill(jobs, nodes, last, first)
+    does = np.empty((horizon + 1, len(jobs.nodes)), dtype=np.uint8)
+    for step in range(horizon + 1):
+        does[step] = trace_back(jobs, table, nodes, least_step(table, nodes, min(step, last)))
+    return does
+
+
+def fill_wide(
+    jobs: Candidates, losses: list[int], extras: list[int], most: int, horizon: int, first: IntArray
+) -> Table:
+    """Fill the table as :func:`fill` does, for losses of any size, with their ranks in place of their halves.
+
+    `losses` are those of freeing nodes in no time, `extras` those of saving.
+    """
+    never = sum(losses) + sum(extras) + 1
     best = np.full((horizon + 1, most + 1), never, dtype=object)
     best[:, 0] = 0
     choice = np.empty(first[-1], dtype=np.uint8)
@@ -168,7 +192,7 @@ def fill_wide(jobs: Candidates, losses: list[int], most: int, horizon: int, firs
         rest = best[:, np.maximum(np.arange(most + 1) - jobs.nodes[job], 0)]
         save = np.full_like(rest, never)
         if jobs.time[job] <= horizon:
-            save[jobs.time[job] :] = rest[: horizon + 1 - jobs.time[job]]
+            save[jobs.time[job] :] = np.minimum(rest[: horizon + 1 - jobs.time[job]] + extras[job], never)
         kill = rest + loss
         did = np.where(save <= kill, SAVED, KILLED)
         gain = np.minimum(save, kill)

@@ -3,7 +3,10 @@
 The problem and the table are those of A. Maurya, B. Nicolae, I. Guliani, M. M. Rafique: "CoSim: A Simulator for
 Co-Scheduling of Batch and On-Demand Jobs in HPC Datacenters", DS-RT 2020, sections II and III. Checkpoints are written
 one after another: their times, each with the wait for its moment, add up to at most the deadline. Killing takes no
-time. Minimised is the loss of the killed jobs, then the total time of the checkpoints.
+time. Minimised is the loss of the killed jobs, then the total time of the checkpoints. Beyond the paper, whoever is
+killed or checkpointed may lose something when it starts again, and a job that is predicted to end in time frees its
+nodes at a risk. A table holds for the deadlines at which the same jobs end in time, so that there is one more for each
+such end up to the horizon.
 
 Algorithm 1 as printed does not do the second: of several entries of the same loss its last line may take any. Here a
 plan takes the fewest steps that have the loss.
@@ -12,9 +15,11 @@ plan takes the fewest steps that have the loss.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +30,10 @@ from .evictable import (
     Eviction,
     RunningJob,
     checked,
+    cost,
     infeasible,
     integers,
+    no_time,
     number,
     quickest,
 )
@@ -34,8 +41,10 @@ from .loss_table import (
     LOW_BITS,
     LOW_MASK,
     SAVED,
+    ByteArray,
     Candidates,
     Table,
+    answer_all,
     fill,
     fill_wide,
     least_step,
@@ -61,7 +70,7 @@ class EvictionPlan:
         0, 1, 2, ... steps, as times.
     """
 
-    def __init__(self, tables: _Tables, nodes: int) -> None:
+    def __init__(self, tables: _TablesByEnd, nodes: int) -> None:
         self.nodes = nodes
         self.deadlines: tuple[float, ...] = tuple(index * tables.clock.step for index in range(tables.horizon + 1))
         self._tables = tables
@@ -103,7 +112,7 @@ class EvictionPlan:
 
     def _at(self, step: int) -> Eviction:
         if step not in self._made:
-            self._made[step] = self._tables.decide(self.nodes, step)
+            self._made[step] = self._tables.at(step).decide(self.nodes, step)
         return self._made[step]
 
 
@@ -134,20 +143,67 @@ def plan(jobs: Sequence[RunningJob], nodes_needed: int, horizon: float, step: fl
     clock = Clock(step)
     horizon = number("plan", "horizon", horizon)
     total = sum(job.nodes for job in jobs)
-    return EvictionPlan(_Tables(jobs, min(nodes_needed, total), clock, clock.down(horizon)), nodes_needed)
+    return EvictionPlan(_TablesByEnd(jobs, min(nodes_needed, total), clock, clock.down(horizon)), nodes_needed)
 
 
-class _Tables:
-    """The table of some jobs, for so many nodes at most, and how to read it."""
+class PlanCore(NamedTuple):
+    """The jobs of a plan, as arrays: the compiled part of :func:`plan` alone, where nobody ends by itself.
+
+    Attributes
+    ----------
+    jobs
+        As they stand in the table.
+    needed
+        How many nodes are to be freed, in their greatest common divisor.
+    last, horizon
+        The step after which more time changes nothing, and that of the latest deadline.
+    """
+
+    jobs: Candidates
+    needed: int
+    last: int
+    horizon: int
+
+    @classmethod
+    def of(cls, jobs: Sequence[RunningJob], nodes_needed: int, horizon: float, clock: Clock) -> PlanCore:
+        """Return the arrays of some jobs; arguments and errors are those of :func:`plan`."""
+        tables = _Tables(jobs, checked(jobs, nodes_needed), clock, 0, clock.down(number("plan", "horizon", horizon)))
+        return cls(tables.candidates, -(-tables.most // tables.grain), tables.last, tables.horizon)
+
+    def run(self) -> tuple[ByteArray, int]:
+        """Return what each job does for each deadline, shape (deadlines, jobs), and how many cells were filled."""
+        first = places(self.jobs.nodes, self.needed, self.last)
+        does = answer_all(self.jobs, self.needed, self.last, self.horizon, first)
+        reach = np.minimum(np.cumsum(self.jobs.nodes), self.needed)
+        return does, int(reach.sum()) * (self.last + 1)
+
+
+class _TablesByEnd:
+    """The tables of some jobs, for so many nodes at most: one for the deadlines at which the same jobs have ended."""
 
     def __init__(self, jobs: Sequence[RunningJob], most: int, clock: Clock, horizon: int) -> None:
         self.jobs, self.clock, self.horizon, self.most = tuple(jobs), clock, horizon, most
-        self.total = sum(job.nodes for job in jobs)
+        ends = {clock.up(job.ends) for job in jobs if job.ends is not None}
+        self._begins = [0, *sorted(end for end in ends if 0 < end <= horizon)]
+        lasts = [*(begin - 1 for begin in self._begins[1:]), horizon]
+        self._tables = [_Tables(jobs, most, clock, *span) for span in zip(self._begins, lasts, strict=True)]
 
     @cached_property
-    def whole(self) -> _Tables:
-        """The table of all nodes."""
-        return _Tables(self.jobs, self.total, self.clock, self.horizon)
+    def whole(self) -> _TablesByEnd:
+        """The tables of all nodes."""
+        return _TablesByEnd(self.jobs, sum(job.nodes for job in self.jobs), self.clock, self.horizon)
+
+    def at(self, step: int) -> _Tables:
+        """Return the table for a deadline."""
+        return self._tables[bisect_right(self._begins, step) - 1]
+
+
+class _Tables:
+    """The table of some jobs for deadlines from `begin` to `horizon`, between which nobody ends, and how to read it."""
+
+    def __init__(self, jobs: Sequence[RunningJob], most: int, clock: Clock, begin: int, horizon: int) -> None:
+        self.jobs, self.clock, self.begin, self.horizon, self.most = tuple(jobs), clock, begin, horizon, most
+        self.total = sum(job.nodes for job in jobs)
 
     @cached_property
     def grain(self) -> int:
@@ -170,9 +226,15 @@ class _Tables:
         return min(self.horizon, sum(save[1] for save in self.saves if save is not None))
 
     @cached_property
+    def quits(self) -> list[Action]:
+        """How each job best frees its nodes in no time of checkpoints: killed, or at its own end."""
+        return [no_time(job, self.clock, self.begin) for job in self.jobs]
+
+    @cached_property
     def losses(self) -> tuple[list[int], int]:
-        """The losses of the jobs as whole multiples of one unit, and how many units make 1."""
-        return integers([job.loss for job in self.jobs])
+        """What each job loses so, then what each loses that is saved, in whole units, and how many units make 1."""
+        quits = [cost(job, action) for job, action in zip(self.jobs, self.quits, strict=True)]
+        return integers([*quits, *(cost(job, "system") for job in self.jobs)])
 
     @cached_property
     def candidates(self) -> Candidates:
@@ -180,9 +242,16 @@ class _Tables:
         saves = [self.saves[place] for place in self.order]
         times = [self.last + 1 if save is None else min(save[1], self.last + 1) for save in saves]
         nodes = [self.jobs[place].nodes // self.grain for place in self.order]
-        losses = [0 if self.wide else self.losses[0][place] for place in self.order]
-        high, low = [loss >> LOW_BITS for loss in losses], [loss & LOW_MASK for loss in losses]
-        return Candidates(*np.array([nodes, high, low, times], dtype=np.int64))
+        halves = []
+        for losses in self._ordered_losses():
+            shown = [0] * len(losses) if self.wide else losses
+            halves += [[loss >> LOW_BITS for loss in shown], [loss & LOW_MASK for loss in shown]]
+        return Candidates(*np.array([nodes, *halves, times], dtype=np.int64))
+
+    def _ordered_losses(self) -> tuple[list[int], list[int]]:
+        """Return the losses of jobs that quit, and of those that are saved, in the order of the table."""
+        quits = [self.losses[0][place] for place in self.order]
+        return quits, [self.losses[0][len(self.jobs) + place] for place in self.order]
 
     @cached_property
     def wide(self) -> bool:
@@ -195,7 +264,7 @@ class _Tables:
         most = -(-self.most // self.grain)
         first = places(self.candidates.nodes, most, self.last)
         if self.wide:
-            return fill_wide(self.candidates, [self.losses[0][place] for place in self.order], most, self.last, first)
+            return fill_wide(self.candidates, *self._ordered_losses(), most, self.last, first)
         return fill(self.candidates, most, self.last, first)
 
     def decide(self, nodes: int, step: int) -> Eviction:
@@ -216,6 +285,7 @@ class _Tables:
             freed += job.nodes
             if does[place] == SAVED and save is not None:
                 actions[job.id], used = save[0], used + save[1]
+                loss += self.losses[0][len(self.jobs) + place]
             else:
-                actions[job.id], loss = "kill", loss + self.losses[0][place]
+                actions[job.id], loss = self.quits[place], loss + self.losses[0][place]
         return Eviction(deadline, float(Fraction(loss, self.losses[1])), used * self.clock.step, actions, freed)

@@ -1,4 +1,4 @@
-"""The two other ways to decide who gives way that the eviction paper compares: greedy and backtracking."""
+"""Backtracking over who gives way, one of the ways to decide that the eviction paper compares."""
 
 from __future__ import annotations
 
@@ -15,47 +15,16 @@ from .evictable import (
     Eviction,
     RunningJob,
     checked,
+    cost,
     decided,
-    exact,
     infeasible,
     integers,
     number,
-    quickest,
 )
 from .loss_table import LOW_BITS, LOW_MASK, ByteArray
 
 #: What a job may do in a search, in the order in which it is tried: 0 stays.
-_CHOICES: tuple[Action | None, ...] = (None, "kill", "system", "application")
-
-
-def greedy(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step: float = 1) -> Eviction:
-    """Checkpoint the dearest jobs while there is time, then kill the cheapest; section IV.C.1 of the paper.
-
-    In falling order of loss each job gets its quickest checkpoint, until the nodes are free or the next checkpoint
-    would be late. Then the jobs that are left are killed from the end, until the nodes are free.
-
-    Parameters and errors are those of :func:`hpcdispatch.models.eviction.plan`.
-    """
-    nodes_needed, clock, limit = _arguments(jobs, nodes_needed, deadline, step)
-    total = sum(job.nodes for job in jobs)
-    if nodes_needed > total:
-        return infeasible(deadline, nodes_needed, total)
-    actions: dict[str, Action] = {}
-    order = sorted(jobs, key=lambda job: -exact(job.loss))
-    freed, used = 0, 0
-    for job in order:
-        save = quickest(job, clock)
-        if freed >= nodes_needed or save is None or used + save[1] > limit:
-            break
-        actions[job.id] = save[0]
-        freed, used = freed + job.nodes, used + save[1]
-    for job in reversed(order):
-        if freed >= nodes_needed:
-            break
-        if job.id not in actions:
-            actions[job.id] = "kill"
-            freed += job.nodes
-    return decided(jobs, actions, clock, deadline)
+CHOICES: tuple[Action | None, ...] = (None, "kill", "system", "application", "end")
 
 
 def backtracking(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step: float = 1) -> Eviction:
@@ -110,44 +79,83 @@ def search(
     ValueError
         As there, or if the losses have no common unit of which they are fewer than 2**123 in sum.
     """
-    nodes_needed, clock, steps = _arguments(jobs, nodes_needed, deadline, step)
-    total = sum(job.nodes for job in jobs)
-    if nodes_needed > total:
-        return Search(infeasible(deadline, nodes_needed, total), 0, True)
-    losses, _ = integers([job.loss for job in jobs], "search", 2 * LOW_BITS - 1)
-    needed = [[0 if action is None else clock.needed(job, action) for action in _CHOICES] for job in jobs]
-    time = [[steps + 1 if taken is None else min(taken, steps + 1) for taken in row] for row in needed]
-    rows = [(job.nodes, loss >> LOW_BITS, loss & LOW_MASK) for job, loss in zip(jobs, losses, strict=True)]
-    best, visited, complete = _search(
-        np.array(rows, dtype=np.int64).reshape(-1, 3),
-        np.array(time, dtype=np.int64).reshape(-1, len(_CHOICES)),
-        nodes_needed,
-        steps,
-        by_nodes,
-        limit,
-    )
-    actions = {job.id: action for job, choice in zip(jobs, best.tolist(), strict=True) if (action := _CHOICES[choice])}
-    return Search(decided(jobs, actions, clock, deadline), visited, complete)
-
-
-def _arguments(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step: float) -> tuple[int, Clock, int]:
-    """Return the nodes, the clock and the deadline in steps, or raise."""
     clock = Clock(step)
-    deadline = number("plan", "deadline", deadline)
-    return checked(jobs, nodes_needed), clock, clock.down(deadline)
+    core = SearchCore.of(jobs, nodes_needed, deadline, clock, by_nodes=by_nodes, limit=limit)
+    if core.nodes > (total := sum(job.nodes for job in jobs)):
+        return Search(infeasible(deadline, core.nodes, total), 0, True)
+    best, visited, complete = core.run()
+    return Search(decided(jobs, named_actions(jobs, best), clock, deadline), visited, complete)
+
+
+def named_actions(jobs: Sequence[RunningJob], choices: ByteArray) -> dict[str, Action]:
+    """Return what a choice of each job stands for, by id."""
+    named = zip(jobs, choices.tolist(), strict=True)
+    return {job.id: action for job, choice in named if (action := CHOICES[choice])}
+
+
+class SearchCore(NamedTuple):
+    """What is searched, as arrays: the compiled part of :func:`search` alone.
+
+    Attributes
+    ----------
+    freed
+        Nodes of each job, shape (jobs,).
+    high, low
+        Losses by job and choice (stays, killed, system checkpoint, application checkpoint, own end), in halves, shape
+        (jobs, 5).
+    time
+        Steps of the same; more than `steps` for what cannot be.
+    nodes, steps, by_nodes, limit
+        As the arguments of :func:`search`, the deadline in steps.
+    """
+
+    freed: IntArray
+    high: IntArray
+    low: IntArray
+    time: IntArray
+    nodes: int
+    steps: int
+    by_nodes: bool
+    limit: int
+
+    @classmethod
+    def of(
+        cls,
+        jobs: Sequence[RunningJob],
+        nodes_needed: int,
+        deadline: float,
+        clock: Clock,
+        *,
+        by_nodes: bool = True,
+        limit: int = 1 << 62,
+    ) -> SearchCore:
+        """Return the arrays of some jobs; arguments and errors are those of :func:`search`."""
+        steps = clock.down(number("plan", "deadline", deadline))
+        exact_costs = [0 if action is None else cost(job, action) for job in jobs for action in CHOICES]
+        losses, _ = integers(exact_costs, "search", 2 * LOW_BITS - 1)
+        taken = [0 if action is None else clock.in_time(job, action, steps) for job in jobs for action in CHOICES]
+        time = [steps + 1 if each is None else each for each in taken]
+        halves = [[loss >> LOW_BITS for loss in losses], [loss & LOW_MASK for loss in losses], time]
+        high, low, each_time = np.array(halves, dtype=np.int64).reshape(3, -1, len(CHOICES))
+        freed = np.array([job.nodes for job in jobs], dtype=np.int64)
+        return cls(freed, high, low, each_time, checked(jobs, nodes_needed), steps, by_nodes, limit)
+
+    def run(self) -> tuple[ByteArray, int, bool]:
+        """Return the best choice of each job, how many partial decisions were looked at, and whether that were all."""
+        best, visited, complete = _search(*self)
+        return best, int(visited), bool(complete)
 
 
 @compiled
 def _search(
-    rows: IntArray, time: IntArray, needed: int, steps: int, by_nodes: bool, limit: int
+    nodes: IntArray, high: IntArray, low: IntArray, time: IntArray, needed: int, steps: int, by_nodes: bool, limit: int
 ) -> tuple[ByteArray, int, bool]:
     """Return the best choices, depth first, how many partial ones there were, and whether none was left out.
 
-    A row has the nodes of a job and the halves of its loss. It begins with the choice to kill all, which frees the
-    nodes in any time.
+    It begins with the choice to kill all, which frees the nodes in any time.
     """
-    jobs = len(rows)
-    left = np.append(np.cumsum(rows[::-1, 0])[::-1], 0)
+    jobs = len(nodes)
+    left = np.append(np.cumsum(nodes[::-1])[::-1], 0)
     best, choice = np.full(jobs, 1, dtype=np.uint8), np.full(jobs + 1, -1, dtype=np.int64)
     freed, costs = np.zeros(jobs + 1, dtype=np.int64), np.zeros((jobs + 1, 3), dtype=np.int64)
     bound = np.array([1 << 62, 0, 0])
@@ -163,10 +171,10 @@ def _search(
         choice[job] += 1
         visited += 1
         made = choice[job]
-        freed[job + 1] = freed[job] + (rows[job, 0] if made else 0)
-        low = costs[job, 1] + (rows[job, 2] if made == 1 else 0)
-        costs[job + 1, 0] = costs[job, 0] + (rows[job, 1] if made == 1 else 0) + (low >> LOW_BITS)
-        costs[job + 1, 1] = low & LOW_MASK
+        freed[job + 1] = freed[job] + (nodes[job] if made else 0)
+        lower = costs[job, 1] + low[job, made]
+        costs[job + 1, 0] = costs[job, 0] + high[job, made] + (lower >> LOW_BITS)
+        costs[job + 1, 1] = lower & LOW_MASK
         costs[job + 1, 2] = costs[job, 2] + time[job, made]
         short = by_nodes and freed[job + 1] + left[job + 1] < needed
         if costs[job + 1, 2] <= steps and not short and _less(costs, job + 1, bound):

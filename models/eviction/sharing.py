@@ -71,15 +71,21 @@ def plan_sharing(
     found: dict[float, Eviction] = {}
     last: Eviction | None = None
     for deadline in sorted(set(deadlines), reverse=True):
-        if last is None or last.checkpoint_time > deadline:
+        if last is None or last.checkpoint_time > deadline or _relied(jobs, last) > deadline:
             last = _solve(jobs, nodes_needed, deadline, storage)
         found[deadline] = Eviction(deadline, last.loss, last.checkpoint_time, last.actions, last.freed)
     return [found[deadline] for deadline in deadlines]
 
 
+def _relied(jobs: Sequence[WritingJob], found: Eviction) -> float:
+    """Return when the last job ends whose end a decision relies on; 0 if it relies on none."""
+    return max((job.ends or 0 for job in jobs if found.actions.get(job.id) == "end"), default=0)
+
+
 def _solve(jobs: Sequence[WritingJob], nodes_needed: int, deadline: float, storage: Storage) -> Eviction:
     limit = math.floor(Fraction(deadline) * _TICKS)
-    kills: list[tuple[int, Action]] = [(place, "kill") for place in range(len(jobs))]
+    now: list[tuple[int, Action]] = [(place, "kill") for place in range(len(jobs))]
+    now += [(place, "end") for place, job in enumerate(jobs) if job.ends is not None and job.ends <= deadline]
     kinds: tuple[Action, ...] = ("system", "application")
     writes: dict[tuple[int, Action], Write] = {
         (place, kind): write
@@ -87,7 +93,7 @@ def _solve(jobs: Sequence[WritingJob], nodes_needed: int, deadline: float, stora
         for kind in kinds
         if (write := getattr(job, kind)) is not None and _ticks(write.delay + write.least) <= limit
     }
-    choices = Choices(jobs, nodes_needed, [*kills, *writes])
+    choices = Choices(jobs, nodes_needed, [*now, *writes])
     end = choices.model.new_int_var(0, limit, "end")
     saves = [(write, choices.does[key]) for key, write in writes.items()]
     choices.model.add(end >= sum(_ticks(write.volume / storage.aggregate) * literal for write, literal in saves))

@@ -30,8 +30,8 @@ def prove(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step: 
     if not nodes_needed:
         return decided(jobs, {}, clock, deadline)
     steps = clock.down(deadline)
-    needed = {(place, action): clock.needed(job, action) for place, job in enumerate(jobs) for action in ACTIONS}
-    time = {key: taken for key, taken in needed.items() if taken is not None and taken <= steps}
+    each = {(place, action): clock.in_time(job, action, steps) for place, job in enumerate(jobs) for action in ACTIONS}
+    time = {key: taken for key, taken in each.items() if taken is not None}
     choices = Choices(jobs, nodes_needed, time)
     total_time = sum(time[key] * literal for key, literal in choices.does.items())
     choices.model.add(total_time <= steps)

@@ -217,3 +217,53 @@ class TestShapes:
         for shape in (2, -1):
             with pytest.raises(ActionError, match=f"job 1: shape must be below 2, got {shape}"):
                 run([MOLDABLE], scripted({0: [Start("1", ALL, shape=shape)]}))
+
+
+class TestRestartsAndWrites:
+    def test_a_job_that_gave_way_starts_again_before_it_works(self, run, scripted, stays):
+        job = Job("1", 0, 100, 100, 4, checkpoint=Checkpoint(restart=7))
+        for how, useful in (("kill", 0), ("checkpoint", 30)):
+            result = run([job, URGENT], scripted({30: [Stop("1", how), Start("2", ALL)]}))
+            assert stays(result)[1] == (40, 40 + 7 + 100 - useful, "completed", 100 - useful)
+            assert result.jobs["lost"].iloc[0] == 4 * (30 - useful + 7)
+
+    def test_what_is_stopped_while_it_starts_again_has_done_nothing(self, run, scripted, stays):
+        job = Job("1", 0, 100, 100, 4, checkpoint=Checkpoint(restart=7))
+        for how in ("kill", "checkpoint"):
+            plan = {30: [Stop("1", "checkpoint"), Start("2", ALL)], 45: [Stop("1", how), Start("3", ALL)]}
+            result = run([job, URGENT, (45, 5, 5, 4)], scripted(plan))
+            assert stays(result)[1:] == [
+                (40, 45, "killed" if how == "kill" else "checkpointed", 0),
+                (50, 127, "completed", 70),
+            ]
+
+    def test_its_limit_does_not_count_the_restart(self, run, scripted, stays):
+        job = Job("1", 0, 100, 100, 4, checkpoint=Checkpoint(restart=7))
+        result = run([job, URGENT], scripted({30: [Stop("1"), Start("2", ALL)]}), overrun="kill")
+        assert stays(result)[1] == (40, 147, "completed", 100)
+
+    def test_it_is_predicted_with_its_restart(self, run, scripted):
+        shown = []
+        look = lambda state: shown.extend(r.predicted_end for r in state.running) or []  # noqa: E731
+        job = Job("1", 0, 100, 100, 4, checkpoint=Checkpoint(restart=7))
+        run([job, URGENT, (42, 1, 1, 4)], scripted({30: [Stop("1", "checkpoint"), Start("2", ALL)], 42: look}))
+        assert shown == [40 + 7 + 70]
+
+    def test_a_checkpoint_counts_once_it_is_written(self, run, scripted, stays):
+        job = Job("1", 0, 100, 100, 4, checkpoint=Checkpoint(interval=20, write=5))
+        for at, kept in ((24, 0), (25, 25), (44, 25), (45, 45)):
+            result = run([job, (at, 10, 10, 4)], scripted({at: [Stop("1"), Start("2", ALL)]}))
+            assert stays(result)[0] == (0, at, "killed", kept)
+            assert stays(result)[1][1:] == (at + 10 + 100 - kept, "completed", 100 - kept)
+
+    @pytest.mark.parametrize(
+        ("fields", "said"),
+        [
+            ({"restart": -1}, "checkpoint: restart must be a whole number >= 0, got -1"),
+            ({"interval": 5, "write": 5}, "checkpoint: write must be below the interval of 5 s, got 5"),
+            ({"write": 5}, "checkpoint: write must be 0 without an interval, got 5"),
+        ],
+    )
+    def test_bad_costs_are_refused(self, fields, said):
+        with pytest.raises(ValueError, match=said):
+            Checkpoint(**fields)

@@ -59,7 +59,9 @@ def test_something_else_came(archive, tmp_path):
 
 def test_unknown_names_and_addresses(archive, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # Beside a checkout there may be one.
-    with pytest.raises(InputError, match="unknown trace 'kth'; known: kth-sp2, ctc-sp2, sdsc-sp2, hpc2n, lublin-256"):
+    with pytest.raises(
+        InputError, match="unknown trace 'kth'; known: kth-sp2, ctc-sp2, sdsc-sp2, hpc2n, lublin-256, theta-2022"
+    ):
         fetch("kth")
     with pytest.raises(InputError, match="it has no address to download it from"):
         fetch("lublin-256")

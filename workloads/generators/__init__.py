@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .accre import accre
 from .eurora import eurora
-from .eviction_scenarios import theta_scenario
+from .eviction_scenarios import draw_checkpoints, theta_scenario
 from .generator import GENERATORS, generate, generator, provenance_of, workload_names
 from .intrepid import intrepid_neuroscience
 from .lublin import lublin
@@ -17,6 +17,7 @@ __all__ = [
     "TABLE1",
     "WorkflowModel",
     "accre",
+    "draw_checkpoints",
     "eurora",
     "generate",
     "generator",

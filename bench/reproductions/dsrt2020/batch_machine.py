@@ -8,7 +8,7 @@ from ....simulation import Result
 from ....workloads import Workload, generate
 from ...campaigns.samples import Samples
 from ..claims import less, row
-from ..outcome import Claim, Drawing, Means, Outcome, Row, Scale
+from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Row, Scale
 from ..simulations import simulate_all
 
 #: Days, nodes, on-demand jobs a day, and how many samples.
@@ -17,8 +17,8 @@ _SCALES: dict[Scale, tuple[int, int, int, int]] = {
     "small": (30, 4392, 4, 3),
     "full": (30, 4392, 4, 10),
 }
-_PLAN, _GREEDY, _KILL, _WAIT = "least loss", "greedy", "kill only", "wait"
-_POLICIES = {_PLAN: "dp", _GREEDY: "greedy", _KILL: "kill", _WAIT: "wait"}
+PLAN, GREEDY, KILL, WAIT = "least loss", "greedy", "kill only", "wait"
+POLICIES = {PLAN: "dp", GREEDY: "greedy", KILL: "kill", WAIT: "wait"}
 #: Nodes that are set apart: the two largest sizes of on-demand jobs.
 _APART: dict[Scale, tuple[int, int]] = {"smoke": (256, 512), "small": (1024, 2048), "full": (1024, 2048)}
 #: Metric to key of the summary, factor and digits.
@@ -32,15 +32,23 @@ _METRICS = {
     "of these, by kills": ("lost_node_hours_killed", 1, 0),
     "mean bounded slowdown of batch jobs": ("batch_bounded_slowdown_mean", 1, 1),
     "mean wait of batch jobs, h": ("batch_wait_mean", 1 / 3600, 1),
+    "longest wait of a batch job, h": ("batch_wait_max", 1 / 3600, 1),
     "utilization, %": ("utilization", 100, 1),
     "jobs rejected": ("rejected", 1, 0),
 }
+#: By policy, the summary of each sample.
+Summaries = dict[str, list[dict[str, float]]]
 _DELAY, _LOSS, _SLOWDOWN = "delay_mean", "lost_node_hours", "batch_bounded_slowdown_mean"
 
 
 def policies(means: Means) -> Outcome:
     """Return the delay of on-demand jobs and the loss of batch jobs under each policy."""
     found = {name: [result.summary() for result in results] for name, results in _results(means).items()}
+    return judged(found, _notes(means.scale), list(found)[-1])
+
+
+def judged(found: Summaries, notes: tuple[str, ...], apart: str, parameters: tuple[Parameter, ...] = ()) -> Outcome:
+    """Return the numbers, figure and claims of the summaries of each policy; `apart` is that of nodes set apart."""
     rows: list[Row] = []
     points: dict[str, list[str | float]] = {"subject": [], "x": [], "y": []}
     for name, each in found.items():
@@ -52,12 +60,12 @@ def policies(means: Means) -> Outcome:
     drawing = Drawing(
         "points", points, "node-hours lost by batch jobs", "mean delay of on-demand jobs (min)", log_y=True
     )
-    return Outcome(_notes(means.scale), tuple(rows), tuple(_claims(found)), drawing)
+    return Outcome(notes, tuple(rows), tuple(_claims(found, apart)), drawing, parameters=parameters)
 
 
 def _specs(scale: Scale) -> dict[str, str]:
     """Return the dispatcher of each policy."""
-    specs = {name: f"evict:policy={policy}" for name, policy in _POLICIES.items()}
+    specs = {name: f"evict:policy={policy}" for name, policy in POLICIES.items()}
     return specs | {f"{kept:,} nodes apart": f"evict:policy=static,reserve={kept}" for kept in _APART[scale]}
 
 
@@ -76,22 +84,21 @@ def _results(means: Means) -> dict[str, list[Result]]:
     return {name: [found[place][0] for found in each] for place, name in enumerate(specs)}
 
 
-def _claims(found: dict[str, list[dict[str, float]]]) -> list[Claim]:
+def _claims(found: Summaries, apart: str) -> list[Claim]:
     def named(policy: str, key: str) -> tuple[str, list[float]]:
         return policy, [summary[key] for summary in found[policy]]
 
-    apart = list(found)[-1]
     return [
-        less(f"{_PLAN} loses fewer node-hours than {_GREEDY}", named(_PLAN, _LOSS), named(_GREEDY, _LOSS),
+        less(f"{PLAN} loses fewer node-hours than {GREEDY}", named(PLAN, _LOSS), named(GREEDY, _LOSS),
              "at one moment, greedy's extra loss is unacceptable"),
-        less(f"{_PLAN} loses fewer node-hours than {_KILL}", named(_PLAN, _LOSS), named(_KILL, _LOSS),
+        less(f"{PLAN} loses fewer node-hours than {KILL}", named(PLAN, _LOSS), named(KILL, _LOSS),
              "killing alone may incur significant overhead"),
-        less(f"on-demand jobs start earlier with {_PLAN} than with {_WAIT}",
-             named(_PLAN, _DELAY), named(_WAIT, _DELAY)),
-        less(f"batch jobs are slowed down less by {_PLAN} than by {_WAIT}",
-             named(_PLAN, _SLOWDOWN), named(_WAIT, _SLOWDOWN)),
-        less(f"batch jobs are slowed down less by {_PLAN} than with {apart}",
-             named(_PLAN, _SLOWDOWN), named(apart, _SLOWDOWN), "idle nodes and slow progress of the batch jobs"),
+        less(f"on-demand jobs start earlier with {PLAN} than with {WAIT}",
+             named(PLAN, _DELAY), named(WAIT, _DELAY)),
+        less(f"batch jobs are slowed down less by {PLAN} than by {WAIT}",
+             named(PLAN, _SLOWDOWN), named(WAIT, _SLOWDOWN)),
+        less(f"batch jobs are slowed down less by {PLAN} than with {apart}",
+             named(PLAN, _SLOWDOWN), named(apart, _SLOWDOWN), "idle nodes and slow progress of the batch jobs"),
     ]  # fmt: skip
 
 

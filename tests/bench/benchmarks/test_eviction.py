@@ -20,10 +20,13 @@ def test_prints_both_tables():
 
 def test_a_response_has_every_deadline():
     found = respond(scenario(12, 1), 1024, limit=10**6)
-    for values in (found.plan_ms, found.greedy_ms, found.backtracking_ms, found.visited, found.best, found.greedy):
+    for values in (found.greedy_ms, found.backtracking_ms, found.visited, found.looked, found.best, found.greedy):
         assert len(values) == len(DEADLINES)
     assert found.complete
     assert found.agree
+    assert found.looked == sorted(found.looked)
+    assert 0 < found.looked[-1] <= 2 * 12 * len(DEADLINES)
+    assert found.cells <= 12 * 1024 * len(DEADLINES)
     assert all(quick >= best for quick, best in zip(found.greedy, found.best, strict=True))
     assert found.best == sorted(found.best, reverse=True)
 

@@ -116,6 +116,58 @@ class TestOneGivesWay:
         assert [len(stays(result, id_)) for id_ in "ab"].count(1) == 1
 
 
+class TestOwnEnds:
+    """Jobs that are predicted to end in time; requests are twice the run time unless said otherwise."""
+
+    def test_a_job_that_ends_in_time_is_left_to_do_so(self):
+        jobs = [Job("ends", 0, 600, 600, 2), batch("long", 2, checkpoint=SYSTEM), demand("now", 2)]
+        assert evictions(run(jobs)) == (0, 1, 0)
+        result = run(jobs, "evict:ends=true")
+        assert start(result, "now") == 600
+        assert len(result.attempts) == 3
+        assert evictions(result) == (0, 0, 0)
+
+    def test_one_that_has_not_ended_is_replaced_by_a_new_choice(self):
+        # It is predicted to end at 600 and does not: somebody is checkpointed or killed then, in time.
+        job = Job("outlives", 0, 5000, 600, 2)
+        result = run([job, batch("long", 2, checkpoint=SYSTEM), demand("now", 2)], "evict:ends=true")
+        assert start(result, "now") == 700
+        assert result.jobs.set_index("id").loc["now", "wait"] <= 900
+        assert evictions(result) == (0, 1, 0)
+
+    def test_what_may_not_end_is_not_relied_on_where_that_risks_more(self):
+        jobs = [Job("ends", 0, 600, 600, 2), batch("long", 2), demand("now", 2, deadline=300)]
+        assert evictions(run(jobs, "evict:ends=true,unsure=0.4")) == (0, 0, 0)
+        other = [jobs[0], batch("young", 2, submit=250), jobs[2]]
+        assert evictions(run(other, "evict:ends=true,unsure=0.4")) == (1, 0, 0)
+
+    def test_nodes_of_who_ended_early_are_kept(self):
+        jobs = [
+            Job("ends", 0, 400, 600, 2),
+            batch("long", 2, checkpoint=None),
+            demand("now", 2),
+            batch("next", 1, 1000, 1),
+        ]
+        result = run(jobs, "evict:ends=true")
+        assert start(result, "now") == 400
+
+    def test_with_side_by_side_checkpoints(self):
+        jobs = [Job("ends", 0, 600, 600, 2), batch("long", 2, checkpoint=SYSTEM), demand("now", 2)]
+        result = run(jobs, "evict:ends=true,sharing=true")
+        assert (start(result, "now"), evictions(result)) == (600, (0, 0, 0))
+
+    def test_a_dearer_restart_moves_the_choice(self):
+        dear = replace(SYSTEM, restart=2000)
+        jobs = [batch("dear", 2, checkpoint=dear), batch("cheap", 2), demand("now", 2)]
+        assert [row[2] for row in stays(run(jobs), "dear")] == ["completed"]
+        free = [replace(jobs[0], checkpoint=SYSTEM), *jobs[1:]]
+        assert stays(run(free), "dear")[0][2] == "checkpointed"
+
+    def test_a_chance_without_own_ends_is_refused(self):
+        with pytest.raises(ValueError, match=r"unsure must be 0 without ends=true, got 0\.5"):
+            Evict(unsure=0.5)
+
+
 class TestNobodyGivesWayInVain:
     def test_to_a_job_that_no_machine_could_run(self):
         result = run([batch("long", 4), demand("now", 5)])

@@ -142,3 +142,22 @@ def test_it_keeps_the_machine_busier_than_reservations_do():
 def test_bad_options_are_refused(option, value):
     with pytest.raises(ValueError, match=option):
         Hybrid(**{option: value})
+
+
+@pytest.mark.parametrize(("reserve", "first"), [("submission", "early"), ("shortest", "short"), ("priority", "long")])
+def test_reservations_are_made_in_the_order_that_is_asked_for(reserve, first):
+    jobs = [
+        Job("all", 0, 100, 100, nodes=2),
+        Job("early", 1, 300, 300, nodes=2),
+        Job("short", 2, 100, 100, nodes=2),
+        Job("long", 3, 900, 900, nodes=2),
+        Job("narrow", 4, 50, 50),
+    ]
+    result = run(jobs, f"hybrid:reserve={reserve},threshold=100000")
+    started = result.jobs.set_index("id")["start"]
+    assert started[["early", "short", "long"]].idxmin() == first
+
+
+def test_another_order_of_reservations_is_refused():
+    with pytest.raises(ValueError, match="reserve must be one of priority, submission, shortest"):
+        Hybrid(reserve="random")

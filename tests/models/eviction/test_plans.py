@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -11,7 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.eviction_proof import prove
 
-from hpcdispatch.models.eviction import RunningJob, backtracking, greedy, plan, search
+from hpcdispatch.models.eviction import (
+    Clock,
+    GreedyCore,
+    PlanCore,
+    RunningJob,
+    SearchCore,
+    backtracking,
+    greedy,
+    greedy_by_deadline,
+    plan,
+    search,
+)
 from hpcdispatch.models.eviction import loss_table as _eviction
 from hpcdispatch.models.eviction.evictable import integers
 
@@ -25,20 +38,28 @@ def choices(jobs):
     return np.array(list(itertools.product(range(4), repeat=jobs)), dtype=np.int8).reshape(4**jobs, jobs)
 
 
+@cache
+def choices_with_ends(jobs):
+    """Return the same with 4 (own end), shape (5^jobs, jobs)."""
+    return np.array(list(itertools.product(range(5), repeat=jobs)), dtype=np.int8).reshape(5**jobs, jobs)
+
+
 def enumerated(jobs, needed, deadlines):
     """Return least loss and then least time for each deadline, of all combinations; losses are whole numbers."""
-    chosen = choices(len(jobs))
+    own = any(job.ends is not None for job in jobs)
+    chosen = (choices_with_ends if own else choices)(len(jobs))
     column = {name: np.array([getattr(job, name) for job in jobs], dtype=object) for name in RunningJob.__slots__}
     waits = [
         np.array([LONG if time is None else time for time in column[name]], dtype=np.int64)
-        for name in ("system_checkpoint", "application_checkpoint")
+        for name in ("system_checkpoint", "application_checkpoint", "ends")
     ]
-    loss = (chosen == 1) @ column["loss"].astype(np.int64)
+    lost, again, risk = (column[name].astype(np.int64) for name in ("loss", "restart", "risk"))
+    loss = (chosen == 1) @ lost + ((chosen > 0) & (chosen < 4)) @ again + (chosen == 4) @ risk
     time = (chosen == 2) @ waits[0] + (chosen == 3) @ waits[1]
     enough = (chosen > 0) @ column["nodes"].astype(np.int64) >= needed
     found = []
     for deadline in deadlines:
-        good = enough & (time <= deadline)
+        good = enough & (time <= deadline) & ~((chosen == 4) & (waits[2] > deadline)).any(axis=1)
         if not good.any():
             found.append(None)
             continue
@@ -64,10 +85,13 @@ def assert_adds_up(eviction, jobs, needed):
     chosen = [(job, eviction.actions[job.id]) for job in jobs if job.id in eviction.actions]
     assert len(chosen) == len(eviction.actions)
     assert eviction.freed == sum(job.nodes for job, _ in chosen) >= needed
-    assert eviction.loss == sum(job.loss for job, action in chosen if action == "kill")
+    assert eviction.loss == sum(
+        job.risk if action == "end" else job.restart + (job.loss if action == "kill" else 0) for job, action in chosen
+    )
     assert eviction.checkpoint_time <= eviction.deadline
+    assert all(job.ends <= eviction.deadline for job, action in chosen if action == "end")
     assert eviction.checkpoint_time == sum(
-        getattr(job, f"{action}_checkpoint") for job, action in chosen if action != "kill"
+        getattr(job, f"{action}_checkpoint") for job, action in chosen if action not in ("kill", "end")
     )
 
 
@@ -87,6 +111,91 @@ def test_equal_to_every_combination_at_every_deadline(part):
         assert [costs(made[deadline]) for deadline in range(horizon + 1)] == expected, (part, case, jobs, needed)
         for eviction in made:
             assert_adds_up(eviction, jobs, needed)
+
+
+def with_ends(rng, count, horizon):
+    """Draw jobs that may lose something when they start again, and may end by themselves at some risk."""
+    return [
+        replace(
+            job,
+            restart=int(rng.integers(0, 4)),
+            ends=None if rng.random() < 0.4 else int(rng.integers(0, horizon + 3)),
+            risk=int(rng.integers(0, 6)),
+        )
+        for job in drawn(rng, count, horizon)
+    ]
+
+
+def test_restarts_and_ends_are_those_of_every_combination_at_every_deadline():
+    rng = np.random.default_rng(20)
+    used = Counter()
+    for case in range(120):
+        jobs = with_ends(rng, int(rng.integers(1, 6)), 7)
+        needed = int(rng.integers(0, sum(job.nodes for job in jobs) + 1))
+        made = plan(jobs, needed, 7)
+        assert [costs(made[deadline]) for deadline in range(8)] == enumerated(jobs, needed, made.deadlines), case
+        for eviction in made:
+            assert_adds_up(eviction, jobs, needed)
+            found = search(jobs, needed, eviction.deadline).eviction
+            assert costs(found) == costs(eviction), case
+            assert_adds_up(found, jobs, needed)
+            assert costs(greedy(jobs, needed, eviction.deadline)) >= costs(eviction)
+            used.update(eviction.actions.values())
+        if case % 10 == 0:
+            assert costs(prove(jobs, needed, 5)) == costs(made[5])
+    assert min(used[action] for action in ("kill", "system", "application", "end")) > 50
+
+
+def test_the_wide_table_knows_restarts_and_ends():
+    rng = np.random.default_rng(21)
+    scale = Fraction(10) ** 60
+    for _ in range(20):
+        jobs = with_ends(rng, 4, 6)
+        wide = [
+            replace(job, loss=job.loss * scale, restart=job.restart * scale, risk=job.risk * scale) for job in jobs
+        ] + [RunningJob("unit", 1, Fraction(1, 3), 1)]
+        jobs.append(RunningJob("unit", 1, 0, 1))
+        needed = int(rng.integers(1, sum(job.nodes for job in jobs) + 1))
+        for big, small in zip(plan(wide, needed, 6), plan(jobs, needed, 6), strict=True):
+            assert big.loss / 1e60 == pytest.approx(small.loss)
+
+
+def test_who_ends_in_time_is_left_to_do_so_unless_that_risks_more():
+    jobs = [RunningJob("ends", 4, 10, 3, restart=1, ends=5, risk=Fraction(1, 2)), RunningJob("other", 4, 8, 9)]
+    made = plan(jobs, 4, 9)
+    assert [(made[deadline].loss, made[deadline].actions) for deadline in (0, 3, 5, 9)] == [
+        (8, {"other": "kill"}),
+        (1, {"ends": "system"}),
+        (0.5, {"ends": "end"}),
+        (0, {"other": "system"}),
+    ]
+    risky = plan([replace(jobs[0], risk=12)], 4, 9)
+    assert [risky[deadline].actions["ends"] for deadline in (0, 2, 5)] == ["kill", "kill", "system"]
+
+
+@pytest.mark.parametrize("name", ["restart", "ends", "risk"])
+def test_a_cost_below_0_is_refused(name):
+    with pytest.raises(ValueError, match=f"running job a: {name} must be a finite number >= 0.*, got -1"):
+        RunningJob("a", 1, 1, **{name: -1})
+
+
+def test_the_compiled_parts_decide_what_the_whole_calls_do():
+    rng = np.random.default_rng(22)
+    clock, deadlines = Clock(1), list(range(7))
+    for _ in range(20):
+        jobs = drawn(rng, 6, 6)
+        needed = int(rng.integers(1, sum(job.nodes for job in jobs) + 1))
+        made = plan(jobs, needed, 6)
+        core = PlanCore.of(jobs, needed, 6, clock)
+        does, cells = core.run()
+        assert (does > 0).sum(axis=1).tolist() == [len(eviction.actions) for eviction in made]
+        assert cells <= 6 * needed * 7
+        choices_made, looked = GreedyCore.of(jobs, needed, deadlines, clock).run()
+        found = greedy_by_deadline(jobs, needed, deadlines)
+        assert [len(each.actions) for each in found] == (choices_made > 0).sum(axis=1).tolist()
+        assert found == [greedy(jobs, needed, deadline) for deadline in deadlines]
+        assert looked <= 2 * 6 * 7
+        assert SearchCore.of(jobs, needed, 3, clock).run()[1] == search(jobs, needed, 3).visited
 
 
 def test_the_whole_spectrum_is_that_of_the_plans_for_each_number_of_nodes():
@@ -184,10 +293,11 @@ def test_the_wide_table_is_the_compiled_one():
         nodes, time = (np.array(column, dtype=np.int64) for column in ([j.nodes for j in jobs],
                        [LONG if j.system_checkpoint is None else j.system_checkpoint for j in jobs]))  # fmt: skip
         losses, _ = integers([job.loss for job in jobs])
-        table = _eviction.Candidates(nodes, np.zeros(6, dtype=np.int64), np.array(losses), time)
+        none = np.zeros(6, dtype=np.int64)
+        table = _eviction.Candidates(nodes, none, np.array(losses), none, none, time)
         most = int(nodes.sum())
         first = _eviction.places(nodes, most, 5)
-        one, two = _eviction.fill(table, most, 5, first), _eviction.fill_wide(table, losses, most, 5, first)
+        one, two = _eviction.fill(table, most, 5, first), _eviction.fill_wide(table, losses, [0] * 6, most, 5, first)
         assert np.array_equal(
             np.unique(one.low, return_inverse=True)[1].ravel(), np.unique(two.high, return_inverse=True)[1].ravel()
         )

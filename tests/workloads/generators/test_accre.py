@@ -105,3 +105,14 @@ def test_the_seed_alone_decides():
 def test_bad_options_are_refused(option, value):
     with pytest.raises(InputError, match=f"workload accre: .*{option}.*(: expected| must be)"):
         generate("accre", **{option: value})
+
+
+def test_wide_jobs_come_in_every_other_phase():
+    workload = generate("accre", pattern="mix", phases=6, seed=2)
+    wide = [place for place, job in enumerate(workload.jobs) if job.nodes > 1]
+    assert len(wide) == 30
+    assert {place * 6 // len(workload) % 2 for place in wide} == {1}
+    strewn = generate("accre", pattern="mix", seed=2)
+    assert [job.submit for job in strewn.jobs] == [job.submit for job in workload.jobs]
+    with pytest.raises(InputError, match="phases must be a whole number >= 0, got -1"):
+        generate("accre", phases=-1)

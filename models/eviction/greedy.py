@@ -1,0 +1,130 @@
+"""The greedy way to decide who gives way (Maurya et al., DS-RT 2020, section IV.C.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import IntArray
+from ..compiled import compiled
+from .evictable import (
+    Action,
+    Clock,
+    Eviction,
+    RunningJob,
+    checked,
+    decided,
+    exact,
+    infeasible,
+    no_time,
+    number,
+    quickest,
+)
+from .loss_table import KILLED, SAVED, ByteArray
+
+#: Longer than any deadline, in steps.
+_NEVER = 1 << 62
+
+
+def greedy(jobs: Sequence[RunningJob], nodes_needed: int, deadline: float, step: float = 1) -> Eviction:
+    """Checkpoint the dearest jobs while there is time, then kill the cheapest; section IV.C.1 of the paper.
+
+    In falling order of loss each job gets its quickest checkpoint, until the nodes are free or the next checkpoint
+    would be late. Then the jobs that are left are killed from the end, until the nodes are free; one that is predicted
+    to end in time is left to do so instead where that risks no more than a kill.
+
+    Parameters and errors are those of :func:`hpcdispatch.models.eviction.plan`.
+    """
+    return greedy_by_deadline(jobs, nodes_needed, [deadline], step)[0]
+
+
+def greedy_by_deadline(
+    jobs: Sequence[RunningJob], nodes_needed: int, deadlines: Sequence[float], step: float = 1
+) -> list[Eviction]:
+    """Return :func:`greedy` for each deadline; the jobs are sorted once."""
+    clock = Clock(step)
+    core = GreedyCore.of(jobs, nodes_needed, deadlines, clock)
+    total = sum(job.nodes for job in jobs)
+    if core.needed > total:
+        return [infeasible(deadline, core.needed, total) for deadline in deadlines]
+    return [
+        decided(jobs, _actions(jobs, core.order.tolist(), row, clock, int(limit)), clock, deadline)
+        for row, limit, deadline in zip(core.run()[0].tolist(), core.limits, deadlines, strict=True)
+    ]
+
+
+class GreedyCore(NamedTuple):
+    """What is decided about, as arrays: the compiled part of :func:`greedy_by_deadline` alone.
+
+    Attributes
+    ----------
+    order
+        The places of the jobs in falling order of loss, shape (jobs,).
+    freed, save
+        Their nodes, and the steps of the quickest checkpoint, in that order.
+    needed
+        How many nodes are to be freed.
+    limits
+        The deadlines in steps.
+    """
+
+    order: IntArray
+    freed: IntArray
+    save: IntArray
+    needed: int
+    limits: IntArray
+
+    @classmethod
+    def of(cls, jobs: Sequence[RunningJob], nodes_needed: int, deadlines: Sequence[float], clock: Clock) -> GreedyCore:
+        """Return the arrays of some jobs; arguments and errors are those of :func:`greedy_by_deadline`."""
+        limits = [clock.down(number("plan", "deadline", deadline)) for deadline in deadlines]
+        order = sorted(range(len(jobs)), key=lambda place: -exact(jobs[place].loss))
+        saves = [quickest(jobs[place], clock) for place in order]
+        columns = order, [jobs[place].nodes for place in order], [save[1] if save else _NEVER for save in saves]
+        first, freed, save = np.array(columns, dtype=np.int64).reshape(3, -1)
+        return cls(first, freed, save, checked(jobs, nodes_needed), np.array(limits, dtype=np.int64))
+
+    def run(self) -> tuple[ByteArray, int]:
+        """Return what each job does, in its order, by deadline, and how many jobs were looked at in all."""
+        does, looked = _greedy(self.freed, self.save, self.needed, self.limits)
+        return does, int(looked)
+
+
+def _actions(
+    jobs: Sequence[RunningJob], order: Sequence[int], row: Sequence[int], clock: Clock, limit: int
+) -> dict[str, Action]:
+    """Return the actions of one deadline."""
+    actions: dict[str, Action] = {}
+    for place, does in zip(order, row, strict=True):
+        save = quickest(jobs[place], clock) if does == SAVED else None
+        if save is not None:
+            actions[jobs[place].id] = save[0]
+        elif does == KILLED:
+            actions[jobs[place].id] = no_time(jobs[place], clock, limit)
+    return actions
+
+
+@compiled
+def _greedy(nodes: IntArray, save: IntArray, needed: int, limits: IntArray) -> tuple[ByteArray, int]:
+    """Return what each job does for each deadline, shape (deadlines, jobs), and how many were looked at."""
+    does = np.zeros((len(limits), len(nodes)), dtype=np.uint8)
+    looked = 0
+    for row in range(len(limits)):
+        freed, used = 0, 0
+        for job in range(len(nodes)):
+            looked += 1
+            if freed >= needed or save[job] > limits[row] - used:
+                break
+            does[row, job] = SAVED
+            freed += nodes[job]
+            used += save[job]
+        for job in range(len(nodes) - 1, -1, -1):
+            if freed >= needed:
+                break
+            looked += 1
+            if does[row, job] != SAVED:
+                does[row, job] = KILLED
+                freed += nodes[job]
+    return does, looked
