@@ -11,6 +11,7 @@ from source_tree import ROOT, SOURCES, TESTS, short, tree
 FAMILIES = {path.parent.name for path in ROOT.glob("dispatchers/*/__init__.py")}
 #: Other names that stand twice on purpose, with the reason.
 REPEATED = {
+    "__main__": "what `python -m` runs of a package",
     "campaigns": "the benchmark of bench.campaigns",
     "engine": "the benchmark of simulation.engine",
     "evict": "the dispatcher and the command, both called so by users",

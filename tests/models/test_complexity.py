@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hpcdispatch.models.complexity import COMPLEXITIES, CONSTANT, fit_complexity, growth
@@ -116,7 +116,6 @@ SIZES = st.just(0.0) | st.floats(1e-30, 1e30)
         lambda runs: len({size for size, _ in runs}) >= 3
     )
 )
-@settings(deadline=None)
 def test_any_runs_have_a_best_class_and_finite_errors(runs):
     sizes, times = zip(*runs, strict=True)
     found = fit_complexity(sizes, times)

@@ -10,7 +10,7 @@ from hpcdispatch.testing.strategies import workloads
 
 #: Whoever ends attempts of jobs, by their requests or for others.
 STOPS_JOBS = ("rbs", "hybrid")
-QUICK = settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("overrun", ["run", "kill", "resubmit"])

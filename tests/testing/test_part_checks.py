@@ -200,7 +200,7 @@ def test_records_that_differ():
 
 
 @given(st.data())
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_strategies_draw_jobs_that_fit(data):
     machine = data.draw(machines())
     job = data.draw(jobs(machine, moldable=True))

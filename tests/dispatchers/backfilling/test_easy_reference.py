@@ -81,7 +81,7 @@ def one_slot_cores(workload):
 
 
 @given(pools, st.booleans())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_easy_is_textbook(workload, shortest_first):
     workload = one_slot_cores(workload)
     jobs = simulate(workload, "easy-sjbf" if shortest_first else "easy").jobs
@@ -89,7 +89,7 @@ def test_easy_is_textbook(workload, shortest_first):
 
 
 @given(pools, st.sampled_from(["walltime", "oracle", "last2"]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_one_core_nodes_are_a_pool(workload, predictor):
     # Not under conservative: a reservation for a while takes the nodes that are free all that while.
     workload = one_slot_cores(workload)

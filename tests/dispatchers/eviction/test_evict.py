@@ -202,7 +202,7 @@ class TestNobodyGivesWayInVain:
                 assert ((jobs["submit"] <= row.end) & (jobs["start"] >= row.start + row.useful)).any()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(
         st.tuples(st.integers(1, 4), st.integers(1, 400), st.integers(0, 300), st.sampled_from([0, 20, 70, 200]),
@@ -227,7 +227,7 @@ def test_one_on_demand_job_always_starts_by_its_deadline(rows, nodes, submit, de
     assert (result.jobs["status"] == "completed").all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     workloads(max_jobs=10, moldable=True),
     st.lists(st.sampled_from([None, 0, 20, 60]), min_size=10, max_size=10),

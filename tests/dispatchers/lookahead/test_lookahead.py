@@ -47,7 +47,7 @@ def test_it_keeps_the_rules_with_other_options(options):
     check_dispatcher(lambda: Lookahead(**options), samples(), overruns=["resubmit"], predictors=["last2"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(workloads(moldable=True), st.sampled_from(["run", "kill", "resubmit"]), st.sampled_from([1e-6, 0.9, math.inf]))
 def test_no_job_is_lost(workload, overrun, patience):
     result = simulate(workload, Lookahead(patience=patience), overrun=overrun)

@@ -255,7 +255,7 @@ def test_the_last_runs_that_were_seen():
 
 
 @given(st.lists(st.integers(1, 500), min_size=1, max_size=30), st.integers(1, 600), st.sampled_from([0.0, 0.3]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_any_past_gives_rising_requests_up_to_the_bound(past, walltime, rate):
     for strategy in (UpperBound(), LastRuns(), TimeOptimal(40, rate)):
         requests = strategy.requests(RunTimes(past), walltime)

@@ -51,7 +51,7 @@ def by_hand(free, jobs, order, skip):
 
 
 @given(queues(), st.integers(0, 30), st.booleans(), st.booleans())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_fills_by_least_key(jobs, free, expansion, skip):
     keys = [(submit - NOW) / length if expansion else length for _, length, submit in jobs]
     tree = tree_of(jobs)
@@ -62,7 +62,7 @@ def test_fills_by_least_key(jobs, free, expansion, skip):
 
 
 @given(queues(), st.integers(0, 12), st.lists(st.tuples(st.integers(NOW - 3, NOW + 15), sizes), max_size=8))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_backfills_by_the_book(jobs, free, running):
     """A job starts if it fits, and ends by the shadow time or takes what the head leaves then."""
     tree = tree_of(jobs)
@@ -99,7 +99,7 @@ def test_backfills_by_the_book(jobs, free, running):
 
 
 @given(st.lists(st.tuples(st.integers(0, 40), sizes, sizes), min_size=1, max_size=150))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_a_tree_follows_a_queue(changes):
     """Jobs leave, come back to their place, and come in between."""
     tree, queue = open_tree(0), {}

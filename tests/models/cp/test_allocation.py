@@ -17,7 +17,7 @@ from hpcdispatch.models.scheduling.problem import Problem
 
 
 @given(problems(late_holds=True), st.data())
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=120)
 def test_says_what_trying_all_says(problem, data):
     starts = np.array([data.draw(st.integers(0, 3)) for _ in range(problem.jobs)])
     jobs = np.array(sorted(data.draw(st.sets(st.integers(0, problem.jobs - 1), min_size=1))))
@@ -37,7 +37,7 @@ def test_says_what_trying_all_says(problem, data):
 
 
 @given(problems())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_packing_at_one_time(problem):
     starts, jobs = np.zeros(problem.jobs, dtype=int), np.arange(problem.jobs)
     packing = packing_at(problem, 0, jobs)
@@ -61,7 +61,7 @@ def test_packing_at_one_time(problem):
 
 
 @given(problems(late_holds=True), st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_patterns_say_what_trying_all_says(problem, data):
     starts = np.array([data.draw(st.integers(0, 2)) for _ in range(problem.jobs)])
     packing = packing_problem(problem, starts, np.arange(problem.jobs))

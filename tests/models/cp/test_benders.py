@@ -23,7 +23,7 @@ BARE = Effort(iterations=0, polish=0, tries=0, branches=100)
 
 
 @given(problems(most_jobs=4), st.booleans(), st.booleans())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_finds_the_least_cost_there_is(problem, hinted, bare):
     hint = list_schedule(problem, np.arange(problem.jobs)) if hinted else None
     answer = solve_placed(problem, hint, LONG, effort=BARE if bare else None)
@@ -34,7 +34,7 @@ def test_finds_the_least_cost_there_is(problem, hinted, bare):
 
 
 @given(problems(most_jobs=3, late_holds=True))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_also_where_something_begins_to_hold_later(problem):
     answer = solve_placed(problem, None, LONG, effort=BARE)
     best, _ = least_cost(problem, 9)
@@ -52,7 +52,7 @@ def holds(problem, cut, starts):
 
 
 @given(problems(most_jobs=4, late_holds=True), st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_no_cut_forbids_what_can_be_placed(problem, data):
     wanted = np.array([data.draw(st.integers(0, 2)) for _ in range(problem.jobs)])
     jobs = np.arange(problem.jobs)
@@ -69,7 +69,7 @@ def test_no_cut_forbids_what_can_be_placed(problem, data):
 
 
 @given(problems(most_jobs=3, late_holds=True), st.integers(2, 8))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_the_linear_bound_is_one(problem, intervals):
     best, starts = least_cost(problem, 9)
     family = joined((slot_cuts(problem, sizes(problem)), usable_cuts(problem, sizes(problem))))

@@ -9,7 +9,7 @@ from hpcdispatch.models.cp.benders import solve_placed
 
 
 @given(problems(most_jobs=3, late_holds=True))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_boxes_and_the_models_find_the_least_cost_there_is(problem):
     best, _ = least_cost(problem, 9)
     assert least_cost_of_boxes(problem, 9) == best

@@ -64,7 +64,7 @@ def decide(problem, limit=LONG, iterations=50):
 
 @pytest.mark.parametrize("nodes", [False, True])
 @given(problem=problems(most_jobs=3))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_no_other_jobs_that_start_now_cost_less(nodes, problem):
     problem = of_the_instant(problem) if nodes else problem.pooled
     least = costs_by_start(problem)
@@ -84,7 +84,7 @@ def test_no_other_jobs_that_start_now_cost_less(nodes, problem):
 
 
 @given(problem=problems(most_jobs=4))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_every_schedule_of_the_instant_has_places_for_what_starts_now(problem):
     problem = of_the_instant(problem)
     for order in list_orders(problem):
@@ -151,7 +151,7 @@ def test_list_schedules_obey_a_constraint_that_forbids_early_starts():
 
 
 @given(problems(most_jobs=3, late_holds=True))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_no_job_starts_before_it_may(problem):
     earliest = np.arange(problem.jobs) * 2 % 5
     for each in (problem, problem.pooled):
@@ -204,7 +204,7 @@ def test_a_decision_is_looked_for_again_until_k_calls_change_nothing(monkeypatch
 
 @pytest.mark.parametrize("nodes", [False, True])
 @given(problem=problems(most_jobs=3, late_holds=True))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_prices_bound_every_schedule_and_every_start(nodes, problem):
     problem = of_the_instant(problem) if nodes else problem.pooled
     schedule, _ = best_of(problem, list_orders(problem))

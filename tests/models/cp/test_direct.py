@@ -16,7 +16,7 @@ LONG = Limit(2, 2)
 
 
 @given(problems(most_jobs=3, late_holds=True), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_finds_the_least_cost_there_is(problem, hinted):
     hint = list_schedule(problem, np.arange(problem.jobs)) if hinted else None
     answer = solve_direct(problem, hint, LONG)

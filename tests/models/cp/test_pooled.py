@@ -12,7 +12,7 @@ from hpcdispatch.models import Limit, Problem, Schedule, Status, best_of, list_o
 from hpcdispatch.models.cp import SchedulingModel, comparable, rearranged
 
 LIMIT = Limit(1.0, 1.0)
-TINY = settings(max_examples=60, deadline=None)
+TINY = settings(max_examples=60)
 
 
 @st.composite

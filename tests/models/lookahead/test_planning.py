@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hpcdispatch.models.lookahead import Queue, Running, Settings, plan, promise, weights
 
 HORIZON = 40
-QUICK = settings(max_examples=100, deadline=None)
+QUICK = settings(max_examples=100)
 SETTINGS = Settings(due=100, tolerance=0.0, blocked=3, guards=10, iterations=30, age_scale=50.0)
 
 

@@ -10,7 +10,7 @@ from hpcdispatch.models.scheduling.node_classes import equal_rows
 
 
 @given(st.integers(0, 30), st.integers(1, 4), st.integers(0, 2**32), st.sampled_from([1, 2**21, 2**33]))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_equal_rows_are_those_of_numpy(rows, columns, seed, scale):
     table = np.random.default_rng(seed).integers(-2, 3, (rows, columns)) * scale
     first, kind = equal_rows(table)
@@ -21,7 +21,7 @@ def test_equal_rows_are_those_of_numpy(rows, columns, seed, scale):
 
 @pytest.mark.parametrize("rule", ["first-fit", "best-fit"])
 @given(st.integers(1, 24), st.integers(1, 3), st.integers(0, 2**32))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_groups_count_and_choose_as_nodes_do(rule, nodes, resources, seed):
     rng = np.random.default_rng(seed)
     capacity = rng.integers(3, 6, (nodes, resources))

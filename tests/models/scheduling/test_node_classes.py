@@ -27,7 +27,7 @@ def story(machine, node):
 
 
 @given(machines())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_nodes_of_the_same_story_are_a_class(machine):
     capacity, begin, end, where, amount = machine
     classes = node_classes(*machine)
@@ -43,7 +43,7 @@ def test_nodes_of_the_same_story_are_a_class(machine):
 
 
 @given(machines(), st.data())
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_at_one_step_and_few_of_each(machine, data):
     capacity = machine[0]
     classes = node_classes(*machine)

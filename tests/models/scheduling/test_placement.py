@@ -20,7 +20,7 @@ def cases(draw):
 
 
 @given(cases(), st.sampled_from(["first-fit", "best-fit"]), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_what_is_chosen_fits(case, rule, data):
     free, capacity, demand = case
     counts = count_slots(free, demand)
@@ -43,7 +43,7 @@ def test_what_is_chosen_fits(case, rule, data):
 
 
 @given(cases(), st.lists(st.integers(0, 4), max_size=6))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_shift_adds_each_slot(case, picks):
     free, _, demand = case
     placement = np.array([pick % len(free) for pick in picks], dtype=np.int64)

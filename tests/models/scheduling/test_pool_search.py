@@ -75,7 +75,7 @@ def inputs(draw):
 
 
 @pytest.mark.parametrize("real", [False, True])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(inputs(), st.integers(0, 1000))
 def test_it_finds_what_whole_decodings_find(real, drawn, seed):
     weight, *others = drawn

@@ -12,7 +12,7 @@ def ints(values):
 
 
 class TestSteps:
-    @settings(max_examples=100, deadline=None)
+    @settings(max_examples=100)
     @given(
         st.lists(st.tuples(st.integers(0, 20), st.integers(1, 10), st.integers(1, 3)), max_size=6),
         st.integers(0, 4),

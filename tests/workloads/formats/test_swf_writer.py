@@ -31,7 +31,7 @@ def fields(path):
     return np.array([[float(one) for one in line.split()] for line in records])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(rows, st.sampled_from(["o.swf", "o.swf.gz"]))
 def test_read_and_write_keep_all_18_fields(drawn, name):
     with TemporaryDirectory() as folder:

@@ -53,7 +53,7 @@ def listed(problem):
 
 @pytest.mark.parametrize("nodes", [False, True])
 @given(problem=problems(most_jobs=4))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_no_other_set_of_jobs_costs_less(nodes, problem):
     problem = of_the_instant(problem, nodes)
     schedule = listed(problem)

@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 from click.testing import CliRunner
 
-from hpcdispatch.bench import constrained
-from hpcdispatch.bench.constrained import DISPATCHERS, broken, drawn, simulated
+from hpcdispatch.bench.benchmarks.cp import constrained
+from hpcdispatch.bench.benchmarks.cp.constrained import DISPATCHERS, broken, drawn, simulated
 from hpcdispatch.dispatchers.cp import create_constraints
 from hpcdispatch.simulation import check, violations
 

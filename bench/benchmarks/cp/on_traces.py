@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...simulation import simulate
-from ...workloads import Workload
-from ..reports.tables import Table
-from .decision_clock import Clocked
+from ....simulation import simulate
+from ....workloads import Workload
+from ...reports.tables import Table
+from ..decision_clock import Clocked
 
 #: Records of KTH-SP2 in the published run.
 RECORDS = 7981

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...base import FloatArray
-from ...dispatchers import NodeSpace
-from ...simulation import simulate
-from ...simulation.invariants import violations
-from ...workloads import Job, Machine, Provenance, Workload
-from ...workloads.job import ResourceMap
-from ..reports.tables import Table
-from .cp_on_nodes import INSTANT
-from .cp_on_traces import TIMED
-from .decision_clock import Clocked
+from ....base import FloatArray
+from ....dispatchers import NodeSpace
+from ....simulation import simulate
+from ....simulation.invariants import violations
+from ....workloads import Job, Machine, Provenance, Workload
+from ....workloads.job import ResourceMap
+from ...reports.tables import Table
+from ..decision_clock import Clocked
+from .on_nodes import INSTANT
+from .on_traces import TIMED
 
 #: Machines by their nodes; that of 1,173 is as KIT's ForHLR II: 1,152 of 20 cores and 64 GB and 21 of 48 and 1,024 GB.
 NODES = (64, 256, 1173, 10_000)

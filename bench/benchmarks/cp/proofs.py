@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ...dispatchers import Action, Start, State, create_dispatcher
-from ...simulation import simulate
-from ...workloads import Machine
-from ..reports.tables import Table
-from .cp_on_nodes import eurora_like
-from .cp_on_traces import WITHOUT_SOLVER
+from ....dispatchers import Action, Start, State, create_dispatcher
+from ....simulation import simulate
+from ....workloads import Machine
+from ...reports.tables import Table
+from .on_nodes import eurora_like
+from .on_traces import WITHOUT_SOLVER
 
 #: Candidates of a decision, and how much of that it has at least and at most.
 SIZES, BAND = (25, 50, 100, 200), (0.8, 1.2)

@@ -20,20 +20,20 @@ from pathlib import Path
 import click
 import numpy as np
 
-from ...base import InputError
-from ...dispatchers import create_dispatcher
-from ...simulation import simulate, violations
-from ...workloads import Workload, generate, read
-from ...workloads.fetching import TRACES, fetch
-from ...workloads.formats.read_log import TraceWarning
-from ..reports.tables import Table, show
-from .cp_at_size import DISPATCHERS as AT_SIZE
-from .cp_at_size import NODES, Filled, at_size
-from .cp_at_size import QUEUED as AT_SIZE_QUEUED
-from .cp_on_nodes import Taken, crowded, take
-from .cp_on_traces import RECORDS, TIMED, Baseline, run, sheets
-from .cp_proofs import PROVED, SIZES, proofs
-from .cp_stream import on_stream
+from ....base import InputError
+from ....dispatchers import create_dispatcher
+from ....simulation import simulate, violations
+from ....workloads import Workload, generate, read
+from ....workloads.fetching import TRACES, fetch
+from ....workloads.formats.read_log import TraceWarning
+from ...reports.tables import Table, show
+from .at_size import DISPATCHERS as AT_SIZE
+from .at_size import NODES, Filled, at_size
+from .at_size import QUEUED as AT_SIZE_QUEUED
+from .on_nodes import Taken, crowded, take
+from .on_traces import RECORDS, TIMED, Baseline, run, sheets
+from .proofs import PROVED, SIZES, proofs
+from .stream import on_stream
 
 PARTS = ("trace", "crowd", "nodes", "proofs", "stream", "size")
 #: What each part runs, if nothing else is asked for.
@@ -232,7 +232,3 @@ def main(
             show([at_sizes(setting, asked)], as_markdown)
     except (InputError, OSError) as error:
         raise click.ClickException(str(error)) from None
-
-
-if __name__ == "__main__":
-    main()

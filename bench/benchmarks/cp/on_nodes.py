@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...models import choose, count_slots, shift
-from ...simulation import simulate, violations
-from ...workloads import Job, Machine, Provenance, Workload
-from ...workloads.job import ResourceMap
-from .cp_on_traces import WITHOUT_SOLVER
-from .decision_clock import Clocked
+from ....models import choose, count_slots, shift
+from ....simulation import simulate, violations
+from ....workloads import Job, Machine, Provenance, Workload
+from ....workloads.job import ResourceMap
+from ..decision_clock import Clocked
+from .on_traces import WITHOUT_SOLVER
 
 RESOURCES = ("core", "mem", "gpu", "mic")
 CORES, MEMORY, ACCELERATORS = 16, 16, 2

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from hpcdispatch.bench.benchmarks.cp import Setting, load, main
-from hpcdispatch.bench.benchmarks.cp_at_size import Filled
-from hpcdispatch.bench.benchmarks.cp_on_nodes import INSTANT, crowded, eurora_like, take
-from hpcdispatch.bench.benchmarks.cp_on_traces import RECORDS, Baseline, Outcome, run, sheets
+from hpcdispatch.bench.benchmarks.cp.at_size import Filled
+from hpcdispatch.bench.benchmarks.cp.on_nodes import INSTANT, crowded, eurora_like, take
+from hpcdispatch.bench.benchmarks.cp.on_traces import RECORDS, Baseline, Outcome, run, sheets
 from hpcdispatch.bench.benchmarks.decision_clock import Clocked
 from hpcdispatch.bench.reports.tables import Table
 from hpcdispatch.dispatchers.cp.candidates import Candidates, fitting, most_urgent

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ...analysis.paired import compared
-from ...workloads import Workload
-from ..campaigns.comparison import compare
-from ..reports.tables import Table
-from .cp_on_nodes import eurora_stream
+from ....analysis.paired import compared
+from ....workloads import Workload
+from ...campaigns.comparison import compare
+from ...reports.tables import Table
+from .on_nodes import eurora_stream
 
 #: Metric of the comparison, header, and by what it is divided.
 COLUMNS = (

@@ -1,6 +1,6 @@
 """Random small simulations under a power cap and a maintenance window, counted second by second.
 
-``python -m hpcdispatch.bench.constrained`` draws machines, jobs, caps and windows, and counts watts and
+``python -m hpcdispatch.bench.benchmarks.cp.constrained`` draws machines, jobs, caps and windows, and counts watts and
 closed nodes from the records alone. Some requests are too short, predictions are wrong, and jobs are killed at their
 requests. Beside it the same without the constraints, which shows what the count sees. Exit code 1 if one is broken.
 """
@@ -15,10 +15,10 @@ from typing import NamedTuple
 import click
 import numpy as np
 
-from ..dispatchers import create_dispatcher
-from ..simulation import Result, simulate
-from ..workloads import Job, Machine, Workload
-from .reports.tables import Table, show
+from ....dispatchers import create_dispatcher
+from ....simulation import Result, simulate
+from ....workloads import Job, Machine, Workload
+from ...reports.tables import Table, show
 
 DISPATCHERS = ("hcp3", "pcp3", "pcp3:horizon=all", "hcp3:blocked=3", "hcp1", "pcp1", "hcp", "pcp")
 _PREDICTORS = ("walltime", "last2", "heuristic", "oracle")
