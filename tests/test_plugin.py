@@ -139,7 +139,7 @@ def test_every_part_of_a_dispatcher_sees_the_constraint(plugin, machine, form):
         check(workload, free, [plugin.Scratch(2, opens=5)])
 
 
-@pytest.mark.parametrize("seed", [1, 2, 5])
+@pytest.mark.parametrize("seed", [5, 7, 8])
 def test_lists_the_local_search_and_cp_sat_plan_with_the_constraint(plugin, seed):
     rng = np.random.default_rng(seed)
     drawn = zip(rng.integers(5, 60, 10).tolist(), rng.integers(1, 4, 10).tolist(), strict=True)
