@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -94,12 +95,17 @@ def test_is_listed_on_the_command_line(installed):
         assert expected in listed
 
 
+def module(name):
+    spec = importlib.util.spec_from_file_location(f"{name}_example", PLUGIN / f"{name}.py")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
+
+
 @pytest.fixture
 def plugin():
-    spec = importlib.util.spec_from_file_location("myhpc_example", PLUGIN / "myhpc.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """Give what both files of the package define."""
+    return SimpleNamespace(**vars(module("myhpc")) | vars(module("mysite")))
 
 
 def test_keeps_the_rules(plugin):
