@@ -19,7 +19,7 @@ def test_options_come_from_a_dataclass_or_by_name_or_both():
     ("part", "known"),
     [
         (Conservative, "placement, compress"),
-        (Rounds, "placement"),
+        (Rounds, "placement, batch, move"),
         (SEJF, "drain, placement"),
         (TOptimal, "over, backfill, n, gamma"),
     ],

@@ -14,7 +14,7 @@ def test_exact_runs_give_the_curve_back():
     found = fit(runs)
     asked = [3, 12, 48]
     assert found.predict(asked).time == pytest.approx(3600 / downey(asked, 40, 0.5), rel=0.05)
-    assert found.best.left_out_error == min(model.left_out_error for model in found.models) < 0.05
+    assert found.best.left_out_error == min(model.left_out_error for model in found.models) < 0.1
     assert sum(model.share for model in found.models) == pytest.approx(1)
 
 

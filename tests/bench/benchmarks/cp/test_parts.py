@@ -65,7 +65,7 @@ def test_the_jobs_behind_a_crowd_do_not_wait_for_it(printed):
 def test_a_crowd_tells_which_candidates_are_taken_first(monkeypatch):
     """Taken by priority before it is asked what fits, the others wait for the GPU jobs."""
 
-    def by_priority_first(state, space, goal, filtered, most, blocked):
+    def by_priority_first(state, space, goal, filtered, most, blocked, allowed):
         fits = fitting(state, space, filtered)
         first = most_urgent(state, goal, np.arange(len(state.queue)), most)
         able = {entry.order for place, entry in enumerate(state.queue) if fits[place]}
