@@ -137,7 +137,9 @@ class FluidModel:
 
     def _allowed(self) -> IntArray:
         """Return how many jobs of the group may start at each start."""
-        return np.repeat(self._size, len(self.edges)) * (self._starts_at >= self._of_start(self.problem.earliest))
+        earliest, latest = (self._of_start(column) for column in (self.problem.earliest, self.problem.latest))
+        timely = (self._starts_at >= earliest) & (self._starts_at <= latest)
+        return np.repeat(self._size, len(self.edges)) * timely
 
     def _add_starts(self) -> None:
         """Let each job start once."""

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from oracles.placing import can_be_placed, problems
 from scipy.optimize import linprog
 
-from hpcdispatch.models import Decision, Problem, Status, best_of, list_orders
+from hpcdispatch.models import WHENEVER, Decision, Problem, Status, best_of, list_orders, list_schedule
 from hpcdispatch.models.cp.fluid import FluidDecision, FluidModel
 
 
@@ -112,3 +112,15 @@ def test_what_is_decided_has_places_though_no_list_finds_them():
     counts = answer.schedule.counts
     assert (counts[now].sum(axis=1) == problem.slots[now]).all()
     assert (np.einsum("jn,jr->nr", counts[now], problem.demand[now]) <= problem.free_now).all()
+
+
+def test_a_job_that_must_start_now_does():
+    problem = Problem(
+        np.array([10, 10]), np.array([1, 1]), np.array([[4], [4]]), np.array([9, 1]), np.array([[4]]),
+        latest=np.array([WHENEVER, 0]),
+    )  # fmt: skip
+    kept = list_schedule(problem, np.array([1, 0]))
+    found = FluidModel(problem, kept.starts, kept.cost).solve()
+    assert found.proved
+    assert found.now.tolist() == [False, True]
+    assert found.cost == pytest.approx(kept.cost)
