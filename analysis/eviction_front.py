@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from ..models.eviction import Eviction, Storage, plan, plan_sharing
+from ..models.eviction import Eviction, plan, plan_sharing
 from .eviction_scenario import Scenario
 
 #: Into how many parts the nodes and the time are divided.
@@ -40,8 +40,7 @@ def eviction_front(
     needed = [max(0, each - scenario.idle) for each in asked]
     found: list[list[Eviction]]
     if sharing:
-        storage = Storage(scenario.storage.aggregate, scenario.storage.node)
-        found = [plan_sharing(scenario.writing(), each, deadlines, storage) for each in needed]
+        found = [plan_sharing(scenario.writing(), each, deadlines, scenario.bandwidth) for each in needed]
     else:
         made = plan(scenario.running(), needed[-1], deadline, step)
         found = [[made.for_nodes(each)[end] for end in deadlines] for each in needed]

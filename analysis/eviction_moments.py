@@ -105,7 +105,7 @@ def scenario_at(workload: Workload, instant: int, seed: int = 0) -> Scenario:
     """
     start, sizes = _starts(workload), _sizes(workload)
     columns, source = workload.columns, workload.provenance.source
-    ran = np.flatnonzero((start <= instant) & (instant < start + columns.runtime))
+    ran = _running(start, columns.runtime, instant)
     if not ran.size:
         raise InputError(f"{source}: expected a moment at which jobs ran, got none at {instant} s")
     names = columns.texts()
@@ -124,11 +124,16 @@ def scenario_at(workload: Workload, instant: int, seed: int = 0) -> Scenario:
 def spans_at(workload: Workload, instant: int) -> FloatArray:
     """Return start and end in hours from the first start, and nodes, of what ran at a moment; shape (jobs, 3)."""
     start, sizes = _starts(workload), _sizes(workload)
-    end = start + workload.columns.runtime
-    ran = np.flatnonzero((start <= instant) & (instant < end))
+    runtime = workload.columns.runtime
+    end, ran = start + runtime, _running(start, runtime, instant)
     ran = ran[np.argsort(start[ran], kind="stable")]
     first = start[ran].min() if ran.size else 0
     return np.column_stack([(start[ran] - first) / 3600, (end[ran] - first) / 3600, sizes[ran]])
+
+
+def _running(start: IntArray, runtime: IntArray, instant: int) -> IntArray:
+    """Return the places of the jobs that ran at a moment."""
+    return np.flatnonzero((start <= instant) & (instant < start + runtime))
 
 
 def _starts(workload: Workload) -> IntArray:

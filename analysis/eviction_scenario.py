@@ -168,14 +168,15 @@ class Scenario(_Part):
 
     def running(self) -> list[RunningJob]:
         """Return the jobs with the times of their checkpoints, each as if it wrote alone."""
-        return [job.alone(self._storage) for job in self.writing()]
+        return [job.alone(self.bandwidth) for job in self.writing()]
 
     def writing(self) -> list[WritingJob]:
         """Return the jobs with their checkpoints; one given by its time is as if it filled the file system."""
-        return [_writing(job, self._storage) for job in self.jobs]
+        return [_writing(job, self.bandwidth) for job in self.jobs]
 
     @property
-    def _storage(self) -> Storage:
+    def bandwidth(self) -> Storage:
+        """What checkpoints are written to, as the plans take it."""
         return Storage(self.storage.aggregate, self.storage.node)
 
 

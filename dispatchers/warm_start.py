@@ -55,5 +55,5 @@ class WarmStart:
     def dispatch(self, state: State) -> Sequence[Action]:
         """Let the one whose turn it is decide."""
         if not self._warm and len(state.queue):
-            self._warm = max(waiting.order for waiting in state.queue) >= self.jobs
+            self._warm = int(state.queue.order.max()) >= self.jobs
         return (self.over if self._warm else self.first).dispatch(state)

@@ -8,10 +8,12 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
 
 T = TypeVar("T")
 
@@ -28,6 +30,11 @@ def measured(run: Callable[[], T]) -> tuple[T, Seconds]:
     wall, cpu = perf_counter(), process_time() + _children()
     outcome = run()
     return outcome, Seconds(perf_counter() - wall, process_time() + _children() - cpu)
+
+
+def power_of(sizes: Sequence[float], costs: Sequence[float]) -> float:
+    """Return b of cost = a * size**b, fitted by least squares of the logarithms."""
+    return float(np.polyfit(np.log(sizes), np.log(costs), 1)[0])
 
 
 def peak_memory() -> float:

@@ -29,7 +29,7 @@ from ..reproductions.line_figures import draw_lines
 from ..reproductions.outcome import Drawing
 from .bare_easy import bare_jobs, easy_starts
 from .decision_clock import Clocked
-from .measurements import measured
+from .measurements import measured, power_of
 from .stock_accasim import run_stock
 from .traces import on_one_core_nodes
 
@@ -220,7 +220,7 @@ def exponent(points: Sequence[Point]) -> float:
     cost = np.array([point.step if np.isnan(point.decision) else point.decision for point in points])
     if len(points) < 3 or not (cost > 0).all():
         return np.nan
-    return float(np.polyfit(np.log([point.size for point in points]), np.log(cost), 1)[0])
+    return power_of([point.size for point in points], cost.tolist())
 
 
 def tables(points: Sequence[Point]) -> list[Table]:

@@ -26,7 +26,7 @@ from ...base import InputError
 from ...bench.reports.figures import Figure
 from ...bench.reports.number_formats import NOTHING, count
 from ...bench.reports.static_figures import images
-from ...models.eviction import Eviction, Storage, cost, greedy_by_deadline, plan, plan_sharing
+from ...models.eviction import Eviction, cost, greedy_by_deadline, plan, plan_sharing
 from ...workloads import GENERATORS, generate
 from ..app import debug_option
 from ..command_errors import say
@@ -191,9 +191,8 @@ def _decisions(scenario: Scenario, query: _Query) -> list[Eviction]:
     if not query.sharing:
         made = plan(scenario.running(), query.needed, query.deadline, query.step)
         return [*made, made[query.deadline]]
-    storage = Storage(scenario.storage.aggregate, scenario.storage.node)
     deadlines = [*range(0, query.deadline + 1, query.step), query.deadline]
-    return plan_sharing(scenario.writing(), query.needed, deadlines, storage)
+    return plan_sharing(scenario.writing(), query.needed, deadlines, scenario.bandwidth)
 
 
 def _changes(by_deadline: Sequence[Eviction]) -> list[Eviction]:

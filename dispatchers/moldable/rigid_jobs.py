@@ -5,9 +5,6 @@ from __future__ import annotations
 import copy
 from dataclasses import dataclass
 
-import numpy as np
-
-from ...models import count_slots
 from ...workloads import Machine
 from ..protocol import Waiting
 
@@ -40,7 +37,7 @@ def sizes_of(waiting: Waiting, machine: Machine) -> list[Size]:
         Size(index, shape.nodes, shape.demand, shape.predicted, shape.walltime)
         for index, shape in enumerate(waiting.job.shapes)
     ]
-    return [size for size in found if int(np.sum(count_slots(machine.capacity, size.demand))) >= size.nodes]
+    return [size for size in found if machine.slots_of(size.demand) >= size.nodes]
 
 
 def as_rigid(waiting: Waiting, size: Size) -> Waiting:

@@ -104,8 +104,7 @@ class SA(Configured[SAOptions]):
             # One after the other: who comes later in the same second is not there yet.
             if waiting.order not in shown:
                 shown[waiting.order] = self._rigid(waiting, state, shown)
-        entries = {waiting.order: waiting for waiting in state.queue}
-        self._shown = {order: (entries[order], rigid) for order, rigid in shown.items()}
+        self._shown = {waiting.order: (waiting, shown[waiting.order]) for waiting in state.queue}
         actions = self.over.dispatch(_with_queue(state, shown))
         return [self._of_shape(action, shown) if isinstance(action, Start) else action for action in actions]
 

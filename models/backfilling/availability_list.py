@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...base.checks import check_whole
-from .pool_profile import NEVER, earliest, longer, open_profile, release, step_at
+from .pool_profile import NEVER, earliest, longer, open_profile, peak, release, step_at
 
 _ROOM = 64
 #: Times are below that, so that no sum of two overflows.
@@ -120,8 +120,7 @@ class AvailabilityProfile:
         seconds, begin = self._interval(duration, start)
         if begin != start:
             raise ValueError(f"start: expected a time from {begin} on, when the list begins, got {start}")
-        free = [free for since, until, free in self.steps() if since < start + seconds and (until or NEVER) > start]
-        if max(free) + amount > self._most:
+        if peak(self._profile, start, start + seconds) + amount > self._most:
             raise ValueError(f"{amount} processors were not taken all the {seconds} s from {start} on")
         self._add(start, start + seconds, amount)
 

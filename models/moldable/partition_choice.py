@@ -128,9 +128,11 @@ def choose(profile: StartTimes, requests: Iterable[Request], now: int, weight: f
     Cirne and Berman: "Adaptive selection of partition size for supercomputer requests", JSSPP 2000, section 2.
     """
     check_number("weight", weight, least=0)
-    found = options(profile, requests, now)
-    cost = {id(choice): choice.turnaround + weight * choice.request.processor_hours for choice in found}
-    return min(found, key=lambda choice: (cost[id(choice)], choice.request.processors), default=None)
+
+    def cost(choice: Choice) -> tuple[float, int]:
+        return choice.turnaround + weight * choice.request.processor_hours, choice.request.processors
+
+    return min(options(profile, requests, now), key=cost, default=None)
 
 
 def front(choices: Sequence[Choice]) -> list[Choice]:

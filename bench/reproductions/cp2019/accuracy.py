@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ....analysis.statistics import real_and_predicted, real_over_predicted
 from ..claims import calibrated, row
 from ..outcome import Claim, Drawing, Means, Outcome, Row, Run
 from . import contenders as runs
-from .conditions import accuracy, conditions_of, ratio_of, times
+from .conditions import accuracy, conditions_of
 from .months import Part
 from .parameters import parameters
 from .prediction_claims import COLUMNS, TABLE2, TIMED, Values, accuracy_claims, size_claims
@@ -29,11 +30,11 @@ def fig1(means: Means) -> Outcome:
     grid = np.round(np.linspace(0, 2.5, 251), 2)
     for label, parts in found.items():
         name = _METHODS[label[-1]]
-        each = [accuracy(*times(part.jobs)) for part in parts]
+        each = [accuracy(*real_and_predicted(part.jobs)) for part in parts]
         shares[name] = {metric: [sample[metric] for sample in each] for metric in each[0]}
         known = dict(zip(shares[name], (*_ACCURACY[label[-1]], None), strict=True))
         rows += [row(name, metric, values, known[metric], 1) for metric, values in shares[name].items()]
-        ratios = np.sort(np.concatenate([ratio_of(*times(part.jobs)) for part in parts]))
+        ratios = np.sort(np.concatenate([real_over_predicted(*real_and_predicted(part.jobs)) for part in parts]))
         curves["subject"] += [name] * len(grid)
         curves["x"] += grid.tolist()
         curves["y"] += (np.searchsorted(ratios, grid, side="right") / max(len(ratios), 1)).tolist()

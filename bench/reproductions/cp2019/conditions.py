@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import pandas as pd
 
+from ....analysis.statistics import real_and_predicted, real_over_predicted
 from ..claims import Floats
 from ..outcome import Precondition
 from .months import Part
@@ -18,28 +18,15 @@ ERROR, NEAR = 0.3, 10.0
 CROWD = 100
 
 
-def times(jobs: pd.DataFrame) -> tuple[Floats, Floats]:
-    """Return real and predicted run times of the jobs that ran, as predicted when they were submitted."""
-    chosen = jobs[jobs["attempts"] > 0]
-    real, predicted = chosen["runtime"], chosen["predicted"]
-    return real.to_numpy(dtype=float), predicted.to_numpy(dtype=float)
-
-
 def accuracy(real: Floats, predicted: Floats) -> dict[str, float]:
     """Return how well run times were predicted."""
-    ratio = ratio_of(real, predicted)
+    ratio = real_over_predicted(real, predicted)
     return {
         "mean absolute error, min": float(np.abs(real - predicted).mean() / 60),
         "underestimated, %": float(100 * (ratio > 1).mean()),
         "overestimated, %": float(100 * (ratio < 1).mean()),
         "within 0.75-1.25, %": float(100 * ((ratio >= 0.75) & (ratio <= 1.25)).mean()),
     }
-
-
-def ratio_of(real: Floats, predicted: Floats) -> Floats:
-    """Return real over predicted run times."""
-    found: Floats = np.maximum(real, 1.0) / np.maximum(predicted, 1.0)
-    return found
 
 
 @dataclass(frozen=True)
@@ -115,4 +102,4 @@ def conditions_of(guessed: Sequence[Part], requested: Sequence[Part], nodes: int
 
 def _together(parts: Sequence[Part]) -> dict[str, float]:
     """Return how well the run times of all parts together were predicted."""
-    return accuracy(*map(np.concatenate, zip(*(times(part.jobs) for part in parts), strict=True)))
+    return accuracy(*map(np.concatenate, zip(*(real_and_predicted(part.jobs) for part in parts), strict=True)))

@@ -22,6 +22,7 @@ from ....workloads import Provenance, Workload
 from ....workloads.generators.eurora import JOBS, eurora_jobs, eurora_machine
 from ....workloads.generators.eurora_habits import HOUR, Habits
 from ...reports.tables import Table, show
+from .conditions import accuracy
 
 #: Figure: the paper's value, and what it is. Percents are of all jobs; the last five are means over dispatcher calls.
 TARGETS: dict[str, tuple[float, str]] = {
@@ -98,13 +99,8 @@ def reached(jobs: int, seed: int, habits: Habits, dispatcher: str = "easy") -> d
 
 
 def _accuracy(name: str, runtime: IntArray, predicted: IntArray) -> dict[str, float]:
-    ratio = runtime / predicted
-    return {
-        f"{name}_error": float(np.abs(runtime - predicted).mean() / 60),
-        f"{name}_under": float((ratio > 1).mean() * 100),
-        f"{name}_over": float((ratio < 1).mean() * 100),
-        f"{name}_near": float(((ratio >= 0.75) & (ratio <= 1.25)).mean() * 100),
-    }
+    shares = accuracy(runtime.astype(np.float64), predicted.astype(np.float64)).values()
+    return dict(zip((f"{name}_{what}" for what in ("error", "under", "over", "near")), shares, strict=True))
 
 
 def _at_calls(workload: Workload, result: Result) -> dict[str, float]:

@@ -22,7 +22,7 @@ from ....base import InputError
 from ....simulation import simulate
 from ....workloads import Machine, Workload, generate
 from ...benchmarks.decision_clock import Clocked
-from ...benchmarks.measurements import peak_memory
+from ...benchmarks.measurements import peak_memory, power_of
 from ...reports.figure_style import canvas, image
 from ...reports.tables import Table, show
 from ..line_figures import draw_lines
@@ -126,10 +126,8 @@ def measure(workload: Workload, dispatcher: str, predictor: str, seed: int) -> M
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float]) -> str:
-    """Return b of cost = a * size**b, fitted by least squares of the logarithms."""
-    if len(sizes) < 2:
-        return "-"
-    return f"{np.polyfit(np.log(sizes), np.log(costs), 1)[0]:.2f}"
+    """Return the exponent of the growth as it is shown."""
+    return "-" if len(sizes) < 2 else f"{power_of(sizes, costs):.2f}"
 
 
 def tables(runs: Sequence[Measured]) -> list[Table]:

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ....analysis.statistics import real_and_predicted
 from ....simulation.metrics import CLASSES, job_metrics
 from ..claims import row
 from ..outcome import Claim, Drawing, Means, Outcome, Row
 from . import contenders as runs
-from .conditions import Conditions, accuracy, conditions_of, times
+from .conditions import Conditions, accuracy, conditions_of
 from .months import Part
 from .parameters import VARIANTS, parameters
 from .prediction_claims import Values, accuracy_claims, class_claims, early_claims, hcp_claims, pcp_claims
@@ -133,7 +134,7 @@ def _measured(parts: Sequence[Part], classes: Sequence[Class]) -> dict[str, list
     found: dict[str, list[float]] = {"utilization": []}
     for part in parts:
         found["utilization"].append(part.utilization)
-        for metric, value in accuracy(*times(part.jobs)).items():
+        for metric, value in accuracy(*real_and_predicted(part.jobs)).items():
             found.setdefault(metric, []).append(value)
         jobs = job_metrics(part.jobs)
         for suffix, _, low, high in classes:
