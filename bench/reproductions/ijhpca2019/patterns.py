@@ -55,7 +55,7 @@ class Point:
         return f"{self.nodes} nodes, a job per {self.interarrival:g} s"
 
 
-#: Where the window and the printed ranges of utilization are met: see the surface.
+#: To meet the window and the printed ranges of utilization: see the surface.
 CHOSEN = Point(150, 54.0)
 #: The mix comes at a load near 1, its wide jobs in every other of 8 phases.
 MIXED = Point(40, 1920.0)
