@@ -11,6 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 from hpcdispatch.dispatchers import ConstraintProgramming
 from hpcdispatch.simulation import InvariantError, check, simulate
@@ -68,7 +69,7 @@ def installed(tmp_path_factory):
 
 def python(environment, *arguments):
     done = subprocess.run(
-        [sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False, timeout=120
+        [sys.executable, *arguments], capture_output=True, text=True, env=environment, check=False, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

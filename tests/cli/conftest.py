@@ -7,11 +7,12 @@ import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from patience import PATIENCE
 
 from hpcdispatch.cli import cli
 from hpcdispatch.workloads import generate, write
@@ -102,14 +103,15 @@ def _hear_interrupts() -> None:
 
 
 @pytest.fixture
-def start() -> Callable[..., subprocess.Popen[str]]:
-    """Start the program in a process of its own, in a session of its own."""
+def start() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Start the program in a process of its own, in a session of its own; what a failed test leaves is killed."""
+    started: list[subprocess.Popen[str]] = []
 
     def run(*args: object, **options: object) -> subprocess.Popen[str]:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
         command = [sys.executable, "-m", "hpcdispatch.cli", *map(str, args)]
         environment = {**os.environ, "COLUMNS": "100"}
-        return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+        process = subprocess.Popen(  # type: ignore[call-overload]
             command,
             text=True,
             start_new_session=True,
@@ -117,8 +119,14 @@ def start() -> Callable[..., subprocess.Popen[str]]:
             preexec_fn=_hear_interrupts,  # noqa: PLW1509
             **pipes,
         )
+        started.append(process)
+        return process
 
-    return run
+    yield run
+    for process in started:
+        if process.returncode is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
 
 
 @pytest.fixture
@@ -150,7 +158,7 @@ def on_terminal(start):
             if not chunk:
                 break
         os.close(ours)
-        process.communicate(timeout=120)
+        process.communicate(timeout=PATIENCE)
         assert process.returncode == 0
         return shown
 

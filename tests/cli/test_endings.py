@@ -6,6 +6,7 @@ import subprocess
 import time
 
 import pytest
+from patience import PATIENCE
 
 from hpcdispatch.simulation import InvariantError
 
@@ -101,7 +102,7 @@ def test_interrupted_comparison_shows_what_is_finished(start, plugin, tmp_path, 
     marks = [first, second][:workers]
     _wait_for(process, lambda: all(mark.exists() and mark.read_text() for mark in marks))
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert err.strip() == "hpcdispatch: interrupted: 1 of 3 runs finished"
     assert "1 dispatcher with walltime predictions" in out
@@ -115,7 +116,7 @@ def test_interrupted_run(start, plugin, tmp_path):
     process = start("run", LONG, "--dispatcher", f"stuck:mark={tmp_path / 'mark'}")
     _wait_for(process, (tmp_path / "mark").exists)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out, err) == (1, "", "hpcdispatch: interrupted: after 0 of 300 jobs\n")
 
 
@@ -124,7 +125,7 @@ def test_broken_pipe_is_silent(start):
     os.close(read)
     process = start("list", stdout=write)
     os.close(write)
-    assert process.communicate(timeout=30)[1] == ""
+    assert process.communicate(timeout=PATIENCE)[1] == ""
     assert process.returncode == 1
 
 
@@ -137,7 +138,7 @@ def test_progress_on_a_terminal_only(on_terminal, invoke, plugin):
 
 
 def _wait_for(process: subprocess.Popen[str], condition):
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE
     while not condition():
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline

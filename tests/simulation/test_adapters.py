@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from patience import PATIENCE
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import Reject, Start, Stop, Wake
@@ -57,7 +58,7 @@ def ours(folder, dispatcher, predictor):
 def test_the_script_gives_the_schedule_of_simulate(tmp_path, dispatcher, predictor):
     # last2 is equal only with the corrections, and compress=once only with the timers.
     command = [sys.executable, SCRIPT, dispatcher, predictor, tmp_path]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
     assert done.returncode == 0, done.stderr
     found = schedule(done.stdout)
     assert len(found) == 300

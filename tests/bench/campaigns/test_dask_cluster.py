@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 import trustme
+from patience import PATIENCE
 
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.benchmarks.campaigns import deterministic
@@ -57,7 +58,7 @@ def cluster_of(folder, *arguments):
         address, *workers = process.stdout.readline().split()
         yield address, [int(worker) for worker in workers]
     finally:
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +106,7 @@ def test_a_client_is_killed_half_way_and_started_again(campaign, running, tmp_pa
     kept = len(list(store.finished()))
     assert kept < 24
     again = started(file, store, running[0])
-    out, err = again.communicate(timeout=120)
+    out, err = again.communicate(timeout=PATIENCE)
     assert again.returncode == 0, err
     assert f"24 cells, {24 - kept} done, {kept} reused, 0 failed" in out
     assert deterministic(store) == expected
@@ -118,7 +119,7 @@ def test_a_worker_is_killed_half_way(campaign, running, tmp_path):
     process = started(file, store, running[0])
     half_way(process, store)
     os.kill(running[1][0], signal.SIGKILL)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, err
     assert "24 cells, 24 done, 0 reused, 0 failed" in out
     assert deterministic(store) == expected
@@ -238,9 +239,9 @@ def test_another_worker_is_asked_for_where_a_job_ends(tmp_path):
         "import os, time\n"
         "def jobs():\n    return [int(group) for group in open('jobs').read().split()]\n"
         "with connect('slurm') as client:\n"
-        "    client.wait_for_workers(1, timeout=60)\n"
+        "    client.wait_for_workers(1, timeout=300)\n"
         "    os.killpg(jobs()[0], signal.SIGKILL)\n"
-        "    deadline = time.monotonic() + 60\n"
+        "    deadline = time.monotonic() + 300\n"
         "    while len(jobs()) < 2 and time.monotonic() < deadline:\n        time.sleep(0.1)\n"
         "    print(len(jobs()))\n"
         "os.killpg(jobs()[-1], signal.SIGKILL)\n"

@@ -13,6 +13,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from patience import PATIENCE
 from plotly.offline import get_plotlyjs
 
 from hpcdispatch.analysis.trimming import Cut, Window
@@ -341,7 +342,7 @@ def test_the_page_opens_without_an_error(changed, undrawn, tmp_path):
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=20000"]
     options += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=500,900"]
     ran = subprocess.run(
-        [CHROMIUM, *options, "--dump-dom", out.as_uri()], capture_output=True, text=True, timeout=120, check=True
+        [CHROMIUM, *options, "--dump-dom", out.as_uri()], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     assert "CONSOLE" not in ran.stderr
     assert ran.stdout.count('class="main-svg"') >= 8

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from hpcdispatch.bench.campaigns.execution import Store
 
@@ -172,7 +173,7 @@ def test_ctrl_c_keeps_what_is_finished(start, plugin, file, tmp_path):
     while process.poll() is None and not (mark.exists() and mark.read_text() and list(store.finished())):
         time.sleep(0.01)
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert "2 cells, 1 done, 0 reused, 0 failed, 1 to do" in out
     assert err == "hpcdispatch: interrupted: 1 of 2 cells are in the store; the same command goes on\n"
