@@ -141,8 +141,13 @@ def _let_go_of_stdout() -> None:
 )
 @click.version_option(version("hpcdispatch"), prog_name="hpcdispatch")
 @debug_option
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Job dispatching on HPC machines, simulated: which waiting job starts when and where."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        from .compile_notice import compile_notice  # noqa: PLC0415 - numba is slow to import, and of use here alone
+
+        ctx.with_resource(compile_notice())
 
 
 def main() -> NoReturn:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -51,10 +50,7 @@ class CompileClock:
 
 @contextmanager
 def compile_notice() -> Iterator[None]:
-    """Say on a terminal that functions are being compiled, if that takes longer than a moment."""
-    if not sys.stderr.isatty():
-        yield
-        return
+    """Say that functions are being compiled, if that takes longer than a moment."""
     clock = CompileClock()
     with compiling(clock.begin, clock.end):
         yield

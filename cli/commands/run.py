@@ -11,7 +11,6 @@ from ...simulation import Overrun, Result, SameInstant, check, simulate
 from ...workloads import Workload
 from ..app import debug_option
 from ..command_errors import InterruptedRunError, RunFailedError, say
-from ..compile_notice import compile_notice
 from ..help_texts import examples
 from ..output import print_json, print_summary
 from ..progress import JobBar, spinner
@@ -113,7 +112,7 @@ def command(
 
 
 def _simulate(workload: Workload, setup: Setup) -> Result:
-    with JobBar(setup.dispatcher, len(workload)) as bar, compile_notice():
+    with JobBar(setup.dispatcher, len(workload)) as bar:
         try:
             return simulate(
                 workload,

@@ -3,6 +3,7 @@
 import threading
 
 import numba
+import pytest
 
 from hpcdispatch.cli import compile_notice
 from hpcdispatch.models.compiled import compiling
@@ -44,9 +45,11 @@ def test_nothing_is_said_before(monkeypatch):
     assert said(monkeypatch, 3600, 3) == []
 
 
-def test_on_a_terminal_only(on_terminal, invoke, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "args", [("run", TRACE, "--dispatcher", "conservative"), ("compare", TRACE, "--dispatchers", "conservative")]
+)
+def test_on_a_terminal_only(on_terminal, invoke, tmp_path, monkeypatch, args):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    args = ("run", TRACE, "--dispatcher", "conservative")
     shown = on_terminal(*args)
     assert shown.count(compile_notice.NOTICE.encode()) == 1
     assert invoke(*args).stderr == ""
