@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from ..base import FloatArray, InputError
 from ..simulation import mean_interval
@@ -122,7 +122,7 @@ def sign_test(differences: FloatArray) -> float:
     count = int((differences != 0).sum())
     if count < LEAST_FOR_TEST:
         return float("nan")
-    return float(stats.binomtest(int((differences > 0).sum()), count).pvalue)
+    return float(scipy.stats.binomtest(int((differences > 0).sum()), count).pvalue)
 
 
 def wilcoxon_test(differences: FloatArray) -> float:
@@ -135,4 +135,4 @@ def wilcoxon_test(differences: FloatArray) -> float:
         return float("nan")
     exact = len(differences) <= _MOST_EXACT and len(np.unique(np.abs(differences))) == len(differences)
     method: Literal["exact", "approx"] = "exact" if exact else "approx"
-    return float(stats.wilcoxon(differences, method=method).pvalue)
+    return float(scipy.stats.wilcoxon(differences, method=method).pvalue)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import rankdata
 
 from ..base import FloatArray
 
@@ -143,7 +143,9 @@ def fit_complexity(sizes: ArrayLike, times: ArrayLike) -> ComplexityFit:
     tied = _tied(np.array(errors), np.array([fit.slope > 0 or fit.complexity == CONSTANT for fit in fits]))
     classes = tuple(replace(fit, tied=bool(ties)) for fit, ties in zip(fits, tied, strict=True))
     best = next(fit for fit in classes if fit.tied)
-    return ComplexityFit(classes, best, _correlation(n, time), _correlation(rankdata(n), rankdata(time)))
+    return ComplexityFit(
+        classes, best, _correlation(n, time), _correlation(scipy.stats.rankdata(n), scipy.stats.rankdata(time))
+    )
 
 
 def _checked(sizes: ArrayLike, times: ArrayLike) -> tuple[FloatArray, FloatArray]:

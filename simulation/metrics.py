@@ -6,8 +6,8 @@ from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 Floats = NDArray[np.float64]
 
@@ -136,7 +136,7 @@ def mean_interval(values: Floats, confidence: float = 0.95) -> tuple[float, floa
     """Return a percentile bootstrap interval of the mean, always the same for the same values."""
     if len(values) < 2 or np.isnan(values).any():
         return float("nan"), float("nan")
-    found = stats.bootstrap(
+    found = scipy.stats.bootstrap(
         (values,),
         np.mean,
         n_resamples=_RESAMPLES,

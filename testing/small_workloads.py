@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from ..base import IntArray
 from ..workloads import Checkpoint, Job, Machine, Provenance, Shape, Workload
@@ -125,7 +125,7 @@ def stochastic(jobs: int = 40, *, seed: int = 0, cores: int = 16) -> Workload:
     jobs, seed, cores
         How many jobs; seed of the random numbers; cores of the pool, at least 2.
     """
-    laws = (stats.uniform(60, 7140), stats.truncexpon(8, 0, 900), None)
+    laws = (scipy.stats.uniform(60, 7140), scipy.stats.truncexpon(8, 0, 900), None)
     drawn = _Drawn(seed, jobs, load=cores / 4)
     made = []
     for index in range(jobs):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import linprog
-from scipy.sparse import coo_array, csr_array
 
 from ...base import IntArray
 from ..scheduling.problem import Problem
@@ -41,9 +40,9 @@ def linear_bound(problem: Problem, cuts: Sequence[Cut], earliest: IntArray, edge
     loads, room = _loads(problem, cuts, edges, job, taken)
     if not len(room):
         return alone
-    once = coo_array((np.ones(len(job)), (job, np.arange(len(job)))), shape=(jobs, len(job))).tocsr()
+    once = scipy.sparse.coo_array((np.ones(len(job)), (job, np.arange(len(job)))), shape=(jobs, len(job))).tocsr()
     scale = max(1.0, float(cost.max(initial=0)))
-    found = linprog(  # type: ignore[call-overload]  # Sparse matrices are documented, and missing from the stubs.
+    found = scipy.optimize.linprog(  # type: ignore[call-overload]  # sparse matrices are documented
         cost / scale, A_ub=loads, b_ub=room, A_eq=once, b_eq=np.ones(jobs), method="highs"
     )
     if found.status != 0:
@@ -58,7 +57,7 @@ def linear_bound(problem: Problem, cuts: Sequence[Cut], earliest: IntArray, edge
 
 def _loads(
     problem: Problem, cuts: Sequence[Cut], edges: IntArray, job: IntArray, taken: NDArray[np.float64]
-) -> tuple[csr_array, NDArray[np.float64]]:
+) -> tuple[scipy.sparse.csr_array, NDArray[np.float64]]:
     """Return what a start takes of each cut and interval that can be too little, and how much there is."""
     rows: list[NDArray[np.float64]] = []
     room: list[float] = []
@@ -67,7 +66,7 @@ def _loads(
         for where in np.flatnonzero(levels < cut.demand.sum()).tolist():
             rows.append(cut.demand[job] * taken[where])
             room.append(float(levels[where]))
-    return coo_array(np.array(rows).reshape(-1, len(job))).tocsr(), np.array(room)
+    return scipy.sparse.coo_array(np.array(rows).reshape(-1, len(job))).tocsr(), np.array(room)
 
 
 def time_edges(starts: IntArray, durations: IntArray, most: int) -> IntArray:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import csr_array
 
 from ...base import IntArray
 
@@ -53,10 +52,10 @@ def pack_most(
     job, node = np.nonzero(fits)
     columns = len(job)
     scale = max(1.0, float(weight.max(initial=0)))
-    found = milp(
+    found = scipy.optimize.milp(
         np.concatenate((np.zeros(columns), -weight / scale)),
         integrality=np.ones(columns + jobs, dtype=np.int64),
-        bounds=Bounds(0, np.concatenate((fits[job, node], np.ones(jobs)))),
+        bounds=scipy.optimize.Bounds(0, np.concatenate((fits[job, node], np.ones(jobs)))),
         constraints=_capacity_and_slots(job, node, slots, demand, free),
         # HiGHS 1.12's presolve has called packings optimal that are not; see the test.
         options={"node_limit": nodes_limit, "mip_rel_gap": 0.0, "presolve": False},
@@ -74,7 +73,7 @@ def pack_most(
 
 def _capacity_and_slots(
     job: IntArray, node: IntArray, slots: IntArray, demand: IntArray, free: IntArray
-) -> LinearConstraint:
+) -> scipy.optimize.LinearConstraint:
     """Keep every node within each resource; a job has all its slots or none.
 
     Columns: the slots of a job on a node, for each `job` and `node`; then whether a job is placed.
@@ -86,8 +85,10 @@ def _capacity_and_slots(
     rows = np.concatenate((resource_rows[asked], free.size + job, free.size + np.arange(jobs)))
     index = np.concatenate((np.repeat(np.arange(columns), resources)[asked], np.arange(columns + jobs)))
     values = np.concatenate((amounts[asked], np.ones(columns, dtype=np.int64), -slots))
-    matrix = csr_array((values.astype(np.float64), (rows, index)), shape=(free.size + jobs, columns + jobs))
+    matrix = scipy.sparse.csr_array(
+        (values.astype(np.float64), (rows, index)), shape=(free.size + jobs, columns + jobs)
+    )
     upper = np.concatenate((np.maximum(free, 0).ravel(), np.zeros(jobs)))
     lower = np.concatenate((np.full(free.size, -np.inf), np.zeros(jobs)))
     used = np.flatnonzero(np.diff(matrix.indptr))
-    return LinearConstraint(matrix[used], lower[used], upper[used])
+    return scipy.optimize.LinearConstraint(matrix[used], lower[used], upper[used])

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import special
 
 from ...base import FloatArray, InputError
 from .speedups import amdahl, downey, gunther
@@ -160,8 +160,8 @@ class _Mixture:
     def __init__(self, models: Sequence[SpeedupModel], sizes: FloatArray, logs: FloatArray) -> None:
         self.parts = [_Posterior(model, sizes, logs) for model in models]
         evidence = np.concatenate([part.evidence for part in self.parts])
-        total = special.logsumexp(evidence)
-        self.shares = [float(np.exp(special.logsumexp(part.evidence) - total)) for part in self.parts]
+        total = scipy.special.logsumexp(evidence)
+        self.shares = [float(np.exp(scipy.special.logsumexp(part.evidence) - total)) for part in self.parts]
         self._weights = [np.exp(part.evidence - total) for part in self.parts]
 
     def quantiles(self, sizes: FloatArray, levels: Sequence[float], own: bool) -> FloatArray:
@@ -179,7 +179,7 @@ class _Mixture:
             low, high = centres.min(axis=0) - widest, centres.max(axis=0) + widest
             for _ in range(_BISECTIONS):
                 middle = (low + high) / 2
-                below = weights @ special.stdtr(freedom, (middle - centres) / spread) < level
+                below = weights @ scipy.special.stdtr(freedom, (middle - centres) / spread) < level
                 low, high = np.where(below, middle, low), np.where(below, high, middle)
             found.append((low + high) / 2)
         return np.array(found)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 
 from ...base import FloatArray, InputError
 from .laws import checked_run_times
@@ -54,19 +55,17 @@ def fit(run_times: Sequence[float]) -> list[Fit]:
     InputError
         If a run time is not a finite number >= 0, or all are equal.
     """
-    from scipy import stats  # noqa: PLC0415 - it takes a second to import
-
     times = checked_run_times(run_times)
     if times.min() == times.max():
         raise InputError(f"run_times: at least two must differ to fit a distribution, got {times[0]:g} only")
     found = []
-    for name, (family, parameters) in _families(stats).items():
+    for name, (family, parameters) in _families().items():
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
                 distribution = family(times)
                 likelihood = float(distribution.logpdf(times).sum())
-                ks, p_value = map(float, stats.kstest(times, distribution.cdf))
+                ks, p_value = map(float, scipy.stats.kstest(times, distribution.cdf))
             except (ArithmeticError, RuntimeError, ValueError):
                 continue
         if np.isfinite(likelihood) and np.isfinite(ks):
@@ -75,7 +74,7 @@ def fit(run_times: Sequence[float]) -> list[Fit]:
     return sorted(found, key=lambda one: (one.aic, one.name))
 
 
-def _families(stats: Any) -> dict[str, tuple[Callable[[FloatArray], Any], int]]:
+def _families() -> dict[str, tuple[Callable[[FloatArray], Any], int]]:
     """Return the name of each family, how to fit it, and how many parameters are free."""
 
     def from_zero(family: Any) -> Callable[[FloatArray], Any]:
@@ -83,15 +82,15 @@ def _families(stats: Any) -> dict[str, tuple[Callable[[FloatArray], Any], int]]:
 
     def pareto(times: FloatArray) -> Any:
         shortest = times.min()
-        return stats.pareto(1 / np.log(times / shortest).mean(), scale=shortest)
+        return scipy.stats.pareto(1 / np.log(times / shortest).mean(), scale=shortest)
 
     return {
-        "expon": (from_zero(stats.expon), 1),
-        "gamma": (from_zero(stats.gamma), 2),
-        "loguniform": (lambda times: stats.loguniform(times.min(), times.max()), 2),
-        "lognorm": (from_zero(stats.lognorm), 2),
-        "norm": (lambda times: stats.norm(*stats.norm.fit(times)), 2),
+        "expon": (from_zero(scipy.stats.expon), 1),
+        "gamma": (from_zero(scipy.stats.gamma), 2),
+        "loguniform": (lambda times: scipy.stats.loguniform(times.min(), times.max()), 2),
+        "lognorm": (from_zero(scipy.stats.lognorm), 2),
+        "norm": (lambda times: scipy.stats.norm(*scipy.stats.norm.fit(times)), 2),
         "pareto": (pareto, 2),
-        "uniform": (lambda times: stats.uniform(*stats.uniform.fit(times)), 2),
-        "weibull_min": (from_zero(stats.weibull_min), 2),
+        "uniform": (lambda times: scipy.stats.uniform(*scipy.stats.uniform.fit(times)), 2),
+        "weibull_min": (from_zero(scipy.stats.weibull_min), 2),
     }

@@ -11,6 +11,7 @@ from math import ceil
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 
 from ...base import IntArray
 from ..job import Job
@@ -91,17 +92,15 @@ def frozen_law(name: str, hours: Hours) -> Any:
     ``truncnorm`` and ``exponential`` are conditioned on it, ``beta`` is Beta(2, 2) stretched over it, ``pareto`` has
     the exponent 2.1.
     """
-    from scipy import stats  # noqa: PLC0415 - it takes a second to import
-
     low, high = float(hours.low * HOUR), float(hours.high * HOUR)
     mean, deviation = float((hours.mean or 0) * HOUR), float((hours.deviation or 0) * HOUR)
     if name == "truncnorm":
-        return stats.truncnorm((low - mean) / deviation, (high - mean) / deviation, loc=mean, scale=deviation)
+        return scipy.stats.truncnorm((low - mean) / deviation, (high - mean) / deviation, loc=mean, scale=deviation)
     if name == "exponential":
-        return stats.truncexpon((high - low) / mean, loc=low, scale=mean)
+        return scipy.stats.truncexpon((high - low) / mean, loc=low, scale=mean)
     if name == "pareto":
-        return stats.truncpareto(TAIL, high / low, loc=0.0, scale=low)
-    return stats.beta(*BETA, loc=low, scale=high - low)
+        return scipy.stats.truncpareto(TAIL, high / low, loc=0.0, scale=low)
+    return scipy.stats.beta(*BETA, loc=low, scale=high - low)
 
 
 def allocation(rng: np.random.Generator, law: ProcessorLaw, machine: int, count: int) -> IntArray:
@@ -113,10 +112,8 @@ def allocation(rng: np.random.Generator, law: ProcessorLaw, machine: int, count:
     if law == "beta":
         drawn = 1 + (machine - 1) * rng.beta(*BETA, count)
     else:
-        from scipy.stats import truncnorm  # noqa: PLC0415 - it takes a second to import
-
         middle, spread = 0.5 * machine, 0.3 * machine
-        normal = truncnorm((1 - middle) / spread, (machine - middle) / spread, loc=middle, scale=spread)
+        normal = scipy.stats.truncnorm((1 - middle) / spread, (machine - middle) / spread, loc=middle, scale=spread)
         drawn = normal.ppf(rng.random(count))
     return np.clip(np.rint(drawn), 1, machine).astype(np.int64)
 

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial import cKDTree
-from scipy.special import gammainc
+import scipy
 
 from ...base import FloatArray, IntArray
 from ...base.checks import check_number, check_whole
@@ -131,7 +130,7 @@ def _cycle() -> FloatArray:
     """
     bucket = np.arange(DAY_BEGINS, DAY_BEGINS + BUCKETS)
     shape, scale = CYCLE
-    mass = gammainc(shape, (bucket + 0.5) / scale) - gammainc(shape, (bucket - 0.5) / scale)
+    mass = scipy.special.gammainc(shape, (bucket + 0.5) / scale) - scipy.special.gammainc(shape, (bucket - 0.5) / scale)
     weights = np.empty(BUCKETS)
     weights[(bucket - 1) % BUCKETS] = mass
     return np.asarray(weights / weights.mean(), dtype=np.float64)
@@ -178,7 +177,7 @@ def _people(rng: np.random.Generator, size: IntArray, runtime: IntArray, users: 
     place = np.column_stack([np.log2(size), np.log(runtime)])
     centre = place[rng.integers(0, len(size), len(user))]
     near = min(NEIGHBOURS, len(user))
-    distance, candidate = cKDTree(centre).query(place, k=near)
+    distance, candidate = scipy.spatial.cKDTree(centre).query(place, k=near)
     distance, candidate = np.reshape(distance, (-1, near)), np.reshape(candidate, (-1, near))
     cumulative = np.cumsum(weight[candidate] * np.exp(-0.5 * distance**2) + 1e-12, axis=1)
     pick = (cumulative < rng.random(len(size))[:, None] * cumulative[:, -1:]).sum(axis=1)

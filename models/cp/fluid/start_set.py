@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array, csr_array
+import scipy
 
 from ....base import BoolArray, FloatArray, IntArray
 from ...scheduling.node_classes import equal_rows
@@ -26,7 +25,7 @@ TIMES, TREE = 12, 200
 _SCALE = 1000.0
 _NEVER = 2**50
 #: Inequalities: coefficients, and the least and the most that each may be.
-Rows = tuple[csr_array, FloatArray, FloatArray]
+Rows = tuple["scipy.sparse.csr_array", FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +99,18 @@ class FluidModel:
         """
         columns = self._columns + self._slots
         rows = [*self._rows, *(self._refusal(core) for core in refused)]
-        constraints = [LinearConstraint(_widened(matrix, columns), low, high) for matrix, low, high in rows]
+        constraints = [
+            scipy.optimize.LinearConstraint(_widened(matrix, columns), low, high) for matrix, low, high in rows
+        ]
         whole = np.append(self._starts_at == 0, np.ones(self._slots))
         most = np.append(self._allowed(), self._most)
         least = np.zeros_like(most)
         if fixed is not None:
             now = np.flatnonzero(self._starts_at == 0)
             least[now] = most[now] = np.bincount(self.group[fixed], minlength=len(now))
-        found = milp(
+        found = scipy.optimize.milp(
             np.concatenate((self._costs(), np.zeros(self._slots))), integrality=whole,
-            bounds=Bounds(least, most), constraints=constraints,
+            bounds=scipy.optimize.Bounds(least, most), constraints=constraints,
             options={"node_limit": tree, "mip_rel_gap": 0.0},
         )  # fmt: skip
         if found.x is None:
@@ -144,7 +145,9 @@ class FluidModel:
     def _add_starts(self) -> None:
         """Let each job start once."""
         groups, times = len(self._size), len(self.edges)
-        once = coo_array((np.ones(groups * times), (np.repeat(np.arange(groups), times), np.arange(groups * times))))
+        once = scipy.sparse.coo_array(
+            (np.ones(groups * times), (np.repeat(np.arange(groups), times), np.arange(groups * times)))
+        )
         self._rows.append((once.tocsr(), self._size.astype(np.float64), self._size.astype(np.float64)))
 
     def _add_pool(self) -> None:
@@ -156,7 +159,7 @@ class FluidModel:
         taken = _shared(starts, starts + self._of_start(problem.duration), begin, end)
         asked = np.flatnonzero(problem.need.any(axis=0)).tolist()
         need = self._of_start(problem.need)
-        matrix = csr_array(np.concatenate([taken * need[:, resource] for resource in asked]))
+        matrix = scipy.sparse.csr_array(np.concatenate([taken * need[:, resource] for resource in asked]))
         most = np.concatenate([room[:, resource] for resource in asked])
         self._rows.append((matrix, np.full(len(most), -np.inf), most))
 
@@ -223,10 +226,10 @@ def _slots_that_fit(free: IntArray, demand: IntArray, most: IntArray) -> IntArra
     return fits
 
 
-def _matrix(values: FloatArray, rows: IntArray, columns: IntArray, height: int) -> csr_array:
-    return coo_array((values, (rows, columns)), shape=(height, int(columns.max(initial=0)) + 1)).tocsr()
+def _matrix(values: FloatArray, rows: IntArray, columns: IntArray, height: int) -> scipy.sparse.csr_array:
+    return scipy.sparse.coo_array((values, (rows, columns)), shape=(height, int(columns.max(initial=0)) + 1)).tocsr()
 
 
-def _widened(matrix: csr_array, columns: int) -> csr_array:
+def _widened(matrix: scipy.sparse.csr_array, columns: int) -> scipy.sparse.csr_array:
     """Return the same with columns of zeros behind."""
-    return csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], columns))
+    return scipy.sparse.csr_array((matrix.data, matrix.indices, matrix.indptr), shape=(matrix.shape[0], columns))
