@@ -57,12 +57,30 @@ class Slow:
 
         time.sleep(0.001)
         return FCFS().dispatch(state)
+
+
+class Compiling:
+    """First come, first served, after more than a second of compiling."""
+
+    def __init__(self):
+        self.spent = 0.0
+
+    def dispatch(self, state):
+        import numba
+        from hpcdispatch.dispatchers import FCFS
+
+        while self.spent < 1.5:
+            begun = time.monotonic()
+            numba.njit(lambda x: x + 1)(1)
+            self.spent += time.monotonic() - begun
+        return FCFS().dispatch(state)
 '''
 ENTRY_POINTS = """[hpcdispatch.dispatchers]
 boom = misbehaved:Boom
 cheat = misbehaved:Cheat
 stuck = misbehaved:Stuck
 slow = misbehaved:Slow
+compiling = misbehaved:Compiling
 gone = misbehaved:NotThere
 absent = nosuchmodule:Thing
 broken = brokenmodule:Thing

@@ -8,7 +8,7 @@ import pytest
 from hpcdispatch.cli import compile_notice
 from hpcdispatch.models.compiled import compiling
 
-TRACE = "lublin:jobs=300,processors=32,load=2"
+TRACE = "lublin:jobs=60,processors=32"
 
 
 def test_every_compilation_begins_and_ends():
@@ -46,10 +46,9 @@ def test_nothing_is_said_before(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "args", [("run", TRACE, "--dispatcher", "conservative"), ("compare", TRACE, "--dispatchers", "conservative")]
+    "args", [("run", TRACE, "--dispatcher", "compiling"), ("compare", TRACE, "--dispatchers", "compiling")]
 )
-def test_on_a_terminal_only(on_terminal, invoke, tmp_path, monkeypatch, args):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+def test_on_a_terminal_only(on_terminal, invoke, plugin, args):
     shown = on_terminal(*args)
     assert shown.count(compile_notice.NOTICE.encode()) == 1
     assert invoke(*args).stderr == ""
