@@ -63,8 +63,8 @@ def cluster_of(folder, *arguments):
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory):
-    """Return the address of a cluster of four processes, and their ids."""
-    with cluster_of(tmp_path_factory.mktemp("cluster"), 4) as found:
+    """Return the address of a cluster of two processes, and their ids."""
+    with cluster_of(tmp_path_factory.mktemp("cluster"), 2) as found:
         yield found
 
 
