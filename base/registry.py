@@ -12,10 +12,11 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from .errors import InputError
+from .installed import entry_points_of
 
 _REQUIRED = inspect.Parameter.empty
 
@@ -133,7 +134,7 @@ class Registry:
             raise InputError(f"{self.kind} {name}: {error}") from error
 
     def _entries(self) -> dict[str, EntryPoint]:
-        return {entry.name: entry for entry in entry_points(group=self.group)}
+        return entry_points_of(self.group)
 
 
 def parse_spec(spec: str) -> tuple[str, dict[str, str]]:

@@ -6,7 +6,6 @@ import json
 import platform
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.metadata import version
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from ..base import InputError
+from ..base.installed import version_of
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Workload
 from .metrics import summarize
@@ -180,7 +180,7 @@ def manifest(workload: Workload, named: dict[str, Any], options: dict[str, Any])
             "nodes": machine.nodes,
             "primary": machine.resources[machine.primary],
         },
-        "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
+        "versions": {"python": platform.python_version(), **{name: version_of(name) for name in _PACKAGES}},
     }
 
 

@@ -8,11 +8,12 @@ import platform
 import sys
 from collections.abc import Iterable
 from functools import cache
-from importlib.metadata import Distribution, PackageNotFoundError, entry_points, version
+from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
 from ...base import Option, Registry, convert_options, parse_spec
+from ...base.installed import entry_points_of, version_of
 from ...dispatchers import Dispatcher, create_dispatcher
 from ...dispatchers import registry as dispatchers
 from ...dispatchers.options import Preset
@@ -77,12 +78,12 @@ def made_by(dispatcher: str | Dispatcher, predictor: str | Predictor) -> dict[st
     dispatcher, predictor
         With their options; or objects, which count with everything, but not with their source.
     """
-    found = {name: _version(name) for name in ALWAYS}
+    found = {name: version_of(name) for name in ALWAYS}
     found["python"] = ".".join(platform.python_version_tuple()[:2])
     if _under_development():
         found["hpcdispatch source"] = _own_source()
     for registry, part in ((dispatchers, dispatcher), (predictors, predictor)):
-        found |= _of_spec(registry, part) if isinstance(part, str) else {name: _version(name) for name in BEYOND}
+        found |= _of_spec(registry, part) if isinstance(part, str) else {name: version_of(name) for name in BEYOND}
     return dict(sorted(found.items()))
 
 
@@ -91,12 +92,12 @@ def _of_spec(registry: Registry, spec: str) -> dict[str, str]:
     name, options = parse_spec(spec)
     factory: Any = registry.factory(name)
     factory = factory.build if isinstance(factory, Preset) else factory
-    entry = {entry.name: entry for entry in entry_points(group=registry.group)}[name]
+    entry = entry_points_of(registry.group)[name]
     package = entry.module.partition(".")[0]
     if package == "hpcdispatch":
-        found = {used: _version(used) for used in getattr(factory, "uses", BEYOND)}
+        found = {used: version_of(used) for used in getattr(factory, "uses", BEYOND)}
     else:  # which may do other things than the class it inherits from
-        found = {used: _version(used) for used in getattr(factory, "__dict__", {}).get("uses", BEYOND)}
+        found = {used: version_of(used) for used in getattr(factory, "__dict__", {}).get("uses", BEYOND)}
         found |= {f"{package} source": source_of(package)} | _needed(entry.dist)
     over = options.get("over", {option.name: option.default for option in registry.options(name)}.get("over"))
     return found | (_of_spec(registry, spec_of_inner(over)) if isinstance(over, str) else {})
@@ -119,12 +120,9 @@ def _installed(requirement: str) -> dict[str, str]:
     for mark in " <>=!~[(@":
         name = name.partition(mark)[0]
     try:
-        return {name: version(name)}
+        return {name: version_of(name)}
     except PackageNotFoundError:
         return {}
-
-
-_version = cache(version)
 
 
 @cache
