@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from fractions import Fraction
 from os import PathLike
@@ -12,13 +11,18 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from ..base import InputError
+from ..base.checks import LARGEST, LONGEST, MOST_NODES, shown
+from ..base.json_files import read_json
 from ..models.eviction import RunningJob, Storage, Write, WritingJob, writing_job
 from ..workloads import Workload
 
-_Positive = Annotated[float, Field(gt=0, allow_inf_nan=False, strict=True)]
-_NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
-_Whole = Annotated[int, Field(ge=1, strict=True)]
-_NotNegativeWhole = Annotated[int, Field(ge=0, strict=True)]
+#: The smallest amount that is told from none.
+_LEAST = 1e-9
+_Positive = Annotated[float, Field(ge=_LEAST, le=LARGEST, allow_inf_nan=False, strict=True)]
+_NotNegative = Annotated[float, Field(ge=0, le=LONGEST, allow_inf_nan=False, strict=True)]
+_Nodes = Annotated[int, Field(ge=1, le=MOST_NODES, strict=True)]
+_Seconds = Annotated[int, Field(ge=1, le=LONGEST, strict=True)]
+_NotNegativeWhole = Annotated[int, Field(ge=0, le=LONGEST, strict=True)]
 _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
 _Name = Annotated[str, Field(min_length=1)]
 
@@ -59,7 +63,7 @@ class MachinePart(_Part):
         What it is called.
     """
 
-    nodes: _Whole
+    nodes: _Nodes
     name: str = ""
 
 
@@ -104,10 +108,10 @@ class JobPart(_Part):
     """
 
     id: _Name
-    nodes: _Whole
+    nodes: _Nodes
     loss: _NotNegative | None = None
     elapsed: _NotNegative | None = None
-    interval: _Whole | None = None
+    interval: _Seconds | None = None
     system_checkpoint: _NotNegative | None = None
     system_size: _Positive | None = None
     application_checkpoint: _NotNegative | None = None
@@ -119,7 +123,7 @@ class JobPart(_Part):
 
     @model_validator(mode="after")
     def _consistent(self) -> JobPart:
-        given = self.model_fields_set
+        given = {name for name in self.model_fields_set if getattr(self, name) is not None}
         for names in _EITHER:
             if given.issuperset(names):
                 raise ValueError(f"expected {' or '.join(names)}, got both")
@@ -229,15 +233,7 @@ def read_scenario(path: str | PathLike[str]) -> Scenario:
     OSError
         If it cannot be read.
     """
-    try:
-        text = Path(path).read_bytes().decode("utf-8-sig")
-        return checked_scenario(json.loads(text), str(path))
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: expected JSON in UTF-8, got byte {error.object[error.start]:#x}") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: expected JSON, got {error.msg} (column {error.colno})") from None
-    except RecursionError:
-        raise InputError(f"{path}: expected a scenario, got JSON nested too deeply") from None
+    return checked_scenario(read_json(Path(path), "a scenario in JSON"), str(path))
 
 
 def write_scenario(scenario: Scenario, path: str | PathLike[str]) -> None:
@@ -275,5 +271,5 @@ def _said(error: ValidationError) -> str:
         return place + first["msg"].removeprefix("Value error, ")
     expected = _EXPECTED.get(kind) or first["msg"].replace("Input should be", "expected")
     received = first["input"]
-    shown = type(received).__name__ if isinstance(received, dict | list | tuple | BaseModel) else repr(received)
-    return f"{place}{expected}, got {shown}"
+    nested = isinstance(received, dict | list | tuple | BaseModel)
+    return f"{place}{expected}, got {type(received).__name__ if nested else shown(received)}"

@@ -1,42 +1,114 @@
-"""The checks of options: each raises one line with the name, what was expected and what was received."""
+"""The checks of numbers and options: each raises one line with the name, what was expected and what was received."""
 
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any, get_args
 
 import numpy as np
+
+from .arrays import BoolArray, FloatArray
+
+#: The longest time that is taken, seconds: over 300 years, also since 1970.
+LONGEST = 10**10
+#: The largest amount: a float still has every whole number up to it.
+LARGEST = 2**53
+#: Processors of a machine, of which the largest have ten million.
+MOST_PROCESSORS = 10**9
+#: The most that is drawn or simulated at once: jobs of a workload, each a few hundred bytes of memory, and nodes of a
+#: machine, each looked at in every decision on nodes.
+MOST_JOBS, MOST_NODES = 10**7, 2**20
+#: What a decision may go through one after the other: jobs, plans of a search, values of a law.
+MOST_STEPS = 100_000
+#: The reasons for these bounds, as messages give them.
+EACH_STEP, IN_MEMORY = "each costs time in every decision", "all are in memory at once"
+#: Letters of a value that a message shows.
+_SHOWN = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The numbers that a field of the input may have, from `least` to `most`.
+
+    Attributes
+    ----------
+    what
+        What they are, such as ``seconds``.
+    least, most
+        The bounds, which are in it.
+    whole
+        Whether only whole numbers are.
+    """
+
+    what: str
+    least: float = -LARGEST
+    most: float = LARGEST
+    whole: bool = False
+
+    def outside(self, values: FloatArray) -> BoolArray:
+        """Return which of many numbers are not in it, a whole column at once; nan is not, either."""
+        inside = (values >= self.least) & (values <= self.most)
+        return ~(inside & (values == np.trunc(values)) if self.whole else inside)
+
+    def __str__(self) -> str:
+        """Say what is expected."""
+        least = "" if self.least == -self.most else f"from {_plain(self.least)} "
+        return f"{self.what} {least}{'to' if least else 'up to'} {_plain(self.most)}"
+
+
+#: Those of most fields, in which a negative number stands for an unknown one.
+SECONDS = Range("seconds", -LONGEST, LONGEST)
+AMOUNT = Range("a number")
+COUNT = Range("a whole number", whole=True)
+PROCESSORS = Range("a whole number", -MOST_PROCESSORS, MOST_PROCESSORS, whole=True)
+
+
+def shown(value: Any) -> str:
+    """Return a value as it was received, cut short where it is long, for a message of one line."""
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 8 * _SHOWN:
+        return f"a number of {value.bit_length():,} bits"  # Python turns no more than so many digits into text
+    text = repr(value[: 2 * _SHOWN] if isinstance(value, str | bytes) else value)
+    return text if len(text) <= _SHOWN + 20 else f"{text[:_SHOWN]}..."
+
+
+def _plain(number: float) -> str:
+    return str(int(number)) if number == int(number) else f"{number:g}"
 
 
 def check_choice(name: str, value: Any, choices: Any) -> None:
     """Raise ``ValueError`` unless `value` is one of `choices`, a ``Literal`` or a sequence."""
     known = get_args(choices) or choices
     if value not in known:
-        raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {value!r}")
+        raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {shown(value)}")
 
 
-def check_whole(name: str, value: Any, least: int, most: int | None = None) -> int:
+def check_whole(name: str, value: Any, least: int, most: int | None = None, why: str = "") -> int:
     """Return `value` as an int.
 
     Raises
     ------
     ValueError
-        Unless it is a whole number from `least` to `most`.
+        Unless it is a whole number from `least` to `most`, without which it is :data:`LARGEST`; `why` says the reason
+        for the bound above.
     """
     try:
         number = None if isinstance(value, bool) else operator.index(value)
     except TypeError:
         number = None
-    if number is None or number < least or (most is not None and number > most):
+    above = number is not None and number > (LARGEST if most is None else most)
+    if number is None or number < least or above:
+        most = LARGEST if above and most is None else most
         wanted = f"a whole number >= {least}" + (f" and <= {most}" if most is not None else "")
-        raise ValueError(f"{name} must be {wanted}, got {value!r}")
+        raise ValueError(f"{name} must be {wanted}{f' ({why})' if above and why else ''}, got {shown(value)}")
     return number
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether `value` is a finite number."""
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_) and isfinite(value)
+    """Tell whether `value` is a number of at most :data:`LARGEST`, which leaves out inf and nan."""
+    known = isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+    return known and -LARGEST <= value <= LARGEST
 
 
 def check_number(
@@ -49,9 +121,16 @@ def check_number(
     below: float = inf,
     none: bool = False,
 ) -> None:
-    """Raise ``ValueError`` unless `value` is a finite number within the bounds, or, with `none`, ``None``."""
+    """Raise ``ValueError`` unless `value` is a number within the bounds, or, with `none`, ``None``.
+
+    Without bounds it is one of at most :data:`LARGEST`.
+    """
     if (value is None and none) or (is_number(value) and least <= value <= most and above < value < below):
         return
+    if isinstance(value, int | float) and LARGEST < abs(value) < inf:
+        least, most = max(least, -LARGEST), min(most, LARGEST)
     bounds = ((">=", least), (">", above), ("<=", most), ("<", below))
-    wanted = " and ".join(f"{sign} {bound:g}" for sign, bound in bounds if isfinite(bound))
-    raise ValueError(f"{name} must be {' '.join(filter(None, ('a number', wanted, 'or none' * none)))}, got {value!r}")
+    wanted = " and ".join(f"{sign} {_plain(bound)}" for sign, bound in bounds if isfinite(bound))
+    raise ValueError(
+        f"{name} must be {' '.join(filter(None, ('a number', wanted, 'or none' * none)))}, got {shown(value)}"
+    )

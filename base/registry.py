@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any
 
+from .checks import shown
 from .errors import InputError
 from .installed import entry_points_of
 
 _REQUIRED = inspect.Parameter.empty
+#: Letters of a part with its options, which end up in names, tables and messages.
+MOST_LETTERS = 4_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class Registry:
             close = difflib.get_close_matches(name, entries, n=1)
             hint = f" (did you mean {close[0]}?)" if close else ""
             known = ", ".join(sorted(entries)) or "none is installed"
-            raise InputError(f"unknown {self.kind} {name!r}{hint}; known: {known}")
+            raise InputError(f"unknown {self.kind} {shown(name)}{hint}; known: {known}")
         try:
             return typing.cast(Callable[..., Any], entries[name].load())
         except Exception as error:  # a third party's module may raise anything when it is imported
@@ -130,8 +133,10 @@ class Registry:
             return factory(**arguments)
         except InputError:
             raise
-        except ValueError as error:
+        except (ValueError, OverflowError) as error:
             raise InputError(f"{self.kind} {name}: {error}") from error
+        except (RecursionError, MemoryError) as error:
+            raise InputError(f"{self.kind} {name}: its options ask for too much ({type(error).__name__})") from error
 
     def _entries(self) -> dict[str, EntryPoint]:
         return entry_points_of(self.group)
@@ -143,16 +148,18 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
     Raises
     ------
     InputError
-        If an option has no ``=``, no key, or comes twice.
+        If it is too long, or an option has no ``=``, no key, or comes twice.
     """
+    if len(spec) > MOST_LETTERS:
+        raise InputError(f"{shown(spec)}: expected at most {MOST_LETTERS:,} letters, got {len(spec):,}")
     name, colon, rest = spec.partition(":")
     options: dict[str, str] = {}
     for item in rest.split(",") if colon else ():
         key, equals, value = (part.strip() for part in item.partition("="))
         if not equals or not key:
-            raise InputError(f"{spec!r}: expected NAME:key=value,key=value, got {item!r} as an option")
+            raise InputError(f"{shown(spec)}: expected NAME:key=value,key=value, got {shown(item)} as an option")
         if key in options:
-            raise InputError(f"{spec!r}: option {key!r} is given twice")
+            raise InputError(f"{shown(spec)}: option {shown(key)} is given twice")
         options[key] = value
     return name.strip(), options
 
@@ -185,7 +192,7 @@ def convert_options(owner: str, known: list[Option], given: Mapping[str, Any]) -
     for key in given:
         if key not in by_name:
             listed = ", ".join(by_name) or "it has none"
-            raise InputError(f"{owner}: unknown option {key!r}; known: {listed}")
+            raise InputError(f"{owner}: unknown option {shown(key)}; known: {listed}")
     for option in known:
         if option.default is _REQUIRED and option.name not in given:
             raise InputError(f"{owner}: option {option.name!r} must be given ({_type_name(option.annotation)})")
@@ -201,7 +208,7 @@ def _convert(text: str, wanted: Any, where: str) -> Any:
         for choice in typing.get_args(wanted):
             if text == str(choice):
                 return choice
-        raise InputError(f"{where}: expected one of {', '.join(map(str, typing.get_args(wanted)))}, got {text!r}")
+        raise InputError(f"{where}: expected one of {', '.join(map(str, typing.get_args(wanted)))}, got {shown(text)}")
     if origin in (typing.Union, types.UnionType):
         return _convert_union(text, typing.get_args(wanted), where)
     if wanted is bool:
@@ -209,12 +216,12 @@ def _convert(text: str, wanted: Any, where: str) -> Any:
             return True
         if text.lower() in ("false", "no", "off", "0"):
             return False
-        raise InputError(f"{where}: expected true or false, got {text!r}")
+        raise InputError(f"{where}: expected true or false, got {shown(text)}")
     if wanted in (int, float):
         try:
             return wanted(text)
         except ValueError:
-            raise InputError(f"{where}: expected {_type_name(wanted)}, got {text!r}") from None
+            raise InputError(f"{where}: expected {_type_name(wanted)}, got {shown(text)}") from None
     return text
 
 
@@ -228,7 +235,7 @@ def _convert_union(text: str, members: tuple[Any, ...], where: str) -> Any:
         except InputError:
             continue
     expected = " or ".join(_type_name(member) for member in members)
-    raise InputError(f"{where}: expected {expected}, got {text!r}")
+    raise InputError(f"{where}: expected {expected}, got {shown(text)}")
 
 
 def _type_name(wanted: Any) -> str:

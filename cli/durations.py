@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from ..base.checks import LONGEST, shown
+
 _UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
 _PATTERN = re.compile("".join(rf"(?:(?P<{unit}>\d+){unit}{'?' if unit == 's' else ''})?" for unit in _UNITS))
 
@@ -32,11 +34,13 @@ class Duration(click.ParamType[int]):
             return value
         found = _PATTERN.fullmatch(value.strip().lower())
         if not found or not any(found.groups()):
-            self.fail(f"expected a time such as 90s, 15m or 1h30m, got {value!r}", param, ctx)
-        seconds = sum(int(number) * _UNITS[unit] for unit, number in found.groupdict().items() if number)
+            self.fail(f"expected a time such as 90s, 15m or 1h30m, got {shown(value)}", param, ctx)
+        seconds = sum(float(number) * _UNITS[unit] for unit, number in found.groupdict().items() if number)
+        if seconds > LONGEST:
+            self.fail(f"expected at most {LONGEST} s, got {shown(value)}", param, ctx)
         if seconds < self.least:
             self.fail(f"expected at least {self.least} s, got {value!r}", param, ctx)
-        return seconds
+        return int(seconds)
 
 
 def clock(seconds: float) -> str:

@@ -13,6 +13,7 @@ from typing import Any, get_args
 import click
 
 from ..base import InputError
+from ..base.checks import LONGEST, MOST_JOBS, shown
 from ..dispatchers import create_dispatcher
 from ..predictors import create as create_predictor
 from ..simulation import SameInstant
@@ -25,8 +26,9 @@ _BETWEEN = re.compile(r",(?!\s*[^,:=]*=)")
 def _default_walltime(ctx: click.Context, param: click.Parameter, value: str | None) -> DefaultWalltime:
     if value is None or value == "runtime":
         return value  # type: ignore[return-value]
-    if not value.strip().isdecimal() or int(value) < 1:
-        raise click.BadParameter(f"expected whole seconds >= 1 or 'runtime', got {value!r}", ctx, param)
+    if not value.strip().isdecimal() or not 1 <= float(value) <= LONGEST:
+        expected = f"whole seconds >= 1 and <= {LONGEST} or 'runtime'"
+        raise click.BadParameter(f"expected {expected}, got {shown(value)}", ctx, param)
     return int(value)
 
 
@@ -67,7 +69,12 @@ _READING = (
         metavar="SECONDS|runtime",
         help="Requested time (s) of jobs without one. Default: the largest of their queue.",
     ),
-    click.option("--head", type=click.IntRange(min=1), metavar="N", help="Take the first N jobs, and read no further."),
+    click.option(
+        "--head",
+        type=click.IntRange(min=1, max=MOST_JOBS),
+        metavar="N",
+        help="Take the first N jobs, and read no further.",
+    ),
     no_cache_option,
 )
 

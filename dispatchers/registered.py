@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import cast
 
 from ..base import InputError, Registry
+from ..base.checks import shown
 from .protocol import Dispatcher
 
 registry = Registry("dispatcher", "hpcdispatch.dispatchers")
+
+#: How many dispatchers may stand on one another: each is asked through all that stand over it.
+MOST_LAYERS = 8
+_LAYER = re.compile(r"\b(?:over|first)\s*=")
 
 
 def create_dispatcher(spec: str | Dispatcher) -> Dispatcher:
@@ -29,8 +36,23 @@ def create_inner(spec: str | Dispatcher) -> Dispatcher:
     """Build the dispatcher under another one, as :func:`create_dispatcher` does, with ``/`` in place of the comma.
 
     ``over=hcp3:m=50/k=1`` is one option of the other one.
+
+    Raises
+    ------
+    InputError
+        As there, or if more than :data:`MOST_LAYERS` stand on one another.
     """
+    if isinstance(spec, str) and len(_LAYER.findall(spec)) >= MOST_LAYERS:
+        raise InputError(f"over: expected at most {MOST_LAYERS} dispatchers on one another, got {shown(spec)}")
     return create_dispatcher(spec_of_inner(spec) if isinstance(spec, str) else spec)
+
+
+def layers(dispatcher: Dispatcher) -> Iterator[Dispatcher]:
+    """Yield a dispatcher, the one it stands on, and so on."""
+    part: Dispatcher | None = dispatcher
+    while part is not None:
+        yield part
+        part = getattr(part, "over", None)
 
 
 def spec_of_inner(text: str) -> str:

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.checks import check_choice, check_whole
+from ..base.checks import MOST_STEPS, check_choice, check_whole
 from ..workloads import Job
 
 #: Whose past counts.
@@ -87,7 +87,7 @@ class Empirical:
     def __init__(self, *, by: By = "request", last: int = 100, least: int = 10) -> None:
         check_choice("by", by, By)
         self.by = by
-        self.last = check_whole("last", last, 1)
+        self.last = check_whole("last", last, 1, MOST_STEPS, "so many run times are kept and sorted")
         self.least = check_whole("least", least, 1, self.last)
         self._past: dict[_Key, deque[int]] = {}
         self._laws: dict[_Key, dict[int, RunTimes]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import ClassVar, Literal
 
-from ..base.checks import check_choice, check_whole
+from ..base.checks import MOST_STEPS, check_choice, check_whole
 from ..workloads import Job
 from .correction import SC15_INCREMENTS, TSAFRIR_INCREMENTS, tsafrir_correction
 
@@ -42,7 +42,7 @@ class LastTwo:
     uses: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, *, count: int = 2, correction: Literal["tsafrir", "sc15"] = "tsafrir") -> None:
-        self.count = check_whole("count", count, 1)
+        self.count = check_whole("count", count, 1, MOST_STEPS, "so many run times of each user are kept")
         check_choice("correction", correction, tuple(_INCREMENTS))
         self.correction = correction
         self._runtimes: dict[str, deque[int]] = {}

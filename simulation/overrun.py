@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ..base import InputError, convert_options, options_of, parse_spec
+from ..base.checks import LONGEST, check_number, check_whole
 
 OverrunMode = Literal["run", "kill", "resubmit"]
 
@@ -37,10 +38,9 @@ class Overrun:
     def __post_init__(self) -> None:
         if self.mode not in get_args(OverrunMode):
             raise ValueError(f"overrun: expected one of {', '.join(get_args(OverrunMode))}, got {self.mode!r}")
-        if not 1 < self.factor < float("inf"):
-            raise ValueError(f"overrun: factor must be a finite number > 1, got {self.factor}")
-        if self.cap is not None and self.cap < 1:
-            raise ValueError(f"overrun: cap must be >= 1 second, got {self.cap}")
+        check_number("overrun: factor", self.factor, above=1)
+        if self.cap is not None:
+            check_whole("overrun: cap", self.cap, 1, LONGEST)
 
     @classmethod
     def parse(cls, spec: str | Overrun) -> Overrun:
@@ -62,7 +62,7 @@ class Overrun:
 
     def enlarge(self, walltime: int) -> int | None:
         """Return the request after `walltime` was not enough; ``None`` if that was the cap."""
-        larger = max(walltime + 1, int(walltime * self.factor))
+        larger = min(max(walltime + 1, int(walltime * self.factor)), LONGEST)
         if self.cap is None or larger <= self.cap:
             return larger
         return self.cap if walltime < self.cap else None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn
 
-from ..base.checks import check_choice, check_number, check_whole
+from ..base.checks import LARGEST, LONGEST, check_choice, check_number, check_whole
 
 Kind = Literal["batch", "on-demand"]
 KINDS = ("batch", "on-demand")
@@ -201,7 +201,8 @@ class Job:
 def _check_numbers(where: str, owner: Any, least: tuple[tuple[str, int], ...]) -> None:
     """Check whole-number fields against their least value and store them as Python ints."""
     for name, low in least:
-        object.__setattr__(owner, name, check_whole(f"{where}: {name}", getattr(owner, name), low))
+        most = LARGEST if name == "nodes" else LONGEST
+        object.__setattr__(owner, name, check_whole(f"{where}: {name}", getattr(owner, name), low, most))
 
 
 def _resources(where: str, amounts: Mapping[str, int]) -> ResourceMap:

@@ -15,10 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..base import InputError, IntArray
+from ..base.checks import LARGEST, LONGEST
 from .job import Job
 
-#: The fields that are whole numbers, with their least values; those that are texts, and that repeat; and the others.
-NUMBERS = {"submit": 0, "runtime": 0, "walltime": 1, "nodes": 1}
+#: The fields that are whole numbers, with their bounds; those that are texts, and that repeat; and the others.
+NUMBERS = {"submit": (0, LONGEST), "runtime": (0, LONGEST), "walltime": (1, LONGEST), "nodes": (1, LARGEST)}
 TEXTS = ("user", "group", "name", "queue", "kind")
 OTHERS = ("per_node", "shapes", "checkpoint", "law", "deadline")
 #: Jobs that are made at a time.
@@ -127,7 +128,7 @@ class JobColumns(Sequence[Job]):
     Raises
     ------
     InputError
-        If a number is below its least, or the columns differ in length.
+        If a number is out of its range, or the columns differ in length.
     """
 
     ids: NDArray[Any]
@@ -155,12 +156,13 @@ class JobColumns(Sequence[Job]):
             if len(getattr(self, field.name)) != len(self):
                 found = len(getattr(self, field.name))
                 raise InputError(f"jobs: {field.name} must have {len(self)} values, one a job, got {found}")
-        for name, least in NUMBERS.items():
-            below = getattr(self, name) < least
-            if below.any():
-                row = int(below.argmax())
-                found = getattr(self, name)[row]
-                raise InputError(f"job {self.ids[row]}: {name} must be a whole number >= {least}, got {found}")
+        for name, (least, most) in NUMBERS.items():
+            column = getattr(self, name)
+            wrong = (column < least) | (column > most)
+            if wrong.any():
+                row = int(wrong.argmax())
+                wanted = f"a whole number >= {least}" + f" and <= {most}" * int(column[row] > most)
+                raise InputError(f"job {self.ids[row]}: {name} must be {wanted}, got {column[row]}")
 
     @classmethod
     def made(cls, ids: NDArray[Any], **columns: Any) -> JobColumns:

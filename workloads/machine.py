@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
@@ -12,6 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..base import InputError, IntArray
+from ..base.checks import LARGEST, MOST_NODES, check_whole, shown
+from ..base.json_files import read_json
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,6 +55,12 @@ class Machine:
         if (capacity < 0).any() or not capacity.any(axis=1).all():
             node = int(np.flatnonzero((capacity < 0).any(axis=1) | ~capacity.any(axis=1))[0])
             raise ValueError(f"machine: node {node} must have amounts >= 0, one of them > 0, got {capacity[node]}")
+        most = float(capacity.sum(axis=0, dtype=np.float64).max())
+        if most > LARGEST or len(capacity) > MOST_NODES:
+            raise ValueError(
+                f"machine: expected at most {MOST_NODES:,} nodes and {LARGEST:,} of a resource on them together, "
+                f"got {len(capacity):,} nodes and {most:.17g}"
+            )
         capacity.flags.writeable = False
         object.__setattr__(self, "resources", names)
         object.__setattr__(self, "capacity", capacity)
@@ -71,11 +78,11 @@ class Machine:
     @classmethod
     def homogeneous(cls, nodes: int, *, name: str = "", **per_node: int) -> Machine:
         """Return `nodes` equal nodes, as in ``Machine.homogeneous(64, core=16, mem=16_000)``."""
-        if nodes < 1:
-            raise ValueError(f"machine: nodes must be >= 1, got {nodes}")
+        check_whole("machine: nodes", nodes, 1, MOST_NODES)
         if not per_node:
             raise ValueError("machine: at least one resource must be given, such as core=16")
-        row = np.array([list(per_node.values())])
+        amounts = [check_whole(f"machine: {name}", amount, 0) for name, amount in per_node.items()]
+        row = np.array([amounts])
         return cls(tuple(per_node), np.repeat(row, nodes, axis=0), name=name)
 
     @classmethod
@@ -100,13 +107,9 @@ class Machine:
         """
         path = Path(path)
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = read_json(path, "an AccaSim system file in JSON")
         except FileNotFoundError:
             raise FileNotFoundError(f"{path}: no such machine file") from None
-        except UnicodeDecodeError:
-            raise InputError(f"{path}: expected an AccaSim system file in JSON, got bytes that are no UTF-8") from None
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path}:{error.lineno}: expected JSON, got {error.msg} (column {error.colno})") from None
         return _from_accasim(data, path)
 
     @property
@@ -159,21 +162,25 @@ def _from_accasim(data: Any, path: Path) -> Machine:
         raise InputError(f"{path}: expected a JSON object with 'groups' and 'resources', got {type(data).__name__}")
     for key in ("groups", "resources"):
         if not isinstance(data.get(key), dict) or not data[key]:
-            raise InputError(f"{path}: field {key!r}: expected a non-empty object, got {data.get(key)!r}")
+            raise InputError(f"{path}: field {key!r}: expected a non-empty object, got {shown(data.get(key))}")
     groups, counts = data["groups"], data["resources"]
     names: list[str] = []
     for group, amounts in groups.items():
         if not isinstance(amounts, dict) or not amounts:
-            raise InputError(f"{path}: group {group!r}: expected resources such as {{'core': 16}}, got {amounts!r}")
+            raise InputError(
+                f"{path}: group {group!r}: expected resources such as {{'core': 16}}, got {shown(amounts)}"
+            )
         for name, amount in amounts.items():
             _whole(path, f"group {group!r}, resource {name!r}", amount, 0)
         names += [name for name in amounts if name not in names]
-    rows = []
+    rows: list[list[int]] = []
     for group, count in counts.items():
         if group not in groups:
             raise InputError(f"{path}: field 'resources': unknown group {group!r}; known: {', '.join(groups)}")
-        _whole(path, f"field 'resources', group {group!r}", count, 0)
+        _whole(path, f"field 'resources', group {group!r}", count, 0, MOST_NODES - len(rows))
         rows += [[groups[group].get(name, 0) for name in names]] * count
+    if not rows:
+        raise InputError(f"{path}: field 'resources': expected at least one node, got none")
     equivalence = _equivalence(data.get("equivalence"), names, path)
     try:
         return Machine(
@@ -191,7 +198,7 @@ def _equivalence(given: Any, names: list[str], path: Path) -> dict[str, int]:
         return {"core": 1}
     processor = given.get("processor") if isinstance(given, dict) else None
     if not isinstance(processor, dict) or not processor:
-        raise InputError(f"{path}: field 'equivalence': expected {{'processor': {{'core': 1}}}}, got {given!r}")
+        raise InputError(f"{path}: field 'equivalence': expected {{'processor': {{'core': 1}}}}, got {shown(given)}")
     for name, amount in processor.items():
         if name not in names:
             raise InputError(f"{path}: field 'equivalence': unknown resource {name!r}; known: {', '.join(names)}")
@@ -199,6 +206,8 @@ def _equivalence(given: Any, names: list[str], path: Path) -> dict[str, int]:
     return dict(processor)
 
 
-def _whole(path: Path, where: str, value: Any, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise InputError(f"{path}: {where}: expected a whole number >= {least}, got {value!r}")
+def _whole(path: Path, where: str, value: Any, least: int, most: int | None = None) -> None:
+    try:
+        check_whole(f"{path}: {where}:", value, least, most)
+    except ValueError as error:
+        raise InputError(str(error).replace(": must be", ": expected", 1)) from None

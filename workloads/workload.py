@@ -15,6 +15,9 @@ from .job import Job
 from .job_columns import NUMBERS, TEXTS, JobColumns
 from .machine import Machine
 
+#: Units times seconds that all jobs of a workload may ask for: sums of it are whole numbers of 64 bits.
+MOST_WORK = 2**60
+
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
@@ -61,7 +64,8 @@ class Workload:
     Raises
     ------
     InputError
-        If two jobs share an id or the submission times fall.
+        If two jobs share an id, the submission times fall, or all jobs together are more work, in units of the
+        machine's primary resource times seconds, than can be counted.
     """
 
     jobs: Sequence[Job]
@@ -78,8 +82,18 @@ class Workload:
             object.__setattr__(self, "jobs", tuple(self.jobs))
             submit = np.array([job.submit for job in self.jobs], dtype=np.int64)
             _check_order([job.id for job in self.jobs], submit)
+        self._check_work()
         if self.records is not None and len(self.records) != len(self.jobs):
             raise InputError(f"workload: records must have {len(self.jobs)} rows, one a job, got {len(self.records)}")
+
+    def _check_work(self) -> None:
+        primary = self.machine.resources[self.machine.primary]
+        jobs = self.columns
+        units = jobs.nodes * jobs.per_node.numbers(lambda amounts: amounts.get(primary, 0)).astype(np.float64)
+        work = float((units * np.maximum(jobs.runtime, jobs.walltime)).sum())
+        if work > MOST_WORK:
+            expected = f"expected at most {MOST_WORK} {primary}-seconds together"
+            raise InputError(f"workload: {expected}, got {work:.3g}; is a time or a size in another unit?")
 
     @property
     def columns(self) -> JobColumns:

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from ...analysis import GROWTH, LEAST_TO_HALVE, LEAST_TO_TRUST, Advice, Fared, Planning, advise
 from ...base import InputError
+from ...base.checks import LONGEST, MOST_STEPS, shown
 from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
 from ...models.reservations import Fit
@@ -47,7 +48,7 @@ from ..shared_options import json_option
 )
 @click.option(
     "--bins",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=MOST_STEPS),
     default=200,
     metavar="N",
     show_default=True,
@@ -145,8 +146,9 @@ def _limit(text: str | None, unit: Unit, run_times: NDArray[np.float64]) -> floa
     if text is None:
         return None
     limit = float(as_seconds([text.strip()], unit)[0])
-    if not 0 < limit < math.inf:
-        raise InputError(f"--max: expected a time above 0, such as 90 or 1-12:00:00, got {text!r}")
+    if not 0 < limit <= LONGEST:
+        expected = f"a time above 0 and up to {LONGEST} s, such as 90 or 1-12:00:00"
+        raise InputError(f"--max: expected {expected}, got {shown(text)}")
     if limit < run_times.max():
         longest = f"{slurm_time(run_times.max())} (run {int(run_times.argmax()) + 1})"
         raise InputError(f"--max: expected at least the longest run time, {longest}, got {slurm_time(limit)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from ...base.checks import check_choice, check_whole
+from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_whole
 from ...models import Limit
 from .objectives import Goal
 from .site_constraints import Given
@@ -127,10 +127,8 @@ class ConstraintProgrammingOptions:
         check_choice("rest", self.rest, Rest)
         check_choice("limit", self.limit, LimitKind)
         check_choice("version", self.version, range(4))
-        check_whole("m", self.m, 1)
-        check_whole("k", self.k, 0)
-        check_whole("iterations", self.iterations, 0)
-        check_whole("blocked", self.blocked, 0)
+        for name, least in (("m", 1), ("k", 0), ("iterations", 0), ("blocked", 0)):
+            check_whole(name, getattr(self, name), least, MOST_STEPS, EACH_STEP)
         first, most = self._seconds()
         if not first > 0:
             raise ValueError(f"d must be > 0 seconds, got {first:g}")

@@ -11,7 +11,7 @@ import numpy as np
 from ...workloads import Machine
 from ..options import Configured
 from ..protocol import Action, Running, State, Waiting, Wake
-from ..registered import create_inner
+from ..registered import create_inner, layers
 from .decision_round import Holds, Round
 from .evict_options import EvictOptions
 from .eviction_candidates import Candidate, decide
@@ -48,7 +48,7 @@ class Evict(Configured[EvictOptions]):
     def __init__(self, options: EvictOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
         self.over = create_inner(self.options.over)
-        if isinstance(self.over, Evict):
+        if any(isinstance(part, Evict) for part in layers(self.over)):
             raise ValueError("over must be another dispatcher than evict")
 
     def forget(self) -> None:

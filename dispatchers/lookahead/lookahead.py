@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from ...base.checks import check_choice, check_number, check_whole
+from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
 from ...models import PlacementRule
 from ...models.lookahead import AGE_SHARE, Settings
 from ..options import Configured
@@ -55,7 +55,7 @@ class LookaheadOptions:
         if self.patience != math.inf:
             check_number("patience", self.patience, above=0)
         for name in ("blocked", "iterations", "guards"):
-            check_whole(name, getattr(self, name), 0)
+            check_whole(name, getattr(self, name), 0, MOST_STEPS, EACH_STEP)
         check_number("tolerance", self.tolerance, least=0, most=1)
         check_choice("placement", self.placement, PlacementRule)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ...base.checks import check_choice, check_number, check_whole
+from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
 from ...models import PlacementRule
 from ..options import Configured
 from ..protocol import Action, Running, Start, State, Stop, Waiting, Wake
@@ -59,7 +59,7 @@ class HybridOptions:
     def __post_init__(self) -> None:
         self.on_the_fly()
         check_number("alike", self.alike, above=0, most=1)
-        check_whole("reservations", self.reservations, 1)
+        check_whole("reservations", self.reservations, 1, MOST_STEPS, EACH_STEP)
         check_choice("reserve", self.reserve, Reserve)
         check_number("cost", self.cost, least=0)
         check_number("growth", self.growth, above=1)

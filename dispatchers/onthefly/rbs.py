@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import ClassVar, Literal
 
-from ...base.checks import check_choice, check_number, check_whole
+from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
 from ...models import PlacementRule
 from ...workloads import Machine
 from ..options import Configured
@@ -55,7 +55,7 @@ class RBSOptions:
     placement: PlacementRule = "first-fit"
 
     def __post_init__(self) -> None:
-        check_whole("reservations", self.reservations, 1)
+        check_whole("reservations", self.reservations, 1, MOST_STEPS, EACH_STEP)
         check_choice("promise", self.promise, Promise)
         check_number("small", self.small, least=0, none=True)
         check_number("growth", self.growth, above=1)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...base.checks import check_number, check_whole
+from ...base.checks import EACH_STEP, MOST_STEPS, check_number, check_whole
 from ...models.reservations import ESDD, Cost, discretize, optimal_sequence
 from ...workloads import Machine
 from ..protocol import State
@@ -82,7 +82,7 @@ class LastRuns(UpperBound):
     """
 
     def __init__(self, history: int = 10, growth: float = 1.5) -> None:
-        check_whole("history", history, 1)
+        check_whole("history", history, 1, MOST_STEPS, EACH_STEP)
         check_number("growth", growth, above=1)
         self.history = history
         self.growth = growth
@@ -129,7 +129,7 @@ class TimeOptimal(UpperBound):
     """
 
     def __init__(self, n: int = 200, rate: float = 0.0, gamma: float = 0.0) -> None:
-        check_whole("n", n, 1)
+        check_whole("n", n, 1, MOST_STEPS, EACH_STEP)
         check_number("rate", rate, least=0, below=1)
         check_number("gamma", gamma, least=0)
         if gamma and rate:

@@ -1,6 +1,7 @@
 import pytest
 
-from hpcdispatch.dispatchers import LEJF, RBS, SEJF, ATOptimal, Conservative, Rounds, TOptimal
+from hpcdispatch.base import InputError
+from hpcdispatch.dispatchers import LEJF, RBS, SEJF, ATOptimal, Conservative, Rounds, TOptimal, create_dispatcher
 from hpcdispatch.dispatchers.backfilling import ConservativeOptions
 
 
@@ -45,3 +46,19 @@ def test_a_preset_takes_the_options_of_its_strategy():
     assert ATOptimal(rate=0.5, over="easy").strategy.rate == 0.5
     with pytest.raises(ValueError, match="rate must be a number >= 0 and < 1, got 1"):
         ATOptimal(rate=1)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("lookahead:iterations=1000000000", "iterations must be .* <= 100000 \\(each costs time in every decision\\), got"),
+        ("cp:iterations=9000000000000000", "iterations must be .* <= 100000"),
+        ("evict:over=toptimal:over=evict", "over must be another dispatcher than evict"),
+        ("toptimal:over=" * 200 + "easy", "over: expected at most 8 dispatchers on one another, got"),
+        ("easy:" + "x" * 5000, "expected at most 4,000 letters, got 5,005"),
+    ],
+)  # fmt: skip
+def test_what_would_cost_without_bounds_is_refused(spec, message):
+    with pytest.raises(InputError, match=message) as caught:
+        create_dispatcher(spec)
+    assert len(str(caught.value)) < 400

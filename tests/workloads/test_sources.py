@@ -3,6 +3,7 @@
 import pytest
 
 from hpcdispatch.base import InputError
+from hpcdispatch.workloads import generate
 from hpcdispatch.workloads.sources import resolve
 
 
@@ -28,3 +29,12 @@ def test_what_means_nothing_is_refused(tmp_path):
     (tmp_path / "folder").mkdir()
     with pytest.raises(InputError, match=r"^folder: expected a trace file, got a directory$"):
         resolve("folder", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["lublin:jobs=100000000000", "accre:nodes=9223372036854775808", "theta:days=100000", "lublin:seed=" + "9" * 400],
+)
+def test_a_generator_draws_no_more_than_there_is_room_for(spec):
+    with pytest.raises(InputError, match="must be a whole number .* and <= "):
+        generate(spec)

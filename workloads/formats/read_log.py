@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 from ...base import InputError
+from ...base.checks import LONGEST, check_whole, shown
 from ..machine import Machine
 
 LISTED = 10
@@ -39,9 +40,12 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         value = self.default_walltime
-        whole = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-        if value is not None and value != "runtime" and not whole:
-            raise InputError(f"default_walltime: expected whole seconds >= 1 or 'runtime', got {value!r}")
+        if value is not None and value != "runtime":
+            try:
+                check_whole("default_walltime", value, 1, LONGEST)
+            except ValueError:
+                expected = f"whole seconds >= 1 and <= {LONGEST} or 'runtime'"
+                raise InputError(f"default_walltime: expected {expected}, got {shown(value)}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 import pandas as pd
 
 from ...base import InputError
+from ...base.checks import shown
 from .trace_files import decode, load
 
 #: Separator by suffix; each with .gz as well.
@@ -78,7 +79,7 @@ def read_runs(path: Path, columns: RunColumns) -> pd.DataFrame:
 def _refuse(wrong: pd.Series[bool], places: Sequence[str], frame: pd.DataFrame, name: str, expected: str) -> None:
     if wrong.any():
         row = int(wrong.to_numpy().argmax())
-        raise InputError(f"{places[row]}: column {name!r}: expected {expected}, got {frame[name].iloc[row]!r}")
+        raise InputError(f"{places[row]}: column {name!r}: expected {expected}, got {shown(frame[name].iloc[row])}")
 
 
 def _cells(path: Path, columns: RunColumns) -> tuple[Sequence[str], pd.DataFrame]:

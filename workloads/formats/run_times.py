@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...base import FloatArray, InputError
+from ...base.checks import LONGEST, SECONDS, shown
 from .sacct_fields import durations
 from .trace_files import decode, load
 
@@ -56,11 +57,12 @@ def read_run_times(path: str | PathLike[str], column: str | None = None, unit: U
     if texts.empty:
         raise InputError(f"{path}: column {name}: expected at least one run time, got none")
     seconds = as_seconds(texts, unit)
-    wrong = np.flatnonzero(~(np.isfinite(seconds) & (seconds > 0)))
+    wrong = np.flatnonzero(SECONDS.outside(seconds) | ~(seconds > 0))
     if wrong.size:
         line, text = int(texts.index[wrong[0]]) + 1, texts.iloc[wrong[0]]
-        got = repr(text) if text else "an empty field"
-        raise InputError(f"{path}:{line}: column {name}: expected a time above 0, such as 90 or 1:30:00, got {got}")
+        got = shown(text) if text else "an empty field"
+        above = "a time above 0" + f" and up to {LONGEST} s" * int(seconds[wrong[0]] > LONGEST)
+        raise InputError(f"{path}:{line}: column {name}: expected {above}, such as 90 or 1:30:00, got {got}")
     return seconds
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ...base import FloatArray, InputError
+from ...base.checks import shown
 from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload
@@ -58,17 +59,18 @@ def parse_sacct(data: bytes, options: ReadOptions, log: Log) -> Workload:
     """
     malformed: list[Malformed] = []
     read = _split(decode(data), log, malformed)
-    submit = fields.times(fields.column(read.frame, "Submit"))
+    values = fields.parsed(read.frame)
     ids = fields.column(read.frame, "JobID", "JobIDRaw")
-    kept = _check(read, submit, ids, malformed)
+    kept = _check(read, values, ids, malformed)
     log.settle(malformed, lenient=options.lenient)
     order = np.flatnonzero(kept)
     if not len(order):
         raise NothingUsableError(f"{log.path}: expected well-formed records, got none")
-    order = order[np.argsort(submit[order], kind="stable")]
+    order = order[np.argsort(values["Submit"][order], kind="stable")]
     frame = read.frame.iloc[order].reset_index(drop=True)
     lines = [read.lines[row] for row in order.tolist()]
-    table, start = _table(frame, submit[order], ids[order], lines)
+    values = {name: column[order] for name, column in values.items()}
+    table, start = _table(frame, values, ids[order], lines)
     if options.machine is None:
         table = replace(table, nodes=np.zeros_like(table.nodes))  # a pool is one node
     log.notes.append(f"times count from the first submission, {frame['Submit'].iloc[0]}")
@@ -76,7 +78,7 @@ def parse_sacct(data: bytes, options: ReadOptions, log: Log) -> Workload:
     header = (
         "; Version: 2.2",
         f"; Computer: {machine.name or log.path.name}",
-        f"; UnixStartTime: {int(submit[order[0]])}",
+        f"; UnixStartTime: {int(values['Submit'][0])}",
         f"; MaxNodes: {machine.nodes}",
         f"; MaxProcs: {int(machine.capacity[:, machine.primary].sum())}",
     )
@@ -85,7 +87,7 @@ def parse_sacct(data: bytes, options: ReadOptions, log: Log) -> Workload:
 
 def _split(text: str, log: Log, malformed: list[Malformed]) -> _Records:
     """Split lines at the bars; leave out steps and lines with a wrong number of fields."""
-    lines = text.splitlines()
+    lines = [line.removesuffix("\r") for line in text.split("\n")]  # a name may have any other end of a line
     names = _header(lines[0], log)
     key, width = names.index("JobID" if "JobID" in names else "JobIDRaw"), len(names)
     good: list[int] = []
@@ -106,7 +108,9 @@ def _split(text: str, log: Log, malformed: list[Malformed]) -> _Records:
     if not good and not malformed:
         raise InputError(f"{log.path}: expected records of jobs, got none")
     body = io.StringIO("\n".join(["|".join(names), *(lines[number - 1] for number in good), ""]))
-    frame = pd.read_csv(body, sep="|", dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE, index_col=False)
+    frame = pd.read_csv(
+        body, sep="|", dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE, index_col=False, lineterminator="\n"
+    )
     return _Records(frame, good)
 
 
@@ -124,47 +128,47 @@ def _header(line: str, log: Log) -> list[str]:
 
 
 def _check(
-    read: _Records, submit: FloatArray, ids: NDArray[np.object_], malformed: list[Malformed]
+    read: _Records, values: fields.Numbers, ids: NDArray[np.object_], malformed: list[Malformed]
 ) -> NDArray[np.bool_]:
     """Return which records are well-formed; add the others to `malformed`."""
     kept = np.ones(len(ids), dtype=np.bool_)
-    frame = read.frame
 
     def refuse(mask: NDArray[np.bool_], reason: str, name: str, expected: str, got: NDArray[np.object_]) -> None:
         for row in np.flatnonzero(mask & kept).tolist():
-            message = f"field {name!r}: expected {expected}, got {got[row]!r}"
+            message = f"field {name!r}: expected {expected}, got {shown(got[row])}"
             malformed.append(Malformed(read.lines[row], reason, message))
         np.logical_and(kept, ~mask, out=kept)
 
-    a_time = "a time as 2024-01-31T12:00:00"
-    refuse(np.isnan(submit), "not a time", "Submit", a_time, fields.column(frame, "Submit"))
-    for name in ("AllocCPUS", "NCPUS", "ReqCPUS", "AllocNodes", "NNodes", "ReqNodes", "ElapsedRaw"):
-        if name in frame:
-            column = fields.column(frame, name)
-            refuse(np.isnan(fields.numbers(column)) & (column != ""), "not a number", name, "a number", column)
-    for name in ("Start", "End"):
-        if name in frame:
-            column = fields.column(frame, name)
-            wrong = np.isnan(fields.times(column)) & ~fields.unknown(column)
-            refuse(wrong, "not a time", name, f"{a_time} or Unknown", column)
+    for name, field in fields.FIELDS.items():
+        if name not in values:
+            continue
+        none = np.isnan(values[name])
+        large = ~none & field.range.outside(values[name])
+        if (none.any() and not field.free) or large.any():
+            column = fields.column(read.frame, name)
+            if not field.free:
+                missing = np.zeros_like(none) if name == "Submit" else fields.unknown(column)
+                reason = "not a time" if field.parse is fields.times else "not a number"
+                refuse(none & ~missing, reason, name, field.expected, column)
+            refuse(large, "number out of range", name, str(field.range), column)
     refuse(repeated(ids, kept), "duplicate id", "JobID", "one not used before", ids)
     return kept
 
 
 def _table(
-    frame: pd.DataFrame, submit: FloatArray, ids: NDArray[np.object_], lines: Sequence[int]
+    frame: pd.DataFrame, values: fields.Numbers, ids: NDArray[np.object_], lines: Sequence[int]
 ) -> tuple[Table, FloatArray]:
     """Return the table, and when each job started (seconds from the first submission, nan if it did not)."""
-    start = fields.times(fields.column(frame, "Start"))
-    end = fields.times(fields.column(frame, "End")) if "End" in frame else np.full(len(frame), np.inf)
-    runtime = fields.elapsed(frame, start, end)
-    allocated = fields.first_number(frame, "AllocCPUS", "NCPUS")
-    asked = fields.first_number(frame, "ReqCPUS")
+    count, submit, start = len(frame), values["Submit"], values["Start"]
+    end = values.get("End", np.full(count, np.inf))
+    runtime = fields.elapsed(values, start, end)
+    allocated = fields.first_number(values, count, "AllocCPUS", "NCPUS")
+    asked = fields.first_number(values, count, "ReqCPUS")
     processors = np.where(allocated > 0, allocated, asked)
-    nodes = fields.first_number(frame, "AllocNodes", "NNodes", "ReqNodes")
-    memory = fields.memory(frame, processors, nodes)
-    requested_time = fields.timelimit(frame)
-    gpus = fields.gpus(frame)
+    nodes = fields.first_number(values, count, "AllocNodes", "NNodes", "ReqNodes")
+    memory = fields.memory(values, fields.column(frame, "ReqMem"), processors, nodes)
+    requested_time = fields.timelimit(values, count)
+    gpus = fields.gpus_of_job(frame, values)
     records = {
         "wait": compact(np.nan_to_num(start - submit, nan=-1.0)),
         "allocated_processors": compact(np.where(allocated > 0, allocated, -1)),

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from ...base import FloatArray
+from ...base.checks import AMOUNT, LONGEST, MOST_PROCESSORS, PROCESSORS, SECONDS, Range
 
 TextArray = NDArray[np.object_]
 
 _UNKNOWN = ("", "Unknown", "None", "N/A")
 _DURATION = r"^(?:(?:(?P<d>\d+)-)?(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)$"
 _DAYS_HOURS = r"^(?P<d>\d+)-(?P<h>\d+)(?::(?P<m>\d+))?$"
-_MEMORY = re.compile(r"([\d.]+)([KMGTP]?)([cn]?)")
+_MEMORY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([KMGTP]?)([cn]?)")
 _KILO = {"": 1024, "K": 1, "M": 1024, "G": 1024**2, "T": 1024**3, "P": 1024**4}
 _GPU = re.compile(r"(?:^|,)gres/gpu(:[^=,]+)?=(\d+)")
 _STATUS = {"COMPLETED": 1, "CANCELLED": 5}
@@ -40,25 +43,16 @@ def numbers(texts: TextArray) -> FloatArray:
     series = pd.Series(texts, dtype="object").astype(str)
     thousands = series.str.fullmatch(r"\d+(\.\d+)?K")
     plain = pd.to_numeric(series.str.removesuffix("K").where(thousands, series), errors="coerce")
-    values = np.asarray(plain, dtype=np.float64) * np.where(thousands, 1000.0, 1.0)
+    values = np.array(plain, dtype=np.float64)
+    values[thousands] = np.round(values[thousands] * 1000.0, 6)
     return np.where(np.isfinite(values), values, np.nan)
-
-
-def first_number(frame: pd.DataFrame, *names: str) -> FloatArray:
-    """Return, job by job, the first of the columns with a number > 0, else -1."""
-    result = np.full(len(frame), -1.0)
-    for name in reversed(names):
-        if name in frame:
-            values = numbers(column(frame, name))
-            result = np.where(values > 0, values, result)
-    return result
 
 
 def times(texts: TextArray) -> FloatArray:
     """Return times as seconds since 1970, nan where they are none; local times are taken as they stand."""
     parsed = pd.to_datetime(pd.Series(texts, dtype="object"), format="%Y-%m-%dT%H:%M:%S", errors="coerce")
-    since = (parsed - pd.Timestamp(0)) / pd.Timedelta(seconds=1)
-    values = np.asarray(since, dtype=np.float64)
+    since = parsed.to_numpy().astype("datetime64[s]")
+    values = np.where(np.isnat(since), np.nan, since.astype(np.int64).astype(np.float64))
     return np.where(np.isnan(values), numbers(texts), values)  # SLURM_TIME_FORMAT=%s gives plain numbers
 
 
@@ -78,60 +72,134 @@ def durations(texts: TextArray) -> FloatArray:
     return result
 
 
-def elapsed(frame: pd.DataFrame, start: FloatArray, end: FloatArray) -> FloatArray:
-    """Return run times in seconds: ``ElapsedRaw``, else ``Elapsed``, else from start to end."""
-    result = np.where(np.isfinite(end), end - start, np.nan)
-    if "Elapsed" in frame:
-        given = durations(column(frame, "Elapsed"))
-        result = np.where(np.isnan(given), result, given)
-    if "ElapsedRaw" in frame:
-        given = numbers(column(frame, "ElapsedRaw"))
-        result = np.where(np.isnan(given), result, given)
+def kilobytes(texts: TextArray) -> FloatArray:
+    """Return amounts of memory such as ``4G``, ``4Gc`` and ``4000Mn`` in kilobytes, nan where they are none.
+
+    Without a unit it is megabytes.
+    """
+    return _of_each(texts, _kilobytes)
+
+
+def gpus(texts: TextArray) -> FloatArray:
+    """Return the GPUs that a TRES text names; the count without a type, if there is one, covers those with a type."""
+    return _of_each(texts, _count_gpus)
+
+
+def _of_each(texts: TextArray, number: Callable[[str], float]) -> FloatArray:
+    codes, values = pd.factorize(texts)
+    return np.array([number(text) for text in values.tolist()], dtype=np.float64)[codes]
+
+
+def _kilobytes(text: str) -> float:
+    found = _MEMORY.fullmatch(text)
+    return float(found[1]) * (_KILO[found[2]] if found[2] else 1024) if found else np.nan
+
+
+def _count_gpus(text: str) -> float:
+    found = _GPU.findall(text)
+    plain = [float(count) for kind, count in found if not kind]
+    return plain[0] if plain else sum(float(count) for _, count in found)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A column of numbers.
+
+    Attributes
+    ----------
+    parse
+        Texts to numbers, nan where they are none.
+    expected
+        What its texts are, for messages.
+    range
+        The numbers it may have.
+    free
+        Whether a text that is no number is one that Slurm has for none, such as ``UNLIMITED``.
+    """
+
+    parse: Callable[[TextArray], FloatArray]
+    expected: str
+    range: Range
+    free: bool = False
+
+
+_A_TIME = "a time as 2024-01-31T12:00:00"
+_TIMES = Range("a time after 1970-01-01, seconds", 0, LONGEST)
+_TRES = Field(gpus, "a number of GPUs", Range("a number of GPUs", 0, MOST_PROCESSORS))
+_MINUTES = Range("minutes", -(LONGEST // 60), LONGEST // 60)
+#: The columns of numbers, in the order in which they are checked.
+FIELDS = {
+    "Submit": Field(times, _A_TIME, _TIMES),
+    **{
+        name: Field(numbers, "a number", PROCESSORS)
+        for name in ("AllocCPUS", "NCPUS", "ReqCPUS", "AllocNodes", "NNodes", "ReqNodes")
+    },
+    "ElapsedRaw": Field(numbers, "a number", SECONDS),
+    "Elapsed": Field(durations, "a time as 1-12:00:00", SECONDS, free=True),
+    "Start": Field(times, f"{_A_TIME} or Unknown", _TIMES),
+    "End": Field(times, f"{_A_TIME} or Unknown", _TIMES),
+    "TimelimitRaw": Field(numbers, "minutes", _MINUTES, free=True),
+    "Timelimit": Field(durations, "a time as 1-12:00:00", SECONDS, free=True),
+    "ReqMem": Field(kilobytes, "an amount as 4G", Range("kilobytes", 0, AMOUNT.most)),
+    "AllocTRES": _TRES,
+    "ReqTRES": _TRES,
+}
+#: What a column of numbers holds, by its name; only those that are there.
+Numbers = Mapping[str, FloatArray]
+
+
+def parsed(frame: pd.DataFrame) -> dict[str, FloatArray]:
+    """Return the columns of :data:`FIELDS` that are there as numbers."""
+    return {name: field.parse(column(frame, name)) for name, field in FIELDS.items() if name in frame}
+
+
+def first_number(values: Numbers, count: int, *names: str) -> FloatArray:
+    """Return, job by job, the first of the columns with a number > 0, else -1."""
+    result = np.full(count, -1.0)
+    for name in reversed(names):
+        if name in values:
+            result = np.where(values[name] > 0, values[name], result)
     return result
 
 
-def timelimit(frame: pd.DataFrame) -> FloatArray:
+def elapsed(values: Numbers, start: FloatArray, end: FloatArray) -> FloatArray:
+    """Return run times in seconds: ``ElapsedRaw``, else ``Elapsed``, else from start to end."""
+    result = np.where(np.isfinite(end), end - start, np.nan)
+    for name in ("Elapsed", "ElapsedRaw"):
+        if name in values:
+            result = np.where(np.isnan(values[name]), result, values[name])
+    return result
+
+
+def timelimit(values: Numbers, count: int) -> FloatArray:
     """Return requested times in seconds, -1 where there is none (``UNLIMITED``, ``Partition_Limit``, empty)."""
-    result = np.full(len(frame), np.nan)
-    if "Timelimit" in frame:
-        result = durations(column(frame, "Timelimit"))
-    if "TimelimitRaw" in frame:
-        minutes = numbers(column(frame, "TimelimitRaw"))
+    result = values.get("Timelimit", np.full(count, np.nan))
+    if "TimelimitRaw" in values:
+        minutes = values["TimelimitRaw"]
         result = np.where(np.isnan(minutes), result, minutes * 60)
     return np.where(result > 0, result, -1.0)
 
 
-def memory(frame: pd.DataFrame, processors: FloatArray, nodes: FloatArray) -> FloatArray:
+def memory(values: Numbers, texts: TextArray, processors: FloatArray, nodes: FloatArray) -> FloatArray:
     """Return ``ReqMem`` in kilobytes per processor, -1 where unknown.
 
-    ``4Gc`` is per processor, ``4Gn`` per node, ``4G`` (since Slurm 21.08) of the whole job; without a unit
-    it is megabytes.
+    ``4Gc`` is per processor, ``4Gn`` per node, ``4G`` (since Slurm 21.08) of the whole job.
     """
-    codes, texts = pd.factorize(column(frame, "ReqMem"))
-    matches = [_MEMORY.fullmatch(text) for text in texts.tolist()]
-    amount = np.array([float(m[1]) * (_KILO[m[2]] if m[2] else 1024) if m else -1.0 for m in matches])[codes]
-    per = np.array([m[3] if m else "" for m in matches], dtype="U1")[codes]
-    share = np.where(per == "c", 1.0, np.where(per == "n", np.maximum(nodes, 1), 1.0))
+    amount = np.nan_to_num(values.get("ReqMem", np.full(len(texts), -1.0)), nan=-1.0)
+    codes, different = pd.factorize(texts)
+    per = np.array([text[-1:] for text in different.tolist()], dtype="U1")[codes]
+    share = np.where(per == "n", np.maximum(nodes, 1), 1.0)
     share = np.where(per == "c", 1.0, share / np.maximum(processors, 1))
     return np.where(amount > 0, np.ceil(amount * share), -1.0)
 
 
-def gpus(frame: pd.DataFrame) -> NDArray[np.int64]:
+def gpus_of_job(frame: pd.DataFrame, values: Numbers) -> NDArray[np.int64]:
     """Return the GPUs of each whole job from ``AllocTRES``, else ``ReqTRES``; 0 where there are none."""
     result = np.zeros(len(frame), dtype=np.int64)
     for name in ("ReqTRES", "AllocTRES"):
-        if name in frame:
-            codes, texts = pd.factorize(column(frame, name))
-            counts = np.array([_count_gpus(text) for text in texts.tolist()], dtype=np.int64)[codes]
-            result = np.where(column(frame, name) != "", counts, result)
+        if name in values:
+            result = np.where(column(frame, name) != "", values[name].astype(np.int64), result)
     return result
-
-
-def _count_gpus(text: str) -> int:
-    """Count the GPUs of a TRES text; the count without a type, if there is one, covers those with a type."""
-    found = _GPU.findall(text)
-    plain = [int(count) for kind, count in found if not kind]
-    return plain[0] if plain else sum(int(count) for _, count in found)
 
 
 def status(states: TextArray) -> NDArray[np.int32]:

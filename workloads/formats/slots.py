@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...base import InputError
+from ...base.checks import MOST_PROCESSORS
 from ..job import ResourceMap
 from ..machine import Machine
 
@@ -17,7 +18,8 @@ GPU = "gpu"
 
 def divisors(number: int) -> list[int]:
     """Return the divisors of a whole number >= 1, from 1 to itself."""
-    low = [divisor for divisor in range(1, math.isqrt(number) + 1) if number % divisor == 0]
+    to_root = np.arange(1, math.isqrt(number) + 1)
+    low: list[int] = to_root[number % to_root == 0].tolist()
     return low + [number // divisor for divisor in reversed(low) if divisor * divisor != number]
 
 
@@ -35,7 +37,7 @@ class Slotter:
     Raises
     ------
     InputError
-        If the machine lacks a resource that a processor asks for.
+        If the machine lacks a resource that a processor asks for, or has more processors than can be counted.
     """
 
     def __init__(self, machine: Machine) -> None:
@@ -49,6 +51,13 @@ class Slotter:
         self._equivalence: Mapping[str, int] = machine.equivalence
         self._resources = machine.resources
         self._types, self._counts = np.unique(machine.capacity, axis=0, return_counts=True)
+        self._total = dict(zip(machine.resources, machine.capacity.sum(axis=0).tolist(), strict=True))
+        for name, unit in machine.equivalence.items():
+            if self._total[name] // unit > MOST_PROCESSORS:
+                raise InputError(
+                    f"machine{called}has {self._total[name]:,} of {name!r}, "
+                    f"expected at most {MOST_PROCESSORS:,} processors"
+                )
 
     def takes(self, resource: str) -> bool:
         """Tell whether the machine has `resource` and its processors do not stand for it already."""
@@ -69,6 +78,9 @@ class Slotter:
         least
             Do not go below this number of slots, if as many processors there are.
         """
+        whole = self._demand(processors, memory, gpus)
+        if any(amount > self._total.get(name, 0) for name, amount in whole.items()):
+            return None
         choices = [count for count in divisors(processors) if count >= min(least, processors)]
         for exact in (True, False) if gpus else (True,):
             for count in choices:

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ...base import FloatArray, InputError
+from ...base.checks import AMOUNT, COUNT, PROCESSORS, SECONDS, Range, shown
 from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload
@@ -36,34 +37,34 @@ class Field:
     column
         Its column in ``Workload.records``; ``None`` where a :class:`~hpcdispatch.workloads.Job` has the
         field itself.
-    whole
-        Whether it must be a whole number.
+    range
+        The numbers it may have.
     """
 
     name: str
     column: str | None
-    whole: bool
+    range: Range
 
 
 FIELDS = (
-    Field("job number", None, True),
-    Field("submit time", None, False),
-    Field("wait time", "wait", False),
-    Field("run time", None, False),
-    Field("allocated processors", "allocated_processors", True),
-    Field("average CPU time used", "cpu_time", False),
-    Field("used memory", "used_memory", False),
-    Field("requested processors", "requested_processors", True),
-    Field("requested time", "requested_time", False),
-    Field("requested memory", "requested_memory", False),
-    Field("status", "status", True),
-    Field("user", None, True),
-    Field("group", None, True),
-    Field("executable", None, True),
-    Field("queue", None, True),
-    Field("partition", "partition", True),
-    Field("preceding job", "preceding_job", True),
-    Field("think time", "think_time", False),
+    Field("job number", None, COUNT),
+    Field("submit time", None, SECONDS),
+    Field("wait time", "wait", AMOUNT),
+    Field("run time", None, SECONDS),
+    Field("allocated processors", "allocated_processors", PROCESSORS),
+    Field("average CPU time used", "cpu_time", AMOUNT),
+    Field("used memory", "used_memory", AMOUNT),
+    Field("requested processors", "requested_processors", PROCESSORS),
+    Field("requested time", "requested_time", SECONDS),
+    Field("requested memory", "requested_memory", AMOUNT),
+    Field("status", "status", COUNT),
+    Field("user", None, COUNT),
+    Field("group", None, COUNT),
+    Field("executable", None, COUNT),
+    Field("queue", None, COUNT),
+    Field("partition", "partition", COUNT),
+    Field("preceding job", "preceding_job", COUNT),
+    Field("think time", "think_time", AMOUNT),
 )
 COLUMNS = tuple(field.column for field in FIELDS if field.column is not None)
 JOB, SUBMIT, RUN, ALLOCATED, REQUESTED, TIME, MEMORY, USER, GROUP, EXECUTABLE, QUEUE = (
@@ -80,9 +81,9 @@ JOB, SUBMIT, RUN, ALLOCATED, REQUESTED, TIME, MEMORY, USER, GROUP, EXECUTABLE, Q
     14,
 )
 
-_LARGEST = 2.0**53
 _PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_LEADING = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 # pandas reads decimals exactly by default since 3.1; before, it has to be asked to
 _EXACT: dict[str, Any] = {} if _PANDAS >= (3, 1) else {"float_precision": "round_trip"}
 #: Records that are parsed at a time.
@@ -113,7 +114,7 @@ def parse_swf(data: bytes, options: ReadOptions, log: Log) -> Workload:
     log.settle(malformed + wrong, lenient=options.lenient)
     if not kept.any():
         raise NothingUsableError(f"{log.path}: expected well-formed records, got none")
-    header = tuple(decode(b"\n".join(_header_lines(data))).splitlines())
+    header = tuple(decode(line) for line in _header_lines(data))
 
     def kept_lines() -> Sequence[int]:
         every = np.array(lines if lines is not None else _record_lines(data))
@@ -139,18 +140,33 @@ def header_value(header: Sequence[str], key: str) -> str | None:
 
 
 def header_number(header: Sequence[str], key: str) -> int | None:
-    """Return the whole number >= 1 that a header value begins with, or ``None``.
+    """Return the whole number >= 1 that a header value begins with, or ``None`` if it begins with none.
 
     Values such as ``338 (batch partition; 512 total)`` are common.
+
+    Raises
+    ------
+    InputError
+        For a number that is not whole or above :data:`MOST_PROCESSORS`.
     """
-    found = re.match(r"\d+", header_value(header, key) or "")
-    return (int(found[0]) or None) if found else None
+    value = header_value(header, key) or ""
+    found = _LEADING.match(value)
+    if found is None:
+        return None
+    number = float(found[0])
+    if PROCESSORS.outside(np.array([number])).any():
+        raise InputError(f"header {key}: expected {PROCESSORS}, got {shown(value)}")
+    return int(number) or None
 
 
 def _pool(header: Sequence[str], table: Table, log: Log) -> Machine:
-    cores = header_number(header, "MaxProcs")
+    try:
+        cores = header_number(header, "MaxProcs")
+        nodes = header_number(header, "MaxNodes") if cores is None else None
+    except InputError as error:
+        raise InputError(f"{log.path}: {error}") from None
     if cores is None:
-        cores = header_number(header, "MaxNodes")
+        cores = nodes
         if cores is not None:
             log.notes.append(f"the header gives no MaxProcs; the machine has its MaxNodes, {cores:,} cores")
     if cores is None:
@@ -175,6 +191,8 @@ def _header_lines(data: bytes) -> Iterator[bytes]:
 
 def _parse(data: bytes) -> FloatArray | None:
     """Return the records as an array of 18 columns, or ``None`` if any line is not 18 plain numbers."""
+    if _has_letter_n(data):
+        return None
     values = np.empty((data.count(b"\n") + 1, len(FIELDS)), order="F")
     rows = 0
     try:
@@ -189,6 +207,18 @@ def _parse(data: bytes) -> FloatArray | None:
     except ValueError:  # pandas' own parser errors are of this kind too
         return None
     return values[:rows]
+
+
+def _has_letter_n(data: bytes) -> bool:
+    """Return whether there is one outside of comments, as in all that pandas takes for a missing number."""
+    for letter in (b"n", b"N"):
+        at = data.find(letter)
+        while at >= 0:
+            if b";" not in data[data.rfind(b"\n", 0, at) + 1 : at]:
+                return True
+            end = data.find(b"\n", at)
+            at = data.find(letter, end) if end >= 0 else -1
+    return False
 
 
 def _blocks(data: bytes) -> Any:
@@ -239,8 +269,7 @@ def _wrong_tokens(tokens: list[bytes]) -> tuple[str, str] | None:
         return "wrong number of fields", f"expected {len(FIELDS)} fields, got {len(tokens)}"
     for field, token in zip(FIELDS, tokens, strict=True):
         if not _NUMBER.fullmatch(token):
-            shown = decode(token[:40])
-            return "not a number", f"field {field.name!r}: expected a number, got {shown!r}"
+            return "not a number", f"field {field.name!r}: expected a number, got {shown(decode(token))}"
     return None
 
 
@@ -256,10 +285,11 @@ def _check(values: FloatArray, lines: Any) -> tuple[Mask, list[Malformed]]:
         np.logical_and(kept, ~mask, out=kept)
 
     for column, field in enumerate(FIELDS):
-        given = values[:, column]
-        refuse(np.abs(given) > _LARGEST, "number too large", column, "a number up to 2**53")
-        if field.whole:
-            refuse(given != np.trunc(given), "not a whole number", column, "a whole number")
+        outside = field.range.outside(values[:, column])
+        if outside.any():
+            large = np.abs(values[:, column]) > field.range.most
+            refuse(large, "number too large", column, str(field.range))
+            refuse(outside, "not a whole number", column, "a whole number")
     submit = values[:, SUBMIT]
     refuse(submit < 0, "negative submission time", SUBMIT, "seconds >= 0")
     largest = np.maximum.accumulate(np.where(kept, submit, 0.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
 import io
@@ -46,6 +47,7 @@ def load(path: Path, *, packed: bool, lines: int | None = None) -> bytes:
             raise InputError(f"{path}: expected gzip data (it begins with 1f 8b), got {begin.hex(' ')}")
         else:
             data = _first(file, lines)
+    data = data.removeprefix(codecs.BOM_UTF8)
     if b"\0" in data:
         raise InputError(f"{path}: expected text, got binary data (a zero byte at offset {data.index(0)})")
     return data

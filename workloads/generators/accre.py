@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from ...base import FloatArray, IntArray
-from ...base.checks import check_choice, check_number, check_whole
+from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_NODES, check_choice, check_number, check_whole
 from ..job import Job
 from ..machine import Machine
 from ..workload import Workload
@@ -29,6 +29,10 @@ ALL, SMALL, LARGE = (5 * MINUTE, 15 * HOUR), (5 * MINUTE, HOUR), (3 * HOUR, 15 *
 NORMAL = (8 * HOUR, 2.5 * HOUR)
 #: Deviation of the estimation ratio, and the least there is.
 SPREAD, LEAST_RATIO = 0.2, 0.1
+
+
+#: Seconds between submissions, on average: over a week.
+MOST_GAP = 1_000_000
 
 
 @generator("accre")
@@ -78,11 +82,12 @@ def accre(
     check_choice("pattern", pattern, Pattern)
     jobs = (300 if pattern == "mix" else 800) if jobs is None else jobs
     wide = (30 if pattern == "mix" else 0) if wide is None else wide
-    for name, whole, least in (("jobs", jobs, 0), ("wide", wide, 0), ("nodes", nodes, 1), ("seed", seed, 0),
-                               ("phases", phases, 0)):  # fmt: skip
-        check_whole(name, whole, least)
-    check_number("mean_er", mean_er, above=0)
-    check_number("interarrival", interarrival, above=0)
+    for name, whole in (("jobs", jobs), ("wide", wide), ("phases", phases)):
+        check_whole(name, whole, 0, MOST_JOBS, IN_MEMORY)
+    check_whole("nodes", nodes, 1, MOST_NODES)
+    check_whole("seed", seed, 0)
+    check_number("mean_er", mean_er, above=0, most=1000)
+    check_number("interarrival", interarrival, above=0, most=MOST_GAP)
     check_whole("jobs and wide together", jobs + wide, 1)
     # A stream each, so that no option changes what it does not name.
     arrivals, lengths, ratios, places = (np.random.default_rng([seed, stream]) for stream in range(4))

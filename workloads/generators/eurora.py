@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...base import FloatArray, InputError, IntArray
-from ...base.checks import check_number, check_whole
+from ...base.checks import IN_MEMORY, MOST_JOBS, check_number, check_whole
 from ..job import ResourceMap
 from ..job_columns import Coded, JobColumns
 from ..machine import Machine
@@ -46,6 +46,8 @@ BY_DAY = (0.4, 0.4, 1.2, 1.25, 1.25, 1.25, 1.15)
 RESOURCES = ("core", "mem", "gpu", "mic")
 #: Shortest and longest run times by kind, seconds.
 SHORTEST, LONGEST = (1, 30, HOUR, 5 * HOUR), (MINUTE - 1, HOUR - 1, 5 * HOUR - 1, DAY)
+#: A hundred years.
+MOST_DAYS = 36_525
 #: A job that is killed holds its nodes for some more seconds.
 CLEARING = (2, 45)
 #: The expected wait of each queue, as an option ``ewt`` of the dispatchers takes it.
@@ -78,8 +80,8 @@ def eurora(*, jobs: int = JOBS, days: float | None = None, seed: int = 0) -> Wor
     seed
         Of the random numbers.
     """
-    check_whole("jobs", jobs, 1)
-    check_number("days", days, above=0, none=True)
+    check_whole("jobs", jobs, 1, MOST_JOBS, IN_MEMORY)
+    check_number("days", days, above=0, most=MOST_DAYS, none=True)
     check_whole("seed", seed, 0)
     if jobs < LEAST:
         raise InputError(f"jobs must be >= {LEAST} for the share of 0.75% above 5 h, got {jobs}")

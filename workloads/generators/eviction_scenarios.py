@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...base import IntArray
-from ...base.checks import check_whole
+from ...base.checks import MOST_NODES, check_whole
 from ..job import Checkpoint, Job, ResourceMap
 from ..machine import Machine
 from ..workload import Workload
@@ -66,8 +66,9 @@ def theta_scenario(*, jobs: int = 12, nodes: int = 4352, grain: int = SMALLEST, 
     seed
         Of the random numbers.
     """
-    for name, value, least in (("jobs", jobs, 1), ("nodes", nodes, 1), ("grain", grain, 1), ("seed", seed, 0)):
-        check_whole(name, value, least)
+    check_whole("seed", seed, 0)
+    for name, value in (("jobs", jobs), ("nodes", nodes), ("grain", grain)):
+        check_whole(name, value, 1, MOST_NODES)
     if nodes < jobs * SMALLEST:
         needed = f"expected at least {SMALLEST} for each of {jobs:,} jobs, {jobs * SMALLEST:,}"
         raise ValueError(f"nodes: {needed}, got {nodes:,}")

@@ -15,7 +15,7 @@ import numpy as np
 import scipy
 
 from ...base import FloatArray, IntArray
-from ...base.checks import check_number, check_whole
+from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_PROCESSORS, check_number, check_whole
 from ..job import ResourceMap
 from ..job_columns import Coded, JobColumns
 from ..machine import Machine
@@ -76,9 +76,11 @@ def lublin(
     seed
         Of the random numbers.
     """
-    for name, value, low in (("jobs", jobs, 1), ("processors", processors, 1), ("users", users, 0), ("seed", seed, 0)):
-        check_whole(name, value, low)
-    check_number("load", load, above=0, none=True)
+    check_whole("jobs", jobs, 1, MOST_JOBS, IN_MEMORY)
+    check_whole("processors", processors, 1, MOST_PROCESSORS)
+    check_whole("users", users, 0, MOST_JOBS, IN_MEMORY)
+    check_whole("seed", seed, 0)
+    check_number("load", load, above=1e-6, most=1000, none=True)
     rng = np.random.default_rng(seed)
     size = _sizes(rng, jobs, processors)
     runtime = _runtimes(rng, size)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...base.checks import check_choice, check_number, check_whole
+from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_PROCESSORS, check_choice, check_number, check_whole
 from ..job import Job
 from ..machine import Machine
 from ..workload import Workload
@@ -163,16 +163,22 @@ def _hours(walltime: str, options: Mapping[str, Any]) -> Hours:
     return hours
 
 
+#: Over a hundred years.
+MOST_HOURS = 1_000_000
+#: The largest numbers of processors and of jobs.
+MOST_OF = {"machine": MOST_PROCESSORS, "large": MOST_JOBS}
+
+
 def _check(options: Mapping[str, Any]) -> None:
     """Check each option for its own range."""
     check_choice("walltime", options["walltime"], RunTimeLaw)
     check_choice("processors", options["processors"], ProcessorLaw)
     for name, least in (("machine", 2 if options["processors"] == "half" else 1), ("large", 1), ("seed", 0)):
-        check_whole(name, options[name], least)
+        check_whole(name, options[name], least, MOST_OF.get(name), IN_MEMORY)
     check_whole("stream_processors", options["stream_processors"], 1, options["machine"])
     check_number("low", options.get("low", 0), least=0)
     for name in ("high", "mean", "deviation", "window"):
-        check_number(name, options.get(name, 1), above=0)
+        check_number(name, options.get(name, 1), above=0, most=MOST_HOURS)
     check_number("small_share", options["small_share"], least=0, most=1)
     check_number("work_rate", options["work_rate"], least=0, below=1)
     if options["small_share"] and options["walltime"] != "truncnorm":

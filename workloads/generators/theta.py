@@ -9,7 +9,7 @@ from operator import attrgetter
 import numpy as np
 
 from ...base import IntArray
-from ...base.checks import check_number, check_whole
+from ...base.checks import IN_MEMORY, LONGEST, MOST_NODES, check_number, check_whole
 from ..job import Checkpoint, Job, Kind, ResourceMap
 from ..machine import Machine
 from ..workload import Workload
@@ -18,6 +18,8 @@ from .generator import generator, provenance_of
 from .lublin import ROUND_TIMES
 
 DAY = 86400
+#: Bounds of what is drawn: years, loads far above what a machine can do, an on-demand job every ten seconds.
+MOST_DAYS, MOST_LOAD, MOST_RATE = 3660, 100, 8640
 #: By how much rarer each doubling of a partition is.
 RARER = 0.42
 #: Share of the jobs under half an hour, and the bounds of the run times, seconds.
@@ -68,11 +70,12 @@ def theta(
     seed
         Of the random numbers.
     """
-    whole = (("days", days, 1), ("nodes", nodes, SMALLEST), ("deadline", deadline, 0), ("seed", seed, 0))
-    for name, value, least in whole:
-        check_whole(name, value, least)
-    check_number("load", load, above=0)
-    check_number("rate", rate, least=0)
+    check_whole("days", days, 1, MOST_DAYS, IN_MEMORY)
+    check_whole("nodes", nodes, SMALLEST, MOST_NODES)
+    check_whole("deadline", deadline, 0, LONGEST)
+    check_whole("seed", seed, 0)
+    check_number("load", load, above=0, most=MOST_LOAD)
+    check_number("rate", rate, least=0, most=MOST_RATE)
     rng = np.random.default_rng(seed)
     urgent = _urgent(rng, days, nodes, rate)
     batch = _batch(rng, days, nodes, load * nodes * days * DAY - urgent.work)

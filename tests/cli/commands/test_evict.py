@@ -107,7 +107,13 @@ JOB = {"id": "a", "nodes": 4, "elapsed": 100}
         ({"jobs": {}}, "jobs: expected a list, got dict"),
         ({"machine": 8}, "machine: expected an object, got 8"),
         ({"jobs": [{**JOB, "elapsed": "4"}]}, "jobs[0].elapsed: expected a valid number, got '4'"),
-        ({"storage": {"node": 0}}, "storage.node: expected greater than 0, got 0"),
+        ({"jobs": [{"id": "a", "nodes": 4, "loss": None}]}, "jobs[0]: expected loss or elapsed, got neither"),
+        ({"jobs": [{**JOB, "elapsed": None}]}, "jobs[0]: expected loss or elapsed, got neither"),
+        (
+            {"jobs": [{**JOB, "elapsed": 1e300}]},
+            "jobs[0].elapsed: expected less than or equal to 10000000000, got 1e+300",
+        ),
+        ({"storage": {"node": 0}}, "storage.node: expected greater than or equal to 0.000000001, got 0"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_named(invoke, tmp_path, change, message):

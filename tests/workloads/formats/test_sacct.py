@@ -100,3 +100,50 @@ def test_other_headers(sacct):
         read(sacct("1,2", head="a,b"))
     with pytest.raises(InputError, match="expected records of jobs, got none"):
         read(sacct(LINES[1]))
+
+
+RAW = {
+    "JobID": "1",
+    "Submit": f"{DAY}00:00:00",
+    "Start": f"{DAY}00:00:00",
+    "End": f"{DAY}01:00:00",
+    "ElapsedRaw": "3600",
+    "TimelimitRaw": "60",
+    "Timelimit": "01:00:00",
+    "NCPUS": "4",
+    "ReqMem": "4G",
+    "AllocTRES": "cpu=4,gres/gpu=1",
+}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("ElapsedRaw", "1e19", "seconds up to 10000000000"),
+        ("TimelimitRaw", "1e300", "minutes up to 166666666"),
+        ("Timelimit", "99999999999999999-00:00:00", "seconds up to 10000000000"),
+        ("NCPUS", "1e300", "a whole number up to 1000000000"),
+        ("NCPUS", "1.5", "a whole number up to 1000000000"),
+        ("NCPUS", "9" * 5000, "a number"),
+        ("ReqMem", "9" * 20 + "P", "kilobytes from 0"),
+        ("ReqMem", "1.2.3G", "an amount as 4G"),
+        ("AllocTRES", "gres/gpu=" + "9" * 400, "a number of GPUs from 0"),
+        ("Submit", "0001-01-01T00:00:00", "a time after 1970"),
+        ("End", "9999-01-01T00:00:00", "a time after 1970"),
+    ],
+)
+def test_numbers_out_of_range_are_malformed(sacct, field, value, expected):
+    good = "|".join({**RAW, "JobID": "2"}.values())
+    path = sacct("|".join({**RAW, field: value}.values()), good, head="|".join(RAW))
+    with pytest.raises(InputError, match=rf"a\.sacct:2: field '{field}': expected {expected}") as caught:
+        read(path)
+    assert len(str(caught.value)) < len(str(path)) + 200
+    workload = read(path, lenient=True)
+    assert [job.id for job in workload.jobs] == ["2"]
+    assert sum(workload.provenance.counts.values()) == 1
+
+
+def test_a_name_may_have_any_end_of_a_line_but_the_file_s(sacct):
+    name = "a\u2028b\x0bc\x1cd\x85e"
+    path = sacct("|".join([*RAW.values(), name]), head="\ufeff" + "|".join([*RAW, "JobName"]))
+    assert [job.name for job in read(path).jobs] == [name]

@@ -69,16 +69,32 @@ def test_without_maxprocs_the_machine_is_guessed_and_noted(swf, header, cores, n
     assert any(note in line for line in workload.provenance.notes)
 
 
+@pytest.mark.parametrize("value", ["9223372036854775808", "9" * 5000, "5.5", "1e10"])
+def test_a_maxprocs_that_is_no_number_of_processors(swf, value):
+    with pytest.raises(InputError, match=r"t\.swf: header MaxProcs: expected a whole number up to 1000000000, got"):
+        read(swf(record(1), header=f"; MaxProcs: {value}\n"))
+
+
+def test_a_maxprocs_with_an_exponent_and_a_byte_order_mark(swf):
+    assert read(swf(record(1), header="\ufeff; MaxProcs: 1e9\n")).machine == Machine.pool(10**9)
+
+
 GOOD = record(1)
 MALFORMED = {
     "seventeen": (GOOD.rsplit(" ", 1)[0], "wrong number of fields", r"t\.swf:4: expected 18 fields, got 17$"),
+    "nineteen with none": (GOOD + " NaN", "wrong number of fields", r":4: expected 18 fields, got 19$"),
+    "too many processors": (
+        record(2, requested=9007199254740992),
+        "number too large",
+        r":4: field 'requested processors': expected a whole number up to 1000000000, got",
+    ),
     "nineteen": (GOOD + " 1", "wrong number of fields", r":4: expected 18 fields, got 19$"),
     "twenty-five": (GOOD + " 1" * 7, "wrong number of fields", r":4: expected 18 fields, got 25$"),
     "letters": (record(2, run="abc"), "not a number", r":4: field 'run time': expected a number, got 'abc'$"),
     "nan": (record(2, run="nan"), "not a number", r":4: field 'run time': expected a number, got 'nan'$"),
     "inf": (record(2, time="inf"), "not a number", r":4: field 'requested time': expected a number, got 'inf'$"),
     "underscore": (record(2, run="1_0"), "not a number", r":4: .* got '1_0'$"),
-    "huge": (record(2, run="1e300"), "number too large", r":4: field 'run time': expected a number up to"),
+    "huge": (record(2, run="1e300"), "number too large", r":4: field 'run time': expected seconds up to 1"),
     "fraction": (record(2, requested="2.5"), "not a whole number", r":4: .*requested processors.* got 2\.5$"),
     "negative": (
         record(2, submit=-5),
@@ -171,7 +187,9 @@ def test_a_trace_with_no_requested_time_needs_a_default(swf):
 
 @pytest.mark.parametrize("value", [0, -1, "long", True, 1.5])
 def test_default_walltime_is_checked(swf, value):
-    with pytest.raises(InputError, match="default_walltime: expected whole seconds >= 1 or 'runtime', got"):
+    with pytest.raises(
+        InputError, match="default_walltime: expected whole seconds >= 1 and <= 10000000000 or 'runtime', got"
+    ):
         read(swf(GOOD), default_walltime=value)
 
 
