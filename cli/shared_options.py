@@ -41,6 +41,7 @@ class ReadingOptions:
     strict: bool = False
     default_walltime: DefaultWalltime = None
     head: int | None = None
+    timezone: str | None = None
     no_cache: bool = False
 
 
@@ -75,6 +76,11 @@ _READING = (
         metavar="N",
         help="Take the first N jobs, and read no further.",
     ),
+    click.option(
+        "--timezone",
+        metavar="ZONE",
+        help="Zone of the local times that sacct prints, such as Europe/Berlin. Default: as they stand.",
+    ),
     no_cache_option,
 )
 
@@ -84,7 +90,7 @@ def reading_options(function: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(function)
     def gathered(*args: Any, **options: Any) -> None:
-        names = ("machine", "lenient", "strict", "default_walltime", "head", "no_cache")
+        names = ("machine", "lenient", "strict", "default_walltime", "head", "timezone", "no_cache")
         reading = ReadingOptions(**{name: options.pop(name) for name in names})
         function(*args, reading=reading, **options)
 

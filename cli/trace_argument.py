@@ -57,7 +57,11 @@ def load(source: Source, reading: ReadingOptions, seed: int = 0, *, notes: bool 
 
 def refuse_for_generated(source: Source, reading: ReadingOptions) -> None:
     """Raise :class:`InputError` for options that say how to read a trace, given a workload that is not read."""
-    for option, given in (("--machine", reading.machine), ("--default-walltime", reading.default_walltime)):
+    for option, given in (
+        ("--machine", reading.machine),
+        ("--default-walltime", reading.default_walltime),
+        ("--timezone", reading.timezone),
+    ):
         if given is not None:
             raise InputError(
                 f"{option}: it says how to read a trace, and {source.name} is generated; "
@@ -78,6 +82,7 @@ def _read(source: Source, reading: ReadingOptions) -> tuple[Workload, list[str]]
             reading.strict,
             reading.default_walltime,
             head=reading.head,
+            timezone=reading.timezone,
             cache=None if reading.no_cache else cache_folder() / PARSED,
             memory=half_the_memory(),
         )

@@ -6,6 +6,7 @@ are checked beside: see :mod:`.constraint_checks`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, cast
@@ -75,21 +76,22 @@ def _tables(workload: Workload, result: Result) -> Iterator[str]:
 
 
 def _jobs(workload: Workload, result: Result) -> Iterator[str]:
-    stays = result.attempts.groupby("id", sort=False)
-    ends = stays["end"].max().to_dict()
-    starts = stays["start"].min().to_dict()
-    counts = stays.size().to_dict()
-    outcomes = stays["outcome"].apply(list).to_dict() if len(result.attempts) else {}
+    starts: dict[str, int] = {}
+    ends: dict[str, int] = {}
+    for stay in _rows(result.attempts):
+        starts[stay.id] = min(stay.start, starts.get(stay.id, stay.start))
+        ends[stay.id] = max(stay.end, ends.get(stay.id, stay.end))
+    counts = Counter(result.attempts["id"])
+    completed = Counter(result.attempts["id"][result.attempts["outcome"] == "completed"])
     for job, row in zip(workload.jobs, _rows(result.jobs), strict=True):
         status, where = row.status, f"job {job.id}"
         if status not in ("completed", "killed", "rejected"):
             yield f"{where}: must end exactly once or be rejected, got status {status!r}"
             continue
-        if row.attempts != counts.get(job.id, 0):
-            yield f"{where}: {counts.get(job.id, 0)} stays on record, but attempts says {row.attempts}"
-        completions = outcomes.get(job.id, []).count("completed")
-        if completions != (status == "completed"):
-            yield f"{where}: {status}, but completed {completions} times"
+        if row.attempts != counts[job.id]:
+            yield f"{where}: {counts[job.id]} stays on record, but attempts says {row.attempts}"
+        if completed[job.id] != (status == "completed"):
+            yield f"{where}: {status}, but completed {completed[job.id]} times"
         if status in ("rejected", "killed") and not row.reason:
             yield f"{where}: {status} without a reason"
         if job.id in ends and (row.end != ends[job.id] or row.start != starts[job.id]):

@@ -80,7 +80,7 @@ class WorkloadTable(_Table):
         Only the first jobs; only those from the first on and before the last, by their place in the trace, from 0.
     jitter, warm_up, cool_down
         In place of those of the campaign.
-    machine, lenient, strict, default_walltime
+    machine, lenient, strict, default_walltime, timezone
         How a trace is read, as in :func:`hpcdispatch.workloads.read`.
     """
 
@@ -95,6 +95,7 @@ class WorkloadTable(_Table):
     lenient: bool = False
     strict: bool = False
     default_walltime: _Positive | Literal["runtime"] | None = None
+    timezone: _NotEmpty | None = None
 
     @property
     def label(self) -> str:

@@ -50,7 +50,7 @@ class WorkloadSource:
             workload = generate(self.source.spec, seed=seed)
         else:
             head = table.head if table.slice is None else table.slice[1]
-            options = (self.machine, table.lenient, table.strict, table.default_walltime, head)
+            options = (self.machine, table.lenient, table.strict, table.default_walltime, head, table.timezone)
             workload = self.reader(self.source.file(), *options)
         if table.head is not None:
             return workload.head(table.head)
@@ -197,7 +197,7 @@ def _resolve(path: Path, table: CampaignTable, index: int, reader: Callable[...,
         raise InputError(
             f"{_where(path, ('workload', index, 'source'))}: workload {index + 1} source: {error}"
         ) from None
-    for key in ("machine", "default_walltime", "lenient", "strict") if source.spec is not None else ():
+    for key in ("machine", "default_walltime", "lenient", "strict", "timezone") if source.spec is not None else ():
         if key in own.model_fields_set:
             where = _where(path, ("workload", index, key))
             raise InputError(

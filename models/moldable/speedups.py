@@ -97,7 +97,8 @@ def n_limit(A: float, sigma: float, processors: int | None = None) -> int:  # no
     """
     check_number("A", A, least=1)
     check_number("sigma", sigma, least=0)
-    most = math.ceil(2 * A - 1 if 0 < sigma <= 1 else A + A * sigma - sigma)
+    reached = 2 * A - 1 if 0 < sigma <= 1 else A + A * sigma - sigma
+    most = math.ceil(reached * (1 - 1e-12))  # not one more for a rounding error
     return most if processors is None else min(most, check_whole("processors", processors, 1))
 
 

@@ -10,7 +10,7 @@ from hpcdispatch.testing.strategies import workloads
 
 #: Whoever ends attempts of jobs, by their requests or for others.
 STOPS_JOBS = ("rbs", "hybrid")
-QUICK = settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
+QUICK = settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("overrun", ["run", "kill", "resubmit"])
@@ -26,5 +26,5 @@ def test_every_schedule_is_valid(registered, overrun, workload, predictor):
 
 def test_keeps_the_rules(registered):
     # Among them: it never reads a run time, changes no state, and answers the same when asked again.
-    check_dispatcher(registered, [tiny(), pool(40)], predictors=("walltime", "last2"))
+    check_dispatcher(registered, [tiny(), pool(24)], predictors=("walltime", "last2"))
     check_dispatcher(registered, overruns=("resubmit",), predictors=("heuristic",))

@@ -116,6 +116,7 @@ def assemble(table: Table, machine: Machine, header: tuple[str, ...], options: R
         "lenient": options.lenient,
         "strict": options.strict,
         "default_walltime": options.default_walltime,
+        "timezone": options.timezone,
     }
     provenance = Provenance(log.path.name, shown, header, tuple(log.notes), dict(log.counts))
     return Workload(_jobs(table, shapes), machine, provenance, table.records)

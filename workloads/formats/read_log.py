@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from ...base import InputError
 from ...base.checks import LONGEST, check_whole, shown
@@ -30,13 +31,14 @@ class ReadOptions:
     Raises
     ------
     InputError
-        If `default_walltime` is neither whole seconds >= 1 nor ``"runtime"``.
+        If `default_walltime` is neither whole seconds >= 1 nor ``"runtime"``, or there is no such time zone.
     """
 
     machine: Machine | None = None
     lenient: bool = False
     strict: bool = False
     default_walltime: DefaultWalltime = None
+    timezone: str | None = None
 
     def __post_init__(self) -> None:
         value = self.default_walltime
@@ -46,6 +48,12 @@ class ReadOptions:
             except ValueError:
                 expected = f"whole seconds >= 1 and <= {LONGEST} or 'runtime'"
                 raise InputError(f"default_walltime: expected {expected}, got {shown(value)}") from None
+        if self.timezone is not None:
+            try:
+                ZoneInfo(self.timezone)
+            except (ZoneInfoNotFoundError, ValueError, OSError):
+                expected = "the name of a time zone, such as Europe/Berlin"
+                raise InputError(f"timezone: expected {expected}, got {shown(self.timezone)}") from None
 
 
 @dataclass(frozen=True, slots=True)

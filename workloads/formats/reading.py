@@ -37,6 +37,7 @@ def read(
     strict: bool = False,
     default_walltime: DefaultWalltime = None,
     head: int | None = None,
+    timezone: str | None = None,
     cache: str | PathLike[str] | None = None,
     memory: int | None = None,
 ) -> Workload:
@@ -72,6 +73,10 @@ def read(
         Return the first jobs alone, and read no further than needed: twice as many lines, and 100,000 at least. The
         rest is as if it were not there, also for what is worked out from a trace: the largest request of a queue, and
         the size of the machine where neither `machine` nor the header says it.
+    timezone
+        The zone of the local times that ``sacct`` prints, such as ``"Europe/Berlin"``; without it they are taken as
+        they stand, so that jobs over a change of the clocks seem an hour longer or shorter. Times as numbers
+        (``SLURM_TIME_FORMAT=%s``) need none.
     cache
         A folder for what was read of large traces, to be had sooner the next time: by the content of the file, the
         options, and the code that reads. Without it nothing is written. Not used with `head`.
@@ -107,7 +112,7 @@ def read(
         machine = Machine.from_file(machine)
     if head is not None and head < 1:
         raise InputError(f"{path}: head must be a whole number >= 1, got {head}")
-    options = ReadOptions(machine, lenient, strict, default_walltime)
+    options = ReadOptions(machine, lenient, strict, default_walltime, timezone)
     parser, needs = PARSERS[suffix]
     refuse_if_too_large(path, needs, None if head is None else max(2 * head, LEAST_LINES), memory)
     if head is not None:

@@ -20,7 +20,9 @@ _DURATION = r"^(?:(?:(?P<d>\d+)-)?(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+(?:\.\d+)?)$"
 _DAYS_HOURS = r"^(?P<d>\d+)-(?P<h>\d+)(?::(?P<m>\d+))?$"
 _MEMORY = re.compile(r"(\d+(?:\.\d*)?|\.\d+)([KMGTP]?)([cn]?)")
 _KILO = {"": 1024, "K": 1, "M": 1024, "G": 1024**2, "T": 1024**3, "P": 1024**4}
+_THOUSANDS = re.compile(r"\d+(\.\d+)?K")
 _GPU = re.compile(r"(?:^|,)gres/gpu(:[^=,]+)?=(\d+)")
+_TRES_MEMORY = re.compile(r"(?:^|,)mem=([^,]*)")
 _STATUS = {"COMPLETED": 1, "CANCELLED": 5}
 
 
@@ -28,9 +30,15 @@ def column(frame: pd.DataFrame, *names: str) -> TextArray:
     """Return the first of the columns that is there, as text without blanks around it; empty texts if none is."""
     for name in names:
         if name in frame:
-            found: TextArray = frame[name].str.strip().to_numpy(dtype=object)
-            return found
+            return _stripped(frame[name])
     return np.full(len(frame), "", dtype=object)
+
+
+def _stripped(series: pd.Series[str]) -> TextArray:
+    codes, values = pd.factorize(series.to_numpy(dtype=object))
+    if len(values) < len(series) // 2:
+        return np.array([text.strip() for text in values.tolist()], dtype=object)[codes]
+    return np.array([text.strip() for text in series.tolist()], dtype=object)
 
 
 def unknown(texts: TextArray) -> NDArray[np.bool_]:
@@ -40,20 +48,29 @@ def unknown(texts: TextArray) -> NDArray[np.bool_]:
 
 def numbers(texts: TextArray) -> FloatArray:
     """Return texts as numbers (``4K`` is 4,000 as Slurm writes counts), nan where they are none."""
-    series = pd.Series(texts, dtype="object").astype(str)
-    thousands = series.str.fullmatch(r"\d+(\.\d+)?K")
-    plain = pd.to_numeric(series.str.removesuffix("K").where(thousands, series), errors="coerce")
-    values = np.array(plain, dtype=np.float64)
-    values[thousands] = np.round(values[thousands] * 1000.0, 6)
+    values = np.array(pd.to_numeric(pd.Series(texts, dtype="object"), errors="coerce"), dtype=np.float64)
+    for row in np.flatnonzero(np.isnan(values)).tolist():
+        if _THOUSANDS.fullmatch(texts[row]):
+            values[row] = round(float(texts[row][:-1]) * 1000.0, 6)
     return np.where(np.isfinite(values), values, np.nan)
 
 
-def times(texts: TextArray) -> FloatArray:
-    """Return times as seconds since 1970, nan where they are none; local times are taken as they stand."""
-    parsed = pd.to_datetime(pd.Series(texts, dtype="object"), format="%Y-%m-%dT%H:%M:%S", errors="coerce")
+def times(texts: TextArray, zone: str | None = None) -> FloatArray:
+    """Return times as seconds since 1970, nan where they are none.
+
+    Local times are those of a zone, or taken as they stand if there is none. In the hour that comes twice when clocks
+    are put back they are those of the first; in the one that is left out they are its end.
+    """
+    values = numbers(texts)  # SLURM_TIME_FORMAT=%s gives them
+    others = np.flatnonzero(np.isnan(values))
+    parsed = pd.to_datetime(pd.Series(texts[others], dtype="object"), format="%Y-%m-%dT%H:%M:%S", errors="coerce")
+    if zone is not None:
+        first = np.ones(len(parsed), dtype=np.bool_)
+        local = parsed.dt.tz_localize(zone, ambiguous=first, nonexistent="shift_forward")
+        parsed = local.dt.tz_convert("UTC").dt.tz_localize(None)
     since = parsed.to_numpy().astype("datetime64[s]")
-    values = np.where(np.isnat(since), np.nan, since.astype(np.int64).astype(np.float64))
-    return np.where(np.isnan(values), numbers(texts), values)  # SLURM_TIME_FORMAT=%s gives plain numbers
+    values[others] = np.where(np.isnat(since), np.nan, since.astype(np.int64).astype(np.float64))
+    return values
 
 
 def durations(texts: TextArray) -> FloatArray:
@@ -85,6 +102,11 @@ def gpus(texts: TextArray) -> FloatArray:
     return _of_each(texts, _count_gpus)
 
 
+def memory_of(texts: TextArray) -> FloatArray:
+    """Return the memory that a TRES text names in kilobytes, 0 where it names none."""
+    return _of_each(texts, _memory_of)
+
+
 def _of_each(texts: TextArray, number: Callable[[str], float]) -> FloatArray:
     codes, values = pd.factorize(texts)
     return np.array([number(text) for text in values.tolist()], dtype=np.float64)[codes]
@@ -93,6 +115,11 @@ def _of_each(texts: TextArray, number: Callable[[str], float]) -> FloatArray:
 def _kilobytes(text: str) -> float:
     found = _MEMORY.fullmatch(text)
     return float(found[1]) * (_KILO[found[2]] if found[2] else 1024) if found else np.nan
+
+
+def _memory_of(text: str) -> float:
+    found = _TRES_MEMORY.search(text)
+    return _kilobytes(found[1]) if found else 0.0
 
 
 def _count_gpus(text: str) -> float:
@@ -115,17 +142,21 @@ class Field:
         The numbers it may have.
     free
         Whether a text that is no number is one that Slurm has for none, such as ``UNLIMITED``.
+    column
+        What it is called, if not as the numbers are.
     """
 
     parse: Callable[[TextArray], FloatArray]
     expected: str
     range: Range
     free: bool = False
+    column: str = ""
 
 
 _A_TIME = "a time as 2024-01-31T12:00:00"
 _TIMES = Range("a time after 1970-01-01, seconds", 0, LONGEST)
 _TRES = Field(gpus, "a number of GPUs", Range("a number of GPUs", 0, MOST_PROCESSORS))
+_KILOBYTES = Range("kilobytes", 0, AMOUNT.most)
 _MINUTES = Range("minutes", -(LONGEST // 60), LONGEST // 60)
 #: The columns of numbers, in the order in which they are checked.
 FIELDS = {
@@ -136,21 +167,34 @@ FIELDS = {
     },
     "ElapsedRaw": Field(numbers, "a number", SECONDS),
     "Elapsed": Field(durations, "a time as 1-12:00:00", SECONDS, free=True),
+    "Eligible": Field(times, f"{_A_TIME} or Unknown", _TIMES),
     "Start": Field(times, f"{_A_TIME} or Unknown", _TIMES),
     "End": Field(times, f"{_A_TIME} or Unknown", _TIMES),
     "TimelimitRaw": Field(numbers, "minutes", _MINUTES, free=True),
     "Timelimit": Field(durations, "a time as 1-12:00:00", SECONDS, free=True),
-    "ReqMem": Field(kilobytes, "an amount as 4G", Range("kilobytes", 0, AMOUNT.most)),
+    "ReqMem": Field(kilobytes, "an amount as 4G", _KILOBYTES),
     "AllocTRES": _TRES,
     "ReqTRES": _TRES,
+    "AllocTRES mem": Field(memory_of, "an amount as 4G", _KILOBYTES, column="AllocTRES"),
+    "ReqTRES mem": Field(memory_of, "an amount as 4G", _KILOBYTES, column="ReqTRES"),
 }
 #: What a column of numbers holds, by its name; only those that are there.
 Numbers = Mapping[str, FloatArray]
 
 
-def parsed(frame: pd.DataFrame) -> dict[str, FloatArray]:
-    """Return the columns of :data:`FIELDS` that are there as numbers."""
-    return {name: field.parse(column(frame, name)) for name, field in FIELDS.items() if name in frame}
+def local_times(frame: pd.DataFrame) -> bool:
+    """Tell whether the times are local ones, and not seconds since 1970."""
+    return bool(frame["Submit"].str.contains("T", regex=False).any())
+
+
+def parsed(frame: pd.DataFrame, zone: str | None = None) -> dict[str, FloatArray]:
+    """Return the columns of :data:`FIELDS` that are there as numbers; local times are those of a zone."""
+    found = {}
+    for name, field in FIELDS.items():
+        if (field.column or name) in frame:
+            texts = column(frame, field.column or name)
+            found[name] = times(texts, zone) if field.parse is times else field.parse(texts)
+    return found
 
 
 def first_number(values: Numbers, count: int, *names: str) -> FloatArray:
@@ -180,11 +224,22 @@ def timelimit(values: Numbers, count: int) -> FloatArray:
     return np.where(result > 0, result, -1.0)
 
 
-def memory(values: Numbers, texts: TextArray, processors: FloatArray, nodes: FloatArray) -> FloatArray:
-    """Return ``ReqMem`` in kilobytes per processor, -1 where unknown.
+def memory(frame: pd.DataFrame, values: Numbers, processors: FloatArray, nodes: FloatArray) -> FloatArray:
+    """Return the memory in kilobytes per processor, -1 where unknown or not asked for.
 
-    ``4Gc`` is per processor, ``4Gn`` per node, ``4G`` (since Slurm 21.08) of the whole job.
+    It is what ``AllocTRES`` or ``ReqTRES`` names, and if one is there but names none, none was asked for. Otherwise it
+    is ``ReqMem``, which tells the memory of the node where none was: ``4Gc`` is per processor, ``4Gn`` per node, ``4G``
+    (since Slurm 21.08) of the whole job.
     """
+    result = _requested_memory(values, column(frame, "ReqMem"), processors, nodes)
+    for name in ("ReqTRES", "AllocTRES"):
+        if name in values:
+            share = np.ceil(values[f"{name} mem"] / np.maximum(processors, 1))
+            result = np.where(column(frame, name) != "", np.where(share > 0, share, -1.0), result)
+    return result
+
+
+def _requested_memory(values: Numbers, texts: TextArray, processors: FloatArray, nodes: FloatArray) -> FloatArray:
     amount = np.nan_to_num(values.get("ReqMem", np.full(len(texts), -1.0)), nan=-1.0)
     codes, different = pd.factorize(texts)
     per = np.array([text[-1:] for text in different.tolist()], dtype="U1")[codes]
@@ -195,7 +250,7 @@ def memory(values: Numbers, texts: TextArray, processors: FloatArray, nodes: Flo
 
 def gpus_of_job(frame: pd.DataFrame, values: Numbers) -> NDArray[np.int64]:
     """Return the GPUs of each whole job from ``AllocTRES``, else ``ReqTRES``; 0 where there are none."""
-    result = np.zeros(len(frame), dtype=np.int64)
+    result: NDArray[np.int64] = np.zeros(len(frame), dtype=np.int64)
     for name in ("ReqTRES", "AllocTRES"):
         if name in values:
             result = np.where(column(frame, name) != "", values[name].astype(np.int64), result)

@@ -8,9 +8,9 @@ from hpcdispatch.workloads import Machine, TraceWarning, read, write
 HEAD = "JobID|Submit|Start|End|Timelimit|NNodes|NCPUS|User|Group|Account|JobName|Partition|ReqMem|AllocTRES|State"
 DAY = "2024-01-01T"
 LINES = [
-    f"10|{DAY}00:00:10|{DAY}00:01:00|{DAY}01:01:00|02:00:00|2|8|ann|g|acc|sim|batch|4Gc|cpu=8,gres/gpu=4,gres/gpu:a=4|COMPLETED",
+    f"10|{DAY}00:00:10|{DAY}00:01:00|{DAY}01:01:00|02:00:00|2|8|ann|g|acc|sim|batch|4Gc|cpu=8,mem=32G,gres/gpu=4,gres/gpu:a=4|COMPLETED",
     f"10.batch|{DAY}00:00:10|{DAY}00:01:00|{DAY}01:01:00||2|8||||batch|||cpu=8|COMPLETED",
-    f"11_1|{DAY}00:00:00|{DAY}00:02:00|{DAY}00:03:00|1-00:00:00|1|4|bob|g|acc|x y|batch|4G|cpu=4|FAILED",
+    f"11_1|{DAY}00:00:00|{DAY}00:02:00|{DAY}00:03:00|1-00:00:00|1|4|bob|g|acc|x y|batch|4G|cpu=4,mem=4G|FAILED",
     f"12|{DAY}00:00:20|Unknown|Unknown|1-00:00:00|1|4|bob|g|acc|x|long|4000Mn||CANCELLED by 12",
     f"13|{DAY}00:00:30|{DAY}00:01:00|Unknown|1-00:00:00|1|4|bob|g|acc|x|long|4000Mn||RUNNING",
 ]
@@ -35,8 +35,11 @@ def test_jobs_sorted_steps_skipped(sacct, name):
     ]
     assert workload.jobs[1].user == "ann"
     assert workload.jobs[0].name == "x y"
-    assert [(job.nodes, dict(job.per_node)) for job in workload.jobs] == [(1, {"core": 4}), (1, {"core": 8})]
-    assert workload.machine == Machine.pool(12)
+    assert [(job.nodes, dict(job.per_node)) for job in workload.jobs] == [
+        (1, {"core": 4}),
+        (1, {"core": 8, "gpu": 4}),
+    ]
+    assert workload.machine == Machine.homogeneous(1, core=12, gpu=4)
     assert workload.provenance.counts == {"job steps skipped": 1, "not started": 1, "not finished": 1}
     assert workload.records["wait"].tolist() == [120, 50]
     assert workload.records["status"].tolist() == [0, 1]

@@ -10,7 +10,7 @@ from hpcdispatch.workloads.generators.eurora_habits import Habits
 
 @pytest.fixture(scope="module")
 def means():
-    found = [reached(20_000, seed, Habits()) for seed in range(3)]
+    found = [reached(20_000, seed, Habits()) for seed in range(2)]
     return {key: float(np.mean([figures[key] for figures in found])) for key in TARGETS}
 
 

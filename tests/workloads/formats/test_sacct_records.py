@@ -1,0 +1,177 @@
+"""Which records of Slurm's accounting are one job, and what is read of them; also of what a real one printed."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hpcdispatch.base import InputError
+from hpcdispatch.workloads import Machine, read
+
+HEAD = "JobID|User|Account|Partition|Submit|Eligible|Start|End|Timelimit|NNodes|NCPUS|ReqMem|AllocTRES|State|JobName"
+DAY = "2024-01-01T00:"
+
+
+@pytest.fixture
+def recorded():
+    """Give paths of what a real Slurm printed, beside the folder of the traces."""
+    folder = Path(os.environ.get("HPCDISPATCH_DATA", "")).parent / "slurm" / "recorded"
+
+    def path(name):
+        if not (folder / name).is_file():
+            pytest.skip(f"needs {folder / name}")
+        return folder / name
+
+    return path
+
+
+@pytest.fixture
+def sacct(tmp_path):
+    def make(*rows, head=HEAD, **common):
+        fields = {
+            "JobID": "1", "User": "ann", "Account": "phys", "Partition": "long", "Submit": f"{DAY}00:00",
+            "Eligible": f"{DAY}00:00", "Start": f"{DAY}10:00", "End": f"{DAY}20:00", "Timelimit": "00:30:00",
+            "NNodes": "1", "NCPUS": "4", "ReqMem": "4000M", "AllocTRES": "cpu=4,node=1", "State": "COMPLETED",
+            "JobName": "sim",
+        }  # fmt: skip
+        lines = ["|".join(({**fields, **common, **row})[name] for name in head.split("|")) for row in rows]
+        path = tmp_path / "a.sacct"
+        path.write_text("\n".join([head, *lines]) + "\n")
+        return path
+
+    return make
+
+
+NODE = Machine.homogeneous(4, core=16, mem=64 * 1024**2)
+
+
+@pytest.mark.parametrize(
+    ("fields", "asked"),
+    [
+        ({"AllocTRES": "cpu=4,node=1"}, None),
+        ({"AllocTRES": "cpu=4,mem=8G,node=1"}, 8 * 1024**2),
+        ({"AllocTRES": ""}, 4000 * 1024),
+        ({"AllocTRES": "", "ReqMem": "1Gc"}, 4 * 1024**2),
+    ],
+)
+def test_the_memory_of_a_job_is_what_its_resources_name(sacct, fields, asked):
+    """Guards against ReqMem, which is the memory of the node for a job that asked for none."""
+    job = read(sacct(fields), NODE).jobs[0]
+    assert job.per_node.get("mem") == asked
+
+
+@pytest.mark.parametrize("head", [HEAD, HEAD.replace("|JobName", "").replace("User", "User|JobName")])
+def test_a_name_with_bars_is_put_together_again(sacct, head):
+    jobs = read(sacct({"JobName": "a|pipe|"}, {"JobID": "2"}, head=head)).jobs
+    assert [(job.name, job.user, job.queue) for job in jobs] == [("a|pipe|", "ann", "long"), ("sim", "ann", "long")]
+
+
+def test_bars_that_may_be_of_two_columns_are_malformed(sacct):
+    path = sacct({"JobName": "a|pipe", "Comment": "b"}, head=f"{HEAD}|Comment")
+    with pytest.raises(InputError, match=r"a\.sacct:2: expected 16 fields, got 17$"):
+        read(path)
+
+
+def test_of_a_requeued_job_the_last_attempt_is_read(sacct):
+    attempts = [
+        {"State": "NODE_FAIL", "End": f"{DAY}11:00"},
+        {"State": "PREEMPTED", "Submit": f"{DAY}11:00", "Eligible": f"{DAY}11:00", "Start": f"{DAY}12:00",
+         "End": f"{DAY}13:00"},
+        {"Submit": f"{DAY}13:00", "Eligible": f"{DAY}13:00", "Start": f"{DAY}15:00", "End": f"{DAY}16:00"},
+    ]  # fmt: skip
+    workload = read(sacct(*attempts))
+    assert [(job.id, job.runtime) for job in workload.jobs] == [("1", 60)]
+    assert workload.records["wait"].tolist() == [120]
+    assert workload.provenance.counts == {"earlier attempts": 2}
+    assert "2 earlier attempts of requeued jobs left out: 1 NODE_FAIL, 1 PREEMPTED" in workload.provenance.notes
+
+
+def test_the_same_record_twice_is_malformed(sacct):
+    with pytest.raises(InputError, match=r"a\.sacct:3: field 'JobID': expected one not used before, got '1'$"):
+        read(sacct({}, {}))
+
+
+def test_the_parts_of_a_heterogeneous_job_are_one(sacct):
+    parts = [
+        {"JobID": "9+0", "NCPUS": "4", "AllocTRES": "cpu=4,mem=4G,gres/gpu=1"},
+        {"JobID": "9+1", "NCPUS": "12", "NNodes": "2", "AllocTRES": "cpu=12,mem=12G,gres/gpu=2"},
+        {"JobID": "10"},
+    ]
+    workload = read(sacct(*parts))
+    assert [(job.id, dict(job.per_node)) for job in workload.jobs] == [
+        ("9", {"core": 16, "gpu": 3}),
+        ("10", {"core": 4}),
+    ]
+    assert workload.records[["nodes", "requested_memory"]].values.tolist() == [[3, 1024**2], [1, -1]]
+    assert workload.machine == Machine.homogeneous(1, core=20, gpu=3)
+    assert "2 parts of heterogeneous jobs read as 1 job" in workload.provenance.notes
+
+
+def test_an_array_that_waits_is_as_many_jobs_as_it_has_tasks(sacct):
+    waiting = {"JobID": "5_[1,3-9:2%4]", "Start": "Unknown", "End": "Unknown", "State": "PENDING"}
+    workload = read(sacct({}, waiting))
+    assert workload.provenance.counts == {"not started": 5}
+
+
+@pytest.mark.parametrize("array", ["5_[x]", "5_[]", "5_[1-99999999]", "a_[1-2]"])
+def test_what_is_no_array_is_malformed(sacct, array):
+    with pytest.raises(InputError, match=r"a\.sacct:2: field 'JobID': expected an array as 278_\[9-39%10\], got "):
+        read(sacct({"JobID": array, "Start": "Unknown"}, {}))
+
+
+def test_a_job_arrives_when_it_becomes_eligible(sacct):
+    jobs = [
+        {"JobID": "1", "Eligible": f"{DAY}05:00"},
+        {"JobID": "2_1", "Submit": f"{DAY}01:00", "Eligible": f"{DAY}10:00"},
+        {"JobID": "3", "Submit": f"{DAY}02:00", "Eligible": "Unknown"},
+    ]
+    workload = read(sacct(*jobs))
+    assert [(job.id, job.submit) for job in workload.jobs] == [("2_1", 0), ("3", 60), ("1", 240)]
+    assert workload.records["wait"].tolist() == [540, 480, 300]
+    assert workload.records["submitted"].tolist() == [0, 60, -60]
+    assert workload.provenance.counts == {"counted from eligibility": 1}
+
+
+def test_of_several_partitions_the_first_is_the_queue(sacct):
+    workload = read(sacct({"Partition": "short,long"}))
+    assert (workload.jobs[0].queue, workload.records["partitions"].tolist()) == ("short", ["short,long"])
+
+
+AUTUMN = {"Submit": "2024-10-27T01:30:00", "Start": "2024-10-27T02:30:00", "End": "2024-10-27T03:30:00"}
+
+
+def test_local_times_are_those_of_a_zone(sacct):
+    """Clocks in Berlin go from 3:00 back to 2:00 that night."""
+    path = sacct({**AUTUMN, "Eligible": "Unknown"})
+    assert read(path).jobs[0].runtime == 3600
+    workload = read(path, timezone="Europe/Berlin")
+    assert workload.jobs[0].runtime == 2 * 3600
+    assert workload.records["wait"].tolist() == [3600]
+    assert "; UnixStartTime: 1729985400" in workload.provenance.header
+    with pytest.raises(
+        InputError, match="timezone: expected the name of a time zone, such as Europe/Berlin, got 'Mars'"
+    ):
+        read(path, timezone="Mars")
+
+
+def test_what_a_real_one_printed(recorded):
+    workload = read(recorded("special.sacct"))
+    names = {job.id: job.name for job in workload.jobs}
+    assert names["279_5"] == "a|pipe"
+    assert {"285", "288"} <= set(names)
+    assert workload.provenance.counts == {"parts of other jobs": 1, "not started": 3, "not finished": 1}
+    assert workload.records["requested_memory"].max() == -1
+
+
+def test_requeued_in_a_real_one(recorded):
+    workload = read(recorded("requeued-D.sacct"))
+    assert [(job.id, job.runtime) for job in workload.jobs] == [("288", 13)]
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", None])
+def test_the_same_jobs_in_another_zone(recorded, zone):
+    local, numbers = recorded("newyork.sacct"), recorded("replay-a.sacct")
+    here = read(local, timezone=zone)
+    there = read(numbers, timezone=zone and "UTC").head(len(here))
+    assert [job.submit for job in here.jobs] == [job.submit for job in there.jobs]
+    assert (here.provenance.header[2] == there.provenance.header[2]) == (zone is not None)
