@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -111,9 +112,10 @@ def _split(text: str, zone: str | None, log: Log, malformed: list[Malformed]) ->
         log.note(f"{steps:,} job step{'s'[: steps > 1]} skipped", job_steps_skipped=steps)
     if not good and not malformed:
         raise InputError(f"{log.path}: expected records of jobs, got none")
-    body = io.StringIO("\n".join([SEPARATOR.join(names), *rows, ""]))
+    body = "\n".join([SEPARATOR.join(names), *rows, ""]).encode()
+    del lines, rows  # a gigabyte for a few million records
     frame = pd.read_csv(
-        body, sep=SEPARATOR, dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE, index_col=False,
+        io.BytesIO(body), sep=SEPARATOR, dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE, index_col=False,
         lineterminator="\n", skipinitialspace=True,
     )  # fmt: skip
     frame, at = with_tasks(frame, np.array(good, dtype=np.int64), key, malformed)
@@ -176,21 +178,18 @@ def _table(records: Records, arrival: FloatArray) -> tuple[Table, FloatArray]:
     memory = fields.memory(frame, values, processors, nodes)
     requested_time = fields.timelimit(values, count)
     gpus = fields.gpus_of_job(frame, values)
-    partition = fields.column(frame, "Partition")
+    partitions = fields.column(frame, "Partition")
     columns = {
         "wait": compact(np.nan_to_num(start - arrival, nan=-1.0)),
         "allocated_processors": compact(np.where(allocated > 0, allocated, -1)),
         "requested_processors": compact(np.where(processors > 0, processors, -1)),
         "requested_memory": compact(np.where(memory > 0, memory, -1)),
         "requested_time": compact(requested_time),
-        "status": fields.status(fields.column(frame, "State")),
         "nodes": compact(nodes),
         "gpus": gpus,
-        "state": fields.column(frame, "State"),
-        "account": fields.column(frame, "Account"),
-        "partitions": partition,
         "submitted": compact(values["Submit"] - arrival[0]),
-    }
+        "partitions": partitions,
+    } | _states(frame)
     table = Table(
         lines=records.lines.tolist,
         ids=records.ids,
@@ -204,11 +203,17 @@ def _table(records: Records, arrival: FloatArray) -> tuple[Table, FloatArray]:
         user=Coded.of(fields.column(frame, "User")),
         group=Coded.of(fields.column(frame, "Group", "Account")),
         name=Coded.of(fields.column(frame, "JobName")),
-        queue=Coded.of(np.array([text.partition(",")[0] for text in partition.tolist()], dtype=object)),
+        queue=Coded.of(np.array([text.partition(",")[0] for text in partitions.tolist()], dtype=object)),
         records=pd.DataFrame(columns),
         unusable=(("not started", np.isnan(start)), ("not finished", ~np.isnan(start) & np.isnan(end))),
     )  # fmt: skip
     return table, start - arrival[0]
+
+
+def _states(frame: pd.DataFrame) -> dict[str, NDArray[Any]]:
+    """Return how jobs ended and on whose account, as they are on record."""
+    state = fields.column(frame, "State")
+    return {"status": fields.status(state), "state": state, "account": fields.column(frame, "Account")}
 
 
 def _pool(table: Table, start: FloatArray, log: Log) -> Machine:
