@@ -92,6 +92,8 @@ class Application(click.Group):
             code = _end(error, settings.debug)
         except KeyboardInterrupt:
             code = _end(click.Abort(), settings.debug)
+        except SystemExit as error:
+            code = _end(RunFailedError(f"a part ended the program (sys.exit({error.code!r}))"), settings.debug)
         sys.exit(code if isinstance(code, int) else 0)
 
 
