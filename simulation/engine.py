@@ -22,10 +22,10 @@ from .accasim_compat import Simulator
 from .budget import Budget
 from .event_manager import DispatchEvents
 from .overrun import Overrun
-from .plugged_in import asked
 from .recorder import Recorder
 from .result import Result, manifest
 from .simulated_job import SimulatedJob
+from .simulation_errors import asked
 
 #: Whether the events of one instant are dispatched together or one after the other.
 SameInstant = Literal["batch", "sequence"]

@@ -17,10 +17,9 @@ from .event_calendar import COMPLETION, TIMER, EventCalendar
 from .forecasts import Forecasts
 from .life_cycle import LifeCycle
 from .overrun import Overrun
-from .plugged_in import asked, failed
 from .recorder import DECISION, Recorder
 from .simulated_job import SimulatedJob
-from .simulation_errors import ActionError, SimulationError
+from .simulation_errors import ActionError, SimulationError, asked, failed
 
 _IDLE_WAKES = 10_000
 #: AccaSim's main loop reads jobs when fewer than that are still to arrive.

@@ -11,10 +11,9 @@ from ..base.checks import LONGEST, is_number, shown
 from ..dispatchers import Running
 from ..predictors import Predictor
 from ..workloads import Job
-from .plugged_in import asked, failed
 from .recorder import Recorder
 from .simulated_job import Request, SimulatedJob
-from .simulation_errors import SimulationError
+from .simulation_errors import SimulationError, asked, failed
 
 
 class Forecasts:

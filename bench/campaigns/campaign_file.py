@@ -31,20 +31,20 @@ def _seeds(value: Any) -> Any:
 def _distinct(values: list[Any]) -> list[Any]:
     for value in values:
         if values.count(value) > 1:
-            raise ValueError(f"{value!r} is given twice")
+            raise ValueError(f"{shown(value)} is given twice")
     return values
 
 
 def _ascending(values: list[int]) -> list[int]:
     if values[0] >= values[1]:
-        raise ValueError(f"expected [FIRST, LAST] with FIRST < LAST, got {values}")
+        raise ValueError(f"expected [FIRST, LAST] with FIRST < LAST, got {shown(values)}")
     return values
 
 
 def _cut(text: Any) -> Any:
     """Return the amount that a text stands for."""
     if not isinstance(text, str):
-        raise ValueError(f"expected {EXPECTED}, in quotes, got {text!r}")
+        raise ValueError(f"expected {EXPECTED}, in quotes, got {shown(text)}")
     return Cut.parse(text)
 
 
@@ -217,13 +217,13 @@ def _said(place: KeyPath, kind: str, message: str, value: Any) -> str:
         known = list((WorkloadTable if place[0] == "workload" and len(place) > 1 else CampaignTable).model_fields)
         close = difflib.get_close_matches(str(place[-1]), known, n=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
-        return f"{where}: unknown key {str(place[-1])!r}{hint}; known: {', '.join(known)}"
+        return f"{where}: unknown key {shown(str(place[-1]))}{hint}; known: {', '.join(known)}"
     if kind == "missing":
         return f"{where}: expected this key, got none"
     if kind == "value_error":
         return f"{where}: {message.removeprefix('Value error, ')}"
     expected = message.replace("Input should be", "expected").replace("should have", "expected")
-    return f"{where}: {expected}, got {value!r}"
+    return f"{where}: {expected}, got {shown(value)}"
 
 
 def _spelled(place: KeyPath) -> str:
@@ -248,7 +248,9 @@ def _check_parts(path: Path, text: str, table: CampaignTable) -> None:
     for index, workload in enumerate(table.workload):
         if workload.label in labels:
             line = line_of(text, ("workload", index, "name" if workload.name else "source"))
-            raise InputError(f"{path}:{line}: workload {index + 1}: {workload.label!r} is given twice; give it a name")
+            raise InputError(
+                f"{path}:{line}: workload {index + 1}: {shown(workload.label)} is given twice; give it a name"
+            )
         if workload.head is not None and workload.slice is not None:
             line = line_of(text, ("workload", index, "slice"))
             raise InputError(f"{path}:{line}: workload {index + 1}: expected head or slice, got both")

@@ -86,7 +86,7 @@ def _table(path: Path) -> pd.DataFrame:
         table: pd.DataFrame = pd.read_csv(
             io.StringIO(text), sep=separator, header=None, dtype=str, keep_default_na=False, skip_blank_lines=False
         )
-    except pd.errors.ParserError as error:
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise InputError(f"{path}: expected the same fields on each line, got: {str(error).strip()}") from None
     return pd.DataFrame({name: texts.fillna("").str.strip() for name, texts in table.items()})
 
