@@ -28,7 +28,8 @@ def main():
                     attempt(target, seed, Path(folder))
                 except Exception as error:  # noqa: BLE001 - whatever comes is what is looked for
                     where = traceback.extract_tb(error.__traceback__)[-1]
-                    kind = f"{target}: {type(error).__name__} at {Path(where.filename).name}:{where.lineno}: {str(error)[:90]}"
+                    place = f"{Path(where.filename).name}:{where.lineno}"
+                    kind = f"{target}: {type(error).__name__} at {place}: {str(error)[:90]}"
                     if not findings[kind]:
                         print(f"{kind} (seed {seed})", flush=True)
                     findings[kind] += 1
