@@ -112,4 +112,5 @@ class Forecasts:
         return f"{type(self._predictor).__name__}{at}: job {job.id}"
 
     def _wrong(self, job: Job, now: int, predicted: Any) -> str:
-        return f"{self._where(job, now)}: a prediction must be >= 0 s and at most {LONGEST}, got {shown(predicted)}"
+        most = f" and at most {LONGEST}" if is_number(predicted) and predicted > LONGEST else ""
+        return f"{self._where(job, now)}: a prediction must be >= 0 s{most}, got {shown(predicted)}"

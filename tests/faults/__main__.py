@@ -32,10 +32,11 @@ source = "lublin:jobs=150,processors=64,load=0.9"
 
 def children(pid):
     """Return the processes that a process has started."""
-    try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    except OSError:
-        return []
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        with contextlib.suppress(OSError):
+            found += map(int, task.read_text().split())
+    return found
 
 
 def strike(rng, process, counts):
