@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ..base import BoolArray, InputError, IntArray
+from ..base.checks import shown
 
 _SECONDS = {"s": 1, "h": 3_600, "d": 86_400}
 _WRITTEN = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(%|jobs|[shd])")
@@ -45,7 +46,7 @@ class Cut:
         amount = float(found[1]) if found else -1.0
         unit = found[2] if found else ""
         if amount < 0 or (unit == "%" and amount > 100) or (unit == "jobs" and not amount.is_integer()):
-            raise InputError(f"expected {EXPECTED}, got {text!r}")
+            raise InputError(f"expected {EXPECTED}, got {shown(text)}")
         if not amount:
             return cls()
         if unit in _SECONDS:
@@ -90,9 +91,9 @@ class Window:
                 raise InputError
             made = cls(Cut.parse(first), Cut.parse(last))
         except InputError:
-            raise InputError(f"expected START:END, each {EXPECTED}, got {text!r}") from None
+            raise InputError(f"expected START:END, each {EXPECTED}, got {shown(text)}") from None
         if made.begin.unit == made.end.unit and made.begin.amount >= made.end.amount:
-            raise InputError(f"expected START:END with START before END, got {text!r}")
+            raise InputError(f"expected START:END with START before END, got {shown(text)}")
         return made
 
     def __str__(self) -> str:

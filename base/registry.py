@@ -86,7 +86,7 @@ class Registry:
             raise InputError(f"unknown {self.kind} {shown(name)}{hint}; known: {known}")
         try:
             return typing.cast(Callable[..., Any], entries[name].load())
-        except Exception as error:  # a third party's module may raise anything when it is imported
+        except (Exception, SystemExit) as error:  # a third party's module may raise anything when it is imported
             value = f"{self.kind} {name!r}: cannot load {entries[name].value}: {type(error).__name__}: {error}"
             raise InputError(value) from error
 
@@ -137,6 +137,9 @@ class Registry:
             raise InputError(f"{self.kind} {name}: {error}") from error
         except (RecursionError, MemoryError) as error:
             raise InputError(f"{self.kind} {name}: its options ask for too much ({type(error).__name__})") from error
+        except (Exception, SystemExit) as error:  # a third party's constructor may raise anything
+            reason = f"{type(error).__name__}: {error}"
+            raise InputError(f"{self.kind} {name}: it cannot be made: {reason}") from error
 
     def _entries(self) -> dict[str, EntryPoint]:
         return entry_points_of(self.group)

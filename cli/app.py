@@ -92,6 +92,10 @@ class Application(click.Group):
             code = _end(error, settings.debug)
         except KeyboardInterrupt:
             code = _end(click.Abort(), settings.debug)
+        except SystemExit as error:
+            if isinstance(error.__context__, BrokenPipeError):  # as click ends where nobody reads any more
+                raise
+            code = _end(RunFailedError(f"a part ended the program (sys.exit({error.code!r}))"), settings.debug)
         sys.exit(code if isinstance(code, int) else 0)
 
 

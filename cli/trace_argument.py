@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 from ..base import InputError
 from ..workloads import TraceWarning, Workload, generate, read, sources
 from ..workloads.fetching import cache_folder
 from ..workloads.formats.memory_needs import half_the_memory
+from ..workloads.formats.read_log import NoRequestedTimesError
 from ..workloads.sources import Source
 from .command_errors import say
 from .progress import spinner
@@ -16,7 +18,7 @@ from .shared_options import ReadingOptions
 #: The folder of traces that were read, in the user's cache.
 PARSED = "parsed"
 #: The workload of commands called without one.
-BUILT_IN = "lublin:jobs=1500,processors=128,load=0.8"
+BUILT_IN = "lublin:jobs=1500,processors=128,load=0.6"
 
 
 def resolve(trace: str | None) -> Source:
@@ -28,7 +30,7 @@ def resolve(trace: str | None) -> Source:
         If it means nothing.
     """
     if trace is None:
-        say("note", f"no trace given, using the built-in workload {BUILT_IN}")
+        say("note", f"no trace given, using the built-in workload {BUILT_IN}: drawn jobs, not as dense as real logs")
         return Source(BUILT_IN, spec=BUILT_IN)
     return sources.resolve(trace)
 
@@ -55,6 +57,14 @@ def load(source: Source, reading: ReadingOptions, seed: int = 0, *, notes: bool 
     return workload if reading.head is None else workload.head(reading.head)
 
 
+def _called_as_options(*given: Any, **named: Any) -> Workload:
+    """Read a trace; an error names an option as the command line has it."""
+    try:
+        return read(*given, **named)
+    except NoRequestedTimesError as error:
+        raise NoRequestedTimesError(str(error).replace("default_walltime", "--default-walltime")) from None
+
+
 def refuse_for_generated(source: Source, reading: ReadingOptions) -> None:
     """Raise :class:`InputError` for options that say how to read a trace, given a workload that is not read."""
     for option, given in (
@@ -75,7 +85,7 @@ def _read(source: Source, reading: ReadingOptions) -> tuple[Workload, list[str]]
         path = source.file()
     with warnings.catch_warnings(record=True) as caught, spinner(f"reading {source.name}"):
         warnings.simplefilter("always", TraceWarning)
-        workload = read(
+        workload = _called_as_options(
             path,
             reading.machine,
             reading.lenient,

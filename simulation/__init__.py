@@ -1,6 +1,7 @@
 """The engine on AccaSim, its results, metrics and the check of the invariants."""
 
 from .adapters import accasim_predictor, accasim_scheduler
+from .budget import Budget, BudgetError
 from .engine import SameInstant, simulate
 from .invariants import check, violations
 from .metrics import job_metrics, mean_interval
@@ -10,6 +11,8 @@ from .simulation_errors import ActionError, InvariantError, SimulationError
 
 __all__ = [
     "ActionError",
+    "Budget",
+    "BudgetError",
     "InvariantError",
     "Overrun",
     "Result",

@@ -19,11 +19,13 @@ from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine, Workload
 from .accasim_compat import Simulator
+from .budget import Budget
 from .event_manager import DispatchEvents
 from .overrun import Overrun
 from .recorder import Recorder
 from .result import Result, manifest
 from .simulated_job import SimulatedJob
+from .simulation_errors import asked
 
 #: Whether the events of one instant are dispatched together or one after the other.
 SameInstant = Literal["batch", "sequence"]
@@ -82,6 +84,7 @@ def simulate(
     seed: int = 0,
     same_instant: SameInstant = "batch",
     progress: Callable[[int], None] | None = None,
+    budget: Budget | None = None,
 ) -> Result:
     """Simulate a workload under a dispatcher.
 
@@ -108,6 +111,8 @@ def simulate(
         count as one completion.
     progress
         Called with the number of jobs that have left the system, now and then.
+    budget
+        How many decisions or seconds it may take; without one it goes on for as long as it gets anywhere.
 
     Returns
     -------
@@ -119,7 +124,10 @@ def simulate(
     InputError
         For an unknown name or option.
     SimulationError
-        If the dispatcher asks for something impossible or leaves jobs waiting for ever.
+        If the dispatcher asks for something impossible, leaves jobs waiting for ever, or starts and stops them without
+        any progress; if a part raises anything, with its name, the time and the job.
+    BudgetError
+        If the budget is spent, which is a :class:`SimulationError` too.
     """
     named = {"dispatcher": dispatcher, "predictor": predictor}
     if same_instant not in get_args(SameInstant):
@@ -128,9 +136,10 @@ def simulate(
     dispatching = create_dispatcher(dispatcher)
     predicting = create_predictor(predictor)
     if hasattr(dispatching, "reset"):
-        dispatching.reset(workload.machine, np.random.default_rng(seed))
+        called = type(dispatching).__name__
+        asked(called, "reset", dispatching.reset, workload.machine, np.random.default_rng(seed))
     if hasattr(predicting, "reset"):
-        predicting.reset()
+        asked(type(predicting).__name__, "reset", predicting.reset)
     recorder = Recorder(workload)
     begin = perf_counter()
     mapper = DispatchEvents(
@@ -141,6 +150,7 @@ def simulate(
         recorder,
         sequential=same_instant == "sequence",
         progress=progress,
+        budget=budget,
     )
     engine = Engine(_runnable(workload, recorder), mapper)
     with _settled_heap():

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter_ns
 from typing import Any
 
+from ..base.checks import shown
 from ..dispatchers import Action, Dispatcher, Reject, Start, State, Stop, Waiting, Wake
 from ..predictors import Predictor
 from ..workloads import Machine
 from .accasim_compat import EventManager
 from .action_checks import ActionChecks, whole_seconds
+from .budget import Budget, Spending
 from .event_calendar import COMPLETION, TIMER, EventCalendar
 from .forecasts import Forecasts
 from .life_cycle import LifeCycle
 from .overrun import Overrun
-from .recorder import Recorder
+from .recorder import DECISION, Recorder
 from .simulated_job import SimulatedJob
-from .simulation_errors import ActionError, SimulationError
+from .simulation_errors import ActionError, SimulationError, asked, failed
 
 _IDLE_WAKES = 10_000
 #: AccaSim's main loop reads jobs when fewer than that are still to arrive.
@@ -60,6 +62,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         *,
         sequential: bool = False,
         progress: Callable[[int], None] | None = None,
+        budget: Budget | None = None,
     ) -> None:
         # AccaSim's constructor opens writers by its process-wide constants; nothing of that is wanted here.
         self.machine = machine
@@ -77,6 +80,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         self.wakes: set[int] = set()
         self._balance = 0
         self._idle = 0
+        self._spending = Spending(budget)
         self._decide = dispatcher.dispatch
         self._report = getattr(dispatcher, "report", None)
         self._name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
@@ -188,14 +192,39 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         # Past the constructor, which makes columns of what has none.
         shown = now, cycle.queue.shown, cycle.running.shown, cycle.nodes.shown, self.machine
         state = tuple.__new__(State, shown)
+        self._spend()
         begin = perf_counter_ns()
-        actions = self._decide(state)
+        try:
+            actions = self._decide(state)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugged-in part may raise anything
+            failed(self._where(), "dispatch", error)
         ns = perf_counter_ns() - begin
-        report = self._report() if self._report is not None else None
+        report = None if self._report is None else self._reported()
         if type(actions) is not list and not isinstance(actions, Sequence):
             raise ActionError(f"{self._where()}: expected a sequence of actions, got {actions!r}")
         rejected = self._reject(actions) if actions and Reject in map(type, actions) else []
         return actions, rejected, queued, report, ns
+
+    def _spend(self) -> None:
+        """Count the decision; see from time to time that the simulation gets anywhere."""
+        try:
+            if self._spending.spend():
+                jobs = self.events.values()
+                work = sum(job.done(self.current_time) for job in jobs)
+                self._spending.check((len(self.loaded), len(jobs)), work)
+        except SimulationError as error:
+            raise type(error)(f"{self._where()}: {error}") from None
+
+    def _reported(self) -> Mapping[str, Any]:
+        """Return what the dispatcher reports of its decision, under names that the engine has not taken."""
+        report: Mapping[str, Any] = asked(self._where(), "report", self._report)  # type: ignore[arg-type]
+        if not isinstance(report, Mapping):
+            raise SimulationError(f"{self._where()}: report: expected a mapping, got {shown(report)}")
+        for key in report:
+            if key in DECISION or not isinstance(key, str):
+                taken = f"expected keys that are texts other than {', '.join(DECISION)}"
+                raise SimulationError(f"{self._where()}: report: {taken}, got {shown(key)}")
+        return report
 
     def _reject(self, actions: Sequence[Action]) -> list[str]:
         """Take jobs out of the queue; return their ids, by which they are to be taken out of the jobs."""

@@ -7,12 +7,13 @@ from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
 
+from ..base.checks import LONGEST, is_number, shown
 from ..dispatchers import Running
 from ..predictors import Predictor
 from ..workloads import Job
 from .recorder import Recorder
 from .simulated_job import Request, SimulatedJob
-from .simulation_errors import SimulationError
+from .simulation_errors import SimulationError, asked, failed
 
 
 class Forecasts:
@@ -44,15 +45,23 @@ class Forecasts:
         Raises
         ------
         SimulationError
-            If the predictor gives no time.
+            If the predictor raises anything or gives no time.
         """
+        runtime = job.runtime
         begin = perf_counter_ns()
-        predicted = self._predict(job, now)
+        try:
+            predicted = self._predict(job, now)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugged-in part may raise anything
+            failed(self._where(job, now), "predict", error)
         self._recorder.prediction_ns += perf_counter_ns() - begin
-        if not 0 <= predicted < math.inf:
-            name = type(self._predictor).__name__
-            raise SimulationError(f"{name} at t={now}: job {job.id}: a prediction must be >= 0 s, got {predicted}")
-        seconds = math.ceil(predicted) or 1
+        if job.runtime != runtime:
+            raise SimulationError(f"{self._where(job, now)}: predict changed the run time of the job")
+        try:
+            seconds = math.ceil(predicted) or 1 if 0 <= predicted <= LONGEST else -1
+        except (TypeError, ValueError):
+            seconds = -1
+        if seconds < 0:
+            raise SimulationError(self._wrong(job, now, predicted))
         return job.walltime if self._bounded and seconds > job.walltime else seconds
 
     def of_rest(self, job: SimulatedJob, now: int, ran: int = 0) -> int:
@@ -70,10 +79,13 @@ class Forecasts:
         began = running.start + running.restart
         elapsed = running.done + max(0, now - began)
         begin = perf_counter_ns()
-        whole = self._correct(job.request.job, elapsed, job.misses)  # type: ignore[misc]
+        own = job.request.job
+        whole = asked(self._where(own, now), "correct", self._correct, own, elapsed, job.misses)  # type: ignore[arg-type]
         self._recorder.prediction_ns += perf_counter_ns() - begin
         job.misses += 1
-        if whole <= elapsed:
+        if not is_number(whole) and whole != math.inf:
+            raise SimulationError(self._wrong(own, now, whole))
+        if not elapsed < whole <= LONGEST:
             return None
         end: int = max(began + math.ceil(whole) - running.done, now + 1)
         return end if running.kill_at is None else min(end, max(running.kill_at, now + 1))
@@ -83,7 +95,7 @@ class Forecasts:
         if self._distribution is None:
             return job.law
         begin = perf_counter_ns()
-        law = self._distribution(job)
+        law = asked(self._where(job), "distribution", self._distribution, job)
         self._recorder.prediction_ns += perf_counter_ns() - begin
         return law
 
@@ -92,5 +104,13 @@ class Forecasts:
         if ran != job.runtime:
             job = replace(job, runtime=ran)
         begin = perf_counter_ns()
-        self._observe(job)
+        asked(self._where(job), "observe", self._observe, job)
         self._recorder.prediction_ns += perf_counter_ns() - begin
+
+    def _where(self, job: Job, now: int | None = None) -> str:
+        at = "" if now is None else f" at t={now}"
+        return f"{type(self._predictor).__name__}{at}: job {job.id}"
+
+    def _wrong(self, job: Job, now: int, predicted: Any) -> str:
+        most = f" and at most {LONGEST}" if is_number(predicted) and predicted > LONGEST else ""
+        return f"{self._where(job, now)}: a prediction must be >= 0 s{most}, got {shown(predicted)}"

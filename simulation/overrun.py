@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from ..base import InputError, convert_options, options_of, parse_spec
-from ..base.checks import LONGEST, check_number, check_whole
+from ..base.checks import LONGEST, check_number, check_whole, shown
 
 OverrunMode = Literal["run", "kill", "resubmit"]
 
@@ -37,7 +37,7 @@ class Overrun:
 
     def __post_init__(self) -> None:
         if self.mode not in get_args(OverrunMode):
-            raise ValueError(f"overrun: expected one of {', '.join(get_args(OverrunMode))}, got {self.mode!r}")
+            raise ValueError(f"overrun: expected one of {', '.join(get_args(OverrunMode))}, got {shown(self.mode)}")
         check_number("overrun: factor", self.factor, above=1)
         if self.cap is not None:
             check_whole("overrun: cap", self.cap, 1, LONGEST)

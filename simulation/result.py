@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
+import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -22,6 +24,8 @@ from .placements import restored, stored
 from .recorder import Recorder
 
 _FORMAT = 1
+#: The file without which a folder is no result.
+MANIFEST = "manifest.json"
 _TABLES = ("jobs", "attempts", "decisions", "timings")
 _PACKAGES = ("hpcdispatch", "accasim", "numpy", "pandas", "scipy", "ortools", "pyarrow")
 
@@ -114,16 +118,34 @@ class Result:
 
         Everything but ``timings.parquet`` is byte for byte the same from run to run. On a machine of one node, where
         every slot lies on node 0, the tables have ``slots``, how many, in place of ``placement``.
+
+        The result is there whole or not at all: it is written to a folder beside, and takes its name when it is
+        complete. In a folder that has other files, those of the result take their places one by one, the manifest last.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written; nothing is left of it.
         """
         folder = Path(directory)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name[:40]}.", suffix=".part", dir=folder.parent) as made:
+            self._write(Path(made))
+            if not folder.exists():
+                folder.mkdir()
+            (folder / MANIFEST).unlink(missing_ok=True)
+            for name in (*(f"{name}.parquet" for name in _TABLES), MANIFEST):
+                os.replace(Path(made) / name, folder / name)
+        return folder
+
+    def _write(self, folder: Path) -> None:
+        """Write the files."""
         pool = self.manifest.get("machine", {}).get("nodes") == 1
         for name in _TABLES:
             table = getattr(self, name)
             (stored(table) if pool else table).to_parquet(folder / f"{name}.parquet", index=False)
         text = json.dumps(self.manifest, indent=2, sort_keys=True) + "\n"
-        (folder / "manifest.json").write_text(text, encoding="utf-8")
-        return folder
+        (folder / MANIFEST).write_text(text, encoding="utf-8")
 
     @classmethod
     def load(cls, directory: str | PathLike[str]) -> Result:

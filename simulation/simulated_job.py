@@ -94,6 +94,11 @@ class SimulatedJob:
         self.misses = 0
         self.attempts: tuple[Attempt, ...] = ()
 
+    def done(self, now: int) -> int:
+        """Return the seconds of work that are done, of its last request; also those that a kill would lose."""
+        running = self.running
+        return self.request.runtime - self.remaining + (now - running.start if running is not None else 0)
+
     def remaining_on(self, request: Request) -> int:
         """Return the seconds of work that are left, on a request; rounded up where it is another than the last."""
         whole = self.request.runtime

@@ -16,7 +16,19 @@ import numpy as np
 
 from ..dispatchers import Action, Dispatcher, JobView, Reject, Start, State, Stop, Wake
 from ..predictors import Predictor
+from ..simulation import SimulationError
 from ..workloads import Job, Machine
+
+
+@contextmanager
+def rules_first() -> Iterator[None]:
+    """Raise a broken rule as it is, and not as what a part raised in a simulation."""
+    try:
+        yield
+    except SimulationError as error:
+        if isinstance(error.__cause__, AssertionError):
+            raise error.__cause__ from None
+        raise
 
 
 class WatchedDispatcher:

@@ -10,7 +10,7 @@ from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..simulation import InvariantError, Overrun, Result, check, simulate
 from ..workloads import Workload
-from .observers import WatchedDispatcher, WatchedPredictor, hidden_runtimes, quiet
+from .observers import WatchedDispatcher, WatchedPredictor, hidden_runtimes, quiet, rules_first
 from .records import assert_same_records
 from .small_workloads import samples
 
@@ -58,7 +58,7 @@ def check_dispatcher(
 
     def run(subject: Dispatcher, case: _Case, where: str) -> Result:
         workload, overrun, predictor = case
-        with quiet(where), hidden_runtimes(where):
+        with rules_first(), quiet(where), hidden_runtimes(where):
             return simulate(workload, WatchedDispatcher(subject, where), predictor, overrun=overrun, seed=seed)
 
     cases = _cases(workloads, overruns, predictors)
@@ -100,7 +100,7 @@ def check_predictor(
 
     def run(subject: Predictor, case: _Case, where: str) -> Result:
         workload, overrun, dispatcher = case
-        with quiet(where):
+        with rules_first(), quiet(where):
             return simulate(workload, dispatcher, WatchedPredictor(subject, where, oracle), overrun=overrun)
 
     cases = _cases(workloads, overruns, dispatchers)

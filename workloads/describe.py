@@ -98,7 +98,6 @@ class Description:
 
     def rows(self) -> list[tuple[str, str]]:
         """Return label and value as text, in reading order."""
-        top = ", ".join(f"{_time(value)} ({share:.0%})" for value, share in self.requested_top)
         return [
             ("source", self.source or "made in memory"),
             ("machine", self.machine),
@@ -113,21 +112,36 @@ class Description:
             ("serial jobs", f"{self.serial:.0%}"),
             ("powers of two", f"{self.power_of_two:.0%} (serial included)"),
             *((f"{one.name} run times", f"{one.jobs:.0%} of jobs, {one.work:.0%} of work") for one in self.classes),
-            ("requested time", f"median {_time(self.requested_median)}; most used: {top}"),
-            ("run / requested", f"mean {self.accuracy:.2f}"),
-            ("under a tenth of it", f"{self.loose:.0%} of jobs"),
-            ("over it (overruns)", f"{self.overrun:.1%} of jobs"),
+            *self._requests(),
             ("users", f"{self.users:,}"),
             ("most active users", _shares(self.top_users)),
             ("queues", _shares(self.queues)),
             *(("note", note) for note in self.notes),
         ]
 
+    def _requests(self) -> list[tuple[str, str]]:
+        if not self.requested_top:
+            return [("requested time", "not recorded")]
+        top = ", ".join(f"{_time(value)} ({share:.0%})" for value, share in self.requested_top)
+        return [
+            ("requested time", f"median {_time(self.requested_median)}; most used: {top}"),
+            ("run / requested", f"mean {self.accuracy:.2f}"),
+            ("under a tenth of it", f"{self.loose:.0%} of jobs"),
+            ("over it (overruns)", f"{self.overrun:.1%} of jobs"),
+        ]
 
-def describe(workload: Workload) -> Description:
+
+def describe(workload: Workload, *, requests: bool = True) -> Description:
     """Return what there is to say of a workload.
 
     A workload without jobs has zeros where it counts and nan where it would divide by zero.
+
+    Parameters
+    ----------
+    workload
+        The jobs and the machine.
+    requests
+        Whether the requested times are the jobs' own; without, nothing is said of them.
     """
     jobs, machine = workload.columns, workload.machine
     size = jobs.amounts(machine.resources[machine.primary]).astype(np.float64)
@@ -150,11 +164,11 @@ def describe(workload: Workload) -> Description:
         size_median=float(np.median(size)) if jobs else np.nan,
         size_max=int(size.max(initial=0)),
         classes=_classes(runtime, work),
-        requested_median=float(np.median(requested)) if jobs else np.nan,
-        requested_top=_most_used(requested),
-        accuracy=_mean(ratio),
-        loose=_mean(ratio < 0.1),
-        overrun=_mean(ratio > 1),
+        requested_median=float(np.median(requested)) if jobs and requests else np.nan,
+        requested_top=_most_used(requested) if requests else (),
+        accuracy=_mean(ratio) if requests else np.nan,
+        loose=_mean(ratio < 0.1) if requests else np.nan,
+        overrun=_mean(ratio > 1) if requests else np.nan,
         users=sum(name != "" for name in jobs.user.categories().categories),
         top_users=_by_work(jobs.user, work)[:TOP],
         queues=_by_work(jobs.queue, work),

@@ -13,6 +13,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ...analysis.trimming import EXPECTED, NOTHING, Cut
 from ...base import InputError
+from ...base.checks import LARGEST, LONGEST, MOST_STEPS, shown
 from ...simulation import Overrun
 from .toml_lines import KeyPath, line_of
 from .versions import canonical_dispatcher, canonical_predictor
@@ -21,8 +22,8 @@ from .versions import canonical_dispatcher, canonical_predictor
 def _seeds(value: Any) -> Any:
     """Return the seeds 0 to N - 1 for a number of them."""
     if isinstance(value, int) and not isinstance(value, bool):
-        if value < 1:
-            raise ValueError(f"expected at least 1 seed, or a list of seeds, got {value}")
+        if not 1 <= value <= MOST_STEPS:
+            raise ValueError(f"expected 1 to {MOST_STEPS} seeds, or a list of seeds, got {shown(value)}")
         return list(range(value))
     return value
 
@@ -30,20 +31,20 @@ def _seeds(value: Any) -> Any:
 def _distinct(values: list[Any]) -> list[Any]:
     for value in values:
         if values.count(value) > 1:
-            raise ValueError(f"{value!r} is given twice")
+            raise ValueError(f"{shown(value)} is given twice")
     return values
 
 
 def _ascending(values: list[int]) -> list[int]:
     if values[0] >= values[1]:
-        raise ValueError(f"expected [FIRST, LAST] with FIRST < LAST, got {values}")
+        raise ValueError(f"expected [FIRST, LAST] with FIRST < LAST, got {shown(values)}")
     return values
 
 
 def _cut(text: Any) -> Any:
     """Return the amount that a text stands for."""
     if not isinstance(text, str):
-        raise ValueError(f"expected {EXPECTED}, in quotes, got {text!r}")
+        raise ValueError(f"expected {EXPECTED}, in quotes, got {shown(text)}")
     return Cut.parse(text)
 
 
@@ -52,8 +53,10 @@ def _several(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-_Whole = Annotated[int, Field(ge=0)]
-_Positive = Annotated[int, Field(ge=1)]
+#: To find the line of an error the text is read again and again.
+_MOST_BYTES = 1 << 20
+_Whole = Annotated[int, Field(ge=0, le=LONGEST)]
+_Positive = Annotated[int, Field(ge=1, le=LONGEST)]
 _NotEmpty = Annotated[str, Field(min_length=1)]
 _Texts = Annotated[list[_NotEmpty], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
 _Numbers = Annotated[list[_Whole], BeforeValidator(_several), Field(min_length=1), AfterValidator(_distinct)]
@@ -103,6 +106,19 @@ class WorkloadTable(_Table):
         return self.name or self.source
 
 
+class BudgetTable(_Table):
+    """What a cell may take, see :class:`hpcdispatch.simulation.Budget`; one that takes more fails.
+
+    Attributes
+    ----------
+    decisions, seconds
+        How often the dispatcher is asked, and the wall-clock time.
+    """
+
+    decisions: Annotated[int, Field(ge=1, le=LARGEST)] | None = None
+    seconds: Annotated[float, Field(gt=0, le=LONGEST)] | None = None
+
+
 class CampaignTable(_Table):
     """A campaign file.
 
@@ -120,6 +136,8 @@ class CampaignTable(_Table):
         What is simulated and not counted in tables and reports at the beginning and at the end of each workload.
     seeds
         The seeds, or how many.
+    cell_budget
+        What each cell may take.
     """
 
     workload: Annotated[list[WorkloadTable], Field(min_length=1)]
@@ -131,6 +149,7 @@ class CampaignTable(_Table):
     warm_up: _Cut = NOTHING
     cool_down: _Cut = NOTHING
     seeds: Annotated[list[_Whole], BeforeValidator(_seeds), Field(min_length=1), AfterValidator(_distinct)] = [0]
+    cell_budget: BudgetTable = BudgetTable()
 
 
 def read_campaign(path: str | PathLike[str]) -> CampaignTable:
@@ -144,6 +163,8 @@ def read_campaign(path: str | PathLike[str]) -> CampaignTable:
         If it cannot be read.
     """
     path = Path(path)
+    if path.is_file() and path.stat().st_size > _MOST_BYTES:
+        raise InputError(f"{path}: expected a campaign of at most {_MOST_BYTES:,} bytes, got {path.stat().st_size:,}")
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -152,6 +173,10 @@ def read_campaign(path: str | PathLike[str]) -> CampaignTable:
         read = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise InputError(_syntax(path, str(error))) from None
+    except RecursionError:
+        raise InputError(f"{path}: expected a campaign, got TOML nested too deeply") from None
+    except ValueError:
+        raise InputError(f"{path}: expected a campaign, got a number or a date that cannot be read") from None
     try:
         table = CampaignTable.model_validate(read)
     except ValidationError as error:
@@ -193,13 +218,13 @@ def _said(place: KeyPath, kind: str, message: str, value: Any) -> str:
         known = list((WorkloadTable if place[0] == "workload" and len(place) > 1 else CampaignTable).model_fields)
         close = difflib.get_close_matches(str(place[-1]), known, n=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
-        return f"{where}: unknown key {str(place[-1])!r}{hint}; known: {', '.join(known)}"
+        return f"{where}: unknown key {shown(str(place[-1]))}{hint}; known: {', '.join(known)}"
     if kind == "missing":
         return f"{where}: expected this key, got none"
     if kind == "value_error":
         return f"{where}: {message.removeprefix('Value error, ')}"
     expected = message.replace("Input should be", "expected").replace("should have", "expected")
-    return f"{where}: {expected}, got {value!r}"
+    return f"{where}: {expected}, got {shown(value)}"
 
 
 def _spelled(place: KeyPath) -> str:
@@ -224,7 +249,9 @@ def _check_parts(path: Path, text: str, table: CampaignTable) -> None:
     for index, workload in enumerate(table.workload):
         if workload.label in labels:
             line = line_of(text, ("workload", index, "name" if workload.name else "source"))
-            raise InputError(f"{path}:{line}: workload {index + 1}: {workload.label!r} is given twice; give it a name")
+            raise InputError(
+                f"{path}:{line}: workload {index + 1}: {shown(workload.label)} is given twice; give it a name"
+            )
         if workload.head is not None and workload.slice is not None:
             line = line_of(text, ("workload", index, "slice"))
             raise InputError(f"{path}:{line}: workload {index + 1}: expected head or slice, got both")

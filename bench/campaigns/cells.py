@@ -18,7 +18,7 @@ import numpy as np
 from ...analysis.trimming import NOTHING, Cut
 from ...dispatchers import Dispatcher
 from ...predictors import Predictor
-from ...simulation import Result, SameInstant, check, simulate
+from ...simulation import Budget, Result, SameInstant, check, simulate
 from ...workloads import Workload, jitter
 from .versions import made_by
 
@@ -59,6 +59,8 @@ class Cell:
         Whether a schedule that breaks an invariant makes the cell fail.
     objects
         Dispatcher and predictor that are no specs, else ``None``; a name does not tell what they do.
+    budget
+        What the simulation may take; no part of the key, a result within it is the same.
     """
 
     workload: str
@@ -74,6 +76,7 @@ class Cell:
     cool_down: Cut = NOTHING
     check: bool = False
     objects: tuple[Dispatcher | None, Predictor | None] = field(default=(None, None), compare=False, repr=False)
+    budget: Budget | None = field(default=None, compare=False)
 
     @property
     def parts(self) -> tuple[str | Dispatcher, str | Predictor]:
@@ -192,6 +195,7 @@ def simulate_cell(
             seed=cell.seed,
             same_instant=cell.same_instant,
             progress=report,
+            budget=cell.budget,
         )
         if cell.check:
             check(sample, result)
@@ -202,6 +206,8 @@ def simulate_cell(
     except OSError as error:
         place = error.filename or tempfile.gettempdir()
         return CellError("OSError", f"{place}: {error.strerror or error}", blameless=True)
+    except Exception as error:  # noqa: BLE001 - a part may report what no table holds
+        return CellError.of(error)
 
 
 def _files(result: Result) -> Files:

@@ -83,9 +83,12 @@ def run_campaign(
     board: Board | None = None
     try:
         store.open()
-        if plan.name:
+        missing = _missing(plan, store, outcome, retry=retry, verify=verify)
+        if store.refusal is not None and missing:
+            raise store.refusal
+        if plan.name and store.refusal is None:
             store.note(plan.name, recorded(plan))
-        board = Board(plan, store, outcome, _missing(plan, store, outcome, retry=retry, verify=verify), progress)
+        board = Board(plan, store, outcome, missing, progress)
         if cluster is not None:
             run_on_cluster(board, cluster)
         elif min(workers, len(board.waiting)) <= 1:
@@ -110,12 +113,12 @@ def _missing(plan: Plan, store: Store, outcome: Outcome, *, retry: bool, verify:
         if reason is not None:
             outcome.damaged.append((key, reason, own.get(key)))
             damaged[key] = reason
-    for key in damaged.keys() & own.keys():
+    for key in damaged.keys() & own.keys() if store.refusal is None else ():
         store.discard(key)
     missing = []
     for key, cell in own.items():
         failure = None if retry else store.failure(key)
-        if store.has(key):
+        if store.has(key) and key not in damaged:
             outcome.reused.append(cell)
         elif failure is not None:
             outcome.failed_before.append((cell, failure))

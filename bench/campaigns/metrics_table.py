@@ -11,6 +11,7 @@ from ...analysis.curves import utilization
 from ...analysis.trimming import Cut, steady_state
 from ...base.atomic_files import write_whole
 from ...simulation import Result
+from ...workloads.formats.csv_text import csv_text
 from .plan import Plan
 from .store import Store
 
@@ -44,7 +45,7 @@ def campaign_table(plan: Plan, store: Store, *, measured: bool = False) -> pd.Da
 
 def write_table(plan: Plan, store: Store, path: Path) -> None:
     """Write the metrics as CSV, all of them or nothing."""
-    write_whole(path, campaign_table(plan, store).to_csv(index=False))
+    write_whole(path, csv_text(campaign_table(plan, store)))
 
 
 def cut_summary(result: Result, warm_up: Cut, cool_down: Cut) -> dict[str, float]:

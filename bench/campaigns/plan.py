@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ...analysis.trimming import Cut, steady_state
 from ...base import InputError
-from ...simulation import Overrun, SameInstant
+from ...simulation import Budget, Overrun, SameInstant
 from ...workloads import Workload, generate, read
 from ...workloads.formats.memory_needs import half_the_memory
 from ...workloads.sources import Source, resolve
@@ -136,13 +136,15 @@ def _cells(path: Path, table: CampaignTable, index: int, source: WorkloadSource,
     shifts = table.jitter if own.jitter is None else own.jitter
     cuts = (own.warm_up or table.warm_up, own.cool_down or table.cool_down)
     digest, jobs = "", 0
+    budget = Budget(table.cell_budget.decisions, table.cell_budget.seconds)
     for seed in table.seeds:
         if not digest or source.source.sampled:
             workload = _loaded(path, index, source, seed, loaders)
             digest, jobs = workload.digest(), len(workload)
             _check_cuts(path, index, own, workload, cuts)
         found += [
-            Cell(own.label, jobs, digest, jitter or None, seed, *rest, *cuts) for jitter, rest in product(shifts, parts)
+            Cell(own.label, jobs, digest, jitter or None, seed, *rest, *cuts, budget=budget)
+            for jitter, rest in product(shifts, parts)
         ]
     return found
 

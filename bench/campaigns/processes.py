@@ -29,6 +29,8 @@ from .cells import Cell, CellError, Files, LastSample, simulate_cell
 LOSSES = 2
 #: How often running cells are looked at, and how long after a process the pool must have missed its end, seconds.
 _TICK, _MISSED = 0.1, 2.0
+#: Seconds that the process of a cell has beyond twice its budget, to start, read its workload and write its result.
+_GRACE = 30.0
 #: The signal with which a system that is out of memory ends a process.
 _KILLED = 9
 
@@ -130,7 +132,7 @@ class _Pool:
             self._free.append(seat)
             self._board.finish(cell, CellError.of(error))
             return
-        future = self._pool.schedule(_Worker.simulate, (cell.key, cell.digest, seat))
+        future = self._pool.schedule(_Worker.simulate, (cell.key, cell.digest, seat), timeout=_longest(cell))
         self._running[future] = _Running(cell, seat)
 
     def _take(self, future: Future[None], running: _Running) -> None:
@@ -141,6 +143,8 @@ class _Pool:
             self._board.finish(running.cell, self._result(running.cell))
         elif isinstance(error, ProcessExpired | BrokenProcessPool):
             self._lost(running.cell, error)
+        elif isinstance(error, TimeoutError):
+            self._board.finish(running.cell, CellError("BudgetError", "its process did not end within the budget"))
         else:
             failed = CellError(type(error).__name__, str(error), blameless=isinstance(error, OSError))
             self._board.finish(running.cell, failed)
@@ -169,6 +173,12 @@ class _Pool:
                 running.gone = running.gone or monotonic()
                 if monotonic() - running.gone > _MISSED and future.cancel():
                     yield future
+
+
+def _longest(cell: Cell) -> float | None:
+    """Return the seconds after which the process of a cell is ended: one decision may take for ever."""
+    seconds = None if cell.budget is None else cell.budget.seconds
+    return None if seconds is None else 2 * seconds + _GRACE
 
 
 def _reason(error: ProcessExpired | BrokenProcessPool) -> str:

@@ -30,6 +30,8 @@ _UNFINISHED = ".unfinished-"
 #: Age at which what another machine left unfinished is taken for abandoned, seconds.
 _ABANDONED = 7 * 86_400
 _counter = count()
+#: What the system says of a folder that may be read only.
+_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class Store:
@@ -43,6 +45,11 @@ class Store:
     ----------
     folder
         Where it is.
+
+    Attributes
+    ----------
+    refusal
+        Why nothing can be written to it, ``None`` if something can be. One that is whole serves all the same.
     """
 
     def __init__(self, folder: str | PathLike[str]) -> None:
@@ -50,9 +57,10 @@ class Store:
         self._cells = self.folder / "cells"
         self._failed = self.folder / "failed"
         self._campaigns = self.folder / CAMPAIGNS
+        self.refusal: OSError | None = None
 
     def open(self) -> None:
-        """Make the folders, see that they can be written to, and remove what killed processes left unfinished.
+        """Make the folders, see whether they can be written to, and remove what killed processes left unfinished.
 
         Raises
         ------
@@ -72,16 +80,21 @@ class Store:
                 if _abandoned(path):
                     _remove(path)
         probe = _unfinished(self._cells)
-        _write(probe, b"")
-        probe.unlink()
+        try:
+            _write(probe, b"")
+            probe.unlink()
+        except OSError as error:
+            if error.errno not in _READ_ONLY:
+                raise
+            self.refusal = _named(error, self._cells)
 
     def path(self, key: str) -> Path:
         """Return the folder of a cell, whether it is there or not."""
         return self._cells / key[:2] / key
 
     def has(self, key: str) -> bool:
-        """Return whether a cell is finished."""
-        return self.path(key).is_dir()
+        """Return whether a cell is finished, whole or damaged."""
+        return os.path.lexists(self.path(key))
 
     def finished(self) -> Iterator[str]:
         """Yield the key of every finished cell, sorted."""
@@ -93,9 +106,12 @@ class Store:
 
         Raises
         ------
-        FileNotFoundError, InputError
-            As :meth:`hpcdispatch.simulation.Result.load`.
+        InputError
+            If a file is missing or not what was written.
         """
+        damage = self.damage(cell.key)
+        if damage is not None:
+            raise InputError(f"{self.path(cell.key)}: expected what was written, got a damaged cell: {damage}")
         return Result.load(self.path(cell.key))
 
     def put(self, key: str, files: Files) -> None:
@@ -109,6 +125,7 @@ class Store:
         final = self.path(key)
         try:
             if not final.parent.is_dir():
+                final.parent.unlink(missing_ok=True)  # a file is no cell
                 final.parent.mkdir(exist_ok=True)
                 _sync_folder(self._cells)
             made = _unfinished(final.parent)
@@ -125,21 +142,7 @@ class Store:
 
     def damage(self, key: str) -> str | None:
         """Return what is wrong with a finished cell, ``None`` if every file is what was written."""
-        folder = self.path(key)
-        try:
-            sums = _parsed((folder / SUMS).read_bytes()) | _parsed((folder / TIMINGS_SUM).read_bytes())
-            for name in (DESCRIPTION, TIMINGS, *sums):
-                if name not in sums:
-                    return f"{name} has no checksum"
-                if _sum((folder / name).read_bytes()) != sums[name]:
-                    return f"{name} is not what was written"
-            if hashlib.sha256((folder / DESCRIPTION).read_bytes()).hexdigest() != key:
-                return f"{DESCRIPTION} is of another cell"
-        except FileNotFoundError as error:
-            return f"{Path(error.filename).name} is missing"
-        except ValueError as error:
-            return str(error)
-        return None
+        return damage_of(self.path(key))
 
     def discard(self, key: str) -> None:
         """Remove a cell, in one step as seen from outside."""
@@ -182,6 +185,24 @@ class Store:
 
     def _failure(self, key: str) -> Path:
         return self._failed / f"{key}.json"
+
+
+def damage_of(folder: Path) -> str | None:
+    """Return what is wrong with the folder of a finished cell, ``None`` if every file is what was written."""
+    try:
+        sums = _parsed((folder / SUMS).read_bytes()) | _parsed((folder / TIMINGS_SUM).read_bytes())
+        for name in (DESCRIPTION, TIMINGS, *sums):
+            if name not in sums:
+                return f"{name} has no checksum"
+            if _sum((folder / name).read_bytes()) != sums[name]:
+                return f"{name} is not what was written"
+        if hashlib.sha256((folder / DESCRIPTION).read_bytes()).hexdigest() != folder.name:
+            return f"{DESCRIPTION} is of another cell"
+    except FileNotFoundError as error:
+        return f"{Path(error.filename).name} is missing"
+    except (ValueError, OSError) as error:
+        return " ".join(str(error).split())
+    return None
 
 
 def _replace(final: Path, text: str) -> None:

@@ -16,6 +16,7 @@ from urllib.parse import quote
 import pandas as pd
 
 from ...base.atomic_files import write_whole
+from ...workloads.formats.csv_text import csv_text
 from .figure_style import CLASS_STYLE, COLOURS, DASHES
 from .figures import Figure, figures_of, rounded
 from .number_formats import count
@@ -124,17 +125,12 @@ def _write_files(part: Part, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     content = part.content
     if isinstance(content, Table):
-        texts = {"csv": _csv(content.frame()), "md": content.markdown(escaped=True), "tex": content.latex()}
+        texts = {"csv": csv_text(content.frame()), "md": content.markdown(escaped=True), "tex": content.latex()}
         found = {kind: text.encode() for kind, text in texts.items()}
     else:
-        found = {"csv": _csv(rounded(content.data)).encode(), **images(content)}
+        found = {"csv": csv_text(rounded(content.data)).encode(), **images(content)}
     for kind, data in found.items():
         (folder / f"{part.name}.{kind}").write_bytes(data)
-
-
-def _csv(frame: pd.DataFrame) -> str:
-    text: str = frame.to_csv(index=False, lineterminator="\n")
-    return text
 
 
 def _section(study: Study, workload: str, parts: list[Part], folder: str) -> dict[str, Any]:

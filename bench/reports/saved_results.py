@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from ...analysis.trimming import NOTHING, Cut
 from ...base import InputError
 from ...simulation import Result
 from ..campaigns.recorded_names import campaigns, named
+from ..campaigns.store import damage_of
 
 _FILES = ("manifest.json", "jobs.parquet", "attempts.parquet", "decisions.parquet", "timings.parquet")
 #: The seed as the last option of a generator, or before another.
@@ -142,7 +144,7 @@ def _of_campaign(path: Path, campaign: str, left_out: list[str]) -> list[Run]:
     missing = 0
     for cell in named(path, campaign):
         place = path / "cells" / cell.key[:2] / cell.key
-        if not place.is_dir():
+        if not os.path.lexists(place):
             missing += not (path / "failed" / f"{cell.key}.json").is_file()
             continue
         read += [
@@ -175,7 +177,10 @@ def _places(path: Path) -> Iterator[Path]:
 
 
 def _described(place: Path) -> Run:
-    """Return a run as its manifest describes it."""
+    """Return a run as its manifest describes it, of a store if it is what was written."""
+    damage = damage_of(place) if _stored(place) else None
+    if damage is not None:
+        raise InputError(f"{place}: expected what was written, got a damaged cell: {damage}; left out")
     for name in _FILES:
         if not (place / name).is_file():
             raise InputError(f"{place}: expected a file {name}, got none")
@@ -187,6 +192,11 @@ def _described(place: Path) -> Run:
         raise InputError(f"{path}: expected JSON, got {error}") from None
     except (KeyError, TypeError) as error:
         raise InputError(f"{path}: expected the manifest of a result, got one without {error}") from None
+
+
+def _stored(place: Path) -> bool:
+    """Return whether a folder is where a store has a cell."""
+    return place.parent.parent.name == "cells" and place.name.startswith(place.parent.name)
 
 
 def _run(place: Path, manifest: dict[str, Any]) -> Run:

@@ -19,6 +19,7 @@ from ...base import InputError
 from ...bench.reports.number_formats import NOTHING, percent, ratio
 from ...bench.reports.workflow_figure import KINDS, picture
 from ...models.complexity import CONSTANT
+from ...workloads.formats.csv_text import csv_text
 from ...workloads.formats.run_table import RunColumns, read_runs
 from ...workloads.formats.trace_files import save
 from ..app import debug_option
@@ -85,7 +86,7 @@ def command(
     except InputError as error:
         raise InputError(f"{table}: column {size_column!r}: {error}") from None
     if out is not None:
-        save(out, class_table(found).to_csv(index=False, lineterminator="\n"), packed=False)
+        save(out, csv_text(class_table(found)), packed=False)
         say("note", f"fits written to {out}")
     if plot is not None:
         plot.write_bytes(picture(found, size_column, time_column, plot.suffix[1:].lower()))

@@ -140,6 +140,19 @@ def command(
         except ComparisonInterrupted as error:
             found = error.comparison
     _report(found, source, out, as_json=as_json)
+    if trace is None and len(found.table) > 1 and not as_json:
+        say("note", _seen(found))
+
+
+def _seen(found: Comparison) -> str:
+    """Return what the means of the waits say, in words."""
+    table = found.table.sort_values("wait_mean", kind="stable")
+    best, worst = table.iloc[0], table.iloc[-1]
+    times = f", {worst['wait_mean'] / best['wait_mean']:.1f} times as long" if best["wait_mean"] > 0 else ""
+    return (
+        f"seen: a job waits {best['wait_mean'] / 3600:.1f} h on average under {best['dispatcher']}, "
+        f"and {worst['wait_mean'] / 3600:.1f} h under {worst['dispatcher']}{times}"
+    )
 
 
 def _samples(source: Source, reading: ReadingOptions, jitter: int | None) -> Workload | Sampler:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import typing
 from typing import Any
@@ -10,6 +11,7 @@ import click
 from rich.text import Text
 
 from ...base import InputError, Option, Registry
+from ...base.checks import shown
 from ...dispatchers import registry as dispatchers
 from ...dispatchers.cp import constraints, objectives
 from ...predictors import registry as predictors
@@ -18,6 +20,7 @@ from ...workloads.fetching import TRACES
 from ..app import debug_option
 from ..help_texts import examples
 from ..output import console, pairs, print_json
+from ..part_explained import choices_and_default, description, meanings
 from ..shared_options import json_option
 
 KINDS: dict[str, Registry] = {
@@ -33,17 +36,24 @@ KINDS: dict[str, Registry] = {
     "list",
     epilog=examples(
         "hpcdispatch list",
+        "hpcdispatch list easy",
     ),
 )
+@click.argument("name", required=False)
 @json_option
 @debug_option
-def command(as_json: bool) -> None:
+def command(name: str | None, as_json: bool) -> None:
     """List dispatchers, objectives, constraints, predictors and workloads with one line each and their options.
+
+    With NAME: what that one is, its paper, and of each option its meaning, range and default.
 
     An option is shown as key=default, with its choices in brackets where it has some. It is given after the name, as
     in conservative:compress=once,placement=best-fit. A part that cannot be loaded is listed with its error.
     """
-    found = {kind: [_entry(registry, name) for name in registry.names()] for kind, registry in KINDS.items()}
+    if name is not None:
+        _explain(name, as_json)
+        return
+    found = {kind: [_entry(registry, part) for part in registry.names()] for kind, registry in KINDS.items()}
     if as_json:
         print_json({**found, "traces": list(TRACES)})
         return
@@ -54,6 +64,36 @@ def command(as_json: bool) -> None:
         out.print()
     out.print(Text("published traces", style="bold underline"))
     out.print(", ".join(TRACES))
+
+
+def _explain(name: str, as_json: bool) -> None:
+    """Show the part, or the parts of different kinds, that are called so."""
+    kinds = {kind: registry for kind, registry in KINDS.items() if name in registry.names()}
+    if not kinds:
+        known = sorted({known for registry in KINDS.values() for known in registry.names()})
+        close = difflib.get_close_matches(name, known, n=1)
+        hint = f" (did you mean {close[0]}?)" if close else ""
+        raise InputError(f"{shown(name)}: no part of this name{hint}; 'hpcdispatch list' shows them all")
+    if as_json:
+        print_json({kind: _explained(registry, name) for kind, registry in kinds.items()})
+        return
+    out = console()
+    for kind, registry in kinds.items():
+        entry = _explained(registry, name)
+        out.print(Text(f"{name} ({kind.removesuffix('s')})", style="bold"))
+        out.print(Text(entry["description"]))
+        out.print()
+        rows = [(option["shown"], option["meaning"]) for option in entry["options"]]
+        out.print(pairs(rows) if rows else "It has no options.")
+
+
+def _explained(registry: Registry, name: str) -> dict[str, Any]:
+    told = meanings(registry, name)
+    options = [
+        {**_option(option), "shown": choices_and_default(option), "meaning": told.get(option.name, "")}
+        for option in registry.options(name)
+    ]
+    return {"name": name, "description": description(registry, name), "options": options}
 
 
 def _entry(registry: Registry, name: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import click
@@ -10,6 +10,7 @@ import click
 from ...base import InputError
 from ...bench.reports.number_formats import count
 from ...workloads import GENERATORS, Workload, describe, write
+from ...workloads.formats.read_log import NoRequestedTimesError
 from ...workloads.sources import Source
 from ..app import debug_option
 from ..command_errors import say
@@ -49,7 +50,11 @@ def describe_command(trace: str | None, reading: ReadingOptions, seed: int, as_j
     TRACE is a file, a generator or a published trace, as for 'hpcdispatch run'. With --json, times are in seconds and
     shares are fractions of 1.
     """
-    found = describe(load(resolve(trace), reading, seed, notes=False))
+    source = resolve(trace)
+    try:
+        found = describe(load(source, reading, seed, notes=False))
+    except NoRequestedTimesError:
+        found = describe(load(source, replace(reading, default_walltime="runtime"), seed, notes=False), requests=False)
     if as_json:
         print_json(asdict(found))
     else:

@@ -136,6 +136,10 @@ class Planner:
         schedule, used = answer.schedule, "list" if answer.source == "hint" else answer.source
         if schedule is None and (answer.status is not Status.INFEASIBLE or not state.running):
             schedule, used = listed, "list"
+        # A plan that starts nobody on an empty machine, as a solver's first within its limit may, waits for ever.
+        idle = schedule is not None and not len(state.running) and not (schedule.starts == 0).any()
+        if idle and listed is not None and (listed.starts == 0).any():
+            schedule, used = listed, "list"
         return Plan(free, objective, scale, problem, listed, answer, schedule, used)
 
     def _solved(self, problem: Problem, waiting: list[Waiting], horizon: int) -> tuple[Schedule | None, Answer]:

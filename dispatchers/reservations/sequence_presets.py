@@ -35,6 +35,11 @@ class SequencePreset:
         own = {option.name: given.pop(option.name) for option in options_of(self.strategy) if option.name in given}
         return ReservationSequences(self.strategy(**own), **given)
 
+    @property
+    def documented(self) -> tuple[Callable[..., Any], ...]:
+        """What the docstrings of its options belong to."""
+        return ReservationSequences, ReservationSequences.Options, self.strategy, TimeOptimal
+
     def declared_options(self) -> list[Option]:
         """Return the options that can be set by name."""
         return [*ReservationSequences.declared_options(), *options_of(self.strategy)]

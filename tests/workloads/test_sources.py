@@ -36,5 +36,5 @@ def test_what_means_nothing_is_refused(tmp_path):
     ["lublin:jobs=100000000000", "accre:nodes=9223372036854775808", "theta:days=100000", "lublin:seed=" + "9" * 400],
 )
 def test_a_generator_draws_no_more_than_there_is_room_for(spec):
-    with pytest.raises(InputError, match="must be a whole number .* and <= "):
+    with pytest.raises(InputError, match=r"must be a whole number .* and <= "):
         generate(spec)

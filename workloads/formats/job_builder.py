@@ -15,7 +15,7 @@ from ..job import ResourceMap
 from ..job_columns import Coded, JobColumns
 from ..machine import Machine
 from ..workload import Provenance, Workload
-from .read_log import Log, NothingUsableError, ReadOptions
+from .read_log import Log, NoRequestedTimesError, NothingUsableError, ReadOptions
 from .slots import GPU, MEMORY, Slotter
 
 Mask = NDArray[np.bool_]
@@ -199,7 +199,7 @@ def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table
         if "requested_time" in records:
             records = records.assign(requested_time=compact(np.ceil(requested)))
     elif missing.all():
-        raise NothingUsableError(
+        raise NoRequestedTimesError(
             f"{log.path}: field 'requested time': expected some > 0, got none in {len(missing):,} records; "
             "give default_walltime (seconds, or 'runtime')"
         )
@@ -208,6 +208,8 @@ def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table
         np.maximum.at(largest, table.queue.codes, requested)
         largest[largest <= 0] = requested.max()
         requested[missing], how = largest[table.queue.codes[missing]], "the largest of their queue"
+    if 0 < count < len(missing) and options.default_walltime is None:
+        how += "; waits under dispatchers that go by requested times are a guess where these jobs take part"
     log.notes.append(f"{count:,} of {len(missing):,} jobs have no requested time and got {how}")
     log.counts[FILLED] = count
     return replace(table, requested_time=requested, records=records)

@@ -24,6 +24,10 @@ class NothingUsableError(InputError):
     """No record can be used, or none tells what is needed for all; of the beginning of a trace that says little."""
 
 
+class NoRequestedTimesError(NothingUsableError):
+    """No job says what it requested, and nothing was given to stand for it."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """What was asked of a reader; see :func:`hpcdispatch.workloads.read` for the meaning.

@@ -55,14 +55,14 @@ def read_run_times(path: str | PathLike[str], column: str | None = None, unit: U
     index, name, has_header = _column(path, [str(text) for text in table.iloc[0]], column, unit)
     texts = table[index].iloc[1:] if has_header else table[index]
     if texts.empty:
-        raise InputError(f"{path}: column {name}: expected at least one run time, got none")
+        raise InputError(f"{path}: column {name[:60]}: expected at least one run time, got none")
     seconds = as_seconds(texts, unit)
     wrong = np.flatnonzero(SECONDS.outside(seconds) | ~(seconds > 0))
     if wrong.size:
         line, text = int(texts.index[wrong[0]]) + 1, texts.iloc[wrong[0]]
         got = shown(text) if text else "an empty field"
         above = "a time above 0" + f" and up to {LONGEST} s" * int(seconds[wrong[0]] > LONGEST)
-        raise InputError(f"{path}:{line}: column {name}: expected {above}, such as 90 or 1:30:00, got {got}")
+        raise InputError(f"{path}:{line}: column {name[:60]}: expected {above}, such as 90 or 1:30:00, got {got}")
     return seconds
 
 
@@ -86,7 +86,7 @@ def _table(path: Path) -> pd.DataFrame:
         table: pd.DataFrame = pd.read_csv(
             io.StringIO(text), sep=separator, header=None, dtype=str, keep_default_na=False, skip_blank_lines=False
         )
-    except pd.errors.ParserError as error:
+    except (pd.errors.ParserError, pd.errors.EmptyDataError) as error:
         raise InputError(f"{path}: expected the same fields on each line, got: {str(error).strip()}") from None
     return pd.DataFrame({name: texts.fillna("").str.strip() for name, texts in table.items()})
 
@@ -94,7 +94,9 @@ def _table(path: Path) -> pd.DataFrame:
 def _column(path: Path, header: list[str], column: str | None, unit: Unit) -> tuple[int, str, bool]:
     """Return the index and the name of the column, and whether there is a header."""
     if column is None and len(header) > 1:
-        raise InputError(f"{path}: expected the name of a column, as there are {len(header)}: {', '.join(header)}")
+        raise InputError(
+            f"{path}: expected the name of a column, as there are {len(header)}: {shown(', '.join(header))}"
+        )
     if column is None:
         has_header = bool(header[0]) and np.isnan(as_seconds(header, unit)[0]) and header[0].lower() != "nan"
         return 0, header[0] if has_header else "1", has_header

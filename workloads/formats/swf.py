@@ -82,7 +82,7 @@ JOB, SUBMIT, RUN, ALLOCATED, REQUESTED, TIME, MEMORY, USER, GROUP, EXECUTABLE, Q
 )
 
 _PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
-_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 _LEADING = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 # pandas reads decimals exactly by default since 3.1; before, it has to be asked to
 _EXACT: dict[str, Any] = {} if _PANDAS >= (3, 1) else {"float_precision": "round_trip"}

@@ -192,3 +192,31 @@ def test_killed_between_any_two_system_calls_the_cell_is_whole_or_absent(tmp_pat
     done = subprocess.run([sys.executable, "-c", KILLED, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout.split()[-1]) > 10
+
+
+def test_a_file_where_a_cell_should_be_is_damage_and_gives_way(store):
+    store.path(CELL.key).parent.mkdir()
+    store.path(CELL.key).write_text("not mine")
+    assert store.has(CELL.key)
+    assert "Not a directory" in store.damage(CELL.key)
+    store.discard(CELL.key)
+    store.put(CELL.key, files(CELL))
+    assert store.damage(CELL.key) is None
+
+
+def test_a_damaged_cell_is_not_read(store):
+    store.put(CELL.key, files(CELL))
+    (store.path(CELL.key) / "jobs.parquet").write_bytes(b"jabs")
+    with pytest.raises(InputError, match=r"got a damaged cell: jobs\.parquet is not what was written$"):
+        store.result(CELL)
+
+
+def test_a_store_that_is_read_only_says_so_only_when_asked_to_write(store, monkeypatch):
+    def refused(path, data):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    store.put(CELL.key, files(CELL))
+    monkeypatch.setattr(store_module, "_write", refused)
+    store.open()
+    assert store.refusal.errno == errno.EROFS
+    assert store.damage(CELL.key) is None

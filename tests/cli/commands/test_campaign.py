@@ -106,13 +106,14 @@ def test_failed_cells_are_named_and_tried_again_when_asked(invoke, plugin, file,
     found = invoke(*args)
     assert found.exit_code == 1
     assert "2 cells, 1 done, 0 reused, 1 failed" in found.stdout
-    label = "lublin:jobs=60,processors=32,load=0.9, boom, walltime, seed 0: KeyError: 'boom'"
-    assert found.stderr == f"hpcdispatch: error: {label} (--debug shows the traceback)\n"
+    label = "lublin:jobs=60,processors=32,load=0.9, boom, walltime, seed 0: SimulationError: Boom at t="
+    assert found.stderr.startswith(f"hpcdispatch: error: {label}")
+    assert found.stderr.endswith(": dispatch raised KeyError: 'boom' (--debug shows the traceback)\n")
     assert "Traceback (most recent call last)" in invoke(*args, "--retry", "--debug").stderr
     again = invoke(*args)
     assert again.exit_code == 1
     assert "2 cells, 0 done, 1 reused, 1 failed" in again.stdout
-    assert f"hpcdispatch: note: failed before, --retry tries again: {label}\n" in again.stderr
+    assert f"hpcdispatch: note: failed before, --retry tries again: {label}" in again.stderr
 
 
 def test_a_full_disk_stops_with_what_is_finished(invoke, file, tmp_path, monkeypatch):

@@ -106,8 +106,9 @@ def test_a_failing_dispatcher_does_not_take_the_others_along(invoke, plugin):
     assert found.exit_code == 1
     assert "easy" in found.stdout
     assert "boom" not in found.stdout
-    where, what = "dispatcher boom, predictor walltime, seed 0", "KeyError: 'boom'"
-    assert found.stderr == f"hpcdispatch: error: {where}: {what} (--debug shows the traceback)\n"
+    where = "dispatcher boom, predictor walltime, seed 0: SimulationError: Boom at t="
+    assert found.stderr.startswith(f"hpcdispatch: error: {where}")
+    assert found.stderr.endswith(": dispatch raised KeyError: 'boom' (--debug shows the traceback)\n")
 
 
 def test_default_without_a_trace(invoke):

@@ -4,8 +4,10 @@ import json
 
 import pytest
 
+from hpcdispatch.cli.part_explained import meanings
 from hpcdispatch.dispatchers import registry as dispatchers
 from hpcdispatch.predictors import registry as predictors
+from hpcdispatch.workloads import GENERATORS
 
 
 @pytest.mark.parametrize("columns", [60, 80, 140])
@@ -35,3 +37,37 @@ def test_parts_that_do_not_load_are_listed_with_their_error(invoke, plugin):
     assert entries["boom"]["error"] is None
     assert entries["stuck"]["options"][0]["required"]
     assert "RuntimeError: not today" in " ".join(invoke("list").stdout.split())
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("evict", ["Maurya et al., DS-RT 2020", "policy=dp (dp|greedy|kill|wait|static)", "least loss"]),
+        ("last2", ["IEEE TPDS 18(6), 2007", "count=2", "How many of the last jobs, at least 1."]),
+        ("lublin", ["jobs=1000", "Lublin"]),
+        ("deadline", ["(constraint)"]),
+    ],
+)
+def test_one_part_is_explained(invoke, name, told):
+    found = invoke("list", name)
+    assert found.exit_code == 0
+    text = " ".join(found.stdout.split())
+    assert [part for part in told if part not in text] == []
+    assert "``" not in text
+
+
+@pytest.mark.parametrize("registry", [dispatchers, predictors, GENERATORS], ids=lambda registry: registry.kind)
+def test_every_option_has_a_meaning(registry):
+    silent = {
+        f"{name}:{option.name}"
+        for name in registry.names()
+        for option in registry.options(name)
+        if not meanings(registry, name).get(option.name)
+    }
+    assert silent == set()
+
+
+def test_an_unknown_part_is_one_line(invoke):
+    found = invoke("list", "esay")
+    assert found.exit_code == 2
+    assert "'esay': no part of this name (did you mean easy?)" in found.stderr

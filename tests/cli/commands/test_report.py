@@ -155,3 +155,15 @@ def test_other_commands_do_without_the_libraries_of_the_report():
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout == "[]\n"
+
+
+@pytest.mark.parametrize("name", ["jobs.parquet", "cell.json", "manifest.json", "SHA256SUMS"])
+def test_a_damaged_cell_of_a_store_is_named(invoke, tmp_path, name):
+    invoke("compare", "lublin:jobs=30,processors=32", "--dispatchers", "fcfs,easy", "--out", tmp_path / "s")
+    [folder, _] = sorted((tmp_path / "s").glob("cells/??/*"))
+    data = bytearray((folder / name).read_bytes())
+    data[-9] ^= 1
+    (folder / name).write_bytes(data)
+    found = invoke("report", tmp_path / "s")
+    assert "got a damaged cell" in found.stderr
+    assert folder.name in found.stderr

@@ -47,3 +47,16 @@ def test_bad_input(invoke, args, message):
     assert found.exit_code == 2
     assert message in found.stderr
     assert found.stderr.count("\n") == 1
+
+
+def test_a_trace_without_requested_times_is_described(invoke, tmp_path):
+    path = tmp_path / "bare.swf"
+    path.write_text(
+        "; MaxProcs: 8\n1 0 0 60 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n2 9 0 60 4 -1 -1 4 -1 -1 1 1 1 1 1 1 -1 -1\n"
+    )
+    found = invoke("workload", "describe", path)
+    assert found.exit_code == 0
+    assert "not recorded" in found.stdout
+    refused = invoke("run", path)
+    assert refused.exit_code == 2
+    assert "give --default-walltime" in refused.stderr

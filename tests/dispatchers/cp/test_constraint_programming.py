@@ -8,10 +8,10 @@ from ortools.sat.python.cp_model import CpSolver
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import HCP1, HCP3, PCP3, ConstraintProgramming, State, Waiting, create_dispatcher, space_of
-from hpcdispatch.dispatchers.cp import ExpectedWaits, Slowdown, WeightedWait
+from hpcdispatch.dispatchers.cp import ExpectedWaits, Slowdown, WeightedWait, cp_plan
 from hpcdispatch.dispatchers.cp.candidates import fitting, most_urgent
 from hpcdispatch.dispatchers.protocol import JobView
-from hpcdispatch.models import Answer, Status, best_of
+from hpcdispatch.models import Answer, Status, best_of, list_schedule
 from hpcdispatch.models.cp.solver import Outcome
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Machine, Workload
@@ -445,3 +445,15 @@ def test_only_version_0_of_hcp_asks_where_the_rest_is():
     for name in ("hcp1", "pcp"):
         with pytest.raises(InputError, match="rest"):
             create_dispatcher(f"{name}:rest=out")
+
+
+def test_a_plan_that_starts_nobody_on_an_empty_machine_is_not_followed(monkeypatch):
+    def late(problem, *_, **__):
+        listed = list_schedule(problem, np.arange(problem.jobs))
+        schedule = replace(listed, starts=listed.starts + 1)
+        return Answer(Status.FEASIBLE, schedule, 1.0, 0.0, "cp-sat")
+
+    monkeypatch.setattr(cp_plan, "solve_direct", late)
+    rows = [(0, 100, 100, 4), (0, 50, 50, 3), (0, 50, 50, 2)]
+    result = run(rows, "pcp", Machine.homogeneous(4, core=1))
+    assert set(result.jobs["status"]) == {"completed"}

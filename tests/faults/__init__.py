@@ -1,0 +1,1 @@
+"""What breaks around a simulation: `python -m faults --kills N`, with `tests` in the path, for a long time."""

@@ -1,0 +1,323 @@
+"""Inputs as nobody should write them, drawn from a seed, and what reads them."""
+
+import gzip
+import json
+import random
+import warnings
+
+from hpcdispatch.analysis import read_scenario
+from hpcdispatch.base import InputError
+from hpcdispatch.bench.campaigns.campaign_file import read_campaign
+from hpcdispatch.dispatchers import create_dispatcher
+from hpcdispatch.dispatchers import registry as dispatchers
+from hpcdispatch.predictors import create as create_predictor
+from hpcdispatch.predictors import registry as predictors
+from hpcdispatch.simulation import Overrun
+from hpcdispatch.workloads import GENERATORS, Machine, TraceWarning, read
+from hpcdispatch.workloads.formats import RunColumns, read_run_times, read_runs
+
+#: Counts in a provenance that are not of records left out.
+KEPT = ("requested time filled in", "rounded to seconds")
+NUMBERS = (
+    "0", "-1", "1", "-0", "+5", "007", "1.5", "1e3", "1e9", "1e19", "1e300", "1e400", "-1e300", "9007199254740993",
+    "9223372036854775807", "9223372036854775808", "18446744073709551616", "99999999999999999999P", "nan", "NaN", "inf",
+    "-inf", "NA", "None", "null", "", " ", "0x10", "1_000", "1,000", "1.2.3", "9" * 400, "9" * 5000, "\u0663", "½",
+    "true", "1e-300", "4294967296", "2147483648", ".5", "5.", "--1", "1e", "e5",
+)  # fmt: skip
+TEXTS = (
+    "", "a", "=cmd|' /C calc'!A0", "<b>x</b>", "a\u2028b", "\x0b", "\x1c", "\x85", "\ufeff", "🂡", "a|b", "a,b", 'a"b',
+    "a;b", "\t", "\r", "x" * 3000, "ß" * 40, "..", "/", "%s", "{}", "\\", "'", "Unknown", "None",
+)  # fmt: skip
+TIMES = (
+    "Unknown", "None", "0001-01-01T00:00:00", "9999-12-31T23:59:59", "1969-12-31T23:59:59", "2024-02-30T00:00:00",
+    "2024-01-01T25:00:00", "2024-01-01", "2262-04-12T00:00:00", "1704067200", "1e12", "-1", "2024-01-01T00:00:00Z", "",
+)  # fmt: skip
+DURATIONS = (
+    "UNLIMITED", "Partition_Limit", "INVALID", "01:00:00", "1-00:00:00", "99999999999999999-00:00:00", "1-2", "00:00",
+    "00:00:00.5", "-1:00", "99:99:99", "", "1:2:3:4", "9" * 400 + ":00",
+)  # fmt: skip
+AMOUNTS = ("4G", "4Gc", "4000Mn", "0", "0n", "1.2.3G", "9" * 20 + "P", ".", "4X", "", "?", "1e5G", "4 G", "16?", "-4G")
+TRES = (
+    "cpu=4",
+    "cpu=4,gres/gpu=1",
+    "gres/gpu=" + "9" * 400,
+    "gres/gpu:a=2",
+    "gres/gpu=-1",
+    "gres/gpu=",
+    "",
+    "billing=1",
+)
+SACCT = {
+    "JobID": ("1", "2", "3_1", "4.batch", "5+0", "", "9" * 400),
+    "Submit": TIMES,
+    "Start": TIMES,
+    "End": TIMES,
+    "ElapsedRaw": NUMBERS,
+    "Elapsed": DURATIONS,
+    "TimelimitRaw": NUMBERS,
+    "Timelimit": DURATIONS,
+    "NCPUS": NUMBERS,
+    "ReqCPUS": NUMBERS,
+    "NNodes": NUMBERS,
+    "ReqMem": AMOUNTS,
+    "AllocTRES": TRES,
+    "ReqTRES": TRES,
+    "User": TEXTS,
+    "JobName": TEXTS,
+    "Partition": TEXTS,
+    "State": ("COMPLETED", "CANCELLED by 5", "FAILED", "", "RUNNING", "x"),
+}
+USUAL = {
+    "Submit": "2024-01-01T00:00:00", "Start": "2024-01-01T00:00:10", "End": "2024-01-01T01:00:10", "ElapsedRaw": "3600",
+    "Elapsed": "01:00:00", "TimelimitRaw": "120", "Timelimit": "02:00:00", "NCPUS": "4", "ReqCPUS": "4", "NNodes": "1",
+    "ReqMem": "4G", "AllocTRES": "cpu=4", "ReqTRES": "cpu=4", "User": "ann", "JobName": "sim", "Partition": "batch",
+    "State": "COMPLETED",
+}  # fmt: skip
+
+
+def mangled(rng: random.Random, data: bytes) -> bytes:
+    """Return bytes of which some are flipped, left out or doubled."""
+    found = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        if not found:
+            break
+        at = rng.randrange(len(found))
+        how = rng.randrange(4)
+        if how == 0:
+            found[at] ^= 1 << rng.randrange(8)
+        elif how == 1:
+            del found[at : at + rng.randint(1, 20)]
+        elif how == 2:
+            found[at:at] = found[at : at + rng.randint(1, 50)]
+        else:
+            found[at:at] = bytes([rng.choice(b"\0\r\n;|\"'[{=,#\xff\xef")])
+    return bytes(found)
+
+
+def swf(rng):
+    header = [f"; {key}: {rng.choice(NUMBERS)}" for key in ("MaxProcs", "MaxNodes", "Computer") if rng.random() < 0.4]
+    rows = []
+    for number in range(1, rng.randint(1, 6) + 1):
+        fields = [number, number * 10, 0, 60, 4, -1, -1, 4, 120, -1, 1, 1, 1, 1, 1, 1, -1, -1]
+        for _ in range(rng.choice((0, 0, 1, 1, 2))):
+            fields[rng.randrange(18)] = rng.choice(NUMBERS)
+        if rng.random() < 0.05:
+            fields = fields[: rng.randrange(18)] if rng.random() < 0.5 else [*fields, rng.choice(NUMBERS)]
+        rows.append(" ".join(map(str, fields)))
+    return "\n".join([*header, *rows, ""]).encode()
+
+
+def sacct(rng):
+    names = [name for name in SACCT if rng.random() < 0.9]
+    rng.shuffle(names)
+    lines = ["|".join(names)]
+    for number in range(1, rng.randint(1, 6) + 1):
+        usual = {"JobID": str(number), **USUAL}
+        for _ in range(rng.choice((0, 0, 1, 1, 2))):
+            name = rng.choice(list(SACCT))
+            usual[name] = rng.choice(SACCT[name])
+        lines.append("|".join(usual[name] for name in names))
+    return "\n".join([*lines, ""]).encode()
+
+
+def value(rng, depth=0):
+    kind = rng.randrange(9)
+    if kind == 0 and depth < 3:
+        return [value(rng, depth + 1) for _ in range(rng.randrange(3))]
+    if kind == 1 and depth < 3:
+        return {rng.choice(("nodes", "core", "id", "x", "")): value(rng, depth + 1) for _ in range(rng.randrange(3))}
+    numbers = (
+        0,
+        1,
+        -1,
+        1.5,
+        2**53,
+        2**62,
+        2**63,
+        10**30,
+        1e300,
+        -1e300,
+        True,
+        None,
+        1e-300,
+        float("nan"),
+        float("inf"),
+        7,
+    )
+    return rng.choice(numbers) if kind < 7 else rng.choice(TEXTS)
+
+
+def changed(rng, base):
+    """Return JSON in which some values are others."""
+    found = json.loads(json.dumps(base))
+    for _ in range(rng.randint(1, 3)):
+        part = found
+        while isinstance(part, dict | list) and part:
+            key = rng.choice(list(part)) if isinstance(part, dict) else rng.randrange(len(part))
+            if not isinstance(part[key], dict | list) or not part[key] or rng.random() < 0.3:
+                if rng.random() < 0.1:
+                    del part[key]
+                else:
+                    part[key] = value(rng)
+                break
+            part = part[key]
+    text = json.dumps(found)
+    return ("[" * 2000 + text if rng.random() < 0.01 else text).encode()
+
+
+def machine(rng):
+    groups = {"a": {"core": 16, "mem": 64}, "b": {"core": 8, "gpu": 2}}
+    return changed(rng, {"groups": groups, "resources": {"a": 3, "b": 2}, "equivalence": {"processor": {"core": 1}}})
+
+
+def scenario(rng):
+    jobs = [
+        {
+            "id": "a",
+            "nodes": 3,
+            "elapsed": 100,
+            "interval": 50,
+            "system_size": 3.0,
+            "write": 5,
+            "ends": 60,
+            "unsure": 0.2,
+        },
+        {"id": "b", "nodes": 2, "loss": 1.5, "system_checkpoint": 30},
+    ]
+    storage = {"aggregate": 250.0, "node": 0.7}
+    return changed(rng, {"machine": {"nodes": 9, "name": "m"}, "storage": storage, "jobs": jobs})
+
+
+def campaign(rng):
+    number, text = rng.choice(NUMBERS), json.dumps(rng.choice(TEXTS))
+    lines = [
+        'dispatchers = ["fcfs", "easy"]', "seeds = 2", "jitter = 30", 'overrun = "kill"', 'warm_up = "5%"',
+        f"seeds = {number}", f"jitter = [{number}]", f"dispatchers = {text}", f"warm_up = {text}", f"x = {number}",
+        f"cell_budget = {{ seconds = {number} }}", f"cell_budget = {{ decisions = {number} }}",
+        f'dispatchers = ["{option(rng)}"]', "x = " + "[" * 500 + "]" * 500, "seeds = 2024-13-45", "a.b.c = 1",
+    ]  # fmt: skip
+    top = rng.sample(lines[:5], 4) + rng.sample(lines[5:], rng.choice((0, 1, 1)))
+    own = [
+        f"head = {number}",
+        f"slice = [0, {number}]",
+        f"name = {text}",
+        f"default_walltime = {number}",
+        "lenient = true",
+    ]
+    table = ["[[workload]]", 'source = "lublin:jobs=10"', *rng.sample(own, rng.choice((0, 1)))]
+    return "\n".join([*top, *table, ""]).encode()
+
+
+def runs(rng):
+    rows = [rng.choice((*NUMBERS, *DURATIONS, "60", "90", "1:30:00")) if rng.random() < 0.2 else "60" for _ in range(8)]
+    header = rng.choice(("", "runtime\n", "a,runtime\n", "\ufeffruntime\n"))
+    return (header + "\n".join(("x," if "," in header else "") + row for row in rows)).encode()
+
+
+def table(rng):
+    rows = [[rng.choice(NUMBERS) if rng.random() < 0.1 else str(n * 10 + 1) for _ in range(2)] for n in range(6)]
+    return "\n".join(["size,time", *map(",".join, rows), ""]).encode()
+
+
+def option(rng):
+    registry = rng.choice((dispatchers, predictors, GENERATORS))
+    name = rng.choice(registry.names())
+    known = [known.name for known in registry.options(name)] or ["x"]
+    some = [
+        f"{rng.choice(known)}={rng.choice((*NUMBERS, 'easy', 'fcfs', 'none', 'a/b', 'core:1', 'over=easy'))}"
+        for _ in range(rng.randint(0, 3))
+    ]
+    if rng.random() < 0.03:
+        return "toptimal:over=" * rng.randint(1, 300) + "evict"
+    return name + ":" * bool(some) + ",".join(some)
+
+
+def read_option(path):
+    spec = path.read_bytes().decode("utf-8", "replace")
+    name = spec.partition(":")[0]
+    if name in dispatchers.names():
+        create_dispatcher(spec)
+    elif name in predictors.names():
+        create_predictor(spec)
+    else:
+        Overrun.parse(spec.replace(name, "resubmit", 1))
+
+
+def read_trace(path):
+    """Read strictly and leniently; see that no record is lost."""
+    data = path.read_bytes()
+    strict = outcome(read, path)
+    workload = outcome(lambda where: read(where, lenient=True), path)
+    if workload is None:
+        return strict
+    counts = workload.provenance.counts
+    left_out = sum(count for reason, count in counts.items() if reason not in KEPT)
+    assert len(workload) + left_out == records(data, path), "records are lost"
+    return workload
+
+
+def records(data, path):
+    """Count the records of a trace, independently of what reads it."""
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    if ".swf" in path.name:
+        return sum(bool(line.partition(b";")[0].split()) for line in data.removeprefix(b"\xef\xbb\xbf").splitlines())
+    return sum(bool(line.strip()) for line in data.decode("utf-8", "replace").split("\n")[1:])
+
+
+def outcome(function, path):
+    """Return what a reader makes of a file, ``None`` for an error of one short line; other errors are findings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", TraceWarning)
+        try:
+            return function(path)
+        except InputError as error:
+            text = str(error)
+            assert text, "an error without words"
+            assert "\n" not in text, "an error of several lines"
+            assert len(text) < 2000 + len(str(path)), f"an error of {len(text):,} letters"
+            return None
+
+
+def read_machine(path):
+    return Machine.from_file(path)
+
+
+def read_table(path):
+    return read_runs(path, RunColumns("size", "time"))
+
+
+#: What is drawn, the suffix of its file, and what reads it.
+TARGETS = {
+    "swf": (swf, ".swf", read_trace),
+    "sacct": (sacct, ".sacct", read_trace),
+    "machine": (machine, ".json", read_machine),
+    "scenario": (scenario, ".json", read_scenario),
+    "campaign": (campaign, ".toml", read_campaign),
+    "runs": (runs, ".csv", read_run_times),
+    "table": (table, ".csv", read_table),
+    "option": (lambda rng: option(rng).encode(), ".txt", read_option),
+}
+
+
+def draw(target, seed):
+    """Return the bytes of an input and the suffix of its file, the same for the same seed."""
+    rng = random.Random(f"{target} {seed}")
+    make, suffix, _ = TARGETS[target]
+    data = make(rng)
+    if rng.random() < 0.25:
+        data = mangled(rng, data)
+    if target in ("swf", "sacct") and rng.random() < 0.1:
+        data = gzip.compress(data, mtime=0)
+        data = mangled(rng, data) if rng.random() < 0.5 else data
+        suffix += ".gz"
+    return data, suffix
+
+
+def attempt(target, seed, folder):
+    """Give an input to its reader; raises what it finds."""
+    data, suffix = draw(target, seed)
+    path = folder / f"input{suffix}"
+    path.write_bytes(data)
+    outcome(TARGETS[target][2], path)

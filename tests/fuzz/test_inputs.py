@@ -1,0 +1,15 @@
+"""Whatever stands in a file or an option: a result, or one line; no record is lost."""
+
+import pytest
+
+from fuzz.inputs import TARGETS, attempt
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("part", range(3))
+def test_one_line_or_a_result(target, part, tmp_path):
+    for seed in range(part * 15, part * 15 + 15):
+        try:
+            attempt(target, seed, tmp_path)
+        except Exception as error:
+            raise AssertionError(f"{target}, seed {seed}: {type(error).__name__}: {error}") from error

@@ -1,0 +1,24 @@
+"""Tables as CSV that spreadsheets show as it stands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+#: How a cell begins that a spreadsheet would take for a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv_text(frame: pd.DataFrame) -> str:
+    """Return a table as CSV; a text that a spreadsheet would run as a formula gets an apostrophe before it."""
+    shown = frame.rename(columns=_plain)
+    for place, kind in enumerate(shown.dtypes):
+        if not pd.api.types.is_numeric_dtype(kind):
+            shown.isetitem(place, shown.iloc[:, place].astype(object).map(_plain).array)
+    text: str = shown.to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def _plain(cell: Any) -> Any:
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
