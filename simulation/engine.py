@@ -17,7 +17,8 @@ from ..base import InputError
 from ..dispatchers import Dispatcher, create_dispatcher
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
-from ..workloads import Job, Machine, Workload
+from ..workloads import Workload
+from ..workloads.fitting_requests import as_request, fitting_requests, room_for, why_it_cannot_run
 from .accasim_compat import Simulator
 from .event_manager import DispatchEvents
 from .overrun import Overrun
@@ -86,7 +87,9 @@ def simulate(
     """Simulate a workload under a dispatcher.
 
     Completions come before arrivals, arrivals before the one dispatch of an instant. The same arguments give the same
-    records, byte for byte; only the measured times differ.
+    records, byte for byte; only the measured times differ. Shapes that do not fit the empty machine are dropped, and
+    counted in ``Result.manifest["dropped_shapes"]``; a job whose request does not fit asks for the first shape that
+    does, and is rejected if there is none.
 
     Parameters
     ----------
@@ -147,6 +150,8 @@ def simulate(
         engine.start_hpc_simulation()
     seconds = perf_counter() - begin
     options = {"overrun": str(policy), "seed": seed, "same_instant": same_instant}
+    if recorder.dropped_shapes:
+        options["dropped_shapes"] = recorder.dropped_shapes
     constraints = tuple(getattr(dispatching, "constraints", ()))
     return Result.from_recorder(workload, recorder, manifest(workload, named, options), seconds, constraints)
 
@@ -171,28 +176,21 @@ def _settled_heap() -> Iterator[None]:
 
 
 def _runnable(workload: Workload, recorder: Recorder) -> Iterator[SimulatedJob]:
-    """Yield an event a job; book those that no state of the machine could run."""
-    demands: dict[Any, tuple[tuple[int, ...], int]] = {}
+    """Yield an event a job; book those that no state of the machine could run, and count the shapes."""
+    machine, known = workload.machine, dict[Any, tuple[int, tuple[int, ...]]]()
     for order, job in enumerate(workload.jobs):
-        demand = _demand(workload.machine, job, demands)
-        if isinstance(demand, str):
-            recorder.fail(order, "rejected", job.submit, demand)
-        else:
-            yield SimulatedJob(job, order, demand)
-
-
-def _demand(machine: Machine, job: Job, known: dict[Any, tuple[tuple[int, ...], int]]) -> tuple[int, ...] | str:
-    """Return the amounts a slot of a job asks for, or why it can never run."""
-    found = known.get(job.per_node)
-    try:
+        found = known.get(job.per_node)
         if found is None:
-            found = known[job.per_node] = machine.demand(job.per_node), machine.slots(job.per_node)
-        for shape in job.shapes:
-            machine.demand(shape.per_node or job.per_node)
-    except InputError as error:
-        return str(error)
-    demand, room = found
-    if job.nodes > room:
-        asked = ", ".join(f"{name} {amount}" for name, amount in job.per_node.items())
-        return f"asks for {job.nodes} slots of {asked}; the machine has room for {room}"
-    return demand
+            room = room_for(machine, job.per_node)
+            found = known[job.per_node] = room, machine.demand(job.per_node) if room >= 0 else ()
+        event = SimulatedJob(job, order, found[1]) if job.nodes <= found[0] else None
+        if job.shapes:
+            fitting = fitting_requests(job, machine)
+            recorder.dropped_shapes += len(job.shapes) - sum(place >= 0 for place in fitting)
+            if fitting and len(fitting) <= len(job.shapes):
+                asks = as_request(job, fitting)
+                event = SimulatedJob(asks, order, machine.demand(asks.per_node), fitting)
+        if event is None:
+            recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, machine))
+        else:
+            yield event

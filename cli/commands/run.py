@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from ...bench.reports.number_formats import count
 from ...simulation import Overrun, Result, SameInstant, check, simulate
 from ...workloads import Workload
 from ..app import debug_option
@@ -101,6 +102,8 @@ def command(
     if checked:
         _check(workload, result, setup)
     summary = result.summary()
+    if "dropped_shapes" in summary:
+        say("note", f"{count(summary['dropped_shapes'], 'shape')} dropped: the machine has no room for them")
     if as_json:
         print_json(summary)
     else:
