@@ -17,8 +17,8 @@ import pandas as pd
 
 from ..job import ResourceMap
 from ..job_columns import NUMBERS, Coded, JobColumns
-from ..machine import Machine
 from ..workload import Provenance, Workload
+from .jsonl import machine_fields, machine_of
 from .read_log import ReadOptions
 
 #: Traces of fewer jobs are read as fast as they were found.
@@ -70,7 +70,7 @@ class ParsedTraces:
     def _place(self, path: Path, options: ReadOptions) -> Path:
         with open(path, "rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
-        machine = None if options.machine is None else _machine_fields(options.machine)
+        machine = None if options.machine is None else machine_fields(options.machine)
         asked = (path.name, content, machine, options.lenient, options.strict, options.default_walltime, _reader())
         return self._folder / f"{hashlib.sha256(repr(asked).encode()).hexdigest()}.parquet"
 
@@ -94,7 +94,7 @@ def _frame(workload: Workload) -> pd.DataFrame:
     if workload.records is not None:
         columns |= {f"{_RECORD}{name}": workload.records[name] for name in workload.records}
     frame = pd.DataFrame(columns, copy=False)
-    machine, provenance = _machine_fields(workload.machine), asdict(workload.provenance)
+    machine, provenance = machine_fields(workload.machine), asdict(workload.provenance)
     text = json.dumps({"machine": machine, "provenance": provenance, "digest": workload.digest()})
     frame.attrs = {"text": text, "sha256": hashlib.sha256(text.encode()).hexdigest()}
     return frame
@@ -117,7 +117,6 @@ def _workload(frame: pd.DataFrame) -> Workload:
     columns |= {name: _coded(frame[name]) for name in _TEXTS}
     amounts = _coded(frame["per_node"])
     columns["per_node"] = Coded(amounts.codes, [ResourceMap(json.loads(value)) for value in amounts.values])
-    machine = said["machine"]
     provenance = said["provenance"]
     for name in ("header", "notes"):
         provenance[name] = tuple(provenance[name])
@@ -126,22 +125,13 @@ def _workload(frame: pd.DataFrame) -> Workload:
     records.attrs = {}
     workload = Workload(
         JobColumns.made(ids if ids.dtype.kind == "i" else ids.astype(object), **columns),
-        Machine(tuple(machine["resources"]), np.array(machine["capacity"]), machine["name"], machine["equivalence"]),
+        machine_of(said["machine"]),
         Provenance(**provenance),
         records,
     )
     if workload.digest() != said["digest"]:
         raise ValueError("the jobs are not what was written")
     return workload
-
-
-def _machine_fields(machine: Machine) -> dict[str, Any]:
-    return {
-        "resources": list(machine.resources),
-        "capacity": machine.capacity.tolist(),
-        "name": machine.name,
-        "equivalence": dict(machine.equivalence),
-    }
 
 
 def _categories(column: Coded) -> pd.Categorical:
