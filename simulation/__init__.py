@@ -1,6 +1,7 @@
 """The engine on AccaSim, its results, metrics and the check of the invariants."""
 
 from .adapters import accasim_predictor, accasim_scheduler
+from .branching import Branch, JobEnd, branch, branches
 from .engine import SameInstant, simulate
 from .invariants import check, violations
 from .metrics import job_metrics, mean_interval
@@ -10,13 +11,17 @@ from .simulation_errors import ActionError, InvariantError, SimulationError
 
 __all__ = [
     "ActionError",
+    "Branch",
     "InvariantError",
+    "JobEnd",
     "Overrun",
     "Result",
     "SameInstant",
     "SimulationError",
     "accasim_predictor",
     "accasim_scheduler",
+    "branch",
+    "branches",
     "check",
     "job_metrics",
     "mean_interval",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from time import perf_counter
@@ -17,7 +17,7 @@ from ..base import InputError
 from ..dispatchers import Dispatcher, create_dispatcher
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
-from ..workloads import Workload
+from ..workloads import Job, Machine, Workload
 from ..workloads.fitting_requests import as_request, fitting_requests, room_for, why_it_cannot_run
 from .accasim_compat import Simulator
 from .event_manager import DispatchEvents
@@ -34,6 +34,66 @@ _BLOCK = 256
 _NEW_OBJECTS = 50_000
 
 
+class Arrivals:
+    """The jobs of a workload in their order, as the simulator has them.
+
+    Those that no state of the machine could run are booked as rejected, and shapes that do not fit are counted.
+
+    Parameters
+    ----------
+    recorder
+        Of the workload.
+
+    Attributes
+    ----------
+    position
+        The place in the trace of the job that is read next.
+    changed
+        Jobs that stand for those of the workload, by their place, as far as they were not read.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.position = 0
+        self.changed: dict[int, Job] = {}
+        self.recorder = recorder
+        self._block: Sequence[Job] = ()
+        self._first = 0
+        self._known: dict[Any, tuple[int, tuple[int, ...]]] = {}
+
+    def __iter__(self) -> Arrivals:
+        return self
+
+    def __next__(self) -> SimulatedJob:
+        while True:
+            order = self.position
+            if order - self._first >= len(self._block):
+                self._first, self._block = order, tuple(self.recorder.workload.jobs[order : order + _BLOCK])
+                if not self._block:
+                    raise StopIteration
+            self.position += 1
+            event = self.event(self.changed.pop(order, self._block[order - self._first]), order)
+            if event is not None:
+                return event
+
+    def event(self, job: Job, order: int) -> SimulatedJob | None:
+        """Return a job as the simulator has it; ``None`` if it is booked as rejected."""
+        machine = self.recorder.workload.machine
+        found = self._known.get(job.per_node)
+        if found is None:
+            room = room_for(machine, job.per_node)
+            found = self._known[job.per_node] = room, machine.demand(job.per_node) if room >= 0 else ()
+        event = SimulatedJob(job, order, found[1]) if job.nodes <= found[0] else None
+        if job.shapes:
+            fitting = fitting_requests(job, machine)
+            self.recorder.dropped_shapes += len(job.shapes) - sum(place >= 0 for place in fitting)
+            if fitting and len(fitting) <= len(job.shapes):
+                asks = as_request(job, fitting)
+                event = SimulatedJob(asks, order, machine.demand(asks.per_node), fitting)
+        if event is None:
+            self.recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, machine))
+        return event
+
+
 class Engine(Simulator):  # type: ignore[misc]
     """AccaSim's simulator with everything outside its main loop left out.
 
@@ -41,9 +101,9 @@ class Engine(Simulator):  # type: ignore[misc]
     here, so that any number of simulations can run in one process.
     """
 
-    def __init__(self, events: Iterator[SimulatedJob], mapper: DispatchEvents) -> None:
-        self._events = events
-        self._ahead: list[SimulatedJob] = []
+    def __init__(self, events: Arrivals, mapper: DispatchEvents) -> None:
+        self.arrivals = events
+        self.ahead: list[SimulatedJob] = []
         self.mapper = mapper
         self.constants = SimpleNamespace(
             load_constant=lambda name, value: None,
@@ -62,11 +122,11 @@ class Engine(Simulator):  # type: ignore[misc]
         self, current_time: int, jobs_dict: dict[str, SimulatedJob], mapper: DispatchEvents, _: int = 2
     ) -> None:
         """Read the next block of jobs, all of its last instant."""
-        events = [*self._ahead, *islice(self._events, _BLOCK)]
-        self._ahead.clear()
-        for event in self._events:
+        events = [*self.ahead, *islice(self.arrivals, _BLOCK)]
+        self.ahead.clear()
+        for event in self.arrivals:
             if event.queued_time != events[-1].queued_time:
-                self._ahead.append(event)
+                self.ahead.append(event)
                 break
             events.append(event)
         self.loaded_jobs += len(events)
@@ -125,28 +185,12 @@ def simulate(
         If the dispatcher asks for something impossible or leaves jobs waiting for ever.
     """
     named = {"dispatcher": dispatcher, "predictor": predictor}
-    if same_instant not in get_args(SameInstant):
-        raise InputError(f"same_instant: expected {' or '.join(get_args(SameInstant))}, got {same_instant!r}")
     policy = Overrun.parse(overrun)
-    dispatching = create_dispatcher(dispatcher)
-    predicting = create_predictor(predictor)
-    if hasattr(dispatching, "reset"):
-        dispatching.reset(workload.machine, np.random.default_rng(seed))
-    if hasattr(predicting, "reset"):
-        predicting.reset()
+    dispatching, predicting = fresh_parts(workload.machine, dispatcher, predictor, seed)
     recorder = Recorder(workload)
     begin = perf_counter()
-    mapper = DispatchEvents(
-        workload.machine,
-        dispatching,
-        predicting,
-        policy,
-        recorder,
-        sequential=same_instant == "sequence",
-        progress=progress,
-    )
-    engine = Engine(_runnable(workload, recorder), mapper)
-    with _settled_heap():
+    engine = engine_of(recorder, dispatching, predicting, policy, same_instant, progress)
+    with settled_heap():
         engine.start_hpc_simulation()
     seconds = perf_counter() - begin
     options = {"overrun": str(policy), "seed": seed, "same_instant": same_instant}
@@ -156,8 +200,34 @@ def simulate(
     return Result.from_recorder(workload, recorder, manifest(workload, named, options), seconds, constraints)
 
 
+def fresh_parts(
+    machine: Machine, dispatcher: str | Dispatcher, predictor: str | Predictor, seed: int
+) -> tuple[Dispatcher, Predictor]:
+    """Return dispatcher and predictor, built if they are named, reset if they can be."""
+    dispatching, predicting = create_dispatcher(dispatcher), create_predictor(predictor)
+    if hasattr(dispatching, "reset"):
+        dispatching.reset(machine, np.random.default_rng(seed))
+    if hasattr(predicting, "reset"):
+        predicting.reset()
+    return dispatching, predicting
+
+
+def engine_of(
+    recorder: Recorder, dispatcher: Dispatcher, predictor: Predictor, overrun: Overrun, same_instant: SameInstant,
+    progress: Callable[[int], None] | None = None,
+) -> Engine:  # fmt: skip
+    """Return the engine that simulates the workload of a recorder, as for :func:`simulate`."""
+    if same_instant not in get_args(SameInstant):
+        raise InputError(f"same_instant: expected {' or '.join(get_args(SameInstant))}, got {same_instant!r}")
+    sequential = same_instant == "sequence"
+    mapper = DispatchEvents(
+        recorder.workload.machine, dispatcher, predictor, overrun, recorder, sequential=sequential, progress=progress
+    )  # fmt: skip
+    return Engine(Arrivals(recorder), mapper)
+
+
 @contextmanager
-def _settled_heap() -> Iterator[None]:
+def settled_heap() -> Iterator[None]:
     """Let the garbage collector leave alone what is there already, and look at what is new less often.
 
     A simulation makes some objects for every job, and all of them go when their last user does.
@@ -173,24 +243,3 @@ def _settled_heap() -> Iterator[None]:
     finally:
         gc.set_threshold(often, *rarely)
         gc.unfreeze()
-
-
-def _runnable(workload: Workload, recorder: Recorder) -> Iterator[SimulatedJob]:
-    """Yield an event a job; book those that no state of the machine could run, and count the shapes."""
-    machine, known = workload.machine, dict[Any, tuple[int, tuple[int, ...]]]()
-    for order, job in enumerate(workload.jobs):
-        found = known.get(job.per_node)
-        if found is None:
-            room = room_for(machine, job.per_node)
-            found = known[job.per_node] = room, machine.demand(job.per_node) if room >= 0 else ()
-        event = SimulatedJob(job, order, found[1]) if job.nodes <= found[0] else None
-        if job.shapes:
-            fitting = fitting_requests(job, machine)
-            recorder.dropped_shapes += len(job.shapes) - sum(place >= 0 for place in fitting)
-            if fitting and len(fitting) <= len(job.shapes):
-                asks = as_request(job, fitting)
-                event = SimulatedJob(asks, order, machine.demand(asks.per_node), fitting)
-        if event is None:
-            recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, machine))
-        else:
-            yield event
