@@ -1,8 +1,8 @@
 """The engine on AccaSim, its results, metrics and the check of the invariants."""
 
 from .adapters import accasim_predictor, accasim_scheduler
-from .branching import Branch, JobEnd, branch, branches
 from .engine import SameInstant, simulate
+from .instants import Branch, JobEnd, branch, branches, promised_starts
 from .invariants import check, violations
 from .metrics import job_metrics, mean_interval
 from .overrun import Overrun
@@ -25,6 +25,7 @@ __all__ = [
     "check",
     "job_metrics",
     "mean_interval",
+    "promised_starts",
     "simulate",
     "violations",
 ]

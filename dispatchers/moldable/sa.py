@@ -89,7 +89,7 @@ class SA(Configured[SAOptions]):
     def __init__(self, options: SAOptions | None = None, /, **given: object) -> None:
         super().__init__(options, **given)
         self.over = create_inner(self.options.over)
-        inner = self.over
+        inner: Dispatcher | None = self.over
         while inner is not None:
             if isinstance(inner, SA):
                 raise InputError("over: expected a dispatcher of rigid jobs, got one that chooses shapes itself")

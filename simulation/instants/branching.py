@@ -9,14 +9,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
-from ..base import InputError
-from ..dispatchers import Dispatcher
-from ..predictors import Predictor
-from ..workloads import Job, Workload
-from .engine import Engine, SameInstant, engine_of, fresh_parts, settled_heap
-from .overrun import Overrun
-from .recorder import Attempt, Recorder
-from .simulation_errors import SimulationError
+from ...base import InputError
+from ...dispatchers import Dispatcher
+from ...predictors import Predictor
+from ...workloads import Job, Workload
+from ..engine import Engine, SameInstant, engine_of, fresh_parts, settled_heap
+from ..overrun import Overrun
+from ..recorder import Attempt, Recorder
+from ..simulation_errors import SimulationError
 
 
 @dataclass(frozen=True, slots=True)
