@@ -41,20 +41,20 @@ def pool(jobs):
     return Workload(jobs, Machine.pool(CORES))
 
 
-NUMBERS = st.tuples(st.integers(0, 30), st.integers(1, 20), st.integers(0, 20), st.integers(1, CORES))
+NUMBERS = st.tuples(st.integers(0, 30), st.integers(1, 20), st.integers(-5, 20), st.integers(1, CORES))
 
 
 @st.composite
 def crowds(draw):
-    """Jobs with estimates that may be too long, the last but few of which is moldable."""
+    """Jobs with estimates that may be too long or too short, one of which is moldable."""
     exact = draw(st.booleans())
     numbers = sorted(draw(st.lists(NUMBERS, min_size=2, max_size=14)))
     jobs = [
-        rigid(place, submit, runtime, runtime + (0 if exact else more), cores)
+        rigid(place, submit, runtime, runtime if exact else max(1, runtime + more), cores)
         for place, (submit, runtime, more, cores) in enumerate(numbers)
     ]
     chooser = draw(st.integers(0, len(jobs) - 1))
-    share = 1.0 if exact else draw(st.sampled_from([0.3, 1.0]))
+    share = 1.0 if exact else draw(st.sampled_from([0.3, 1.0, 1.5]))
     jobs[chooser] = moldable(rigid(chooser, jobs[chooser].submit, 4, 4, 3), SIZES, share)
     workload = pool(jobs)
     return (workload if draw(st.booleans()) else on_nodes(workload)), chooser, exact
