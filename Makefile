@@ -42,6 +42,7 @@ bench: .venv/installed
 	$(BIN)/python -m hpcdispatch.bench.benchmarks.cp
 	$(BIN)/python -m hpcdispatch.bench.benchmarks.sequences
 	$(BIN)/python -m hpcdispatch.bench.benchmarks.eviction
+	$(BIN)/python -m hpcdispatch.bench.benchmarks.moldable
 
 clean:
 	rm -rf .venv .typecheck build demo-results *.egg-info

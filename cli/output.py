@@ -99,6 +99,8 @@ def _totals(summary: Mapping[str, float]) -> Table:
     decision = " / ".join(ratio(summary[f"decision_ms_{name}"]) for name in ("mean", "p95", "max"))
     rows = [
         ("utilization (%)", percent(summary["utilization"])),
+        ("efficiency (%)", percent(summary["efficiency"])),
+        ("turnaround (s), geometric mean", seconds(summary["turnaround_gmean"])),
         ("makespan (s)", seconds(summary["makespan"])),
         ("decisions", f"{summary['decisions']:,.0f}"),
         ("ms a decision, mean / p95 / max", decision),
@@ -106,7 +108,7 @@ def _totals(summary: Mapping[str, float]) -> Table:
         ("simulation (s)", ratio(summary["simulation_s"])),
     ]
     if summary["lost"]:
-        rows.insert(1, ("work lost (core-seconds)", f"{summary['lost']:,.0f}"))
+        rows.insert(2, ("work lost (core-seconds)", f"{summary['lost']:,.0f}"))
     return pairs([*rows, *_on_demand(summary)])
 
 

@@ -14,6 +14,7 @@ import click
 
 from ..base import InputError
 from ..base.checks import LONGEST, MOST_JOBS, shown
+from ..bench.campaigns.molding_specs import CHOICES, FORMS, check_molding
 from ..dispatchers import create_dispatcher
 from ..predictors import create as create_predictor
 from ..simulation import SameInstant
@@ -115,6 +116,21 @@ same_instant_option = click.option(
     default="batch",
     show_default=True,
     help="Dispatch once after all events of a second, or after each of them, as many published simulators do.",
+)
+
+
+def _molding(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
+    if value is not None:
+        check_molding(value)
+    return value
+
+
+mold_option = click.option(
+    "--mold",
+    callback=_molding,
+    metavar="SPEEDUP[:key=value,...]",
+    help=f"Make the jobs moldable: {FORMS}; each with choices=N sizes (default {CHOICES}) and seed=N. "
+    "A dispatcher such as sa chooses among them.",
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, and nothing else.")

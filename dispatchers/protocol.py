@@ -89,6 +89,10 @@ class JobView:
         """Not known to a dispatcher."""
         raise AttributeError(f"job {self.id}: dispatchers see predictions only; the run time is not known yet")
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> JobView:
+        """Return itself: nothing of it changes."""
+        return self
+
     def __repr__(self) -> str:
         """Name the job and its request."""
         return f"JobView(id={self.id!r}, submit={self.submit}, nodes={self.nodes}, walltime={self.walltime})"
@@ -141,6 +145,10 @@ class Waiting:
     def id(self) -> str:
         """Id of the job."""
         return self.job.id
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Waiting:
+        """Return itself: nothing of it changes while the job waits."""
+        return self
 
     def __repr__(self) -> str:
         """Name the job and its prediction."""

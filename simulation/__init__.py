@@ -3,6 +3,7 @@
 from .adapters import accasim_predictor, accasim_scheduler
 from .budget import Budget, BudgetError
 from .engine import SameInstant, simulate
+from .instants import Branch, JobEnd, branch, branches, promised_starts
 from .invariants import check, violations
 from .metrics import job_metrics, mean_interval
 from .overrun import Overrun
@@ -11,18 +12,23 @@ from .simulation_errors import ActionError, InvariantError, SimulationError
 
 __all__ = [
     "ActionError",
+    "Branch",
     "Budget",
     "BudgetError",
     "InvariantError",
+    "JobEnd",
     "Overrun",
     "Result",
     "SameInstant",
     "SimulationError",
     "accasim_predictor",
     "accasim_scheduler",
+    "branch",
+    "branches",
     "check",
     "job_metrics",
     "mean_interval",
+    "promised_starts",
     "simulate",
     "violations",
 ]

@@ -58,7 +58,7 @@ class ActionChecks:
             shapes = waiting.job.shapes
             if not 0 <= action.shape < len(shapes):
                 raise ActionError(f"job {job.id}: shape must be below {len(shapes)}, got {action.shape}")
-            request = Request.of_shape(job.job, action.shape, shapes[action.shape])
+            request = job.request_of(action.shape, shapes[action.shape])
         placement = action.placement
         if placement is not NODE_ZERO or request.nodes != 1:
             placement = self._placement(job, placement, request.nodes)

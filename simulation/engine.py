@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from time import perf_counter
@@ -18,6 +18,7 @@ from ..dispatchers import Dispatcher, create_dispatcher
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine, Workload
+from ..workloads.fitting_requests import as_request, fitting_requests, room_for, why_it_cannot_run
 from .accasim_compat import Simulator
 from .budget import Budget
 from .event_manager import DispatchEvents
@@ -35,6 +36,66 @@ _BLOCK = 256
 _NEW_OBJECTS = 50_000
 
 
+class Arrivals:
+    """The jobs of a workload in their order, as the simulator has them.
+
+    Those that no state of the machine could run are booked as rejected, and shapes that do not fit are counted.
+
+    Parameters
+    ----------
+    recorder
+        Of the workload.
+
+    Attributes
+    ----------
+    position
+        The place in the trace of the job that is read next.
+    changed
+        Jobs that stand for those of the workload, by their place, as far as they were not read.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.position = 0
+        self.changed: dict[int, Job] = {}
+        self.recorder = recorder
+        self._block: Sequence[Job] = ()
+        self._first = 0
+        self._known: dict[Any, tuple[int, tuple[int, ...]]] = {}
+
+    def __iter__(self) -> Arrivals:
+        return self
+
+    def __next__(self) -> SimulatedJob:
+        while True:
+            order = self.position
+            if order - self._first >= len(self._block):
+                self._first, self._block = order, tuple(self.recorder.workload.jobs[order : order + _BLOCK])
+                if not self._block:
+                    raise StopIteration
+            self.position += 1
+            event = self.event(self.changed.pop(order, self._block[order - self._first]), order)
+            if event is not None:
+                return event
+
+    def event(self, job: Job, order: int) -> SimulatedJob | None:
+        """Return a job as the simulator has it; ``None`` if it is booked as rejected."""
+        machine = self.recorder.workload.machine
+        found = self._known.get(job.per_node)
+        if found is None:
+            room = room_for(machine, job.per_node)
+            found = self._known[job.per_node] = room, machine.demand(job.per_node) if room >= 0 else ()
+        event = SimulatedJob(job, order, found[1]) if job.nodes <= found[0] else None
+        if job.shapes:
+            fitting = fitting_requests(job, machine)
+            self.recorder.dropped_shapes += len(job.shapes) - sum(place >= 0 for place in fitting)
+            if fitting and len(fitting) <= len(job.shapes):
+                asks = as_request(job, fitting)
+                event = SimulatedJob(asks, order, machine.demand(asks.per_node), fitting)
+        if event is None:
+            self.recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, machine))
+        return event
+
+
 class Engine(Simulator):  # type: ignore[misc]
     """AccaSim's simulator with everything outside its main loop left out.
 
@@ -42,9 +103,9 @@ class Engine(Simulator):  # type: ignore[misc]
     here, so that any number of simulations can run in one process.
     """
 
-    def __init__(self, events: Iterator[SimulatedJob], mapper: DispatchEvents) -> None:
-        self._events = events
-        self._ahead: list[SimulatedJob] = []
+    def __init__(self, events: Arrivals, mapper: DispatchEvents) -> None:
+        self.arrivals = events
+        self.ahead: list[SimulatedJob] = []
         self.mapper = mapper
         self.constants = SimpleNamespace(
             load_constant=lambda name, value: None,
@@ -63,11 +124,11 @@ class Engine(Simulator):  # type: ignore[misc]
         self, current_time: int, jobs_dict: dict[str, SimulatedJob], mapper: DispatchEvents, _: int = 2
     ) -> None:
         """Read the next block of jobs, all of its last instant."""
-        events = [*self._ahead, *islice(self._events, _BLOCK)]
-        self._ahead.clear()
-        for event in self._events:
+        events = [*self.ahead, *islice(self.arrivals, _BLOCK)]
+        self.ahead.clear()
+        for event in self.arrivals:
             if event.queued_time != events[-1].queued_time:
-                self._ahead.append(event)
+                self.ahead.append(event)
                 break
             events.append(event)
         self.loaded_jobs += len(events)
@@ -89,7 +150,9 @@ def simulate(
     """Simulate a workload under a dispatcher.
 
     Completions come before arrivals, arrivals before the one dispatch of an instant. The same arguments give the same
-    records, byte for byte; only the measured times differ.
+    records, byte for byte; only the measured times differ. Shapes that do not fit the empty machine are dropped, and
+    counted in ``Result.manifest["dropped_shapes"]``; a job whose request does not fit asks for the first shape that
+    does, and is rejected if there is none.
 
     Parameters
     ----------
@@ -130,39 +193,50 @@ def simulate(
         If the budget is spent, which is a :class:`SimulationError` too.
     """
     named = {"dispatcher": dispatcher, "predictor": predictor}
-    if same_instant not in get_args(SameInstant):
-        raise InputError(f"same_instant: expected {' or '.join(get_args(SameInstant))}, got {same_instant!r}")
     policy = Overrun.parse(overrun)
-    dispatching = create_dispatcher(dispatcher)
-    predicting = create_predictor(predictor)
-    if hasattr(dispatching, "reset"):
-        called = type(dispatching).__name__
-        asked(called, "reset", dispatching.reset, workload.machine, np.random.default_rng(seed))
-    if hasattr(predicting, "reset"):
-        asked(type(predicting).__name__, "reset", predicting.reset)
+    dispatching, predicting = fresh_parts(workload.machine, dispatcher, predictor, seed)
     recorder = Recorder(workload)
     begin = perf_counter()
-    mapper = DispatchEvents(
-        workload.machine,
-        dispatching,
-        predicting,
-        policy,
-        recorder,
-        sequential=same_instant == "sequence",
-        progress=progress,
-        budget=budget,
-    )
-    engine = Engine(_runnable(workload, recorder), mapper)
-    with _settled_heap():
+    engine = engine_of(recorder, dispatching, predicting, policy, same_instant, progress, budget)
+    with settled_heap():
         engine.start_hpc_simulation()
     seconds = perf_counter() - begin
     options = {"overrun": str(policy), "seed": seed, "same_instant": same_instant}
+    if recorder.dropped_shapes:
+        options["dropped_shapes"] = recorder.dropped_shapes
     constraints = tuple(getattr(dispatching, "constraints", ()))
     return Result.from_recorder(workload, recorder, manifest(workload, named, options), seconds, constraints)
 
 
+def fresh_parts(
+    machine: Machine, dispatcher: str | Dispatcher, predictor: str | Predictor, seed: int
+) -> tuple[Dispatcher, Predictor]:
+    """Return dispatcher and predictor, built if they are named, reset if they can be."""
+    dispatching, predicting = create_dispatcher(dispatcher), create_predictor(predictor)
+    if hasattr(dispatching, "reset"):
+        asked(type(dispatching).__name__, "reset", dispatching.reset, machine, np.random.default_rng(seed))
+    if hasattr(predicting, "reset"):
+        asked(type(predicting).__name__, "reset", predicting.reset)
+    return dispatching, predicting
+
+
+def engine_of(
+    recorder: Recorder, dispatcher: Dispatcher, predictor: Predictor, overrun: Overrun, same_instant: SameInstant,
+    progress: Callable[[int], None] | None = None, budget: Budget | None = None,
+) -> Engine:  # fmt: skip
+    """Return the engine that simulates the workload of a recorder, as for :func:`simulate`."""
+    if same_instant not in get_args(SameInstant):
+        raise InputError(f"same_instant: expected {' or '.join(get_args(SameInstant))}, got {same_instant!r}")
+    sequential = same_instant == "sequence"
+    mapper = DispatchEvents(
+        recorder.workload.machine, dispatcher, predictor, overrun, recorder, sequential=sequential, progress=progress,
+        budget=budget,
+    )  # fmt: skip
+    return Engine(Arrivals(recorder), mapper)
+
+
 @contextmanager
-def _settled_heap() -> Iterator[None]:
+def settled_heap() -> Iterator[None]:
     """Let the garbage collector leave alone what is there already, and look at what is new less often.
 
     A simulation makes some objects for every job, and all of them go when their last user does.
@@ -178,31 +252,3 @@ def _settled_heap() -> Iterator[None]:
     finally:
         gc.set_threshold(often, *rarely)
         gc.unfreeze()
-
-
-def _runnable(workload: Workload, recorder: Recorder) -> Iterator[SimulatedJob]:
-    """Yield an event a job; book those that no state of the machine could run."""
-    demands: dict[Any, tuple[tuple[int, ...], int]] = {}
-    for order, job in enumerate(workload.jobs):
-        demand = _demand(workload.machine, job, demands)
-        if isinstance(demand, str):
-            recorder.fail(order, "rejected", job.submit, demand)
-        else:
-            yield SimulatedJob(job, order, demand)
-
-
-def _demand(machine: Machine, job: Job, known: dict[Any, tuple[tuple[int, ...], int]]) -> tuple[int, ...] | str:
-    """Return the amounts a slot of a job asks for, or why it can never run."""
-    found = known.get(job.per_node)
-    try:
-        if found is None:
-            found = known[job.per_node] = machine.demand(job.per_node), machine.slots(job.per_node)
-        for shape in job.shapes:
-            machine.demand(shape.per_node or job.per_node)
-    except InputError as error:
-        return str(error)
-    demand, room = found
-    if job.nodes > room:
-        asked = ", ".join(f"{name} {amount}" for name, amount in job.per_node.items())
-        return f"asks for {job.nodes} slots of {asked}; the machine has room for {room}"
-    return demand

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 from heapq import heappop, heappush
-from itertools import count
 from typing import Any, Protocol
 
 #: The kinds of events beside arrivals, in the order of one instant; arrivals come between the first and the second.
@@ -34,7 +33,7 @@ class EventCalendar:
     def __init__(self) -> None:
         self.arrivals: deque[Any] = deque()
         self.heap: list[Entry] = []
-        self._number = count().__next__
+        self._number = 0
         self._cancelled: set[int] = set()
 
     def expect(self, arrivals: Iterable[Arrival]) -> None:
@@ -43,7 +42,8 @@ class EventCalendar:
 
     def add(self, time: int, kind: int, payload: Any) -> Entry:
         """Add an event; what is returned cancels or moves it. Without a payload, only its instant is visited."""
-        entry = (time, kind, self._number(), payload)
+        entry = (time, kind, self._number, payload)
+        self._number += 1
         heappush(self.heap, entry)
         return entry
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from time import perf_counter_ns
 from typing import Any
@@ -50,6 +51,11 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
     """The event manager behind AccaSim's main loop.
 
     At every instant: completions, then arrivals, then corrections of predictions, then one dispatch.
+
+    Attributes
+    ----------
+    pause, at_pause
+        Before the first instant from `pause` on, `at_pause` is called, which sets a later one.
     """
 
     def __init__(
@@ -78,6 +84,8 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         self.loaded = self.calendar.arrivals
         self.checks = ActionChecks(self.events, machine.nodes, bounded)
         self.wakes: set[int] = set()
+        self.pause = math.inf
+        self.at_pause: Callable[[], None] | None = None
         self._balance = 0
         self._idle = 0
         self._spending = Spending(budget)
@@ -98,6 +106,8 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
     def next_events(self) -> list[Waiting]:
         """Go to the next instant and return the queue, which the jobs of that instant will join."""
         queue, time = self.cycle.queue.entries, self.calendar.next_time
+        while time is not None and time >= self.pause and self.at_pause is not None:
+            self.at_pause()
         if time is not None:
             self.current_time = time
         elif queue and not self.cycle.changed:
@@ -114,7 +124,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         """
         cycle, queue, loaded, heap = self.cycle, self.cycle.queue.entries, self.loaded, self.calendar.heap
         self._happen()
-        while len(loaded) >= _READ_BELOW:
+        while len(loaded) >= _READ_BELOW and loaded[0].queued_time < self.pause:
             if queue and (cycle.changed or self.current_time in self.wakes):
                 self._dispatch()
             time: int = loaded[0].queued_time

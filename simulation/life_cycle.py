@@ -124,7 +124,9 @@ class LifeCycle:
             self._cancel_correction(job)
         useful = job.saved(running, outcome, now)
         units = running.nodes * running.demand[self._primary]
-        job.attempts += (Attempt(running.start, now, outcome, useful, job.request.shape, units, running.placement),)
+        request, placement = job.request, running.placement
+        stay = Attempt(running.start, now, outcome, useful, request.shape, units, request.walltime, placement)
+        job.attempts += (stay,)
         if outcome == COMPLETED:
             self._complete(job)
             return
@@ -177,7 +179,7 @@ class LifeCycle:
     def _predict_shapes(self, job: SimulatedJob, view: JobView, now: int) -> None:
         """Let a dispatcher see what is left of a job on each of its shapes."""
         for index, shape in enumerate(view.shapes):
-            request = Request.of_shape(job.job, index, shape)
+            request = job.request_of(index, shape)
             done = request.runtime - job.remaining_on(request)
             shape.predicted = job.restart + self._forecasts.of_start(request, done, now)
 
@@ -197,8 +199,7 @@ class LifeCycle:
             if self._overrun.enlarge(walltime) is None:
                 self._give_up(job, "rejected", now, f"killed at the largest request of {walltime} s")
                 return
-            job.job = self._enlarged(job.job)
-            job.own = Request.of_job(job.job, job.own.demand)
+            job.enlarge(self._enlarged(job.job))
         self._wait(job, now, self._forecasts.of_rest(job, now, ran), now)
 
     def _enlarged(self, job: Job) -> Job:

@@ -80,6 +80,10 @@ def summarize(result: Records, confidence: float | None = None) -> dict[str, flo
         summary[f"jobs{suffix}"] = int(chosen.sum())
     kinds = result.jobs.get("kind")
     urgent = {} if kinds is None or not (kinds == "on-demand").any() else on_demand_metrics(result, confidence)
+    turnaround = np.maximum(metrics["turnaround"].to_numpy(), 1.0)
+    summary["turnaround_gmean"] = float(np.exp(np.log(turnaround).mean())) if len(turnaround) else float("nan")
+    if "dropped_shapes" in result.manifest:
+        summary["dropped_shapes"] = result.manifest["dropped_shapes"]
     return {**summary, **_machine_use(result), **urgent, **_times(result)}
 
 
@@ -161,9 +165,17 @@ def _machine_use(result: Records) -> dict[str, float]:
     return {
         "utilization": useful / available if available else float("nan"),
         "occupancy": used / available if available else float("nan"),
+        "efficiency": _sequential_work(result.jobs) / used if used else float("nan"),
         "lost": used - useful,
         "makespan": span,
     }
+
+
+def _sequential_work(jobs: pd.DataFrame) -> float:
+    """Return the sequential work of the jobs that completed; NaN for records of before it was kept."""
+    if "sequential_work" not in jobs:
+        return float("nan")
+    return float(jobs["sequential_work"].to_numpy()[(jobs["status"] == "completed").to_numpy()].sum())
 
 
 def _times(result: Records) -> dict[str, float]:

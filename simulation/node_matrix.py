@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..base import IntArray
@@ -24,11 +26,20 @@ class NodeMatrix(ResourceManager):  # type: ignore[misc]
     def __init__(self, machine: Machine) -> None:
         # AccaSim's constructor insists on its dictionaries of nodes; nothing of them is used here.
         self.machine = machine
-        self._free: IntArray = machine.capacity.copy()
+        self._hold(machine.capacity.copy())
+
+    def _hold(self, free: IntArray) -> None:
+        self._free = free
         self._columns: list[IntArray] = list(self._free.T)
         self._shown: IntArray = self._free.view()
         self._shown.flags.writeable = False
-        self._pool: list[int] | None = self._free[0].tolist() if machine.nodes == 1 else None
+        self._pool: list[int] | None = self._free[0].tolist() if self.machine.nodes == 1 else None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NodeMatrix:
+        """Return a copy: the views of the matrix are to be views of its own."""
+        copied = NodeMatrix(self.machine)
+        copied._hold(self.shown.copy())
+        return copied
 
     @property
     def shown(self) -> IntArray:

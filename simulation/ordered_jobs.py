@@ -28,6 +28,10 @@ class KeptColumns:
     def __init__(self, table: IntArray) -> None:
         self._grow(table)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> KeptColumns:
+        """Return a copy: what is shown is to be a view of its own table."""
+        return KeptColumns(self.shown)
+
     @property
     def shown(self) -> IntArray:
         """The table, read-only."""

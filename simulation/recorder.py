@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..base import IntArray
 from ..dispatchers import Placement
 from ..workloads import Workload
+from ..workloads.job_columns import JobColumns
 from .placements import as_column, compacting
 
 #: How a job left the system.
@@ -21,7 +22,7 @@ STATUSES = ("completed", "killed", "rejected")
 #: How an attempt ended.
 OUTCOMES = ("completed", "limit", "killed", "checkpointed")
 #: What is kept of a stay on the machine and of a decision, in this order.
-STAY = ("order", "start", "end", "outcome", "useful", "shape", "units")
+STAY = ("order", "start", "end", "outcome", "useful", "shape", "units", "walltime")
 DECISION = ("time", "queued", "running", "started", "stopped", "rejected")
 COMPLETED, LIMIT, KILLED, CHECKPOINTED = range(4)
 
@@ -40,6 +41,7 @@ class Attempt(NamedTuple):
     useful: int
     shape: int
     units: int
+    walltime: int
     placement: Placement
 
 
@@ -88,6 +90,7 @@ class Recorder:
         self.predicted = array("q", [-1]) * len(workload.jobs)
         self.stays = array("q")
         self.failed: dict[int, tuple[str, int, str]] = {}
+        self.dropped_shapes = 0
         self.placements: list[NDArray[np.int32]] = []
         self._compact = compacting(workload.machine.nodes)
         self.decisions = array("q")
@@ -97,8 +100,8 @@ class Recorder:
 
     def complete(self, order: int, attempts: Sequence[Attempt]) -> None:
         """Book the attempts of a job, the last of which completed it."""
-        for start, end, outcome, useful, shape, units, placement in attempts:
-            self.stays.extend((order, start, end, outcome, useful, shape, units))
+        for start, end, outcome, useful, shape, units, walltime, placement in attempts:
+            self.stays.extend((order, start, end, outcome, useful, shape, units, walltime))
             self.placements.append(self._compact(placement))
 
     def fail(self, order: int, status: str, end: int, reason: str, attempts: Sequence[Attempt] = ()) -> None:
@@ -117,17 +120,24 @@ class Recorder:
         """Return one row a job, in the order of the trace."""
         jobs = self.workload.columns
         frame = self.workload.frame()
-        lives = _lives(_columns(self.stays, STAY), frame["submit"].to_numpy(), self.failed)
+        stays = _columns(self.stays, STAY)
+        lives = _lives(stays, frame["submit"].to_numpy(), self.failed)
+        last = lives.pop("last")
         for name in ("start", "end", "wait", "run"):
             frame[name] = lives.pop(name)
         frame["predicted"] = np.frombuffer(self.predicted, dtype=np.int64)
         frame["attempts"] = lives.pop("attempts")
         frame["units"] = jobs.amounts(self._primary)
+        nodes = np.fromiter(map(len, self.placements), dtype=np.int64, count=len(self.placements))
+        frame["shape"] = _of_last(stays["shape"], last, -1)
+        frame["run_nodes"] = _of_last(nodes, last, 0)
+        frame["run_walltime"] = _of_last(stays["walltime"], last, 0)
+        frame["sequential_work"] = sequential_work(jobs, self._primary)
         frame["lost"] = lives.pop("lost")
         frame["deadline"] = jobs.deadline.numbers(lambda deadline: -1 if deadline is None else deadline)
         frame["status"] = _coded(lives["status"], STATUSES)
         frame["reason"] = [self.failed[index][2] if index in self.failed else "" for index in range(len(jobs))]
-        frame["placement"] = as_column([*self.placements, np.empty(0, dtype=np.int32)])[lives["last"]]
+        frame["placement"] = as_column([*self.placements, np.empty(0, dtype=np.int32)])[last]
         return frame
 
     def attempts_frame(self, ids: pd.Series[str]) -> pd.DataFrame:
@@ -198,6 +208,26 @@ def _lives(
     lost = _sums(order, (held - useful) * stays["units"], count)
     return {"start": first, "end": gone, "wait": wait, "run": run, "attempts": attempts, "lost": lost,
             "status": status, "last": last}  # fmt: skip
+
+
+def sequential_work(jobs: JobColumns, primary: str) -> IntArray:
+    """Return the least that every job needs, in units of a resource times seconds, on its request or a shape.
+
+    That is its sequential work if it may run on one unit and never speeds up more than it has units.
+    """
+    work = jobs.amounts(primary) * jobs.runtime
+    for row in np.flatnonzero(jobs.shapes.numbers(len)).tolist():
+        job = jobs[row]
+        units = [shape.nodes * (shape.per_node or job.per_node).get(primary, 0) for shape in job.shapes]
+        least = min(unit * shape.runtime for unit, shape in zip(units, job.shapes, strict=True))
+        work[row] = min(work[row], least)
+    return work
+
+
+def _of_last(values: IntArray, last: IntArray, otherwise: int) -> IntArray:
+    """Return what the last stay of every job says, and something else for a job that had none."""
+    found: IntArray = np.append(values, otherwise)[last]
+    return found
 
 
 def _sums(order: IntArray, amounts: IntArray, count: int) -> IntArray:

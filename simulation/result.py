@@ -43,8 +43,11 @@ class Result:
         kind`` as in the workload; ``start`` of the first attempt, -1 for a job that never started; ``end`` of the last,
         or when it was rejected; ``wait`` seconds in the queue, over all attempts; ``run`` seconds of useful work (for a
         killed job, of its last attempt); ``predicted`` run time at submission; ``attempts`` how often it started;
-        ``units`` asked for of the machine's primary resource (cores, where it has them); ``lost`` unit-seconds of work
-        that did not count; ``deadline`` seconds after submission by which an on-demand job should start, -1 where there
+        ``units`` asked for of the machine's primary resource (cores, where it has them); of the last attempt ``shape``
+        (-1: the request itself), ``run_nodes`` slots and ``run_walltime`` requested, seconds, 0 without an attempt;
+        ``sequential_work`` unit-seconds, the least that its request or a shape of it takes, which for a rigid job is
+        its own; ``lost`` unit-seconds of work that did not count; ``deadline``
+        seconds after submission by which an on-demand job should start, -1 where there
         is none; ``status`` (completed, killed, rejected); ``reason`` of a killed or rejected one; ``placement`` node
         index of each slot in the last attempt.
     attempts
@@ -95,9 +98,12 @@ class Result:
         Returns
         -------
         dict
-            ``jobs`` that ran, ``completed, killed, rejected`` counts; ``wait``, ``turnaround``, ``slowdown``,
+            ``jobs`` that ran, ``completed, killed, rejected`` counts, ``dropped_shapes`` that fit no machine, if there
+            were any; ``wait``, ``turnaround``, ``slowdown``,
             ``bounded_slowdown``, each with ``_mean, _median, _p95, _max``, overall and with the suffixes ``_short``
-            (run time < 1 h), ``_medium`` (1-5 h), ``_long`` (> 5 h); ``utilization`` (useful work over capacity, from
+            (run time < 1 h), ``_medium`` (1-5 h), ``_long`` (> 5 h); ``turnaround_gmean``, the geometric mean, 0 s
+            counted as 1; ``efficiency``, the sequential work of completed jobs over all unit-seconds held, which falls
+            where jobs run wider than they speed up, or work is lost; ``utilization`` (useful work over capacity, from
             first submission to last end) and ``occupancy`` (all work); ``lost`` unit-seconds; ``makespan`` s;
             ``decisions``, ``decision_ms_mean, _p95, _max``, ``prediction_s``, ``simulation_s``. NaN where there is
             nothing to take a mean of.

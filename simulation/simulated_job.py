@@ -58,6 +58,9 @@ class SimulatedJob:
         The job, its requests enlarged by resubmissions; its place in the trace.
     own, request
         Its own request, and the one it runs on or ran on last.
+    places
+        Where its own request and its shapes stand among those of the workload, -1 for the request; ``None`` where they
+        are the same.
     remaining
         What is left of its work, seconds on `request`.
     waiting, running
@@ -73,20 +76,22 @@ class SimulatedJob:
     """
 
     __slots__ = (
-        "attempts", "completion", "correction", "id", "job", "misses", "order", "outcome", "own", "queued_time",
-        "remaining", "request", "running", "stopped_at", "waiting",
+        "attempts", "completion", "correction", "id", "job", "misses", "order", "outcome", "own", "places",
+        "queued_time", "remaining", "request", "running", "stopped_at", "waiting",
     )  # fmt: skip
 
     completion: Entry
     outcome: int
     stopped_at: int
 
-    def __init__(self, job: Job, order: int, demand: tuple[int, ...]) -> None:
+    def __init__(self, job: Job, order: int, demand: tuple[int, ...], places: tuple[int, ...] | None = None) -> None:
         self.id = job.id
         self.queued_time = job.submit
         self.job = job
         self.order = order
-        self.own = self.request = Request.of_job(job, demand)
+        own = Request.of_job(job, demand)
+        self.places = places
+        self.own = self.request = own if places is None else own._replace(shape=places[0])
         self.remaining = job.runtime
         self.waiting: Waiting | None = None
         self.running: Running | None = None
@@ -98,6 +103,16 @@ class SimulatedJob:
         """Return the seconds of work that are done, of its last request; also those that a kill would lose."""
         running = self.running
         return self.request.runtime - self.remaining + (now - running.start if running is not None else 0)
+
+    def request_of(self, index: int, view: ShapeView) -> Request:
+        """Return the request of one of the shapes that dispatchers see."""
+        request = Request.of_shape(self.job, index, view)
+        return request if self.places is None else request._replace(shape=self.places[index + 1])
+
+    def enlarge(self, job: Job) -> None:
+        """Take the job with larger requested times, for what it starts on next."""
+        self.job = job
+        self.own = self.own._replace(walltime=job.walltime, job=job)
 
     def remaining_on(self, request: Request) -> int:
         """Return the seconds of work that are left, on a request; rounded up where it is another than the last."""

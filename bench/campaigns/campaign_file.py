@@ -15,6 +15,7 @@ from ...analysis.trimming import EXPECTED, NOTHING, Cut
 from ...base import InputError
 from ...base.checks import LARGEST, LONGEST, MOST_STEPS, shown
 from ...simulation import Overrun
+from .molding_specs import check_molding
 from .toml_lines import KeyPath, line_of
 from .versions import canonical_dispatcher, canonical_predictor
 
@@ -83,6 +84,9 @@ class WorkloadTable(_Table):
         Only the first jobs; only those from the first on and before the last, by their place in the trace, from 0.
     jitter, warm_up, cool_down
         In place of those of the campaign.
+    mold
+        The speedup by which the jobs become moldable, see
+        :func:`~hpcdispatch.bench.campaigns.molding_specs.molded`.
     machine, lenient, strict, default_walltime, timezone
         How a trace is read, as in :func:`hpcdispatch.workloads.read`.
     """
@@ -94,6 +98,7 @@ class WorkloadTable(_Table):
     jitter: _Numbers | None = None
     warm_up: _Cut | None = None
     cool_down: _Cut | None = None
+    mold: _NotEmpty | None = None
     machine: _NotEmpty | None = None
     lenient: bool = False
     strict: bool = False
@@ -247,6 +252,7 @@ def _check_parts(path: Path, text: str, table: CampaignTable) -> None:
                 raise InputError(f"{path}:{line_of(text, (key, index))}: {key}: {error}") from None
     labels: list[str] = []
     for index, workload in enumerate(table.workload):
+        _check_mold(path, text, index, workload)
         if workload.label in labels:
             line = line_of(text, ("workload", index, "name" if workload.name else "source"))
             raise InputError(
@@ -256,3 +262,13 @@ def _check_parts(path: Path, text: str, table: CampaignTable) -> None:
             line = line_of(text, ("workload", index, "slice"))
             raise InputError(f"{path}:{line}: workload {index + 1}: expected head or slice, got both")
         labels.append(workload.label)
+
+
+def _check_mold(path: Path, text: str, index: int, workload: WorkloadTable) -> None:
+    """See that a speedup is one."""
+    try:
+        if workload.mold is not None:
+            check_molding(workload.mold)
+    except InputError as error:
+        line = line_of(text, ("workload", index, "mold"))
+        raise InputError(f"{path}:{line}: workload {index + 1} mold: {error}") from None

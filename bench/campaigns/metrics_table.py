@@ -18,7 +18,7 @@ from .store import Store
 #: What tells the cells of a campaign apart.
 LABELS = ("workload", "dispatcher", "predictor", "overrun", "same_instant", "jitter", "seed", "warm_up", "cool_down")
 #: Entries of the summary that are about the whole simulation.
-_OF_ALL = ("occupancy", "lost", "makespan")
+_OF_ALL = ("occupancy", "efficiency", "lost", "makespan")
 #: Entries of the summary that are measured times.
 _MEASURED = ("decision_ms_mean", "decision_ms_p95", "decision_ms_max", "prediction_s", "simulation_s")
 

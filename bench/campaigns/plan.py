@@ -17,6 +17,7 @@ from ...workloads.formats.memory_needs import half_the_memory
 from ...workloads.sources import Source, resolve
 from .campaign_file import CampaignTable, WorkloadTable, read_campaign
 from .cells import Cell
+from .molding_specs import molded
 from .samples import Loaders
 from .toml_lines import line_of
 from .versions import canonical_dispatcher, canonical_predictor
@@ -44,7 +45,7 @@ class WorkloadSource:
     reader: Callable[..., Workload] = field(default=read, repr=False)
 
     def load(self, seed: int = 0) -> Workload:
-        """Return the jobs, the first or the slice of them."""
+        """Return the jobs, the first or the slice of them, moldable if asked for."""
         table = self.table
         if self.source.spec is not None:
             workload = generate(self.source.spec, seed=seed)
@@ -53,8 +54,10 @@ class WorkloadSource:
             options = (self.machine, table.lenient, table.strict, table.default_walltime, head, table.timezone)
             workload = self.reader(self.source.file(), *options)
         if table.head is not None:
-            return workload.head(table.head)
-        return workload if table.slice is None else workload.slice(*table.slice)
+            workload = workload.head(table.head)
+        elif table.slice is not None:
+            workload = workload.slice(*table.slice)
+        return molded(workload, table.mold, seed)
 
 
 @dataclass(frozen=True)

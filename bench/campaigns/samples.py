@@ -15,6 +15,7 @@ from ...simulation import SameInstant
 from ...workloads import Workload, generate
 from ...workloads import jitter as shift
 from .cells import Cell
+from .molding_specs import molded
 from .versions import canonical_dispatcher, canonical_predictor
 
 #: From a seed to its jobs.
@@ -34,15 +35,18 @@ class Generated:
         ``NAME`` or ``NAME:key=value,...`` of a registered generator.
     head
         Keep only that many jobs of each sample; ``None`` keeps all.
+    mold
+        The speedup that the jobs get, see :func:`~hpcdispatch.bench.campaigns.molding_specs.molded`, or ``None``.
     """
 
     spec: str
     head: int | None = None
+    mold: str | None = None
 
     def __call__(self, seed: int) -> Workload:
         """Return the sample of a seed."""
         drawn = generate(self.spec, seed=seed)
-        return drawn if self.head is None else drawn.head(self.head)
+        return molded(drawn if self.head is None else drawn.head(self.head), self.mold, seed)
 
 
 @dataclass(frozen=True, slots=True)

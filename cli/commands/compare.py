@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ...bench.campaigns.comparison import Comparison, ComparisonInterrupted, Generated, compare
+from ...bench.campaigns.molding_specs import molded
 from ...bench.campaigns.samples import Sampler
 from ...simulation import Overrun, SameInstant
 from ...workloads import Workload
@@ -23,6 +24,7 @@ from ..shared_options import (
     cores,
     json_option,
     make_folder,
+    mold_option,
     overrun_option,
     reading_options,
     same_instant_option,
@@ -72,6 +74,7 @@ BUILT_IN_SEEDS = 5
 @overrun_option
 @same_instant_option
 @reading_options
+@mold_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -96,6 +99,7 @@ def command(
     overrun: str,
     same_instant: SameInstant,
     reading: ReadingOptions,
+    mold: str | None,
     out: Path | None,
     checked: bool,
     workers: int | None,
@@ -120,7 +124,7 @@ def command(
     policy = Overrun.parse(overrun)
     validate(policies, beliefs)
     source = resolve(trace)
-    samples = _samples(source, reading, jitter)
+    samples = _samples(source, reading, jitter, mold)
     make_folder(out)
     with JobBar("comparing") as bar:
         try:
@@ -155,11 +159,11 @@ def _seen(found: Comparison) -> str:
     )
 
 
-def _samples(source: Source, reading: ReadingOptions, jitter: int | None) -> Workload | Sampler:
+def _samples(source: Source, reading: ReadingOptions, jitter: int | None, mold: str | None) -> Workload | Sampler:
     """Return the workload to be jittered, or the generator to be drawn from."""
-    workload = load(source, reading)
+    workload = molded(load(source, reading), mold)
     if source.spec is not None and source.sampled and jitter is None:
-        return Generated(source.spec, reading.head)
+        return Generated(source.spec, reading.head, mold)
     return workload
 
 

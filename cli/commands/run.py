@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from ...bench.campaigns.molding_specs import molded
+from ...bench.reports.number_formats import count
 from ...simulation import Overrun, Result, SameInstant, check, simulate
 from ...workloads import Workload
 from ..app import debug_option
@@ -18,6 +20,7 @@ from ..shared_options import (
     ReadingOptions,
     json_option,
     make_folder,
+    mold_option,
     overrun_option,
     reading_options,
     same_instant_option,
@@ -56,6 +59,7 @@ class Setup:
 @overrun_option
 @same_instant_option
 @reading_options
+@mold_option
 @click.option(
     "--seed",
     type=click.IntRange(min=0),
@@ -79,6 +83,7 @@ def command(
     overrun: str,
     same_instant: SameInstant,
     reading: ReadingOptions,
+    mold: str | None,
     seed: int,
     out: Path | None,
     checked: bool,
@@ -94,12 +99,14 @@ def command(
     setup = Setup(dispatcher, predictor, Overrun.parse(overrun), same_instant, seed)
     validate([dispatcher], [predictor])
     source = resolve(trace)
-    workload = load(source, reading, seed)
+    workload = molded(load(source, reading, seed), mold, seed)
     make_folder(out)
     result = _simulate(workload, setup)
     if checked:
         _check(workload, result, setup)
     summary = result.summary()
+    if "dropped_shapes" in summary:
+        say("note", f"{count(summary['dropped_shapes'], 'shape')} dropped: the machine has no room for them")
     if as_json:
         print_json(summary)
     else:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from ...base import InputError
 from ...bench.reports.number_formats import count
 from ...workloads import GENERATORS, Workload, describe, write
+from ...workloads.formats import written_suffix
 from ...workloads.formats.read_log import NoRequestedTimesError
 from ...workloads.sources import Source
 from ..app import debug_option
@@ -72,12 +72,13 @@ def describe_command(trace: str | None, reading: ReadingOptions, seed: int, as_j
 @reading_options
 @debug_option
 def convert_command(trace: str, out: Path, reading: ReadingOptions) -> None:
-    """Read a trace and write it as SWF.
+    """Read a trace and write it as SWF or JSON lines.
 
-    IN is a file (.swf, .sacct, .txt, .csv, each also with .gz) or the name of a published trace; OUT ends in .swf or
-    .swf.gz. Records that are left out, and what SWF has no field for, are said on stderr.
+    IN is a file (.swf, .sacct, .txt, .csv, .jsonl, each also with .gz) or the name of a published trace; OUT ends in
+    .swf or .jsonl, each also with .gz. JSON lines hold all that is known of a job. Records that are left out, and
+    what SWF has no field for, are said on stderr.
     """
-    _require_swf(out)
+    written_suffix(out)
     _write(load(resolve(trace), reading), out)
 
 
@@ -94,21 +95,15 @@ def convert_command(trace: str, out: Path, reading: ReadingOptions) -> None:
 )
 @debug_option
 def generate_command(spec: str, out: Path, seed: int) -> None:
-    """Draw a workload and write it as SWF.
+    """Draw a workload and write it as SWF or JSON lines.
 
     SPEC is NAME[:key=value,...] of a generator; 'hpcdispatch list' shows them with their options. OUT ends in .swf or
-    .swf.gz. The same SPEC and seed write the same bytes.
+    .jsonl, each also with .gz. The same SPEC and seed write the same bytes.
     """
-    _require_swf(out)
+    written_suffix(out)
     name = spec.partition(":")[0].strip()
     GENERATORS.factory(name)
     _write(load(Source(spec, spec=spec), ReadingOptions(), seed), out)
-
-
-def _require_swf(out: Path) -> None:
-    """Refuse a name that cannot be written before anything is read."""
-    if not out.name.lower().endswith((".swf", ".swf.gz")):
-        raise InputError(f"{out}: expected a file name ending in .swf or .swf.gz, got suffix {out.suffix!r}")
 
 
 def _write(workload: Workload, out: Path) -> None:

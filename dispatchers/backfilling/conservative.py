@@ -97,6 +97,24 @@ class Conservative(Configured[ConservativeOptions]):
         """
         return self.held.earliest_start(nodes, demand, duration)
 
+    def promised(self, waiting: Waiting) -> int | None:
+        """Return when the reservation of a job of the queue begins, ``None`` if it has none; after :meth:`update`."""
+        return self.held.promised(waiting)
+
+    def steps(self) -> list[tuple[int, int | None, int]]:
+        """Return begin, end and free units of each time slot on a pool, beside what runs and is reserved.
+
+        After :meth:`update`; the last slot has no end, ``None``.
+
+        Raises
+        ------
+        TypeError
+            If the machine is no pool of one resource.
+        """
+        if not isinstance(self.held, CountedReservations):
+            raise TypeError("steps: expected a machine that is a pool of one resource")
+        return self.held.steps()
+
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
         """Return for how many seconds from now a job's slots are free, and where, right after a dispatch.
 

@@ -90,6 +90,18 @@ class CountedReservations:
         start = earliest(self._profile, nodes * demand[0], duration, int(self._profile.times[0]), NEVER, NEVER)
         return None if start < 0 else int(start)
 
+    def promised(self, waiting: Waiting) -> int | None:
+        """Return when the reservation of a job begins, ``None`` if it has none."""
+        own = np.flatnonzero(self._reserved.order[: self._reserved.rows[0]] == waiting.order)
+        return int(self._reserved.start[own[0]]) if len(own) else None
+
+    def steps(self) -> list[tuple[int, int | None, int]]:
+        """Return begin, end and free units of each time slot; where more was promised than there is, none."""
+        count = int(self._profile.steps[0])
+        begins = self._profile.times[:count].tolist()
+        frees = np.maximum(self._profile.free[:count], 0).tolist()
+        return list(zip(begins, [*begins[1:], None], frees, strict=True))
+
     def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
         """Take note that a job is started in a gap, for `seconds` at most; its own reservation stands."""
         now, amount = int(self._profile.times[0]), len(placement) * waiting.demand[0]

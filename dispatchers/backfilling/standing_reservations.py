@@ -158,6 +158,11 @@ class StandingReservations:
         found = self.profile.earliest(nodes, demand, duration, self.profile.times[0])
         return None if found is None else found[0]
 
+    def promised(self, waiting: Waiting) -> int | None:
+        """Return when the reservation of a job begins, ``None`` if it has none."""
+        own = self.reserved.get(waiting.id)
+        return None if own is None else own.start
+
     def rebook(self, booking: Booking, start: int, placement: Placement) -> None:
         """Give a reservation another start and other nodes."""
         self.profile.give(booking.start, booking.end, booking.placement, booking.demand)

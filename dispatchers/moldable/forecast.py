@@ -39,6 +39,13 @@ def forecast_start(dispatcher: Dispatcher, state: State, order: int) -> int | No
             return None
 
 
+def starts_now(dispatcher: Dispatcher, state: State) -> list[int]:
+    """Return which jobs of the queue a copy of a dispatcher would start now, by their place in the trace."""
+    ahead = _Ahead(state)
+    actions = copy.deepcopy(dispatcher).dispatch(ahead.state())
+    return [ahead.waiting(action.job).order for action in actions if isinstance(action, Start)]
+
+
 class _Ahead:
     """A state on its way forward."""
 

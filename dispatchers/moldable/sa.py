@@ -9,17 +9,17 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ...base import InputError
-from ...base.checks import check_choice, check_number
+from ...base.checks import check_choice, check_number, check_whole
 from ...workloads import Machine
 from ..backfilling import Conservative
 from ..options import Configured
 from ..protocol import Action, Dispatcher, Start, State, Waiting
 from ..registered import create_inner
-from .forecast import forecast_start
+from .forecast import forecast_start, starts_now
 from .rigid_jobs import Size, as_rigid, sizes_of
 
 #: By what a job chooses: the least predicted turnaround, or without a look at the machine.
-Rule = Literal["turnaround", "user", "widest", "narrowest", "knee"]
+Rule = Literal["turnaround", "user", "widest", "narrowest", "knee", "range"]
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,16 @@ class SAOptions:
         ``"turnaround"``: the request with the least predicted turnaround, ties to fewer processors. ``"user"``: the
         job's own. ``"widest"``, ``"narrowest"``: the most or the fewest processors. ``"knee"``: the most speedup times
         efficiency, which is the least processors times the square of the time (Eager, Zahorjan and Lazowska, IEEE
-        Transactions on Computers 1989).
+        Transactions on Computers 1989). ``"range"``: as Slurm's ``-N min-max``, the job waits as the narrowest, and
+        when `over` would start that it gets the most processors with which `over` starts it at the same instant.
     share
         Share of the moldable jobs that may choose, drawn with the seed of the simulation; the others keep their own
         request.
+    again
+        How often a job by ``"turnaround"`` may choose anew while it waits. At every decision what is predicted of it on
+        all its requests is forecast, as if it were withdrawn and came again with another at its place in the queue.
+    gain
+        By how much of the time until its predicted end, in percent, the new one must end sooner.
 
     Raises
     ------
@@ -49,10 +55,16 @@ class SAOptions:
     over: str | Dispatcher = "conservative"
     by: Rule = "turnaround"
     share: float = 1.0
+    again: int = 0
+    gain: float = 10.0
 
     def __post_init__(self) -> None:
         check_choice("by", self.by, Rule)
         check_number("share", self.share, least=0, most=1)
+        check_whole("again", self.again, 0)
+        check_number("gain", self.gain, least=0, below=100)
+        if self.again and self.by != "turnaround":
+            raise ValueError(f"again must be 0 unless by is turnaround, got {self.again} with by {self.by}")
 
 
 class SA(Configured[SAOptions]):
@@ -60,7 +72,8 @@ class SA(Configured[SAOptions]):
 
     Under ``conservative`` the predicted start of a request is that of the reservation it would get, as in the paper
     (section 2). Under any other dispatcher it is a forecast: the present state is run forward in a copy of it, with
-    predictions as run times and nobody else to come. A job keeps its choice, also when it comes back.
+    predictions as run times and nobody else to come. A job keeps its choice, also when it comes back, unless it may
+    choose `again`; then decisions have a column ``changed``, how many did.
 
     Its options are those of :class:`SAOptions`.
 
@@ -76,14 +89,22 @@ class SA(Configured[SAOptions]):
     def __init__(self, options: SAOptions | None = None, /, **given: object) -> None:
         super().__init__(options, **given)
         self.over = create_inner(self.options.over)
-        if isinstance(self.over, SA):
-            raise InputError("over: expected a dispatcher of rigid jobs, got one that chooses shapes itself")
-        if hasattr(self.over, "report"):
+        inner: Dispatcher | None = self.over
+        while inner is not None:
+            if isinstance(inner, SA):
+                raise InputError("over: expected a dispatcher of rigid jobs, got one that chooses shapes itself")
+            inner = getattr(inner, "over", None)
+        if self.options.again:
+            self.report = self._report
+        elif hasattr(self.over, "report"):
             self.report = self.over.report
 
     def forget(self) -> None:
         """Forget every choice."""
         self._chosen: dict[int, Size] = {}
+        self._choosers: set[int] = set()
+        self._changes: dict[int, int] = {}
+        self._changed = 0
         self._shown: dict[int, tuple[Waiting, Waiting]] = {}
         self._rng = np.random.default_rng(0)
 
@@ -96,6 +117,7 @@ class SA(Configured[SAOptions]):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Choose for who arrived, and let the dispatcher underneath start jobs."""
+        self._changed = 0
         if not any(waiting.job.shapes for waiting in state.queue.entries):
             return self.over.dispatch(state)
         before = self._shown
@@ -104,6 +126,10 @@ class SA(Configured[SAOptions]):
             # One after the other: who comes later in the same second is not there yet.
             if waiting.order not in shown:
                 shown[waiting.order] = self._rigid(waiting, state, shown)
+        if self.options.again:
+            self._choose_anew(state, shown)
+        elif self.options.by == "range":
+            self._widen(state, shown)
         self._shown = {waiting.order: (waiting, shown[waiting.order]) for waiting in state.queue}
         actions = self.over.dispatch(_with_queue(state, shown))
         return [self._of_shape(action, shown) if isinstance(action, Start) else action for action in actions]
@@ -125,6 +151,7 @@ class SA(Configured[SAOptions]):
         sizes = sizes_of(waiting, state.machine)
         size = sizes[0]
         if len(sizes) > 1 and (self.options.share == 1 or self._rng.random() < self.options.share):
+            self._choosers.add(waiting.order)
             size = self._best(waiting, sizes, state, shown)
         self._chosen[waiting.order] = size
         return as_rigid(waiting, size)
@@ -143,7 +170,7 @@ class SA(Configured[SAOptions]):
         elif by == "knee":
             costs = [(unit * time * time, unit) for unit, time in zip(units, times, strict=True)]
         else:
-            costs = [(unit if by == "narrowest" else -unit, 0) for unit in units]
+            costs = [(-unit if by == "widest" else unit, 0) for unit in units]
         return sizes[costs.index(min(costs))]
 
     def _starts(self, waiting: Waiting, sizes: list[Size], state: State, shown: dict[int, Waiting]) -> list[float]:
@@ -153,9 +180,58 @@ class SA(Configured[SAOptions]):
             self.over.update(_with_queue(state, shown))
             starts = [self.over.earliest_start(size.nodes, size.demand, size.predicted) for size in sizes]
         else:
-            each = [_with_queue(state, {**shown, waiting.order: as_rigid(waiting, size)}) for size in sizes]
-            starts = [forecast_start(self.over, ahead, waiting.order) for ahead in each]
+            return self._forecasts(waiting, sizes, state, shown)
         return [float("inf") if start is None else start for start in starts]
+
+    def _forecasts(self, waiting: Waiting, sizes: list[Size], state: State, shown: dict[int, Waiting]) -> list[float]:
+        """Return when a job would start on each size if nobody else came, infinite where it never would."""
+        each = [_with_queue(state, {**shown, waiting.order: as_rigid(waiting, size)}) for size in sizes]
+        starts = [forecast_start(self.over, ahead, waiting.order) for ahead in each]
+        return [float("inf") if start is None else start for start in starts]
+
+    def _choose_anew(self, state: State, shown: dict[int, Waiting]) -> None:
+        """Let jobs that wait already take another size, if that is predicted to end so much sooner."""
+        for waiting in state.queue:
+            order = waiting.order
+            # Who is shown for the first time has just chosen.
+            if order not in self._choosers or order not in self._shown:
+                continue
+            if self._changes.get(order, 0) == self.options.again:
+                continue
+            sizes = sizes_of(waiting, state.machine)
+            starts = self._forecasts(waiting, sizes, state, shown)
+            left = [start + size.predicted - state.now for start, size in zip(starts, sizes, strict=True)]
+            now = next(place for place, size in enumerate(sizes) if size.shape == self._chosen[order].shape)
+            best = left.index(min(left))
+            if left[best] < left[now] * (1 - self.options.gain / 100):
+                self._take(waiting, sizes[best], shown)
+                self._changes[order] = self._changes.get(order, 0) + 1
+                self._changed += 1
+
+    def _widen(self, state: State, shown: dict[int, Waiting]) -> None:
+        """Let jobs that would start now on their narrowest size start on the widest with which they still do."""
+        primary = state.machine.primary
+        entries = {waiting.order: waiting for waiting in state.queue if waiting.order in self._choosers}
+        for order in [order for order in starts_now(self.over, _with_queue(state, shown)) if order in entries]:
+            sizes = sizes_of(entries[order], state.machine)
+            units = {size.shape: size.nodes * size.demand[primary] for size in sizes}
+            own = units[self._chosen[order].shape]
+            for size in sorted(sizes, key=lambda size: -units[size.shape]):
+                rigid = as_rigid(entries[order], size)
+                if units[size.shape] <= own:
+                    break
+                if order in starts_now(self.over, _with_queue(state, {**shown, order: rigid})):
+                    self._take(entries[order], size, shown)
+                    break
+
+    def _take(self, waiting: Waiting, size: Size, shown: dict[int, Waiting]) -> None:
+        """Give a job that waits another size."""
+        self._chosen[waiting.order] = size
+        shown[waiting.order] = as_rigid(waiting, size)
+
+    def _report(self) -> dict[str, object]:
+        inner = getattr(self.over, "report", None)
+        return {**(inner() if inner is not None else None or {}), "changed": self._changed}
 
     def _of_shape(self, action: Start, shown: dict[int, Waiting]) -> Start:
         """Return the start of a rigid job as one of the moldable job it stands for."""

@@ -1,9 +1,13 @@
-"""Placements in memory and in files."""
+"""Placements in memory and in files, and the nodes they are taken from."""
 
+from __future__ import annotations
+
+import numpy as np
 import pandas as pd
 import pytest
 
 from hpcdispatch.simulation import Result, simulate
+from hpcdispatch.simulation.node_matrix import NodeMatrix
 from hpcdispatch.testing import assert_same_records, cluster, moldable, overrunning, samples
 from hpcdispatch.workloads import Job, Machine, Workload
 
@@ -44,3 +48,16 @@ def test_in_files_with_all_of_them_are_read(tmp_path):
 def test_on_nodes_are_kept_as_they_are(tmp_path):
     simulate(cluster(), "easy").save(tmp_path)
     assert "placement" in pd.read_parquet(tmp_path / "attempts.parquet")
+
+
+@pytest.mark.parametrize("slots", [1, 3, 8, 9, 30])
+def test_slots_on_one_node_add_up_and_are_refused_whole(slots):
+    nodes = NodeMatrix(Machine.homogeneous(3, core=2 * slots, mem=3 * slots))
+    placement = np.full(slots, 1)
+    assert not nodes.allocate(placement, (2, 4))
+    assert nodes.shown.tolist() == [[2 * slots, 3 * slots]] * 3
+    assert nodes.allocate(placement, (2, 3))
+    assert nodes.shown.tolist() == [[2 * slots, 3 * slots], [0, 0], [2 * slots, 3 * slots]]
+    assert not nodes.allocate(np.array([0, 1]), (1, 0))
+    nodes.release(placement, (2, 3))
+    assert nodes.shown.tolist() == [[2 * slots, 3 * slots]] * 3

@@ -201,11 +201,24 @@ class TestShapes:
         result = run([MOLDABLE, (30, 5, 5, 4), (31, 5, 5, 4)], scripted(plan), "oracle")
         assert shown == [("1", result.jobs["end"].iloc[0])]
 
-    def test_the_request_itself_must_fit(self, run, scripted):
-        wide = Job("1", 0, 100, 110, 8, shapes=(Shape(4, 60, 70),))
-        assert run([wide], scripted({})).jobs["reason"].tolist() == [
-            "asks for 8 slots of core 1; the machine has room for 4"
-        ]
+    @pytest.mark.parametrize("dispatcher", ["fcfs", "conservative", "easy", "sa", "hcp3"])
+    def test_one_runs_where_the_request_does_not_fit(self, run, dispatcher):
+        shapes = (Shape(9, 10, 11), Shape(3, 70, 75, {"core": 1}), Shape(2, 90, 95, {"gpu": 1}), Shape(4, 60, 70))
+        result = run([Job("1", 0, 100, 110, 8, {"core": 1}, shapes=shapes), (5, 20, 20, 1)], dispatcher)
+        row = result.jobs.iloc[0]
+        expected = (3, 4, 70) if dispatcher == "sa" else (1, 3, 75)
+        assert (row["status"], row["shape"], row["run_nodes"], row["run_walltime"]) == ("completed", *expected)
+        assert result.manifest["dropped_shapes"] == result.summary()["dropped_shapes"] == 2
+
+    def test_one_that_does_not_say_its_resources_has_those_of_the_request_that_is_gone(self, run):
+        wide = Job("1", 0, 100, 110, 8, {"core": 1}, shapes=(Shape(1, 60, 70, {"core": 4}), Shape(4, 50, 55)))
+        assert run([wide], "sa").jobs["shape"].tolist() == [1]
+
+    def test_a_larger_request_of_it_is_recorded(self, run):
+        wide = Job("1", 0, 100, 110, 8, shapes=(Shape(4, 60, 40),))
+        result = run([wide], "fcfs", overrun="resubmit")
+        assert result.jobs[["shape", "run_walltime"]].to_numpy().tolist() == [[0, 60]]
+        assert result.attempts["shape"].tolist() == [0, 0]
 
     def test_a_shape_has_its_own_resources(self, run, scripted):
         machine = Machine.homogeneous(2, core=4, gpu=1)

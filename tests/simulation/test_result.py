@@ -1,6 +1,7 @@
 """Records, metrics, and files."""
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from hpcdispatch.base import InputError
 from hpcdispatch.simulation import Result, job_metrics, mean_interval, simulate
 from hpcdispatch.testing import assert_same_records, cluster, overrunning, tiny
+from hpcdispatch.workloads import Job, Shape
 
 THREE = [(0, 100, 100, 2), (10, 50, 60, 4), (20, 5, 5, 1)]
 
@@ -53,6 +55,31 @@ class TestSummary:
             assert summary[name] == pytest.approx(value), name
         assert 0 < summary["decision_ms_mean"] <= summary["decision_ms_max"]
         assert 0 <= summary["prediction_s"] < summary["simulation_s"]
+
+    def test_the_geometric_mean_counts_nothing_as_a_second(self, run):
+        # Turnarounds 100, 200 and 0.
+        summary = run([(0, 100, 100, 4), (0, 100, 100, 4), (200, 0, 5, 4)]).summary()
+        assert summary["turnaround_gmean"] == pytest.approx((100 * 200 * 1) ** (1 / 3))
+
+    def test_efficiency_is_sequential_work_over_what_was_held(self, run):
+        shapes = (Shape(4, 40, 50), Shape(1, 100, 110))
+        wide = {dispatcher: run([Job("1", 0, 60, 60, 2, shapes=shapes)], dispatcher).summary()["efficiency"]
+                for dispatcher in ("sa:by=widest", "sa:by=narrowest", "fcfs")}  # fmt: skip
+        assert wide == pytest.approx({"sa:by=widest": 100 / 160, "sa:by=narrowest": 1, "fcfs": 100 / 120})
+        # Rigid jobs waste what does not count alone: 200 of 200 + 4 x 50.
+        assert run(THREE).summary()["efficiency"] == 1
+        killed = run([(0, 50, 50, 4), (0, 80, 50, 4)], overrun="kill")
+        assert killed.summary()["efficiency"] == pytest.approx(0.5)
+
+    def test_what_ran_is_in_the_jobs(self, run):
+        result = run([Job("1", 0, 60, 60, 2, shapes=(Shape(4, 40, 50),)), (0, 9, 9, 5), (1, 5, 7, 2)], "sa:by=widest")
+        ran = result.jobs[["nodes", "shape", "run_nodes", "run_walltime", "sequential_work"]]
+        assert ran.to_numpy().tolist() == [[2, 0, 4, 50, 120], [5, -1, 0, 0, 45], [2, -1, 2, 7, 10]]
+
+    def test_records_of_before_have_no_efficiency(self, run):
+        result = run(THREE)
+        old = replace(result, jobs=result.jobs.drop(columns="sequential_work"))
+        assert np.isnan(old.summary()["efficiency"])
 
     def test_classes_by_run_time(self, run):
         # Each waits for those before it.

@@ -6,8 +6,8 @@ from .read_log import DefaultWalltime, TraceWarning
 from .reading import read
 from .run_table import RunColumns, read_runs
 from .run_times import Unit, as_seconds, read_run_times
-from .swf_writer import write
 from .trace_files import save
+from .writing import write, written_suffix
 
 __all__ = [
     "DefaultWalltime",
@@ -20,4 +20,5 @@ __all__ = [
     "read_runs",
     "save",
     "write",
+    "written_suffix",
 ]

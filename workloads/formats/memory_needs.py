@@ -10,7 +10,7 @@ from ...base import InputError
 from .trace_files import GZIP_MAGIC
 
 #: Bytes that a reader takes at most for a byte of the text, and besides for a record; rounded up from measurements.
-SWF, SACCT = (1.1, 320), (9.0, 400)
+SWF, SACCT, JSONL = (1.1, 320), (9.0, 400), (4.0, 2400)
 _SAMPLE = 1 << 20
 #: Gzip makes no text smaller than by this.
 _SMALLEST = 1032

@@ -18,8 +18,8 @@ import pandas as pd
 
 from ..job import ResourceMap
 from ..job_columns import NUMBERS, Coded, JobColumns
-from ..machine import Machine
 from ..workload import Provenance, Workload
+from .jsonl import machine_fields, machine_of
 from .read_log import ReadOptions
 
 #: Traces of fewer jobs are read as fast as they were found.
@@ -77,7 +77,7 @@ class ParsedTraces:
     def _place(self, path: Path, options: ReadOptions) -> Path:
         with open(path, "rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
-        machine = None if options.machine is None else _machine_fields(options.machine)
+        machine = None if options.machine is None else machine_fields(options.machine)
         how = (options.lenient, options.strict, options.default_walltime, options.timezone)
         asked = (path.name, content, machine, *how, _reader())
         return self._folder / f"{hashlib.sha256(repr(asked).encode()).hexdigest()}.parquet"
@@ -102,7 +102,7 @@ def _frame(workload: Workload) -> pd.DataFrame:
     if workload.records is not None:
         columns |= {f"{_RECORD}{name}": workload.records[name] for name in workload.records}
     frame = pd.DataFrame(columns, copy=False)
-    machine, provenance = _machine_fields(workload.machine), asdict(workload.provenance)
+    machine, provenance = machine_fields(workload.machine), asdict(workload.provenance)
     frame.attrs = {"text": json.dumps({"machine": machine, "provenance": provenance})}
     return frame
 
@@ -115,7 +115,6 @@ def _workload(frame: pd.DataFrame) -> Workload:
     columns |= {name: _coded(frame[name]) for name in _TEXTS}
     amounts = _coded(frame["per_node"])
     columns["per_node"] = Coded(amounts.codes, [ResourceMap(json.loads(value)) for value in amounts.values])
-    machine = said["machine"]
     provenance = said["provenance"]
     for name in ("header", "notes"):
         provenance[name] = tuple(provenance[name])
@@ -124,19 +123,10 @@ def _workload(frame: pd.DataFrame) -> Workload:
     records.attrs = {}
     return Workload(
         JobColumns.made(ids if ids.dtype.kind == "i" else ids.astype(object), **columns),
-        Machine(tuple(machine["resources"]), np.array(machine["capacity"]), machine["name"], machine["equivalence"]),
+        machine_of(said["machine"]),
         Provenance(**provenance),
         records,
     )
-
-
-def _machine_fields(machine: Machine) -> dict[str, Any]:
-    return {
-        "resources": list(machine.resources),
-        "capacity": machine.capacity.tolist(),
-        "name": machine.name,
-        "equivalence": dict(machine.equivalence),
-    }
 
 
 def _categories(column: Coded) -> pd.Categorical:

@@ -1,4 +1,4 @@
-"""Reading and writing traces of any known format."""
+"""Reading traces of any known format."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from ...base import InputError
 from ..machine import Machine
 from ..workload import Workload
 from .job_builder import FILLED
-from .memory_needs import SACCT, SWF, refuse_if_too_large
+from .jsonl import parse_jsonl
+from .memory_needs import JSONL, SACCT, SWF, refuse_if_too_large
 from .parsed_traces import ParsedTraces
 from .read_log import DefaultWalltime, Log, NothingUsableError, ReadOptions, TraceWarning
 from .sacct import parse_sacct
@@ -25,6 +26,7 @@ PARSERS: dict[str, tuple[Parser, tuple[float, int]]] = {
     ".sacct": (parse_sacct, SACCT),
     ".txt": (parse_sacct, SACCT),
     ".csv": (parse_sacct, SACCT),
+    ".jsonl": (parse_jsonl, JSONL),
 }
 #: Lines that are read at least where only the first jobs are wanted.
 LEAST_LINES = 100_000
@@ -41,9 +43,9 @@ def read(
     cache: str | PathLike[str] | None = None,
     memory: int | None = None,
 ) -> Workload:
-    """Read a trace: SWF, or the output of Slurm's ``sacct -P``.
+    """Read a trace: SWF, the output of Slurm's ``sacct -P``, or a workload written as JSON lines.
 
-    The suffix tells which: ``.swf`` or ``.sacct``, ``.txt``, ``.csv``, each with ``.gz`` as well.
+    The suffix tells which: ``.swf``; ``.sacct``, ``.txt``, ``.csv``; ``.jsonl``; each with ``.gz`` as well.
 
     Whatever is left out, filled in or rounded is said in ``Workload.provenance``, as lines in `notes` and
     as numbers in `counts`. The processor count of a job is the requested one, or the allocated one where
@@ -59,13 +61,13 @@ def read(
         asks for the machine's `equivalence` and, if the machine has a resource ``mem``, the memory
         requested per processor (kilobytes in SWF); the processors of a job are grouped into node slots as
         large as the nodes allow. Without it, the machine is one pool of as many cores as the header says
-        (MaxProcs).
+        (MaxProcs). JSON lines have a machine of their own and node slots as they are; another may stand for it.
     lenient
         Count, list and drop malformed records (wrong number of fields, not a number, negative or falling
         submission time, duplicate id) instead of refusing the file.
     strict
         Refuse the file for an unusable record (run time <= 0, no processor count, larger than the machine) instead
-        of leaving it out.
+        of leaving it out; so a shape that the machine has no room for.
     default_walltime
         What stands for a missing requested time: whole seconds, or ``"runtime"`` for the job's own run
         time. Without it that is the largest of the job's queue, or of the trace if the queue has none.
@@ -118,7 +120,7 @@ def read(
     if head is not None:
         workload = _first_jobs(path, packed, parser, options, head)
     else:
-        parsed = None if cache is None else ParsedTraces(Path(cache))
+        parsed = None if cache is None or suffix == ".jsonl" else ParsedTraces(Path(cache))
         found = None if parsed is None else parsed.get(path, options)
         workload = found or parser(load(path, packed=packed), options, Log(path))
         if parsed is not None and found is None:

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from ...base import InputError
 from ..job_columns import Coded, JobColumns
 from ..workload import Workload
 from .slots import MEMORY
 from .swf import FIELDS, header_number
-from .trace_files import save
 
 _WHOLE = re.compile(r"0|-?[1-9]\d{0,14}")
 _NAMED = {"user": "user", "group": "group", "executable": "name", "queue": "queue"}
 
 
-def write(workload: Workload, path: str | PathLike[str]) -> None:
-    """Write a workload as ``.swf`` or ``.swf.gz``; the same workload gives the same bytes.
+def swf_text(workload: Workload) -> str:
+    """Return a workload in the Standard Workload Format.
 
     The fields a job has come from the jobs, the others from ``Workload.records`` where it has them, else
     -1. A requested time that was missing in the source and guessed by the reader is written as it was, -1.
@@ -31,29 +27,12 @@ def write(workload: Workload, path: str | PathLike[str]) -> None:
     numbered from 1. Users, groups, executables and queues are written as they are if all of that field are
     whole numbers (empty as -1), otherwise numbered from 1 in order of appearance. Header lines say which
     number stands for what, and what of the jobs SWF has no field for.
-
-    Parameters
-    ----------
-    workload
-        What to write.
-    path
-        Where to; an existing file is replaced when the new one is complete.
-
-    Raises
-    ------
-    InputError
-        If the suffix is neither ``.swf`` nor ``.swf.gz``.
-    OSError
-        If the file cannot be written.
     """
-    path = Path(path)
-    if not path.name.lower().endswith((".swf", ".swf.gz")):
-        raise InputError(f"{path}: expected a file name ending in .swf or .swf.gz, got suffix {path.suffix!r}")
     notes: list[str] = []
     columns = _columns(workload, notes)
     header = _header(workload, notes)
     lines = [*header, *map(" ".join, zip(*columns, strict=True))]
-    save(path, "\n".join(lines) + "\n", packed=path.suffix.lower() == ".gz")
+    return "\n".join(lines) + "\n"
 
 
 def _columns(workload: Workload, notes: list[str]) -> list[Sequence[str]]:

@@ -115,3 +115,15 @@ def test_lines_in_spite_of_texts_that_look_like_keys():
     assert line_of(text, ("t", "c d")) == 10
     assert line_of(text, ("t", "nowhere")) == 8
     assert line_of("", ("a",)) == 1
+
+
+def test_a_workload_is_molded(tmp_path):
+    plan = plan_campaign(written(tmp_path, GOOD + 'mold = "amdahl:serial=0.1,choices=3"\n'))
+    assert any(job.shapes for job in plan.workload(plan.cells[0].digest).jobs)
+    plain = plan_campaign(written(tmp_path, GOOD))
+    assert plan.cells[0].digest != plain.cells[0].digest
+
+
+def test_a_speedup_that_is_none_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"campaign.toml:6: workload 1 mold: mold: expected downey.*, got 'luck'"):
+        read_campaign(written(tmp_path, GOOD + 'mold = "luck"\n'))

@@ -134,3 +134,30 @@ class TestLargeTraces:
         outputs += [invoke("workload", "describe", trace).stdout for _ in range(2)]
         assert len(set(outputs)) == 1
         assert len(list((tmp_path / "cache" / "hpcdispatch" / "parsed").iterdir())) == 1
+
+
+def test_molded_jobs_choose(invoke):
+    run = ("run", "lublin:jobs=80,processors=32", "--json", "--dispatcher")
+    rigid = json.loads(invoke(*run, "sa").output)
+    molded = json.loads(invoke(*run, "sa", "--mold", "downey:choices=4").output)
+    same = json.loads(invoke(*run, "sa", "--mold", "downey:choices=4,seed=0").output)
+    assert rigid["efficiency"] == 1 > molded["efficiency"]
+    assert molded["turnaround_gmean"] == same["turnaround_gmean"] != rigid["turnaround_gmean"]
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("luck", "mold: expected downey[:least=A,most=A,smooth=S,rough=S], amdahl:serial=F or"),
+        ("amdahl", "mold amdahl: option 'serial' must be given (a number)"),
+        ("amdahl:serial=2", "mold amdahl: serial must be numbers <= 1, got 2.0"),
+        ("downey:least=0.5", "mold downey: A: the least must be a number >= 1, got 0.5"),
+        ("downey:choices=1", "mold downey: option 'choices': expected a whole number >= 2, got 1"),
+        ("gunther:contention=0,coherency=0,sigma=1", "mold gunther: unknown option 'sigma'; known: contention, coh"),
+    ],
+)
+def test_a_speedup_that_is_none_is_named(invoke, spec, message):
+    for command in ("run", "compare"):
+        found = invoke(command, "lublin:jobs=9", "--mold", spec)
+        assert (found.exit_code, found.stderr.count("\n")) == (2, 1)
+        assert message in found.stderr

@@ -36,7 +36,7 @@ def test_generate_is_reproducible_and_convert_reads_it(invoke, tmp_path):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("generate", "lublin", "out.txt"), "out.txt: expected a file name ending in .swf or .swf.gz"),
+        (("generate", "lublin", "out.txt"), "out.txt: expected a file name ending in .swf or .jsonl"),
         (("generate", "nope", "out.swf"), "unknown workload 'nope'"),
         (("generate", "lublin", "nodir/out.swf"), "nodir/out.swf: no such directory"),
         (("convert", "nope.swf", "out.swf"), "nope.swf: no such file"),

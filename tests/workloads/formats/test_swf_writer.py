@@ -108,7 +108,7 @@ def test_integer_ids_stay(tmp_path):
 
 def test_places_that_cannot_be_written(tmp_path):
     workload = generate("lublin", jobs=2)
-    with pytest.raises(InputError, match=r"expected a file name ending in \.swf or \.swf\.gz, got suffix '\.csv'"):
+    with pytest.raises(InputError, match=r"expected a file name ending in \.swf or .*, got suffix '\.csv'"):
         write(workload, tmp_path / "a.csv")
     with pytest.raises(FileNotFoundError, match="no such directory to write to"):
         write(workload, tmp_path / "none" / "a.swf")

@@ -1,0 +1,182 @@
+"""On how many processors to ask for a job, against the state of a machine or a moment of a trace."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..base import FloatArray, InputError
+from ..models import AvailabilityProfile
+from ..models.moldable import Choice, Request, SpeedupFit, choose, fit, options
+from ..simulation import promised_starts
+from ..workloads import RunColumns, Workload, read, read_runs
+from .eviction_scenario import Scenario
+
+_TABLES = (".csv", ".tsv", ".parquet")
+
+
+@dataclass(frozen=True)
+class MachineMoment:
+    """What is free when, as known at one instant.
+
+    Attributes
+    ----------
+    profile
+        The availability list.
+    now
+        The instant, seconds.
+    kept
+        Of a trace, for every job that ran: its turnaround over what was predicted when it came, shape (jobs,).
+    """
+
+    profile: AvailabilityProfile
+    now: int
+    kept: FloatArray | None = None
+
+
+@dataclass(frozen=True)
+class SizeAdvice:
+    """What is predicted of each request, and the choice.
+
+    Attributes
+    ----------
+    requests
+        In the order in which they were given.
+    options
+        What is predicted of each; ``None`` of one that never fits.
+    choice
+        The least predicted turnaround.
+    """
+
+    requests: tuple[Request, ...]
+    options: tuple[Choice | None, ...]
+    choice: Choice
+
+
+def advise_size(moment: MachineMoment, requests: Sequence[Request], weight: float = 0.0) -> SizeAdvice:
+    """Return what is predicted of each request, and the choice of :func:`hpcdispatch.models.moldable.choose`.
+
+    Raises
+    ------
+    InputError
+        If no request fits the machine, or one stands there twice.
+    """
+    found = {option.request: option for option in options(moment.profile, requests, moment.now)}
+    choice = choose(moment.profile, requests, moment.now, weight)
+    if choice is None:
+        least = min((request.processors for request in requests), default=0)
+        raise InputError(
+            f"requests: expected one that fits the machine, {moment.profile.processors:,} processors that are free at "
+            f"some time, got {len(requests)} of {least:,} processors or more"
+        )
+    return SizeAdvice(tuple(requests), tuple(found.get(request) for request in requests), choice)
+
+
+def moment_of_state(scenario: Scenario) -> MachineMoment:
+    """Return what is free when of the running jobs of a state, as of eviction; one without `ends` never ends."""
+    staying = sum(job.nodes for job in scenario.jobs if job.ends is None)
+    processors = scenario.machine.nodes - staying
+    if not processors:
+        raise InputError("jobs: expected some that end, with a field ends, got all nodes held by jobs without it")
+    profile = AvailabilityProfile(processors)
+    for job in scenario.jobs:
+        if job.ends is not None:
+            profile.reserve(job.nodes, max(1, math.ceil(job.ends)), 0)
+    return MachineMoment(profile, 0)
+
+
+def moment_of_trace(workload: Workload, at: int) -> MachineMoment:
+    """Return what is free when at an instant of a trace under ``conservative`` with kills.
+
+    Parameters
+    ----------
+    workload
+        The trace, on a pool.
+    at
+        Seconds from its first submission.
+
+    Raises
+    ------
+    InputError
+        If the machine is no pool of one resource, or nobody was submitted before that instant.
+    """
+    submit, source = workload.columns.submit, workload.provenance.source
+    if workload.machine.capacity.size > 1:
+        raise InputError(f"{source}: expected a pool of one resource, got {workload.machine.describe()}")
+    instant = int(submit[0]) + at
+    if instant > submit[-1]:
+        raise InputError(f"at: expected at most {submit[-1] - submit[0]:,} s, the last submission, got {at:,} s")
+    steps, kept = promised_starts(workload, instant)
+    profile = AvailabilityProfile.from_steps(steps, int(workload.machine.capacity[0, 0]))
+    return MachineMoment(profile, instant, kept)
+
+
+def read_requests(path: Path) -> list[Request]:
+    """Read a table with the columns ``processors`` and ``requested_time``, seconds.
+
+    Raises
+    ------
+    InputError, OSError
+        For whatever is wrong with it.
+    """
+    frame = read_runs(path, RunColumns("processors", "requested_time"))
+    found = []
+    for number, (processors, seconds) in enumerate(zip(frame["size"], frame["time"], strict=True), 1):
+        values = [int(value) if float(value).is_integer() else value for value in (processors, seconds)]
+        try:
+            found.append(Request(*values))
+        except ValueError as error:
+            raise InputError(f"{path}: request {number}: {str(error).removeprefix('request: ')}") from None
+    return found
+
+
+def read_own_runs(path: Path) -> list[tuple[float, float]]:
+    """Read the processors and seconds of a user's own runs.
+
+    That is a table with the columns ``processors`` and ``time``, or what Slurm's ``sacct -P`` prints (``.sacct``,
+    ``.txt``).
+
+    Raises
+    ------
+    InputError, OSError
+        For whatever is wrong with it.
+    """
+    if path.name.lower().removesuffix(".gz").endswith(_TABLES):
+        frame = read_runs(path, RunColumns("processors", "time"))
+        return list(zip(frame["size"].tolist(), frame["time"].tolist(), strict=True))
+    workload = read(path, default_walltime="runtime")
+    resource = workload.machine.resources[workload.machine.primary]
+    return list(zip(workload.columns.amounts(resource).tolist(), workload.columns.runtime.tolist(), strict=True))
+
+
+def requests_of_runs(
+    runs: Sequence[tuple[float, float]], processors: int, level: float = 0.9, sizes: Sequence[int] = ()
+) -> tuple[list[Request], SpeedupFit]:
+    """Return the requests that a user's own runs stand for, and the fit.
+
+    Requested is the upper end of the interval of the predicted time, rounded up.
+
+    Parameters
+    ----------
+    runs
+        Processors and seconds.
+    processors
+        Of the machine.
+    level
+        Of the interval.
+    sizes
+        To ask for; without any the sizes that were measured and the powers of two, up to twice the largest measured.
+
+    Raises
+    ------
+    InputError
+        If the runs give no speedup, or a size lies far beyond them.
+    """
+    found = fit(runs)
+    most = min(processors, int(2 * found.largest))
+    powers = {2**power for power in range(most.bit_length()) if 2**power <= most}
+    asked = sorted(sizes or powers | {int(size) for size, _ in runs if size <= most and float(size).is_integer()})
+    times = found.predict(asked, level).high
+    return [Request(size, max(1, math.ceil(time))) for size, time in zip(asked, times.tolist(), strict=True)], found

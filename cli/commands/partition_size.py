@@ -1,0 +1,189 @@
+"""``hpcdispatch partition``: how many processors to ask for, and for how long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import numpy as np
+from rich.text import Text
+
+from ...analysis import read_scenario
+from ...analysis.partition_sizes import (
+    MachineMoment,
+    SizeAdvice,
+    advise_size,
+    moment_of_state,
+    moment_of_trace,
+    read_own_runs,
+    read_requests,
+    requests_of_runs,
+)
+from ...base import InputError
+from ...bench.reports.number_formats import NOTHING, percent
+from ...bench.reports.partition_figure import draw_sizes
+from ...models.moldable import Request
+from ..app import debug_option
+from ..command_errors import say
+from ..durations import Duration, clock
+from ..help_texts import examples
+from ..output import console, print_json, table_of
+from ..progress import spinner
+from ..shared_options import ReadingOptions, json_option
+from ..trace_argument import load, resolve
+
+_SUFFIXES = (".png", ".svg")
+
+
+@click.command(
+    "partition",
+    epilog=examples(
+        "hpcdispatch partition --state state.json --requests requests.csv --plot choice.png",
+        "hpcdispatch partition --trace trace.swf.gz@30d --runs runs.csv",
+    ),
+)
+@click.option(
+    "--state", type=click.Path(path_type=Path), metavar="FILE", help="The running jobs, JSON as of 'hpcdispatch evict'."
+)
+@click.option("--trace", metavar="FILE@TIME", help="A trace, at a time from its first submission on, as in 30d12h.")
+@click.option(
+    "--requests", type=click.Path(path_type=Path), metavar="FILE", help="CSV with processors and requested_time (s)."
+)
+@click.option(
+    "--runs", type=click.Path(path_type=Path), metavar="FILE",
+    help="Own runs instead: CSV with processors and time (s), or the output of sacct -P.",
+)  # fmt: skip
+@click.option("--sizes", metavar="N,N,...", help="With --runs: the sizes to choose from.  [default: powers of two]")
+@click.option(
+    "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.9, show_default=True, metavar="P",
+    help="With --runs: requested is the upper end of this interval of the time.",
+)  # fmt: skip
+@click.option(
+    "--weight",
+    type=click.FloatRange(0),
+    default=0.0,
+    metavar="S",
+    help="Seconds of turnaround a processor-hour is worth.",
+)
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw list and requests, .png or .svg.")
+@json_option
+@debug_option
+def command(
+    state: Path | None,
+    trace: str | None,
+    requests: Path | None,
+    runs: Path | None,
+    sizes: str | None,
+    level: float,
+    weight: float,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Choose the request with the least predicted turnaround (Cirne and Berman, JSSPP 2000).
+
+    Each request would start where the availability list has room for it, and is taken to last as long as it asks for.
+    The list is that of the jobs of a state, of which those without the field ends stay for ever; or of a trace under
+    conservative backfilling with kills, where it is also said how far such predictions were off.
+    """
+    _check(state, trace, requests, runs, plot)
+    chosen = None if sizes is None else _sizes(sizes)
+    with spinner("looking at the machine"):
+        moment = _traced(trace) if trace is not None else _stated(state)
+    asked = read_requests(requests) if requests is not None else _of_runs(runs, moment, level, chosen)
+    advice = advise_size(moment, asked, weight)
+    if as_json:
+        print_json(_fields(moment, advice))
+    else:
+        _show(moment, advice)
+    if plot is not None:
+        draw_sizes(moment, advice, plot)
+        click.echo(plot, err=as_json)
+
+
+def _check(state: Path | None, trace: str | None, requests: Path | None, runs: Path | None, plot: Path | None) -> None:
+    for names, given in (("--state or --trace", (state, trace)), ("--requests or --runs", (requests, runs))):
+        if sum(each is not None for each in given) != 1:
+            got = "both" if given[0] is not None else "neither"
+            raise InputError(f"expected {names}, got {got}")
+    if plot is not None and plot.suffix.lower() not in _SUFFIXES:
+        raise InputError(f"--plot {plot}: expected a file name that ends in {' or '.join(_SUFFIXES)}")
+
+
+def _sizes(text: str) -> list[int]:
+    sizes = [part.strip() for part in text.split(",")]
+    for size in sizes:
+        if not size.isdecimal() or int(size) < 1 or sizes.count(size) > 1:
+            raise InputError(f"--sizes: expected different whole numbers >= 1, separated by commas, got {text!r}")
+    return [int(size) for size in sizes]
+
+
+def _stated(state: Path | None) -> MachineMoment:
+    assert state is not None
+    found = read_scenario(state)
+    try:
+        return moment_of_state(found)
+    except InputError as error:
+        raise InputError(f"{state}: {error}") from None
+
+
+def _traced(trace: str) -> MachineMoment:
+    name, at, time = trace.rpartition("@")
+    if not at or not name:
+        raise InputError(f"--trace: expected FILE@TIME, as in trace.swf@30d, got {trace!r}")
+    seconds = Duration().convert(time, None, None)
+    return moment_of_trace(load(resolve(name), ReadingOptions()), seconds)
+
+
+def _of_runs(runs: Path | None, moment: MachineMoment, level: float, sizes: list[int] | None) -> list[Request]:
+    """Return the requests that own runs stand for, and say what of the fit matters."""
+    assert runs is not None
+    own = read_own_runs(runs)
+    try:
+        requests, found = requests_of_runs(own, moment.profile.processors, level, sizes or ())
+    except InputError as error:
+        raise InputError(f"{runs}: {error}") from None
+    best = found.best
+    values = ", ".join(f"{name} {value:.3g}" for name, value in best.parameters.items())
+    say("note", f"{len(own)} runs: best is {best.name} ({values}), left-out error {percent(best.left_out_error)}%; "
+                f"measure {found.measure_next([r.processors for r in requests]):.0f} processors next")  # fmt: skip
+    return requests
+
+
+def _off(moment: MachineMoment) -> tuple[float, float] | None:
+    """Return the 10th and the 90th percentile of turnaround over prediction."""
+    if moment.kept is None:
+        return None
+    low, high = np.percentile(moment.kept, [10, 90]).tolist()
+    return low, high
+
+
+def _show(moment: MachineMoment, advice: SizeAdvice) -> None:
+    out, table = console(), table_of("processors", "requested", "starts in", "turnaround", "processor-hours", "")
+    for request, option in zip(advice.requests, advice.options, strict=True):
+        found = (NOTHING, NOTHING) if option is None else (clock(option.start - moment.now), clock(option.turnaround))
+        mark = "never fits" if option is None else "chosen" * (option == advice.choice)
+        cells = (f"{request.processors:,}", clock(request.requested_time), *found, f"{request.processor_hours:,.1f}")
+        table.add_row(*map(Text, (*cells, mark)))
+    out.print(table)
+    off = _off(moment)
+    if off is not None and moment.kept is not None:
+        out.print()
+        out.print(f"of {len(moment.kept):,} jobs of the trace 80% took {percent(off[0])} to {percent(off[1])}% of the "
+                  "turnaround that was predicted (10th to 90th percentile)")  # fmt: skip
+
+
+def _fields(moment: MachineMoment, advice: SizeAdvice) -> dict[str, object]:
+    rows = [
+        {
+            "processors": request.processors,
+            "requested_time_s": request.requested_time,
+            "starts_in_s": None if option is None else option.start - moment.now,
+            "turnaround_s": None if option is None else option.turnaround,
+            "processor_hours": request.processor_hours,
+            "chosen": option == advice.choice,
+        }
+        for request, option in zip(advice.requests, advice.options, strict=True)
+    ]
+    off = _off(moment)
+    taken = None if off is None else {"p10": off[0], "p90": off[1]}
+    return {"machine_processors": moment.profile.processors, "options": rows, "turnaround_over_predicted": taken}

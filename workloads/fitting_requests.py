@@ -1,0 +1,51 @@
+"""Which of the requests of a job an empty machine has room for: its own, and those of its shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ..base import InputError
+from .job import Job
+from .machine import Machine
+
+
+def fitting_requests(job: Job, machine: Machine) -> tuple[int, ...]:
+    """Return which requests fit: -1 for the job's own, the index of the shape for another; the own one first."""
+    asked = [(job.nodes, job.per_node), *((shape.nodes, shape.per_node or job.per_node) for shape in job.shapes)]
+    return tuple(
+        place for place, (nodes, per_node) in enumerate(asked, -1) if nodes <= room_for(machine, per_node)
+    )  # fmt: skip
+
+
+def as_request(job: Job, places: Sequence[int]) -> Job:
+    """Return a job with some of its requests alone, by their places: the first as its own, the others as shapes."""
+    first, *others = places
+    shapes = tuple(job.shapes[place] for place in others)
+    if first < 0:
+        return replace(job, shapes=shapes)
+    shape = job.shapes[first]
+    # What the others do not say themselves they take from the request that is gone.
+    shapes = tuple(replace(other, per_node=other.per_node or job.per_node) for other in shapes)
+    return replace(
+        job, nodes=shape.nodes, runtime=shape.runtime, walltime=shape.walltime,
+        per_node=shape.per_node or job.per_node, shapes=shapes,
+    )  # fmt: skip
+
+
+def room_for(machine: Machine, per_node: Mapping[str, int]) -> int:
+    """Return how many slots the empty machine has room for, -1 if it does not know a resource."""
+    try:
+        return machine.slots(per_node)
+    except InputError:
+        return -1
+
+
+def why_it_cannot_run(job: Job, machine: Machine) -> str:
+    """Return why the own request of a job does not fit."""
+    try:
+        room = machine.slots(job.per_node)
+    except InputError as error:
+        return str(error)
+    asked = ", ".join(f"{name} {amount}" for name, amount in job.per_node.items())
+    return f"asks for {job.nodes} slots of {asked}; the machine has room for {room}"

@@ -1,0 +1,323 @@
+"""Workloads whole, as JSON lines: the machine and the provenance first, then a job a line with all its fields."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, asdict, fields
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ...base import InputError
+from ..fitting_requests import as_request, fitting_requests, why_it_cannot_run
+from ..job import Checkpoint, Job, Shape
+from ..machine import Machine
+from ..workload import Provenance, Workload
+from .read_log import Log, Malformed, NothingUsableError, ReadOptions
+from .trace_files import decode
+
+FORMAT = "hpcdispatch-workload"
+VERSION = 1
+_HEADER = ("format", "version", "machine", "provenance", "records")
+_MACHINE = ("resources", "capacity", "name", "equivalence")
+_LAW = ("name", "args", "kwds")
+_TEXTS = ("user", "group", "name", "queue")
+_RECORD = "record"
+PartT = TypeVar("PartT", Shape, Checkpoint, Job)
+
+
+class _WrongLineError(ValueError):
+    """What is wrong with a line: field, expected, received."""
+
+
+# Writing.
+
+
+def jsonl_text(workload: Workload) -> str:
+    """Return a workload as JSON lines; :func:`parse_jsonl` gives it back.
+
+    Fields that a job has by default are left out.
+
+    Raises
+    ------
+    InputError
+        If the law of a job is no distribution of scipy with numbers as its parameters.
+    """
+    records = workload.records
+    header = {
+        "format": FORMAT,
+        "version": VERSION,
+        "machine": machine_fields(workload.machine),
+        "provenance": asdict(workload.provenance),
+        "records": None if records is None else {str(name): str(records[name].dtype) for name in records},
+    }
+    rows = [None] * len(workload) if records is None else _rows(records)
+    lines = [_line(header), *(_line(_job_fields(job, row)) for job, row in zip(workload.jobs, rows, strict=True))]
+    return "\n".join(lines) + "\n"
+
+
+def machine_fields(machine: Machine) -> dict[str, Any]:
+    """Return what JSON knows of a machine; :func:`machine_of` gives it back."""
+    return {
+        "resources": list(machine.resources),
+        "capacity": machine.capacity.tolist(),
+        "name": machine.name,
+        "equivalence": dict(machine.equivalence),
+    }
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def _rows(records: pd.DataFrame) -> list[list[Any]]:
+    """Return what a trace had besides, a list a job; ``None`` for what is missing."""
+    rows = records.astype(object).where(records.notna(), None).to_numpy().tolist()
+    return [[value.item() if isinstance(value, np.generic) else value for value in row] for row in rows]
+
+
+def _job_fields(job: Job, row: list[Any] | None) -> dict[str, Any]:
+    found = _given(job)
+    if job.shapes:
+        found["shapes"] = [_given(shape) for shape in job.shapes]
+    if job.checkpoint is not None:
+        found["checkpoint"] = _given(job.checkpoint)
+    if job.law is not None:
+        found["law"] = _law_fields(job)
+    return found if row is None else {**found, _RECORD: row}
+
+
+def _given(part: Any) -> dict[str, Any]:
+    """Return the fields of a part that are not what they are by default."""
+    values = {field.name: getattr(part, field.name) for field in fields(part)}
+    return {
+        field.name: values[field.name] for field in fields(part)
+        if field.default is MISSING or values[field.name] != field.default
+    }  # fmt: skip
+
+
+def _law_fields(job: Job) -> dict[str, Any]:
+    law = job.law
+    name = getattr(getattr(law, "dist", None), "name", None)
+    args, kwds = getattr(law, "args", ()), getattr(law, "kwds", {})
+    if not isinstance(getattr(stats, str(name), None), stats.rv_continuous | stats.rv_discrete) or not all(
+        np.isscalar(value) and np.isreal(value) for value in (*args, *kwds.values())
+    ):
+        raise InputError(
+            f"job {job.id}: law: expected a distribution of scipy.stats with numbers as parameters, got {law!r}"
+        )
+    plain = {key: np.asarray(kwds[key]).item() for key in sorted(kwds)}
+    return {"name": name, "args": [np.asarray(value).item() for value in args], "kwds": plain}
+
+
+# Reading.
+
+
+def parse_jsonl(data: bytes, options: ReadOptions, log: Log) -> Workload:
+    """Turn JSON lines into a workload.
+
+    Shapes that the machine has no room for are dropped, with a note and a count.
+
+    Raises
+    ------
+    InputError
+        For a wrong header; malformed lines unless lenient; jobs no request of which fits the machine, and shapes
+        that do not, if strict; and a file without usable jobs.
+    """
+    lines = [(number, line) for number, line in enumerate(decode(data).split("\n"), 1) if line.strip()]
+    try:
+        machine, provenance, columns = _header(lines[0][1])
+    except _WrongLineError as error:
+        raise InputError(f"{log.path}:{lines[0][0]}: {error}") from None
+    machine = options.machine or machine
+    jobs = _well_formed(lines[1:], columns, options, log)
+    if not jobs:
+        raise NothingUsableError(f"{log.path}: expected jobs, a JSON object a line after the header, got none")
+    kept = _usable(jobs, machine, options, log)
+    notes = (*provenance.notes, *log.notes)
+    provenance = Provenance(
+        provenance.source, provenance.options, provenance.header, notes, {**provenance.counts, **log.counts}
+    )
+    frame = None if columns is None else _frame([row for _, _, row in kept], columns)
+    return Workload([job for _, job, _ in kept], machine, provenance, frame)
+
+
+#: The line of a job, the job, and what its trace had besides.
+_Read = tuple[int, Job, list[Any]]
+
+
+def _header(line: str) -> tuple[Machine, Provenance, dict[str, str] | None]:
+    found = _object(line)
+    if found.get("format") != FORMAT or found.get("version") != VERSION:
+        asked = {name: found.get(name) for name in ("format", "version")}
+        raise _WrongLineError(f"expected a header with format {FORMAT!r} and version {VERSION}, got {asked}")
+    _known(found, _HEADER)
+    said = _sub(found, "provenance", {})
+    try:
+        provenance = Provenance(**{**said, **{name: tuple(said.get(name, ())) for name in ("header", "notes")}})
+    except TypeError:
+        names = ", ".join(field.name for field in fields(Provenance))
+        raise _WrongLineError(f"field 'provenance': expected an object with {names}, got {', '.join(said)}") from None
+    records = found.get("records")
+    return machine_of(_sub(found, "machine")), provenance, None if records is None else _sub(found, "records")
+
+
+def machine_of(found: dict[str, Any]) -> Machine:
+    """Return the machine of :func:`machine_fields`.
+
+    Raises
+    ------
+    ValueError
+        For whatever is wrong with the fields.
+    """
+    _known(found, _MACHINE, "machine: ")
+    try:
+        capacity = np.array(found.get("capacity"))
+        return Machine(
+            tuple(found.get("resources", ())), capacity, found.get("name", ""), found.get("equivalence") or {"core": 1}
+        )
+    except (TypeError, ValueError) as error:
+        raise _WrongLineError(f"field 'machine': {error}") from None
+
+
+def _well_formed(
+    lines: Sequence[tuple[int, str]], columns: dict[str, str] | None, options: ReadOptions, log: Log
+) -> list[_Read]:
+    """Return the jobs of the lines; refuse the first line that is none, or drop and list those if lenient."""
+    kept: list[_Read] = []
+    malformed: list[Malformed] = []
+    seen: set[str] = set()
+    laws: dict[str, Any] = {}
+    for number, line in lines:
+        try:
+            job, row = _job(_object(line), columns, laws)
+        except ValueError as error:
+            malformed.append(Malformed(number, "no job", str(error)))
+            continue
+        if job.id in seen:
+            malformed.append(Malformed(number, "duplicate id", f"field 'id': expected one of its own, got {job.id!r}"))
+        elif kept and job.submit < kept[-1][1].submit:
+            wrong = f"field 'submit': expected >= {kept[-1][1].submit}, as the job before, got {job.submit}"
+            malformed.append(Malformed(number, "falling submission time", wrong))
+        else:
+            seen.add(job.id)
+            kept.append((number, job, row))
+    log.settle(malformed, lenient=options.lenient)
+    return kept
+
+
+def _usable(jobs: Sequence[_Read], machine: Machine, options: ReadOptions, log: Log) -> list[_Read]:
+    """Leave out the jobs and the shapes that the machine has no room for, or refuse the first of them if strict."""
+    kept: list[_Read] = []
+    shapes = 0
+    for number, job, row in jobs:
+        fitting = fitting_requests(job, machine)
+        dropped = len(job.shapes) - sum(place >= 0 for place in fitting)
+        if options.strict and (dropped or not fitting):
+            wrong = "one that " + why_it_cannot_run(job, machine) if not fitting else f"{dropped} that do not"
+            what = "shapes that fit" if fitting else "a job that fits"
+            raise InputError(f"{log.path}:{number}: job {job.id}: expected {what} the machine, got {wrong}")
+        if fitting:
+            shapes += dropped
+            fewer = (-1, *(place for place in fitting if place >= 0))
+            kept.append((number, as_request(job, fewer) if dropped else job, row))
+    if not kept:
+        raise NothingUsableError(f"{log.path}: expected jobs that fit the machine, got none among {len(jobs):,}")
+    if len(kept) < len(jobs):
+        left = len(jobs) - len(kept)
+        log.note(f"{left:,} of {len(jobs):,} records left out as unusable: {left:,} larger than the machine",
+                 larger_than_the_machine=left)  # fmt: skip
+    if shapes:
+        log.note(f"{shapes:,} shapes dropped: the machine has no room for them", shapes_larger_than_the_machine=shapes)
+    return kept
+
+
+def _job(found: dict[str, Any], columns: dict[str, str] | None, laws: dict[str, Any]) -> tuple[Job, list[Any]]:
+    """Return the job that a line stands for, and what its trace had besides."""
+    row = found.pop(_RECORD, [])
+    if not isinstance(row, list) or len(row) != len(columns or ()):
+        raise _WrongLineError(f"field {_RECORD!r}: expected a list of {len(columns or ())} values, got {row!r}")
+    for name in _TEXTS:
+        if not isinstance(found.get(name, ""), str):
+            raise _WrongLineError(f"field {name!r}: expected a text, got {found[name]!r}")
+    if "shapes" in found:
+        found["shapes"] = tuple(_part(Shape, shape, "shapes: ") for shape in _list(found, "shapes"))
+    if found.get("checkpoint") is not None:
+        found["checkpoint"] = _part(Checkpoint, _sub(found, "checkpoint"), "checkpoint: ")
+    if found.get("law") is not None:
+        found["law"] = _law(_sub(found, "law"), laws)
+    return _part(Job, found, ""), row
+
+
+def _part(kind: Callable[..., PartT], found: Any, where: str) -> PartT:
+    """Return a job, a shape or a checkpoint from its fields."""
+    if not isinstance(found, dict):
+        raise _WrongLineError(f"{where}expected an object, got {found!r}")
+    parts = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    _known(found, tuple(parts), where)
+    for name, field in parts.items():
+        if field.default is MISSING and field.default_factory is MISSING and name not in found:
+            raise _WrongLineError(f"{where}field {name!r}: expected it, got none")
+    if "per_node" in found and (kind is Job or found["per_node"] is not None):
+        _sub(found, "per_node")
+    return kind(**found)
+
+
+def _law(found: dict[str, Any], laws: dict[str, Any]) -> Any:
+    """Return the distribution, one object for those that are the same."""
+    _known(found, _LAW, "law: ")
+    text = json.dumps(found, sort_keys=True)
+    if text not in laws:
+        name = found.get("name")
+        family = getattr(stats, str(name), None)
+        if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
+            raise _WrongLineError(f"field 'law': name: expected a distribution of scipy.stats, got {name!r}")
+        try:
+            laws[text] = family(*found.get("args", ()), **found.get("kwds", {}))
+        except (TypeError, ValueError) as error:
+            raise _WrongLineError(f"field 'law': expected parameters of {name}, got {error}") from None
+    return laws[text]
+
+
+def _object(line: str) -> dict[str, Any]:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise _WrongLineError(f"expected a JSON object, got {line[:40]!r} ({error})") from None
+    if not isinstance(found, dict):
+        raise _WrongLineError(f"expected a JSON object, got {line[:40]!r}")
+    return found
+
+
+def _sub(found: dict[str, Any], name: str, otherwise: Any = None) -> dict[str, Any]:
+    inner = found.get(name, otherwise)
+    if not isinstance(inner, dict):
+        raise _WrongLineError(f"field {name!r}: expected an object, got {inner!r}")
+    return inner
+
+
+def _list(found: dict[str, Any], name: str) -> list[Any]:
+    inner = found[name]
+    if not isinstance(inner, list):
+        raise _WrongLineError(f"field {name!r}: expected a list, got {inner!r}")
+    return inner
+
+
+def _known(found: dict[str, Any], names: Sequence[str], where: str = "") -> None:
+    for name in found:
+        if name not in names:
+            raise _WrongLineError(f"{where}unknown field {name!r}; known: {', '.join(names)}")
+
+
+def _frame(rows: list[list[Any]], columns: dict[str, str]) -> pd.DataFrame:
+    """Return what the trace had besides, in the types it had; as they come where a value does not fit its type."""
+    frame = pd.DataFrame(rows, columns=list(columns), dtype=object)
+    for name, dtype in columns.items():
+        try:
+            frame[name] = frame[name].astype(pd.api.types.pandas_dtype(dtype))
+        except (TypeError, ValueError):
+            frame[name] = frame[name].infer_objects()
+    return frame
