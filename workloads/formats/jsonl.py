@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+import scipy
 
 from ...base import InputError
 from ..fitting_requests import as_request, fitting_requests, why_it_cannot_run
@@ -103,9 +103,9 @@ def _law_fields(job: Job) -> dict[str, Any]:
     law = job.law
     name = getattr(getattr(law, "dist", None), "name", None)
     args, kwds = getattr(law, "args", ()), getattr(law, "kwds", {})
-    if not isinstance(getattr(stats, str(name), None), stats.rv_continuous | stats.rv_discrete) or not all(
-        np.isscalar(value) and np.isreal(value) for value in (*args, *kwds.values())
-    ):
+    if not isinstance(
+        getattr(scipy.stats, str(name), None), scipy.stats.rv_continuous | scipy.stats.rv_discrete
+    ) or not all(np.isscalar(value) and np.isreal(value) for value in (*args, *kwds.values())):
         raise InputError(
             f"job {job.id}: law: expected a distribution of scipy.stats with numbers as parameters, got {law!r}"
         )
@@ -272,8 +272,8 @@ def _law(found: dict[str, Any], laws: dict[str, Any]) -> Any:
     text = json.dumps(found, sort_keys=True)
     if text not in laws:
         name = found.get("name")
-        family = getattr(stats, str(name), None)
-        if not isinstance(family, stats.rv_continuous | stats.rv_discrete):
+        family = getattr(scipy.stats, str(name), None)
+        if not isinstance(family, scipy.stats.rv_continuous | scipy.stats.rv_discrete):
             raise _WrongLineError(f"field 'law': name: expected a distribution of scipy.stats, got {name!r}")
         try:
             laws[text] = family(*found.get("args", ()), **found.get("kwds", {}))
