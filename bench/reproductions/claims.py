@@ -79,10 +79,11 @@ def more(
 ) -> Claim:
     """Return the claim that one thing is not less than `factor` times another, judged as :func:`less`.
 
-    Strictly, it is more than that.
+    Strictly, it is more than that. Where both are the same in every sample, nothing told them apart, and it is not
+    decided.
     """
     ratio, low, high = _ratio(named[1], other[1])
-    below = _side(low, high, factor, len(named[1]))
+    below = None if np.array_equal(named[1], other[1]) else _side(low, high, factor, len(named[1]))
     holds = None if below is None else not below and (low > factor or not strictly)
     return Claim(text, holds, _evidence(named, other, ratio, low, high, published))
 

@@ -38,7 +38,7 @@ class Conditions:
     nodes
         More than one node: of every claim.
     queues
-        At least two queues: where versions 0 to 2 weigh jobs by theirs.
+        At least two queues in every sample: where versions 0 to 2 weigh jobs by theirs.
     heuristic
         The heuristic errs much less than the requests: of what is said of -D.
     requests
@@ -89,7 +89,7 @@ def conditions_of(guessed: Sequence[Part], requested: Sequence[Part], nodes: int
     waiting = float(np.mean([part.decisions["queued"].mean() for part in requested]))
     return Conditions(
         Precondition("more than one node", nodes > 1, f"{nodes} nodes"),
-        Precondition("at least two queues", max(queues) > 1, f"{min(queues)} to {max(queues)} in a sample"),
+        Precondition("at least two queues in every sample", min(queues) > 1, f"{min(queues)} to {max(queues)}"),
         Precondition(
             f"the heuristic errs at most {ERROR:g} times as much as the requests", share <= ERROR, f"{share:.2f} times"
         ),

@@ -32,7 +32,7 @@ _WAITS = [each.partition(":") for each in EXPECTED_WAITS.split(";")]
 QUEUES = ";".join(name for name, _, wait in sorted(_WAITS, key=lambda each: float(each[2])))
 #: Jobs of a draw, how many of them are a past under EASY, and how many draws. At full scale one is cut into its months.
 JOBS: dict[Scale, int] = {"smoke": 1000, "small": 6000, "full": 400_000}
-PAST: dict[Scale, int] = {"smoke": 40, "small": 5400, "full": 0}
+PAST: dict[Scale, int] = {"smoke": 40, "small": 3000, "full": 0}
 #: Fewer than 1,000 jobs are not drawn; so many of them are simulated.
 _HEAD: dict[Scale, int | None] = {"smoke": 60, "small": None, "full": None}
 DRAWS: dict[Scale, int] = {"smoke": 1, "small": 5, "full": 1}

@@ -67,7 +67,7 @@ def test_one_value_and_a_list_of_it_are_the_same(tmp_path):
         ("warmup = 20\n", "", 1, "warmup: unknown key 'warmup' (did you mean warm_up?)"),
         ("", '[[workload]]\nsource = "lublin:jobs=20"\n', 7, "workload 2: 'lublin:jobs=20' is given twice"),
         ("", '[[workload]]\nsource = "lublin:jobz=20"\n', 7, "workload 2: workload lublin: unknown option 'jobz'"),
-        ("seeds = 0\n", "", 1, "seeds: expected at least 1 seed, or a list of seeds, got 0"),
+        ("seeds = 0\n", "", 1, "seeds: expected 1 to 100000 seeds, or a list of seeds, got 0"),
         ("seeds = []\n", "", 1, "seeds: "),
         ("seeds = [1, 1]\n", "", 1, "seeds: 1 is given twice"),
         ("jitter = -1\n", "", 1, "jitter"),
