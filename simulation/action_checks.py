@@ -6,14 +6,16 @@ Every refusal is an :class:`ActionError` that says of which job and what was exp
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from ..base.checks import shown
 from ..dispatchers import NODE_ZERO, Placement, Running, Start, Stop, Waiting
+from .recorder import DECISION
 from .simulated_job import Request, SimulatedJob
-from .simulation_errors import ActionError
+from .simulation_errors import ActionError, SimulationError, asked
 
 _INT64 = np.dtype(np.int64)
 
@@ -124,3 +126,23 @@ def whole_seconds(value: Any, what: str) -> int:
         return operator.index(value)
     except TypeError:
         raise ActionError(f"{what} must be a whole number of seconds, got {value!r}") from None
+
+
+def checked_report(where: str, ask: Callable[[], Any]) -> Mapping[str, Any]:
+    """Return what a dispatcher reports of a decision, nothing where it reports ``None``.
+
+    Raises
+    ------
+    SimulationError
+        If it is no mapping, or has keys that are no texts or that the engine has taken.
+    """
+    report = asked(where, "report", ask)
+    if report is None:
+        return {}
+    if not isinstance(report, Mapping):
+        raise SimulationError(f"{where}: report: expected a mapping, got {shown(report)}")
+    for key in report:
+        if key in DECISION or not isinstance(key, str):
+            taken = f"expected keys that are texts other than {', '.join(DECISION)}"
+            raise SimulationError(f"{where}: report: {taken}, got {shown(key)}")
+    return report

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
-from ..base.checks import shown
 from ..dispatchers import Action, Dispatcher, Reject, Start, State, Stop, Waiting, Wake
 from ..predictors import Predictor
 from ..workloads import Machine
 from .accasim_compat import EventManager
-from .action_checks import ActionChecks, whole_seconds
+from .action_checks import ActionChecks, checked_report, whole_seconds
 from .budget import Budget, Spending
 from .event_calendar import COMPLETION, TIMER, EventCalendar
 from .forecasts import Forecasts
 from .life_cycle import LifeCycle
 from .overrun import Overrun
-from .recorder import DECISION, Recorder
+from .recorder import Recorder
 from .simulated_job import SimulatedJob
-from .simulation_errors import ActionError, SimulationError, asked, failed
+from .simulation_errors import ActionError, SimulationError, failed
 
 _IDLE_WAKES = 10_000
 #: AccaSim's main loop reads jobs when fewer than that are still to arrive.
@@ -209,7 +208,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugged-in part may raise anything
             failed(self._where(), "dispatch", error)
         ns = perf_counter_ns() - begin
-        report = None if self._report is None else self._reported()
+        report = None if self._report is None else checked_report(self._where(), self._report)
         if type(actions) is not list and not isinstance(actions, Sequence):
             raise ActionError(f"{self._where()}: expected a sequence of actions, got {actions!r}")
         rejected = self._reject(actions) if actions and Reject in map(type, actions) else []
@@ -224,17 +223,6 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
                 self._spending.check((len(self.loaded), len(jobs)), work)
         except SimulationError as error:
             raise type(error)(f"{self._where()}: {error}") from None
-
-    def _reported(self) -> Mapping[str, Any]:
-        """Return what the dispatcher reports of its decision, under names that the engine has not taken."""
-        report: Mapping[str, Any] = asked(self._where(), "report", self._report)  # type: ignore[arg-type]
-        if not isinstance(report, Mapping):
-            raise SimulationError(f"{self._where()}: report: expected a mapping, got {shown(report)}")
-        for key in report:
-            if key in DECISION or not isinstance(key, str):
-                taken = f"expected keys that are texts other than {', '.join(DECISION)}"
-                raise SimulationError(f"{self._where()}: report: {taken}, got {shown(key)}")
-        return report
 
     def _reject(self, actions: Sequence[Action]) -> list[str]:
         """Take jobs out of the queue; return their ids, by which they are to be taken out of the jobs."""

@@ -77,7 +77,7 @@ class Point:
     decisions: int
 
 
-class _Enough(Exception):  # noqa: N818 - not an error
+class _Enough(BaseException):
     """The budget is used up."""
 
 

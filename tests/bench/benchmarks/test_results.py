@@ -140,4 +140,4 @@ def test_a_damaged_record_is_named(folder):
     path = store.path(next(store.finished())) / "jobs.parquet"
     path.write_text("{")
     done = call(folder, "--kept", out="damaged")
-    assert f"{path}: expected a Parquet table" in done.stderr
+    assert f"{path.parent}: expected what was written, got a damaged cell: jobs.parquet is not" in done.stderr

@@ -402,7 +402,8 @@ def test_workloads_of_one_name_are_told_apart_by_size(tmp_path):
     assert {run.workload for run in runs_of(tmp_path).runs} == {"large, 20 jobs", "large, 30 jobs"}
 
 
-def test_the_store_of_a_campaign(tmp_path, undrawn):
+def test_the_store_of_a_campaign(tmp_path, undrawn, monkeypatch):
+    monkeypatch.setattr("hpcdispatch.bench.reports.saved_results.damage_of", lambda place: None)  # they have no sums
     for seed in range(2):
         for name in ("easy", "fcfs"):
             key = f"{seed}{name}".ljust(64, "0")

@@ -113,7 +113,11 @@ def test_plot_of_few_runs(invoke, tmp_path, content):
         ("5\n", ("--bins", 0), "0 is not in the range 1<=x<=100000"),
         ("5\n", ("--backfill-rate", 1), "1.0 is not in the range 0<=x<1"),
         ("5\n", ("--backfill-rate", "nan"), "backfill_rate: must be"),
-        ("5\n", ("--max", "soon"), "--max: expected a time above 0 and up to 10000000000 s, such as 90 or 1-12:00:00, got 'soon'"),
+        (
+            "5\n",
+            ("--max", "soon"),
+            "--max: expected a time above 0 and up to 10000000000 s, such as 90 or 1-12:00:00, got 'soon'",
+        ),
         ("5\n9\n", ("--max", 6), "--max: expected at least the longest run time, 0:00:09 (run 2), got 0:00:06"),
         ("5\n", ("--plot", "p.pdf"), "p.pdf: expected a file name ending in .png or .svg, got suffix '.pdf'"),
         ("5\n", ("--plot", "nodir/p.png"), "nodir/p.png: expected a file for --plot in a folder that is there"),

@@ -63,7 +63,7 @@ def test_reads_gzip(tmp_path):
         ("t\n5\n1:2:3:4\n", None, r":3: column t: expected a time above 0.*, got '1:2:3:4'$"),
         ("t\n5\n\n6\n", None, r":3: column t: expected a time above 0.*, got an empty field$"),
         ("a,t\n1,5\n2,\n3,6\n", "t", r":3: column t: expected a time above 0.*, got an empty field$"),
-        ("a,t\n1,5\n", None, r": expected the name of a column, as there are 2: a, t$"),
+        ("a,t\n1,5\n", None, r": expected the name of a column, as there are 2: 'a, t'$"),
         ("a,t\n1,5\n", "b", r": column b: no such column; the first line has: a, t$"),
         ("t,t\n1,5\n", "t", r": column t: that column more than once; the first line has: t, t$"),
         ("a,t\n1,5\n2,3,4\n", "t", r": expected the same fields on each line, got: .*line 3"),
