@@ -58,8 +58,8 @@ def test_corrections():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"count": 0}, r"^count must be a whole number >= 1.*, got 0$"),
-        ({"count": 1.5}, r"^count must be a whole number >= 1.*, got 1\.5$"),
+        ({"count": 0}, r"^count must be a whole number >= 1 and <= 100000, got 0$"),
+        ({"count": 1.5}, r"^count must be a whole number >= 1 and <= 100000, got 1\.5$"),
         ({"correction": "none"}, r"^correction must be one of tsafrir, sc15, got 'none'$"),
     ],
 )

@@ -19,8 +19,14 @@ class TestTheField:
     @pytest.mark.parametrize(
         ("fields", "message"),
         [
-            ({"kind": "on-demand", "deadline": -1}, "job 1: deadline must be a whole number >= 0.*, got -1"),
-            ({"kind": "on-demand", "deadline": 1.5}, "job 1: deadline must be a whole number >= 0.*, got 1.5"),
+            (
+                {"kind": "on-demand", "deadline": -1},
+                "job 1: deadline must be a whole number >= 0 and <= 10000000000, got -1",
+            ),
+            (
+                {"kind": "on-demand", "deadline": 1.5},
+                "job 1: deadline must be a whole number >= 0 and <= 10000000000, got 1.5",
+            ),
             ({"deadline": 60}, "job 1: deadline is for on-demand jobs, got 60 for a batch job"),
         ],
     )

@@ -272,7 +272,7 @@ class TestRestartsAndWrites:
     @pytest.mark.parametrize(
         ("fields", "said"),
         [
-            ({"restart": -1}, "checkpoint: restart must be a whole number >= 0.*, got -1"),
+            ({"restart": -1}, "checkpoint: restart must be a whole number >= 0 and <= 10000000000, got -1"),
             ({"interval": 5, "write": 5}, "checkpoint: write must be below the interval of 5 s, got 5"),
             ({"write": 5}, "checkpoint: write must be 0 without an interval, got 5"),
         ],

@@ -188,9 +188,9 @@ def test_the_due_time_is_patience_times_easys_longest_wait():
     [
         ({"patience": 0}, "patience must be a number > 0, got 0"),
         ({"patience": math.nan}, "patience must be a number > 0, got nan"),
-        ({"blocked": -1}, "blocked must be a whole number >= 0.*, got -1"),
-        ({"iterations": -1}, "iterations must be a whole number >= 0.*, got -1"),
-        ({"guards": -2}, "guards must be a whole number >= 0.*, got -2"),
+        ({"blocked": -1}, "blocked must be a whole number >= 0 and <= 100000, got -1"),
+        ({"iterations": -1}, "iterations must be a whole number >= 0 and <= 100000, got -1"),
+        ({"guards": -2}, "guards must be a whole number >= 0 and <= 100000, got -2"),
         ({"tolerance": 1.5}, "tolerance must be a number >= 0 and <= 1, got 1.5"),
         ({"placement": "worst-fit"}, "placement must be one of first-fit, best-fit, got 'worst-fit'"),
     ],

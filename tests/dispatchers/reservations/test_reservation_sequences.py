@@ -317,10 +317,10 @@ def test_works_on_nodes():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("toptimal:n=0", "n must be a whole number >= 1.*, got 0"),
+        ("toptimal:n=0", "n must be a whole number >= 1 and <= 100000, got 0"),
         ("toptimal:gamma=-1", "gamma must be a number >= 0, got -1"),
         ("atoptimal:rate=1", "rate must be a number >= 0 and < 1, got 1"),
-        ("neuroscience:history=0", "history must be a whole number >= 1.*, got 0"),
+        ("neuroscience:history=0", "history must be a whole number >= 1 and <= 100000, got 0"),
         ("neuroscience:growth=1", "growth must be a number > 1, got 1"),
         ("classic-hpc:backfill=some", "expected one of plain, speculative"),
         ("classic-hpc:over=nothing", "unknown dispatcher 'nothing'"),

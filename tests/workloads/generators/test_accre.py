@@ -114,5 +114,5 @@ def test_wide_jobs_come_in_every_other_phase():
     assert {place * 6 // len(workload) % 2 for place in wide} == {1}
     strewn = generate("accre", pattern="mix", seed=2)
     assert [job.submit for job in strewn.jobs] == [job.submit for job in workload.jobs]
-    with pytest.raises(InputError, match=r"phases must be a whole number >= 0.*, got -1"):
+    with pytest.raises(InputError, match=r"phases must be a whole number >= 0 and <= 10000000, got -1"):
         generate("accre", phases=-1)

@@ -80,13 +80,13 @@ def test_it_is_registered():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"days": 0}, "workload theta: days must be a whole number >= 1.*, got 0"),
+        ({"days": 0}, "workload theta: days must be a whole number >= 1 and <= 3660, got 0"),
         ({"nodes": 127}, "workload theta: nodes must be a whole number >= 128.*, got 127"),
         ({"load": 0.0}, "workload theta: load must be a number > 0.*, got 0.0"),
         ({"load": float("nan")}, "workload theta: load must be a number > 0.*, got nan"),
         ({"rate": -1.0}, "workload theta: rate must be a number >= 0.*, got -1.0"),
-        ({"deadline": -1}, "workload theta: deadline must be a whole number >= 0.*, got -1"),
-        ({"seed": True}, "workload theta: seed must be a whole number >= 0.*, got True"),
+        ({"deadline": -1}, "workload theta: deadline must be a whole number >= 0 and <= 10000000000, got -1"),
+        ({"seed": True}, "workload theta: seed must be a whole number >= 0, got True"),
         ({"jobs": 5}, "workload theta: unknown option 'jobs'"),
     ],
 )
