@@ -128,7 +128,7 @@ def whole_seconds(value: Any, what: str) -> int:
         raise ActionError(f"{what} must be a whole number of seconds, got {value!r}") from None
 
 
-def checked_report(where: str, ask: Callable[[], Any]) -> Mapping[str, Any]:
+def checked_report(where: Callable[[], str], ask: Callable[[], Any]) -> Mapping[str, Any]:
     """Return what a dispatcher reports of a decision, nothing where it reports ``None``.
 
     Raises
@@ -140,9 +140,9 @@ def checked_report(where: str, ask: Callable[[], Any]) -> Mapping[str, Any]:
     if report is None:
         return {}
     if not isinstance(report, Mapping):
-        raise SimulationError(f"{where}: report: expected a mapping, got {shown(report)}")
+        raise SimulationError(f"{where()}: report: expected a mapping, got {shown(report)}")
     for key in report:
         if key in DECISION or not isinstance(key, str):
             taken = f"expected keys that are texts other than {', '.join(DECISION)}"
-            raise SimulationError(f"{where}: report: {taken}, got {shown(key)}")
+            raise SimulationError(f"{where()}: report: {taken}, got {shown(key)}")
     return report

@@ -32,6 +32,8 @@ from .simulation_errors import asked
 SameInstant = Literal["batch", "sequence"]
 #: Jobs that are read at a time: few, since each is some objects until it has left.
 _BLOCK = 256
+#: Jobs that are taken from a workload at a time: many, since a part of its columns is some arrays.
+_TAKEN = 4096
 #: New objects after which garbage is looked for while a simulation runs.
 _NEW_OBJECTS = 50_000
 
@@ -69,11 +71,12 @@ class Arrivals:
         while True:
             order = self.position
             if order - self._first >= len(self._block):
-                self._first, self._block = order, tuple(self.recorder.workload.jobs[order : order + _BLOCK])
+                self._first, self._block = order, tuple(self.recorder.workload.jobs[order : order + _TAKEN])
                 if not self._block:
                     raise StopIteration
             self.position += 1
-            event = self.event(self.changed.pop(order, self._block[order - self._first]), order)
+            job = self._block[order - self._first]
+            event = self.event(self.changed.pop(order, job) if self.changed else job, order)
             if event is not None:
                 return event
 
@@ -214,9 +217,9 @@ def fresh_parts(
     """Return dispatcher and predictor, built if they are named, reset if they can be."""
     dispatching, predicting = create_dispatcher(dispatcher), create_predictor(predictor)
     if hasattr(dispatching, "reset"):
-        asked(type(dispatching).__name__, "reset", dispatching.reset, machine, np.random.default_rng(seed))
+        asked(lambda: type(dispatching).__name__, "reset", dispatching.reset, machine, np.random.default_rng(seed))
     if hasattr(predicting, "reset"):
-        asked(type(predicting).__name__, "reset", predicting.reset)
+        asked(lambda: type(predicting).__name__, "reset", predicting.reset)
     return dispatching, predicting
 
 

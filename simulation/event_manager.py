@@ -208,7 +208,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugged-in part may raise anything
             failed(self._where(), "dispatch", error)
         ns = perf_counter_ns() - begin
-        report = None if self._report is None else checked_report(self._where(), self._report)
+        report = None if self._report is None else checked_report(self._where, self._report)
         if type(actions) is not list and not isinstance(actions, Sequence):
             raise ActionError(f"{self._where()}: expected a sequence of actions, got {actions!r}")
         rejected = self._reject(actions) if actions and Reject in map(type, actions) else []

@@ -80,7 +80,7 @@ class Forecasts:
         elapsed = running.done + max(0, now - began)
         begin = perf_counter_ns()
         own = job.request.job
-        whole = asked(self._where(own, now), "correct", self._correct, own, elapsed, job.misses)  # type: ignore[arg-type]
+        whole = asked(lambda: self._where(own, now), "correct", self._correct, own, elapsed, job.misses)  # type: ignore[arg-type]
         self._recorder.prediction_ns += perf_counter_ns() - begin
         job.misses += 1
         if not is_number(whole) and whole != math.inf:
@@ -95,7 +95,7 @@ class Forecasts:
         if self._distribution is None:
             return job.law
         begin = perf_counter_ns()
-        law = asked(self._where(job), "distribution", self._distribution, job)
+        law = asked(lambda: self._where(job), "distribution", self._distribution, job)
         self._recorder.prediction_ns += perf_counter_ns() - begin
         return law
 
@@ -104,7 +104,7 @@ class Forecasts:
         if ran != job.runtime:
             job = replace(job, runtime=ran)
         begin = perf_counter_ns()
-        asked(self._where(job), "observe", self._observe, job)
+        asked(lambda: self._where(job), "observe", self._observe, job)
         self._recorder.prediction_ns += perf_counter_ns() - begin
 
     def _where(self, job: Job, now: int | None = None) -> str:

@@ -41,10 +41,14 @@ def failed(where: str, call: str, error: BaseException) -> NoReturn:
 
 
 def asked(
-    where: str, call: str, function: Callable[_Given, _Found], *given: _Given.args, **named: _Given.kwargs
+    where: Callable[[], str],
+    call: str,
+    function: Callable[_Given, _Found],
+    *given: _Given.args,
+    **named: _Given.kwargs,
 ) -> _Found:
-    """Return what a part answers; errors as :func:`failed`."""
+    """Return what a part answers; errors as :func:`failed`, for which `where` is asked when there is one."""
     try:
         return function(*given, **named)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a part may raise anything
-        failed(where, call, error)
+        failed(where(), call, error)
