@@ -16,18 +16,12 @@ from collections import Counter
 from pathlib import Path
 from time import monotonic, sleep
 
+import small_campaign
+
 from hpcdispatch.bench.benchmarks.campaigns import deterministic
 from hpcdispatch.bench.campaigns.execution import Store, plan_campaign, run_campaign
 
-TEXT = """
-dispatchers = ["fcfs", "easy", "easy-sjbf", "lxf"]
-predictors = ["walltime", "last2"]
-jitter = 30
-seeds = 3
-
-[[workload]]
-source = "lublin:jobs=150,processors=64,load=0.9"
-"""
+TEXT = small_campaign.TEXT.format(jobs=150)
 
 
 def children(pid):

@@ -12,6 +12,7 @@ import pandas as pd
 import scipy
 
 from ...base import InputError
+from ...base.checks import shown
 from ..fitting_requests import as_request, fitting_requests, why_it_cannot_run
 from ..job import Checkpoint, Job, Shape
 from ..machine import Machine
@@ -107,7 +108,7 @@ def _law_fields(job: Job) -> dict[str, Any]:
         getattr(scipy.stats, str(name), None), scipy.stats.rv_continuous | scipy.stats.rv_discrete
     ) or not all(np.isscalar(value) and np.isreal(value) for value in (*args, *kwds.values())):
         raise InputError(
-            f"job {job.id}: law: expected a distribution of scipy.stats with numbers as parameters, got {law!r}"
+            f"job {job.id}: law: expected a distribution of scipy.stats with numbers as parameters, got {shown(law)}"
         )
     plain = {key: np.asarray(kwds[key]).item() for key in sorted(kwds)}
     return {"name": name, "args": [np.asarray(value).item() for value in args], "kwds": plain}
@@ -153,7 +154,7 @@ def _header(line: str) -> tuple[Machine, Provenance, dict[str, str] | None]:
     found = _object(line)
     if found.get("format") != FORMAT or found.get("version") != VERSION:
         asked = {name: found.get(name) for name in ("format", "version")}
-        raise _WrongLineError(f"expected a header with format {FORMAT!r} and version {VERSION}, got {asked}")
+        raise _WrongLineError(f"expected a header with format {FORMAT!r} and version {VERSION}, got {shown(asked)}")
     _known(found, _HEADER)
     said = _sub(found, "provenance", {})
     try:
@@ -198,7 +199,9 @@ def _well_formed(
             malformed.append(Malformed(number, "no job", str(error)))
             continue
         if job.id in seen:
-            malformed.append(Malformed(number, "duplicate id", f"field 'id': expected one of its own, got {job.id!r}"))
+            malformed.append(
+                Malformed(number, "duplicate id", f"field 'id': expected one of its own, got {shown(job.id)}")
+            )
         elif kept and job.submit < kept[-1][1].submit:
             wrong = f"field 'submit': expected >= {kept[-1][1].submit}, as the job before, got {job.submit}"
             malformed.append(Malformed(number, "falling submission time", wrong))
@@ -239,10 +242,10 @@ def _job(found: dict[str, Any], columns: dict[str, str] | None, laws: dict[str, 
     """Return the job that a line stands for, and what its trace had besides."""
     row = found.pop(_RECORD, [])
     if not isinstance(row, list) or len(row) != len(columns or ()):
-        raise _WrongLineError(f"field {_RECORD!r}: expected a list of {len(columns or ())} values, got {row!r}")
+        raise _WrongLineError(f"field {_RECORD!r}: expected a list of {len(columns or ())} values, got {shown(row)}")
     for name in _TEXTS:
         if not isinstance(found.get(name, ""), str):
-            raise _WrongLineError(f"field {name!r}: expected a text, got {found[name]!r}")
+            raise _WrongLineError(f"field {name!r}: expected a text, got {shown(found[name])}")
     if "shapes" in found:
         found["shapes"] = tuple(_part(Shape, shape, "shapes: ") for shape in _list(found, "shapes"))
     if found.get("checkpoint") is not None:
@@ -255,7 +258,7 @@ def _job(found: dict[str, Any], columns: dict[str, str] | None, laws: dict[str, 
 def _part(kind: Callable[..., PartT], found: Any, where: str) -> PartT:
     """Return a job, a shape or a checkpoint from its fields."""
     if not isinstance(found, dict):
-        raise _WrongLineError(f"{where}expected an object, got {found!r}")
+        raise _WrongLineError(f"{where}expected an object, got {shown(found)}")
     parts = {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
     _known(found, tuple(parts), where)
     for name, field in parts.items():
@@ -274,7 +277,7 @@ def _law(found: dict[str, Any], laws: dict[str, Any]) -> Any:
         name = found.get("name")
         family = getattr(scipy.stats, str(name), None)
         if not isinstance(family, scipy.stats.rv_continuous | scipy.stats.rv_discrete):
-            raise _WrongLineError(f"field 'law': name: expected a distribution of scipy.stats, got {name!r}")
+            raise _WrongLineError(f"field 'law': name: expected a distribution of scipy.stats, got {shown(name)}")
         try:
             laws[text] = family(*found.get("args", ()), **found.get("kwds", {}))
         except (TypeError, ValueError) as error:
@@ -295,21 +298,21 @@ def _object(line: str) -> dict[str, Any]:
 def _sub(found: dict[str, Any], name: str, otherwise: Any = None) -> dict[str, Any]:
     inner = found.get(name, otherwise)
     if not isinstance(inner, dict):
-        raise _WrongLineError(f"field {name!r}: expected an object, got {inner!r}")
+        raise _WrongLineError(f"field {name!r}: expected an object, got {shown(inner)}")
     return inner
 
 
 def _list(found: dict[str, Any], name: str) -> list[Any]:
     inner = found[name]
     if not isinstance(inner, list):
-        raise _WrongLineError(f"field {name!r}: expected a list, got {inner!r}")
+        raise _WrongLineError(f"field {name!r}: expected a list, got {shown(inner)}")
     return inner
 
 
 def _known(found: dict[str, Any], names: Sequence[str], where: str = "") -> None:
     for name in found:
         if name not in names:
-            raise _WrongLineError(f"{where}unknown field {name!r}; known: {', '.join(names)}")
+            raise _WrongLineError(f"{where}unknown field {shown(name)}; known: {', '.join(names)}")
 
 
 def _frame(rows: list[list[Any]], columns: dict[str, str]) -> pd.DataFrame:

@@ -5,19 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from small_campaign import TEXT
 
 from hpcdispatch.bench.benchmarks.campaigns import deterministic
 from hpcdispatch.bench.campaigns.execution import Store, plan_campaign, run_campaign
-
-TEXT = """
-dispatchers = ["fcfs", "easy", "easy-sjbf", "lxf"]
-predictors = ["walltime", "last2"]
-jitter = 30
-seeds = 3
-
-[[workload]]
-source = "lublin:jobs={jobs},processors=64,load=0.9"
-"""
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import re
 import resource
 import shutil
 import subprocess
+from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import product
 
@@ -19,6 +20,7 @@ from plotly.offline import get_plotlyjs
 from hpcdispatch.analysis.trimming import Cut, Window
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.campaigns.comparison import Generated, compare
+from hpcdispatch.bench.campaigns.execution import Store
 from hpcdispatch.bench.reports.figures import figures_of
 from hpcdispatch.bench.reports.number_formats import ratio, seconds
 from hpcdispatch.bench.reports.page import write_report
@@ -402,19 +404,22 @@ def test_workloads_of_one_name_are_told_apart_by_size(tmp_path):
     assert {run.workload for run in runs_of(tmp_path).runs} == {"large, 20 jobs", "large, 30 jobs"}
 
 
-def test_the_store_of_a_campaign(tmp_path, undrawn, monkeypatch):
-    monkeypatch.setattr("hpcdispatch.bench.reports.saved_results.damage_of", lambda place: None)  # they have no sums
+def test_the_store_of_a_campaign(tmp_path, undrawn):
+    store = Store(tmp_path)
+    store.open()
     for seed in range(2):
         for name in ("easy", "fcfs"):
-            key = f"{seed}{name}".ljust(64, "0")
-            large(30, name, seed).save(tmp_path / "cells" / key[:2] / key)
+            saved = tmp_path / "saved" / f"{name}{seed}"
+            large(30, name, seed).save(saved)
+            files = {"cell.json": f"{seed}{name}".encode()} | {file.name: file.read_bytes() for file in saved.iterdir()}
+            store.put(sha256(files["cell.json"]).hexdigest(), files)
     large(30).save(tmp_path / "cells" / "0e" / ".unfinished-somewhere-1-1")
-    (tmp_path / "failed").mkdir()
     record = {"label": "large, sjf, seed 0", "error": {"type": "KeyError", "message": "'x'"}}
     (tmp_path / "failed" / "key.json").write_text(json.dumps(record))
     (tmp_path / "failed" / "other.json").write_text("{")
     found = runs_of(tmp_path)
-    assert [(run.dispatcher, run.seed) for run in found.runs] == [("easy", 0), ("fcfs", 0), ("easy", 1), ("fcfs", 1)]
+    runs = sorted((run.seed, run.dispatcher) for run in found.runs)
+    assert runs == [(0, "easy"), (0, "fcfs"), (1, "easy"), (1, "fcfs")]
     assert found.left_out == (
         "large, sjf, seed 0: failed with KeyError: 'x'",
         f"{tmp_path / 'failed' / 'other.json'}: expected the record of a failed run, got something else",
