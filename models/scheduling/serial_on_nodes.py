@@ -40,13 +40,16 @@ def open_room(data: NodeData, room: NodeRoom) -> None:
 def learn(data: NodeData, room: NodeRoom) -> None:
     """Count in ``data.known`` the slots of each kind that fit at each step; worth it for many decodings."""
     open_room(data, room)
+    widest = np.full(data.known.shape[1], -1)
     for job in range(len(data.kind)):
-        kind, slots = data.kind[job], data.slots[job]
+        other = widest[data.kind[job]]
+        if other < 0 or data.slots[other] < data.slots[job]:
+            widest[data.kind[job]] = job
+    for job in widest:
         for step in range(len(data.times)):
-            if data.known[step, kind] >= slots:
-                fitting = _slots(job, data, room, data.free[step], slots)
-                if fitting < slots:
-                    data.known[step, kind] = fitting
+            fitting = _slots(job, data, room, data.free[step], data.slots[job])
+            if fitting < data.slots[job]:
+                data.known[step, data.kind[job]] = fitting
 
 
 @compiled
@@ -57,13 +60,15 @@ def earliest_on_nodes(job: int, data: NodeData, room: NodeRoom, steps: int, firs
 
     Leaves in `room` what is free on each node all that time, and the slots that fit there.
     """
-    last = 0
+    last, row, at, drop, known, total = 0, room.row, room.at, room.drop, room.known, room.total
     while first < steps:
         # Steps before `last` have room for the job, each taken alone.
         last = max(last, first)
-        while last < steps and (last == first or room.at[last] < room.at[first] + data.duration[job]):
-            if (last == first or room.drop[room.row[last]]) and not _fits_alone(job, data, room, last):
-                first = last + 1
+        while last < steps and (last == first or at[last] < at[first] + data.duration[job]):
+            if last == first or drop[row[last]]:
+                surely_not = _too_few(job, data.kind[job], data.slots[job], data.demand, row[last], known, total)
+                if surely_not or not _fits_alone(job, data, room, row[last]):
+                    first = last + 1
             last += 1
         if first == steps:
             break
@@ -75,18 +80,21 @@ def earliest_on_nodes(job: int, data: NodeData, room: NodeRoom, steps: int, firs
 
 
 @compiled
-def _fits_alone(job: int, data: NodeData, room: NodeRoom, step: int) -> bool:
+def _too_few(job: int, kind: int, slots: int, demand: IntArray, row: int, known: IntArray, total: IntArray) -> bool:
+    """Whether sums and counts show that a job does not fit at a step; handed few arrays, as those are what it costs."""
+    few: bool = known[row, kind] < slots
+    for resource in range(demand.shape[1]):
+        few |= slots * demand[job, resource] > total[row, resource]
+    return few
+
+
+@compiled
+def _fits_alone(job: int, data: NodeData, room: NodeRoom, row: int) -> bool:
     """Whether a job fits at one step, whatever comes after."""
-    row, kind, slots = room.row[step], data.kind[job], data.slots[job]
-    if room.known[row, kind] < slots:
-        return False
-    for resource in range(data.demand.shape[1]):
-        if slots * data.demand[job, resource] > room.total[row, resource]:
-            return False
-    found = _slots(job, data, room, room.free[row], slots)
-    if found >= slots:
+    found = _slots(job, data, room, room.free[row], data.slots[job])
+    if found >= data.slots[job]:
         return True
-    room.known[row, kind] = found
+    room.known[row, data.kind[job]] = found
     return False
 
 
