@@ -24,6 +24,9 @@ from ..problems import Held, held, problem_beside
 from ..protocol import Placement, Waiting
 from .instant import Decision, Instant
 
+#: Jobs that fit now and whose order is searched, at most: the time of a decision grows with their square.
+MOST_SEARCHED = 40
+
 
 def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Decision:
     """Plan the jobs that fit now and the most urgent others, every job on nodes of its own until its end.
@@ -31,6 +34,9 @@ def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Dec
     If the oldest job is past its time, it first gets its earliest start and the nodes of that; the others are planned
     around it. Then the best of five list schedules is improved by a local search. Who starts now: the oldest if it was
     promised that, then by weight.
+
+    Of a crowd that fits now the local search looks at the `MOST_SEARCHED` most urgent; the others start beside those if
+    they can.
 
     Parameters
     ----------
@@ -55,7 +61,7 @@ def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Dec
     if not len(places):
         return Decision(_put(seen, chosen), "feasible", objective=0.0, used="list", promises=int(promise is not None))
     problem, scale = problem_beside(busy, capacity, [state.queue[place] for place in places], weight[places])
-    best, searched = _best(problem, settings.iterations, rule)
+    best, searched = _best(problem, np.flatnonzero(queue.fits[places])[MOST_SEARCHED:], settings.iterations, rule)
     chosen += _now(best, places.tolist()) if best is not None else []
     return Decision(
         starts=_put(seen, chosen),
@@ -81,15 +87,24 @@ def _hold(promise: Schedule, waiting: Waiting) -> Held:
     return Held(begin, begin + waiting.predicted, nodes, promise.counts[0][nodes][:, None] * np.array(waiting.demand))
 
 
-def _best(problem: Problem, iterations: int, rule: PlacementRule) -> tuple[Schedule | None, bool]:
-    """Return the best schedule found, and whether the search found better than every list."""
-    orders = list_orders(problem)
-    listed, which = best_of(problem, orders, rule)
+def _best(problem: Problem, crowd: IntArray, iterations: int, rule: PlacementRule) -> tuple[Schedule | None, bool]:
+    """Return the best schedule found, and whether the search found better than every list.
+
+    The jobs of the `crowd` are put behind the others in their order, once the best order of those is found.
+    """
+    others = np.delete(np.arange(problem.jobs), crowd)
+    few = problem.of_jobs(others) if len(crowd) else problem
+    orders = list_orders(few)
+    listed, which = best_of(few, orders, rule)
     if listed is None:
         return None, False
-    found, _ = improve(problem, orders[which], iterations, np.random.default_rng(0), rule)
-    best = rearranged(problem, found, list(comparable(problem)))
-    return best, best.cost < listed.cost
+    found, _ = improve(few, orders[which], iterations, np.random.default_rng(0), rule)
+    best = rearranged(few, found, list(comparable(few)))
+    searched = best.cost < listed.cost
+    if len(crowd):
+        order = np.concatenate((others[np.argsort(best.starts, kind="stable")], crowd))
+        return list_schedule(problem, order, rule), searched
+    return best, searched
 
 
 def _now(schedule: Schedule, places: Sequence[int]) -> list[tuple[int, Placement]]:

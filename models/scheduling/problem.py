@@ -146,6 +146,14 @@ class Problem:
         )  # fmt: skip
         return pool if self.quotas is None else pool.with_quotas(self.quotas)
 
+    def of_jobs(self, jobs: IntArray) -> Problem:
+        """Return the problem of some of the jobs alone, by their numbers."""
+        columns = ("duration", "slots", "demand", "weight", "due", "earliest", "latest", "whole")
+        quotas = self.quotas and replace(self.quotas, need=self.quotas.need[jobs])
+        part = replace(self, quotas=quotas, **{name: getattr(self, name)[jobs] for name in columns})
+        part.__dict__["classes"] = self.classes  # Nothing of it is of the jobs.
+        return part
+
     def with_quotas(self, quotas: Quotas) -> Problem:
         """Return the problem in which whole jobs take of quotas as well; on one node these are further resources."""
         if self.nodes > 1:

@@ -198,3 +198,23 @@ def test_the_due_time_is_patience_times_easys_longest_wait():
 def test_options_are_checked(options, message):
     with pytest.raises(ValueError, match=message):
         Lookahead(**options)
+
+
+def test_of_a_crowd_the_most_urgent_start_first_and_the_others_where_they_can(monkeypatch):
+    monkeypatch.setattr("hpcdispatch.dispatchers.lookahead.node_plan.MOST_SEARCHED", 2)
+    machine = Machine.homogeneous(4, core=1)
+    rows = [(0, 1000, 1000, 4), *((1, 100 * length, 100 * length, 1) for length in (5, 1, 4, 2, 3))]
+    result = run(rows, Lookahead(), machine)
+    started = result.jobs.set_index("id")["start"]
+    assert (started[["3", "5", "6", "4"]] == 1000).all()
+    assert started["2"] == 1100
+
+
+@settings(max_examples=30)
+@given(workloads(), st.sampled_from([1, 3]))
+def test_a_crowd_is_planned_by_the_same_rules(workload, most):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hpcdispatch.dispatchers.lookahead.node_plan.MOST_SEARCHED", most)
+        result = simulate(workload, Lookahead())
+    check(workload, result)
+    assert (result.jobs["status"] != "rejected").all()

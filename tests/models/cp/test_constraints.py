@@ -131,3 +131,13 @@ def test_what_runs_may_take_more_than_there_is():
     quotas = quotas_beside(np.array([[1]]), np.array([2]), np.array([4, 6]), np.array([[1], [2]]))
     assert quotas.left.tolist() == [[0], [0], [2]]
     assert quotas.times.tolist() == [0, 4, 6]
+
+
+@pytest.mark.parametrize("nodes", [1, 3])
+def test_some_of_the_jobs_alone(nodes):
+    problem, quotas = licences(nodes)
+    limited = problem.with_quotas(quotas)
+    for jobs, starts in (([0, 1], [0, 5]), ([2, 1], [0, 0]), ([1], [0])):
+        part = limited.of_jobs(np.array(jobs))
+        assert part.duration.tolist() == problem.duration[jobs].tolist()
+        assert best_of(part, list_orders(part))[0].starts.tolist() == starts
