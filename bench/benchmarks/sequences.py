@@ -3,7 +3,8 @@
 ``python -m hpcdispatch.bench.benchmarks.sequences`` prints tables: the sequences of the paper's Table 1 beside those
 published, the growth without backfilling, against the recursion over all pairs of values, vectorised, and at backfill
 rates, against equation 6 of the paper as it is written, and the paper's four laws. The baselines must come to the same
-makespan. ``--part scheduleflow`` compares the scheduling of whole sets of jobs with the authors' public simulator.
+makespan. ``--part scheduleflow`` compares the scheduling of whole sets of jobs with the authors' public simulator,
+``--part checkpoints`` shows what checkpoints at the end of reservations save.
 """
 
 from __future__ import annotations
@@ -19,11 +20,18 @@ import click
 import numpy as np
 from scipy import stats
 
-from ...models.reservations import ESDD, discretize, optimal_sequence
+from ...models.reservations import (
+    ESDD,
+    Checkpointing,
+    discretize,
+    longest_worthwhile,
+    optimal_checkpointed_sequence,
+    optimal_sequence,
+)
 from ..reports.tables import Table, show
 from .reservation_rounds import RoundsSetting, tables
 
-Part = Literal["speed", "scheduleflow"]
+Part = Literal["speed", "scheduleflow", "checkpoints"]
 #: The laws of the paper, section 5.2, each with its bounds.
 LAWS: dict[str, tuple[Any, float, float]] = {
     "TruncNormal(8, 2), 6 to 16": (stats.truncnorm(-1, 4, 8, 2), 6, 16),
@@ -39,6 +47,8 @@ PUBLISHED = (
     (0.9, 46, "17.39 20"),
 )
 RATES = (0.1, 0.5, 0.9)
+#: What a checkpoint and a restart take each, as a share of the mean run time.
+CHECKPOINTS = (0.01, 0.05, 0.1, 0.2, 0.5)
 DIFFERENCE = "relative difference of the makespans"
 TIMED = "CPU time of a call in ms, the least of {repeat}, the discretization not counted."
 
@@ -163,6 +173,23 @@ def each_law(setting: Setting) -> Table:
     return Table(f"The laws of the paper, n = {setting.each}", columns, rows, note=note)
 
 
+def checkpoints(n: int) -> Table:
+    """Return what checkpoints save of the expected makespan, by law and by what they and a restart take."""
+    rows = []
+    for name, law in LAWS.items():
+        esdd = discretize(*law, n)
+        plain = optimal_sequence(esdd).expected_makespan
+        cells = []
+        for share in CHECKPOINTS:
+            found = optimal_checkpointed_sequence(esdd, Checkpointing(share * esdd.mean, share * esdd.mean))
+            saved = 100 * (1 - found.expected_makespan / plain)
+            cells.append(f"{saved:.1f}% ({int(found.keeps.sum())} of {len(found.keeps)})")
+        rows.append([name, *cells, f"{longest_worthwhile(esdd) / esdd.mean:.2f}"])
+    columns = ("law", *(f"C = R = {share:g} of the mean" for share in CHECKPOINTS), "last C, of the mean, at R = 0")
+    note = f"Saved of the expected makespan without checkpoints, n = {n}; in brackets how many requests end with one."
+    return Table("Checkpoints at the end of reservations", columns, rows, note=note)
+
+
 def _timed(call: Callable[[], Any], repeat: int) -> tuple[Any, float]:
     """Return what a call returns, and its least CPU time, ms."""
     least, found = math.inf, None
@@ -190,6 +217,9 @@ def main(part: Part, seeds: int, small: bool, as_markdown: bool) -> None:
     """Print the tables."""
     if part == "scheduleflow":
         show(tables(RoundsSetting(2, 10, 5) if small else RoundsSetting(seeds)), as_markdown)
+        return
+    if part == "checkpoints":
+        show([checkpoints(20 if small else 200)], as_markdown)
         return
     setting = SMALL if small else Setting()
     growth = [with_backfilling(setting, name) for name in ("Exponential(1), 0 to 16", "Pareto(2.1), 1 to 20")]
