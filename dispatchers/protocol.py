@@ -337,6 +337,11 @@ class Reject:
 Action = Start | Stop | Wake | Reject
 
 
+def id_of(named: object) -> str:
+    """Return the id of the job that an action names, by its entry, its view or its id."""
+    return named if isinstance(named, str) else str(named.id)  # type: ignore[attr-defined]
+
+
 @runtime_checkable
 class Dispatcher(Protocol):
     """Decides which waiting job starts when and where, and which running one gives way.

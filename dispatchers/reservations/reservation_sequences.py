@@ -12,7 +12,7 @@ import numpy as np
 from ...base.checks import check_choice
 from ...workloads import Machine
 from ..options import Configured
-from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting
+from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting, id_of
 from ..registered import create_inner
 from ..space import space_of
 from .gaps import Gaps, ShadowGaps, expected_utilization
@@ -241,11 +241,11 @@ class ReservationSequences(Configured[SequenceOptions]):
     def _carry_out(self, action: Action, now: int) -> Action:
         """Add the request to an action of the dispatcher underneath, as the limit of the run."""
         if isinstance(action, Stop | Reject):
-            self._trials.pop(_id(action.job), None)
+            self._trials.pop(id_of(action.job), None)
             return action
         if not isinstance(action, Start):
             return action
-        asked = self._asked.get(_id(action.job))
+        asked = self._asked.get(id_of(action.job))
         if asked is None:
             return action
         request = asked.request
@@ -261,13 +261,13 @@ class ReservationSequences(Configured[SequenceOptions]):
     def _speculate(self, state: State, actions: Sequence[Action]) -> list[Start]:
         """Start, one after the other, the jobs that promise the most use of the gaps."""
         left = {entry.id for entry in state.queue}
-        left -= {_id(action.job) for action in actions if isinstance(action, Start | Reject)}
+        left -= {id_of(action.job) for action in actions if isinstance(action, Start | Reject)}
         waiting = [entry for entry in state.queue if entry.id in left]
         candidates = [entry for entry in waiting if entry.law is not None]
         if not candidates or any(isinstance(action, Stop) for action in actions):
             return []
         known = {entry.id: entry for entry in state.queue}
-        starts = [replace(action, job=known[_id(action.job)]) for action in actions if isinstance(action, Start)]
+        starts = [replace(action, job=known[id_of(action.job)]) for action in actions if isinstance(action, Start)]
         gaps = self.over if isinstance(self.over, Gaps) else ShadowGaps(state, starts, waiting[0])
         space = space_of(state)
         for start in starts:
@@ -305,7 +305,3 @@ class ReservationSequences(Configured[SequenceOptions]):
 def _restart(entry: Waiting) -> int:
     """Return the seconds that a job needs when it goes on from a checkpoint."""
     return entry.job.checkpoint.restart if entry.job.checkpoint is not None else 0
-
-
-def _id(job: object) -> str:
-    return job if isinstance(job, str) else str(job.id)  # type: ignore[attr-defined]
