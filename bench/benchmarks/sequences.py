@@ -4,7 +4,8 @@
 published, the growth without backfilling, against the recursion over all pairs of values, vectorised, and at backfill
 rates, against equation 6 of the paper as it is written, and the paper's four laws. The baselines must come to the same
 makespan. ``--part scheduleflow`` compares the scheduling of whole sets of jobs with the authors' public simulator,
-``--part checkpoints`` shows what checkpoints at the end of reservations save.
+``--part checkpoints`` shows what checkpoints at the end of reservations save, ``--part traces`` compares plans,
+requests and checkpoints from learned laws on traces of the archive.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ from ...models.reservations import (
 )
 from ..reports.tables import Table, show
 from .reservation_rounds import RoundsSetting, tables
+from .reservation_traces import TRACES, traces
 
-Part = Literal["speed", "scheduleflow", "checkpoints"]
+Part = Literal["speed", "scheduleflow", "checkpoints", "traces"]
 #: The laws of the paper, section 5.2, each with its bounds.
 LAWS: dict[str, tuple[Any, float, float]] = {
     "TruncNormal(8, 2), 6 to 16": (stats.truncnorm(-1, 4, 8, 2), 6, 16),
@@ -211,12 +213,18 @@ def agreement(found: float, other: float) -> str:
 @click.command(help=__doc__)
 @click.option("--part", type=click.Choice(get_args(Part)), default="speed", show_default=True, help="What is compared.")
 @click.option("--seeds", type=click.IntRange(min=1), default=10, show_default=True, help="Draws, of scheduleflow.")
+@click.option("--trace", "names", multiple=True, default=TRACES, show_default=True, help="For traces.")
+@click.option("--jobs", type=click.IntRange(min=0), default=10_000, show_default=True, help="Of a trace; 0 for all.")
 @click.option("--small", is_flag=True, help="Smoke test: few values, each call timed once; few jobs.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
-def main(part: Part, seeds: int, small: bool, as_markdown: bool) -> None:
+def main(part: Part, seeds: int, names: tuple[str, ...], jobs: int, small: bool, as_markdown: bool) -> None:
     """Print the tables."""
     if part == "scheduleflow":
         show(tables(RoundsSetting(2, 10, 5) if small else RoundsSetting(seeds)), as_markdown)
+        return
+    if part == "traces":
+        for table in traces(names, 300 if small else jobs or None):
+            show([table], as_markdown)
         return
     if part == "checkpoints":
         show([checkpoints(20 if small else 200)], as_markdown)
