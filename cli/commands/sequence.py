@@ -19,6 +19,7 @@ from ...base import InputError
 from ...base.checks import LONGEST, MOST_STEPS, shown
 from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
+from ...bench.site_requests import SiteAdvice, measure
 from ...models.reservations import Checkpointing, Fit
 from ...models.reservations import Sequence as Reservations
 from ...workloads.formats.run_times import Unit, as_seconds, read_run_times
@@ -28,7 +29,9 @@ from ..durations import Duration
 from ..help_texts import examples
 from ..output import console, pairs, print_json, table_of
 from ..progress import spinner
-from ..shared_options import json_option
+from ..shared_options import ReadingOptions, json_option
+from ..site_table import site_json, site_note, site_table
+from ..trace_argument import load, resolve
 
 #: What Slurm sends a job that is to write a checkpoint before its time is up.
 _SIGNAL = "USR1"
@@ -88,6 +91,27 @@ _SIGNAL = "USR1"
     metavar="TIME",
     help="Of a job that goes on from a checkpoint, before it works; with --checkpoint.  [default: 0s]",
 )
+@click.option(
+    "--site",
+    metavar="TRACE",
+    help="Replay this trace with the runs among its jobs, and say whether a sequence pays there.",
+)
+@click.option(
+    "--site-jobs",
+    type=click.IntRange(min=2),
+    default=5000,
+    metavar="N",
+    show_default=True,
+    help="The last jobs of the trace that are replayed.",
+)
+@click.option(
+    "--cores",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    show_default=True,
+    help="Of the job; for --site.",
+)
 @click.option("--sbatch", is_flag=True, help="Print the requests as --time=D-HH:MM:SS, one a line, and nothing else.")
 @json_option
 @debug_option
@@ -102,6 +126,9 @@ def command(
     plot: Path | None,
     checkpoint: int | None,
     restart: int | None,
+    site: str | None,
+    site_jobs: int,
+    cores: int,
     sbatch: bool,
     as_json: bool,
 ) -> None:
@@ -112,7 +139,7 @@ def command(
 
     The requests are those of least expected time to success; a killed run begins anew, or with --checkpoint where a
     request before ended with one. They are compared with requesting the maximum, the mean run time, and the longest of
-    the last 10 runs. Waits in the queue do not count.
+    the last 10 runs. Waits in the queue do not count; with --site they are measured in a replay of a trace.
 
     With --sbatch, times are rounded up to the minutes in which Slurm counts; a request that ends with a checkpoint has
     Slurm signal the job when to write it. With --json, times are in seconds.
@@ -128,14 +155,16 @@ def command(
     planning = Planning(bins, backfill_rate, _limit(longest, unit, run_times), fitted, checkpointing)
     with spinner("optimising"):
         advice = advise(run_times, planning)
+    measured = None if site is None else _measure(site, site_jobs, run_times, planning, cores)
     if len(run_times) < LEAST_TO_TRUST:
         say("note", f"{count(len(run_times), 'run')} tell little of the next one; expected at least {LEAST_TO_TRUST}")
     if sbatch:
         click.echo("\n".join(_options(advice, checkpoint)))
     elif as_json:
-        print_json(_plain(advice, run_times))
+        print_json(_plain(advice, run_times) | {"site": measured and site_json(measured)})
     else:
         _print(advice, run_times, planning)
+        _print_site(measured, site, cores)
     if plot is not None:
         draw_advice(advice, run_times, plot)
         say("note", f"drawn in {plot}")
@@ -156,6 +185,24 @@ def sbatch_lines(values: Sequence[float]) -> list[str]:
         hours, minute = divmod(minutes, 60)
         lines.append(f"--time={hours // 24}-{hours % 24:02}:{minute:02}:00")
     return lines
+
+
+def _measure(trace: str, jobs: int, run_times: NDArray[np.float64], planning: Planning, cores: int) -> SiteAdvice:
+    """Replay the last jobs of a site's trace with the runs among them."""
+    site = load(resolve(trace), ReadingOptions())
+    with spinner(f"replaying {trace}"):
+        return measure(site.slice(max(0, len(site) - jobs), len(site)), run_times, planning, cores)
+
+
+def _print_site(measured: SiteAdvice | None, site: str | None, cores: int) -> None:
+    out = console()
+    out.print()
+    if measured is None or site is None:
+        out.print("This assumes that a request starts as soon as it is made; --site TRACE measures it.")
+        return
+    out.print(Text(f"measured on {site}", style="bold"))
+    out.print(site_table(measured))
+    out.print(site_note(measured, site, cores))
 
 
 def _options(advice: Advice, write: int | None) -> list[str]:
