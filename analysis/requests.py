@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..base import FloatArray, InputError
 from ..models import reservations
-from ..models.reservations import ESDD, Fit
+from ..models.reservations import ESDD, Checkpointing, Fit
 
 #: The rule of the users of ICPP 2019, section 5.1: the longest of so many runs.
 LAST = 10
@@ -20,6 +21,7 @@ DOUBLING, GROWTH = 2.0, 1.5
 LEAST_TO_HALVE = 20
 #: With fewer run times nothing can be said of how rare a longer one is: after four, one in five is.
 LEAST_TO_TRUST = 5
+_FREE = Checkpointing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,12 +38,24 @@ class Planning:
         The last request, seconds; ``None`` takes the longest run time.
     fitted
         Whether the law is that of the best fitting family, instead of the run times as they are.
+    checkpointing
+        What checkpoints cost, seconds, where the job can write them; at a rate of 0 only.
+
+    Raises
+    ------
+    InputError
+        If there are checkpoints at a rate above 0.
     """
 
     bins: int = 200
     backfill_rate: float = 0.0
     limit: float | None = None
     fitted: bool = False
+    checkpointing: Checkpointing | None = None
+
+    def __post_init__(self) -> None:
+        if self.checkpointing is not None and self.backfill_rate:
+            raise InputError(f"checkpoint: holds at a backfill_rate of 0 only, got {self.backfill_rate:g}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +71,19 @@ class Strategy:
         multiplied by :data:`GROWTH` until it does.
     needs
         How many run times it has to know.
+    keeps
+        Which requests end with a checkpoint, none beyond those that are given. `requests` are then the run times up to
+        which each succeeds.
+    checkpointing
+        What a checkpoint costs, seconds.
     """
 
     name: str
     note: str
     requests: Callable[[FloatArray], Sequence[float]]
     needs: int = 0
+    keeps: Sequence[bool] = ()
+    checkpointing: Checkpointing = _FREE
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +130,17 @@ class Advice:
         Families fitted to the run times, best first; none where all are equal.
     rows
         Strategies, the sequence first.
+    without
+        The best requests without checkpoints; ``None`` where the job writes none.
+    worthwhile
+        Up to how many seconds of writing the best requests have checkpoints at all, at this restart; ``None`` likewise.
     """
 
     sequence: reservations.Sequence
     fits: tuple[Fit, ...]
     rows: tuple[Row, ...]
+    without: reservations.Sequence | None = None
+    worthwhile: float | None = None
 
 
 def advise(run_times: FloatArray, planning: Planning | None = None) -> Advice:
@@ -129,30 +156,60 @@ def advise(run_times: FloatArray, planning: Planning | None = None) -> Advice:
         raise InputError(f"limit: expected at least the longest run time, {run_times.max():g}, got {planning.limit:g}")
     rate, half = planning.backfill_rate, len(run_times) // 2
     sequence = optimum(run_times, planning)
-    made = strategies(run_times, sequence)
+    made = _strategies(run_times, planning)
     unseen: list[Fared | None] = [None] * len(made)
     if len(run_times) >= LEAST_TO_HALVE:
         known = run_times[:half]
-        unseen = [fare(strategy, run_times, half, rate) for strategy in strategies(known, optimum(known, planning))]
+        unseen = [fare(strategy, run_times, half, rate) for strategy in _strategies(known, planning)]
     rows = [
-        Row(strategy, strategy.requests(run_times[-LAST:])[0], fare(strategy, run_times, strategy.needs, rate), later)
+        Row(strategy, _first(strategy, run_times), fare(strategy, run_times, strategy.needs, rate), later)
         for strategy, later in zip(made, unseen, strict=True)
     ]
     fits = reservations.fit(run_times.tolist()) if run_times.min() < run_times.max() else []
-    return Advice(sequence, tuple(fits), tuple(rows))
+    without, worthwhile = None, None
+    if planning.checkpointing is not None:
+        without = optimum(run_times, replace(planning, checkpointing=None))
+        worthwhile = reservations.longest_worthwhile(law_of(run_times, planning), planning.checkpointing.restart)
+    return Advice(sequence, tuple(fits), tuple(rows), without, worthwhile)
 
 
 def optimum(run_times: FloatArray, planning: Planning) -> reservations.Sequence:
     """Return the requests of least expected time under the law of `run_times`, or of the family that fits them best."""
+    law = law_of(run_times, planning)
+    if planning.checkpointing is not None:
+        return reservations.optimal_checkpointed_sequence(law, planning.checkpointing)
+    return reservations.optimal_sequence(law, planning.backfill_rate)
+
+
+def law_of(run_times: FloatArray, planning: Planning) -> ESDD:
+    """Return the law of `run_times` up to the limit, or of the family that fits them best."""
     longest = float(run_times.max())
     limit = longest if planning.limit is None else planning.limit
     if planning.fitted and run_times.min() < longest:
-        law = reservations.discretize(reservations.fit(run_times.tolist())[0].distribution, 0.0, limit, planning.bins)
-    else:
-        law = reservations.from_samples(run_times.tolist(), planning.bins)
-        if limit > longest:
-            law = ESDD(np.append(law.values, limit), np.append(law.probabilities, 0.0), law.start)
-    return reservations.optimal_sequence(law, planning.backfill_rate)
+        return reservations.discretize(reservations.fit(run_times.tolist())[0].distribution, 0.0, limit, planning.bins)
+    law = reservations.from_samples(run_times.tolist(), planning.bins)
+    if limit > longest:
+        law = ESDD(np.append(law.values, limit), np.append(law.probabilities, 0.0), law.start)
+    return law
+
+
+def _strategies(run_times: FloatArray, planning: Planning) -> tuple[Strategy, ...]:
+    """Return the ways of choosing requests, with checkpoints too where the job can write them."""
+    if planning.checkpointing is None:
+        return strategies(run_times, optimum(run_times, planning))
+    without = optimum(run_times, replace(planning, checkpointing=None))
+    plain, *others = strategies(run_times, without)
+    costs = planning.checkpointing
+    payable = max(costs.write, costs.restart) <= law_of(run_times, planning).end
+    found = optimum(run_times, planning) if payable else without
+    reached, keeps = found.reached.tolist(), tuple(found.keeps.tolist())
+    best = replace(plain, requests=lambda recent: reached, keeps=keeps, checkpointing=costs)
+    return best, replace(plain, name="without checkpoints", note="the best requests without them"), *others
+
+
+def _first(strategy: Strategy, run_times: FloatArray) -> float:
+    """Return the length of the first request after the run times."""
+    return next(_reservations(strategy, strategy.requests(run_times[-LAST:])))[1]
 
 
 def strategies(run_times: FloatArray, sequence: reservations.Sequence) -> tuple[Strategy, ...]:
@@ -180,7 +237,7 @@ def strategies(run_times: FloatArray, sequence: reservations.Sequence) -> tuple[
 def fare(strategy: Strategy, run_times: FloatArray, start: int, backfill_rate: float = 0.0) -> Fared | None:
     """Return how a strategy fares on the run times from index `start` on, or ``None`` if there is none."""
     outcomes = [
-        _outcome(strategy.requests(run_times[max(index - LAST, 0) : index]), run_time, backfill_rate)
+        _outcome(strategy, strategy.requests(run_times[max(index - LAST, 0) : index]), run_time, backfill_rate)
         for index, run_time in enumerate(run_times[start:].tolist(), start)
     ]
     if not outcomes:
@@ -189,15 +246,27 @@ def fare(strategy: Strategy, run_times: FloatArray, start: int, backfill_rate: f
     return Fared(requests, time, waste)
 
 
-def _outcome(requests: Sequence[float], run_time: float, backfill_rate: float) -> tuple[int, float, float]:
+def _outcome(
+    strategy: Strategy, requests: Sequence[float], run_time: float, backfill_rate: float
+) -> tuple[int, float, float]:
     """Return how many requests a run takes, the time to success, and the waste."""
     reserved, count = 0.0, 0
-    for request in _endless(requests):
-        reserved, count = reserved + request, count + 1
-        if request >= run_time:
+    for reached, length in _reservations(strategy, requests):
+        reserved, count = reserved + length, count + 1
+        if reached >= run_time:
             break
-    used = reserved - request + run_time
+    used = reserved - reached + run_time
     return count, max(reserved, used / (1 - backfill_rate)), reserved - run_time
+
+
+def _reservations(strategy: Strategy, requests: Sequence[float]) -> Iterator[tuple[float, float]]:
+    """Yield up to which run time each reservation succeeds, and how long it is."""
+    held, costs = 0.0, strategy.checkpointing
+    for reached, keep in zip(
+        _endless(requests), itertools.chain(strategy.keeps, itertools.repeat(False)), strict=False
+    ):
+        yield reached, (costs.restart if held else 0.0) + reached - held + (costs.write if keep else 0.0)
+        held = reached if keep else held
 
 
 def _endless(requests: Sequence[float]) -> Iterator[float]:

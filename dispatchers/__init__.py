@@ -25,7 +25,15 @@ from .protocol import (
     Wake,
 )
 from .registered import create_dispatcher, registry
-from .reservations import ATOptimal, ClassicHPC, Neuroscience, ReservationSequences, Rounds, TOptimal
+from .reservations import (
+    ATOptimal,
+    ClassicHPC,
+    Neuroscience,
+    ReservationSequences,
+    Rounds,
+    SoftTOptimal,
+    TOptimal,
+)
 from .space import NodeSpace, PoolSpace, Space, space_of
 from .warm_start import WarmStart
 
@@ -71,6 +79,7 @@ __all__ = [
     "Rounds",
     "Running",
     "ShapeView",
+    "SoftTOptimal",
     "Space",
     "Start",
     "State",

@@ -279,12 +279,16 @@ class Start:
         Kill it after so many seconds; ``None`` leaves that to the simulation's overrun policy.
     shape
         Index into the job's `shapes`; ``None`` for the request itself.
+    write
+        Seconds at the end of `limit` in which the job writes a checkpoint, if it has not ended before: it then keeps
+        all it has done, and comes back at the limit as a job that was killed there does.
     """
 
     job: Any
     placement: Sequence[int] | Placement
     limit: int | None = None
     shape: int | None = None
+    write: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +335,11 @@ class Reject:
 
 
 Action = Start | Stop | Wake | Reject
+
+
+def id_of(named: object) -> str:
+    """Return the id of the job that an action names, by its entry, its view or its id."""
+    return named if isinstance(named, str) else str(named.id)  # type: ignore[attr-defined]
 
 
 @runtime_checkable

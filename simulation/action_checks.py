@@ -67,6 +67,7 @@ class ActionChecks:
         limit = action.limit
         if limit is not None or self._bounded:
             limit = self._limit(job, limit, request.walltime)
+        job.write = self._write(job, action.write, limit) if action.write else 0
         return job, request, placement, limit
 
     def stop(self, action: Stop) -> tuple[SimulatedJob, int | None]:
@@ -112,6 +113,13 @@ class ActionChecks:
         if limit < 1:
             raise ActionError(f"job {job.id}: limit must be >= 1 s, got {limit}")
         return min(limit, walltime) if self._bounded else limit
+
+    def _write(self, job: SimulatedJob, given: int, limit: int | None) -> int:
+        write = whole_seconds(given, f"job {job.id}: write")
+        if limit is None or not 0 <= write < limit:
+            expected = "0 without a limit" if limit is None else f"in 0..{limit - 1}, below its limit"
+            raise ActionError(f"job {job.id}: write must be {expected}, got {write}")
+        return write
 
 
 def _id(named: Any) -> Any:

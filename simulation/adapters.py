@@ -93,8 +93,8 @@ class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
     def _placement(self, now: int, waiting: Waiting, action: Start, room: Any) -> list[str]:
         """Return the names of the nodes of a job that starts, and take its amounts from `room`."""
         where = f"{self._id} at t={now}: job {waiting.id}"
-        if action.limit is not None or action.shape is not None:
-            raise ActionError(f"{where}: AccaSim's simulator can neither kill a job nor change its shape")
+        if action.limit is not None or action.shape is not None or action.write:
+            raise ActionError(f"{where}: AccaSim's simulator can neither stop a job nor change its shape")
         nodes, demand = waiting.nodes, waiting.demand
         placement = np.asarray(action.placement)
         if placement.shape != (nodes,) or placement.min() < 0 or placement.max() >= len(self._names):

@@ -157,7 +157,7 @@ class LifeCycle:
         """Put the end of a job that starts into the calendar, and the passing of its prediction."""
         assert job.running is not None
         work, job.outcome = job.running.restart + job.remaining, COMPLETED
-        if limit is not None and work > limit:
+        if limit is not None and work > limit - job.write:
             work, job.outcome = limit, LIMIT
         job.completion = self._calendar.add(now + work, COMPLETION, job)
         if self._forecasts.corrects and predicted < work:
@@ -200,7 +200,8 @@ class LifeCycle:
                 self._give_up(job, "rejected", now, f"killed at the largest request of {walltime} s")
                 return
             job.enlarge(self._enlarged(job.job))
-        self._wait(job, now, self._forecasts.of_rest(job, now, ran), now)
+        kept = job.attempts[-1].useful
+        self._wait(job, now, job.restart + self._forecasts.of_rest(job, now, 0 if kept else ran), now)
 
     def _enlarged(self, job: Job) -> Job:
         """Return the job with every request enlarged, as far as the cap lets."""

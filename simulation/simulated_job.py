@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ..dispatchers import Running, ShapeView, Waiting
 from ..workloads import Job
 from .event_calendar import Entry
-from .recorder import CHECKPOINTED, COMPLETED, KILLED, Attempt
+from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, Attempt
 
 
 class Request(NamedTuple):
@@ -71,13 +71,15 @@ class SimulatedJob:
         Its events in the calendar while it runs, and as what the former ends it.
     misses
         How often its prediction was corrected.
+    write
+        Seconds at the end of the limit of its last start in which it writes a checkpoint.
     attempts
         Its stays on the machine that have ended, and not with the job.
     """
 
     __slots__ = (
         "attempts", "completion", "correction", "id", "job", "misses", "order", "outcome", "own", "places",
-        "queued_time", "remaining", "request", "running", "stopped_at", "waiting",
+        "queued_time", "remaining", "request", "running", "stopped_at", "waiting", "write",
     )  # fmt: skip
 
     completion: Entry
@@ -96,7 +98,7 @@ class SimulatedJob:
         self.waiting: Waiting | None = None
         self.running: Running | None = None
         self.correction: Entry | None = None
-        self.misses = 0
+        self.misses = self.write = 0
         self.attempts: tuple[Attempt, ...] = ()
 
     def done(self, now: int) -> int:
@@ -127,11 +129,15 @@ class SimulatedJob:
         worked = max(0, until - running.start - running.restart)
         if outcome in (COMPLETED, CHECKPOINTED):
             return worked
+        if outcome == LIMIT and self.write:
+            return worked - self.write
         checkpoint = self.job.checkpoint
         return 0 if checkpoint is None else max(0, checkpoint.kept_of(running.done + worked) - running.done)
 
     @property
     def restart(self) -> int:
-        """Seconds that it needs before it works, if it starts next after it gave way."""
-        gave_way = bool(self.attempts) and self.attempts[-1].outcome in (KILLED, CHECKPOINTED)
-        return self.job.checkpoint.restart if gave_way and self.job.checkpoint is not None else 0
+        """Seconds that it needs before it works, if it starts next: after it gave way, or with work that was kept."""
+        if self.job.checkpoint is None or not self.attempts:
+            return 0
+        resumes = self.remaining < self.request.runtime or self.attempts[-1].outcome in (KILLED, CHECKPOINTED)
+        return self.job.checkpoint.restart if resumes else 0

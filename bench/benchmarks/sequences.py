@@ -3,7 +3,9 @@
 ``python -m hpcdispatch.bench.benchmarks.sequences`` prints tables: the sequences of the paper's Table 1 beside those
 published, the growth without backfilling, against the recursion over all pairs of values, vectorised, and at backfill
 rates, against equation 6 of the paper as it is written, and the paper's four laws. The baselines must come to the same
-makespan. ``--part scheduleflow`` compares the scheduling of whole sets of jobs with the authors' public simulator.
+makespan. ``--part scheduleflow`` compares the scheduling of whole sets of jobs with the authors' public simulator,
+``--part checkpoints`` shows what checkpoints at the end of reservations save, ``--part traces`` compares plans,
+requests and checkpoints from learned laws on traces of the archive.
 """
 
 from __future__ import annotations
@@ -19,11 +21,19 @@ import click
 import numpy as np
 from scipy import stats
 
-from ...models.reservations import ESDD, discretize, optimal_sequence
+from ...models.reservations import (
+    ESDD,
+    Checkpointing,
+    discretize,
+    longest_worthwhile,
+    optimal_checkpointed_sequence,
+    optimal_sequence,
+)
 from ..reports.tables import Table, show
 from .reservation_rounds import RoundsSetting, tables
+from .reservation_traces import TRACES, traces
 
-Part = Literal["speed", "scheduleflow"]
+Part = Literal["speed", "scheduleflow", "checkpoints", "traces"]
 #: The laws of the paper, section 5.2, each with its bounds.
 LAWS: dict[str, tuple[Any, float, float]] = {
     "TruncNormal(8, 2), 6 to 16": (stats.truncnorm(-1, 4, 8, 2), 6, 16),
@@ -39,6 +49,8 @@ PUBLISHED = (
     (0.9, 46, "17.39 20"),
 )
 RATES = (0.1, 0.5, 0.9)
+#: What a checkpoint and a restart take each, as a share of the mean run time.
+CHECKPOINTS = (0.01, 0.05, 0.1, 0.2, 0.5)
 DIFFERENCE = "relative difference of the makespans"
 TIMED = "CPU time of a call in ms, the least of {repeat}, the discretization not counted."
 
@@ -163,6 +175,23 @@ def each_law(setting: Setting) -> Table:
     return Table(f"The laws of the paper, n = {setting.each}", columns, rows, note=note)
 
 
+def checkpoints(n: int) -> Table:
+    """Return what checkpoints save of the expected makespan, by law and by what they and a restart take."""
+    rows = []
+    for name, law in LAWS.items():
+        esdd = discretize(*law, n)
+        plain = optimal_sequence(esdd).expected_makespan
+        cells = []
+        for share in CHECKPOINTS:
+            found = optimal_checkpointed_sequence(esdd, Checkpointing(share * esdd.mean, share * esdd.mean))
+            saved = 100 * (1 - found.expected_makespan / plain)
+            cells.append(f"{saved:.1f}% ({int(found.keeps.sum())} of {len(found.keeps)})")
+        rows.append([name, *cells, f"{longest_worthwhile(esdd) / esdd.mean:.2f}"])
+    columns = ("law", *(f"C = R = {share:g} of the mean" for share in CHECKPOINTS), "last C, of the mean, at R = 0")
+    note = f"Saved of the expected makespan without checkpoints, n = {n}; in brackets how many requests end with one."
+    return Table("Checkpoints at the end of reservations", columns, rows, note=note)
+
+
 def _timed(call: Callable[[], Any], repeat: int) -> tuple[Any, float]:
     """Return what a call returns, and its least CPU time, ms."""
     least, found = math.inf, None
@@ -184,12 +213,21 @@ def agreement(found: float, other: float) -> str:
 @click.command(help=__doc__)
 @click.option("--part", type=click.Choice(get_args(Part)), default="speed", show_default=True, help="What is compared.")
 @click.option("--seeds", type=click.IntRange(min=1), default=10, show_default=True, help="Draws, of scheduleflow.")
+@click.option("--trace", "names", multiple=True, default=TRACES, show_default=True, help="For traces.")
+@click.option("--jobs", type=click.IntRange(min=0), default=10_000, show_default=True, help="Of a trace; 0 for all.")
 @click.option("--small", is_flag=True, help="Smoke test: few values, each call timed once; few jobs.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
-def main(part: Part, seeds: int, small: bool, as_markdown: bool) -> None:
+def main(part: Part, seeds: int, names: tuple[str, ...], jobs: int, small: bool, as_markdown: bool) -> None:
     """Print the tables."""
     if part == "scheduleflow":
         show(tables(RoundsSetting(2, 10, 5) if small else RoundsSetting(seeds)), as_markdown)
+        return
+    if part == "traces":
+        for table in traces(names, 300 if small else jobs or None):
+            show([table], as_markdown)
+        return
+    if part == "checkpoints":
+        show([checkpoints(20 if small else 200)], as_markdown)
         return
     setting = SMALL if small else Setting()
     growth = [with_backfilling(setting, name) for name in ("Exponential(1), 0 to 16", "Pareto(2.1), 1 to 20")]

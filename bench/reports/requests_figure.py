@@ -41,7 +41,7 @@ def draw_advice(advice: Advice, run_times: NDArray[np.float64], path: Path) -> N
 
 def _runs(axes: Axes, advice: Advice, run_times: NDArray[np.float64], length: int) -> None:
     axes.ecdf(run_times, color=COLOURS[0], linewidth=1.3)
-    requests = (advice.sequence.values / length).tolist()
+    requests = (advice.sequence.reached / length).tolist()
     for number, request in enumerate(requests, 1):
         axes.axvline(request, color=COLOURS[5], linewidth=1.1, linestyle=(0, (5, 2)))
         if len(requests) <= _MOST_NUMBERED:

@@ -19,14 +19,22 @@ from ...base import InputError
 from ...base.checks import LONGEST, MOST_STEPS, shown
 from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
-from ...models.reservations import Fit
+from ...bench.site_requests import SiteAdvice, measure
+from ...models.reservations import Checkpointing, Fit
+from ...models.reservations import Sequence as Reservations
 from ...workloads.formats.run_times import Unit, as_seconds, read_run_times
 from ..app import debug_option
 from ..command_errors import say
+from ..durations import Duration
 from ..help_texts import examples
 from ..output import console, pairs, print_json, table_of
 from ..progress import spinner
-from ..shared_options import json_option
+from ..shared_options import ReadingOptions, json_option
+from ..site_table import site_json, site_note, site_table
+from ..trace_argument import load, resolve
+
+#: What Slurm sends a job that is to write a checkpoint before its time is up.
+_SIGNAL = "USR1"
 
 
 @click.command(
@@ -71,6 +79,39 @@ from ..shared_options import json_option
 @click.option(
     "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the run times and the requests (.png, .svg)."
 )
+@click.option(
+    "--checkpoint",
+    type=Duration(),
+    metavar="TIME",
+    help="A checkpoint at the end of a request takes so long, such as 5m: say also where to write one.",
+)
+@click.option(
+    "--restart",
+    type=Duration(),
+    metavar="TIME",
+    help="Of a job that goes on from a checkpoint, before it works; with --checkpoint.  [default: 0s]",
+)
+@click.option(
+    "--site",
+    metavar="TRACE",
+    help="Replay this trace with the runs among its jobs, and say whether a sequence pays there.",
+)
+@click.option(
+    "--site-jobs",
+    type=click.IntRange(min=2),
+    default=5000,
+    metavar="N",
+    show_default=True,
+    help="The last jobs of the trace that are replayed.",
+)
+@click.option(
+    "--cores",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    show_default=True,
+    help="Of the job; for --site.",
+)
 @click.option("--sbatch", is_flag=True, help="Print the requests as --time=D-HH:MM:SS, one a line, and nothing else.")
 @json_option
 @debug_option
@@ -83,6 +124,11 @@ def command(
     longest: str | None,
     fitted: bool,
     plot: Path | None,
+    checkpoint: int | None,
+    restart: int | None,
+    site: str | None,
+    site_jobs: int,
+    cores: int,
     sbatch: bool,
     as_json: bool,
 ) -> None:
@@ -91,27 +137,34 @@ def command(
     RUNTIMES is text (.gz too), the oldest run first: one time a line, or a table with a header and fields separated by
     tabs, |, ; or commas. A time is a number (--unit) or as Slurm writes it, [[D-]H:]MM:SS.
 
-    The requests are those of least expected time to success, a killed run begins anew. They are compared with
-    requesting the maximum, the mean run time, and the longest of the last 10 runs. Waits in the queue do not count.
+    The requests are those of least expected time to success; a killed run begins anew, or with --checkpoint where a
+    request before ended with one. They are compared with requesting the maximum, the mean run time, and the longest of
+    the last 10 runs. Waits in the queue do not count; with --site they are measured in a replay of a trace.
 
-    With --sbatch, times are rounded up to the minutes in which Slurm counts. With --json, times are in seconds.
+    With --sbatch, times are rounded up to the minutes in which Slurm counts; a request that ends with a checkpoint has
+    Slurm signal the job when to write it. With --json, times are in seconds.
     """
     if sbatch and as_json:
         raise click.UsageError("--sbatch and --json: expected one of them, got both")
+    if restart is not None and checkpoint is None:
+        raise click.UsageError("--restart: expected --checkpoint with it")
+    checkpointing = None if checkpoint is None else Checkpointing(checkpoint, restart or 0)
     if plot is not None:
         _check_plot(plot)
     run_times = read_run_times(runs, column, unit)
-    planning = Planning(bins, backfill_rate, _limit(longest, unit, run_times), fitted)
+    planning = Planning(bins, backfill_rate, _limit(longest, unit, run_times), fitted, checkpointing)
     with spinner("optimising"):
         advice = advise(run_times, planning)
+    measured = None if site is None else _measure(site, site_jobs, run_times, planning, cores)
     if len(run_times) < LEAST_TO_TRUST:
         say("note", f"{count(len(run_times), 'run')} tell little of the next one; expected at least {LEAST_TO_TRUST}")
     if sbatch:
-        click.echo("\n".join(sbatch_lines(advice.sequence.values.tolist())))
+        click.echo("\n".join(_options(advice, checkpoint)))
     elif as_json:
-        print_json(_plain(advice, run_times))
+        print_json(_plain(advice, run_times) | {"site": measured and site_json(measured)})
     else:
         _print(advice, run_times, planning)
+        _print_site(measured, site, cores)
     if plot is not None:
         draw_advice(advice, run_times, plot)
         say("note", f"drawn in {plot}")
@@ -132,6 +185,36 @@ def sbatch_lines(values: Sequence[float]) -> list[str]:
         hours, minute = divmod(minutes, 60)
         lines.append(f"--time={hours // 24}-{hours % 24:02}:{minute:02}:00")
     return lines
+
+
+def _measure(trace: str, jobs: int, run_times: NDArray[np.float64], planning: Planning, cores: int) -> SiteAdvice:
+    """Replay the last jobs of a site's trace with the runs among them."""
+    site = load(resolve(trace), ReadingOptions())
+    with spinner(f"replaying {trace}"):
+        return measure(site.slice(max(0, len(site) - jobs), len(site)), run_times, planning, cores)
+
+
+def _print_site(measured: SiteAdvice | None, site: str | None, cores: int) -> None:
+    out = console()
+    out.print()
+    if measured is None or site is None:
+        out.print("This assumes that a request starts as soon as it is made; --site TRACE measures it.")
+        return
+    out.print(Text(f"measured on {site}", style="bold"))
+    out.print(site_table(measured))
+    out.print(site_note(measured, site, cores))
+
+
+def _options(advice: Advice, write: int | None) -> list[str]:
+    """Return the requests as options of ``sbatch``, with a signal where a checkpoint is to be written."""
+    lengths, keeps = advice.sequence.values.tolist(), advice.sequence.keeps.tolist()
+    if not any(keeps):
+        return sbatch_lines(lengths)
+    times = [line for length in lengths for line in sbatch_lines([length])]
+    return [
+        f"{time} --signal={_SIGNAL}@{max(1, write or 0)}" if keep else time
+        for time, keep in zip(times, keeps, strict=True)
+    ]
 
 
 def _check_plot(path: Path) -> None:
@@ -163,6 +246,8 @@ def _print(advice: Advice, run_times: NDArray[np.float64], planning: Planning) -
     out.print()
     out.print(_requests(advice))
     out.print(_expected(advice, planning))
+    if advice.without is not None:
+        out.print(_checkpoints(advice, advice.without))
     out.print()
     half = len(run_times) // 2
     out.print(Text("on the runs they are made from", style="bold"))
@@ -188,10 +273,24 @@ def _families(fits: Sequence[Fit]) -> str:
 
 def _requests(advice: Advice) -> Table:
     found = advice.sequence
-    table = table_of("request", "time", "needed (%)", "expected waste")
-    for number, (value, needed, wasted) in enumerate(zip(found.values, found.needed, found.wasted, strict=True), 1):
-        table.add_row(str(number), slurm_time(value), percent(float(needed)), slurm_time(float(wasted)))
+    more = ("checkpoint", "for runs up to") if advice.without is not None else ()
+    table = table_of("request", "time", "needed (%)", "expected waste", *more)
+    columns = found.values, found.needed, found.wasted, found.keeps, found.reached
+    for number, (value, needed, wasted, keeps, reached) in enumerate(zip(*columns, strict=True), 1):
+        last = ("yes" if keeps else "no", slurm_time(reached)) if more else ()
+        table.add_row(str(number), slurm_time(value), percent(float(needed)), slurm_time(float(wasted)), *last)
     return table
+
+
+def _checkpoints(advice: Advice, without: Reservations) -> str:
+    """Return what checkpoints save, and up to which time of writing they would."""
+    saved = without.expected_makespan - advice.sequence.expected_makespan
+    most = slurm_time(advice.worthwhile or 0)
+    pays = f"some requests end with one where writing takes up to {most}"
+    if not advice.sequence.keeps.any():
+        return f"checkpoints do not pay: {pays}" if advice.worthwhile else "checkpoints do not pay, however short"
+    share = percent(saved / without.expected_makespan)
+    return f"checkpoints save {slurm_time(saved)} a run ({share}%)\n{pays}"
 
 
 def _expected(advice: Advice, planning: Planning) -> str:
@@ -216,11 +315,14 @@ def _plain(advice: Advice, run_times: NDArray[np.float64]) -> dict[str, Any]:
     return {
         "runs": len(run_times),
         "requests": [
-            {"time": value, "needed": needed, "waste": wasted}
-            for value, needed, wasted in zip(
-                found.values.tolist(), found.needed.tolist(), found.wasted.tolist(), strict=True
+            {"time": value, "needed": needed, "waste": wasted, "reached": reached, "checkpoint": keeps}
+            for value, needed, wasted, reached, keeps in zip(
+                *(column.tolist() for column in (found.values, found.needed, found.wasted, found.reached, found.keeps)),
+                strict=True,
             )
         ],
+        "checkpoints_pay_up_to": advice.worthwhile,
+        "without_checkpoints": advice.without and advice.without.expected_makespan,
         "expected_time": found.expected_makespan,
         "expected_waste": found.expected_waste,
         "strategies": {

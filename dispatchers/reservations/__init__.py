@@ -5,6 +5,7 @@ from __future__ import annotations
 from .reservation_sequences import ReservationSequences, SequenceOptions
 from .rounds import Rounds
 from .sequence_presets import ATOptimal, ClassicHPC, Neuroscience, TOptimal
+from .soft_sequences import SoftTOptimal
 
 __all__ = [
     "ATOptimal",
@@ -13,5 +14,6 @@ __all__ = [
     "ReservationSequences",
     "Rounds",
     "SequenceOptions",
+    "SoftTOptimal",
     "TOptimal",
 ]

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ...base.checks import EACH_STEP, MOST_STEPS, check_number, check_whole
-from ...models.reservations import ESDD, Cost, discretize, optimal_sequence
+from ...base.checks import EACH_STEP, LONGEST, MOST_STEPS, check_number, check_whole
+from ...models.reservations import (
+    ESDD,
+    Checkpointing,
+    Cost,
+    discretize,
+    optimal_checkpointed_sequence,
+    optimal_sequence,
+)
 from ...workloads import Machine
 from ..protocol import State
 
@@ -46,6 +54,51 @@ class Strategy(Protocol):
             What the user requests, the upper bound.
         application
             Whose run it is: jobs of one application have one past.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """A request, from where the job goes on, and whether it ends with a checkpoint.
+
+    Attributes
+    ----------
+    reached
+        Run time up to which it succeeds, seconds.
+    kept
+        What the job has done before and holds in a checkpoint, seconds.
+    write
+        How long the checkpoint at its end takes, seconds; 0 for none.
+    """
+
+    reached: int
+    kept: int = 0
+    write: int = 0
+
+    @property
+    def length(self) -> int:
+        """Seconds of work and of the checkpoint, without a restart."""
+        return self.reached - self.kept + self.write
+
+
+@runtime_checkable
+class CheckpointingStrategy(Strategy, Protocol):
+    """A strategy that also says where checkpoints are written."""
+
+    def reservations(self, law: Any, walltime: int, restart: int, above: int, kept: int) -> Sequence[Reservation]:
+        """Return what to request, one after the other.
+
+        Parameters
+        ----------
+        law, walltime
+            As for :meth:`Strategy.requests`.
+        restart
+            Seconds that the job needs when it goes on from a checkpoint.
+        above
+            The run time is longer than this, seconds.
+        kept
+            What the job has done already and holds in a checkpoint, seconds; at most `above`.
         """
         ...
 
@@ -143,6 +196,29 @@ class TimeOptimal(UpperBound):
         return _optimum(law, _bound(law, walltime), self.n, self.rate, self.gamma)
 
 
+class Checkpointed(TimeOptimal):
+    """Request the sequence of the least expected makespan, with checkpoints at the end of requests where they pay.
+
+    Gainaru et al., "Reservation and checkpointing strategies for stochastic jobs", IPDPS 2020.
+
+    Parameters
+    ----------
+    n, gamma
+        As of :class:`TimeOptimal`.
+    checkpoint
+        How long writing one takes, seconds, at least 1.
+    """
+
+    def __init__(self, n: int, gamma: float, checkpoint: int) -> None:
+        super().__init__(n, gamma=gamma)
+        self.checkpoint = check_whole("checkpoint", checkpoint, 1, LONGEST)
+
+    def reservations(self, law: Any, walltime: int, restart: int, above: int, kept: int) -> Sequence[Reservation]:
+        """Return the optimal reservations, rounded up to seconds."""
+        costs = self.checkpoint, restart
+        return _checkpointed(law, _bound(law, walltime), self.n, self.gamma, costs, above, kept)
+
+
 class Adaptive(TimeOptimal):
     """Request the sequence for the work rate of the small jobs as it is seen to be.
 
@@ -198,6 +274,28 @@ def _optimum(law: Any, last: int, n: int, rate: float, gamma: float) -> Sequence
     found = optimal_sequence(_discrete(law, low, min(high, last), n), rate, cost=cost)
     values = (max(1, math.ceil(value)) for value in found.values)
     return *sorted({value for value in values if value < last}), last
+
+
+@lru_cache(_KEPT)
+def _checkpointed(
+    law: Any, last: int, n: int, gamma: float, costs: tuple[int, int], above: int, kept: int
+) -> Sequence[Reservation]:
+    low, high = law.support()
+    low, end = max(low, 0.0), min(high, last)
+    if low >= last or above >= last or float(law.cdf(last)) - float(law.cdf(above)) < _LEAST:
+        return (Reservation(max(last, above + 1), kept),)
+    values = _discrete(law, low, end, n)
+    left = values.condition(above) if above else values
+    # Beyond the bound neither more of the one nor of the other makes a difference: checkpoints do not pay.
+    write, restart = (min(seconds, left.end) for seconds in costs)
+    found = optimal_checkpointed_sequence(left, Checkpointing(write, restart), cost=Cost(gamma=gamma), kept=kept)
+    steps = {}
+    for value, keeps in zip(found.reached.tolist(), found.keeps.tolist(), strict=True):
+        reached = max(above + 1, math.ceil(value))
+        if reached < last:
+            steps[reached] = Reservation(reached, kept, costs[0] if keeps else 0)
+            kept = reached if keeps else kept
+    return *steps.values(), Reservation(last, kept)
 
 
 def _discrete(law: Any, low: float, high: float, n: int) -> ESDD:

@@ -12,11 +12,11 @@ import numpy as np
 from ...base.checks import check_choice
 from ...workloads import Machine
 from ..options import Configured
-from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting
+from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting, id_of
 from ..registered import create_inner
 from ..space import space_of
 from .gaps import Gaps, ShadowGaps, expected_utilization
-from .request_strategies import Strategy
+from .request_strategies import CheckpointingStrategy, Reservation, Strategy
 
 #: Whether stochastic jobs are tried in gaps that their requests do not fit.
 Backfill = Literal["plain", "speculative"]
@@ -53,13 +53,13 @@ class _Asked:
         The job as the system shows it.
     shown
         The job as the dispatcher underneath is shown it: its prediction is the request.
-    limit
-        The request, seconds.
+    request
+        What it is, without a restart.
     """
 
     entry: Waiting
     shown: Waiting
-    limit: int
+    request: Reservation
 
 
 @dataclass(slots=True)
@@ -74,12 +74,15 @@ class _Known:
         What to request, one after the other.
     above
         The longest run that was not enough, seconds.
+    kept
+        What it has done and holds in a checkpoint, seconds.
     """
 
     law: Any
     walltime: int
-    requests: Sequence[int]
+    requests: Sequence[Reservation]
     above: int = 0
+    kept: int = 0
 
 
 @dataclass(slots=True)
@@ -88,15 +91,15 @@ class _Trial:
 
     Attributes
     ----------
-    limit
-        For how many seconds it holds its nodes at most.
+    request
+        What it is, without a restart.
     end
         Until when.
     speculative
         Whether it is in a gap that is shorter than the request.
     """
 
-    limit: int
+    request: Reservation
     end: int
     speculative: bool
 
@@ -134,6 +137,8 @@ class ReservationSequences(Configured[SequenceOptions]):
     def __init__(self, strategy: Strategy, options: SequenceOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
         self.strategy = strategy
+        if isinstance(strategy, CheckpointingStrategy) and self.options.backfill == "speculative":
+            raise ValueError("backfill must be 'plain' with checkpoints, got 'speculative'")
         self.over = create_inner(self.options.over)
         if hasattr(self.over, "report"):
             self.report = self.over.report
@@ -185,7 +190,8 @@ class ReservationSequences(Configured[SequenceOptions]):
             if trial is None or entry.since < trial.end:  # Somebody else may have stopped it before its time.
                 continue
             known = self._known[entry.id]
-            known.above = max(trial.limit, known.above)
+            known.above = max(trial.request.reached, known.above)
+            known.kept = trial.request.reached if trial.request.write else trial.request.kept
             if entry.id in self._first:
                 self._first.remove(entry.id)
             if trial.speculative:
@@ -201,12 +207,21 @@ class ReservationSequences(Configured[SequenceOptions]):
         law, walltime = entry.law, entry.job.walltime
         known = self._known.get(entry.id)
         if known is None or known.law is not law or known.walltime != walltime:
-            above = 0 if known is None else known.above
-            requests = self.strategy.requests(law, walltime, (entry.job.user, entry.job.name))
-            known = self._known[entry.id] = _Known(law, walltime, requests, above)
-        request = next((seconds for seconds in known.requests if seconds > known.above), max(walltime, known.above + 1))
-        shown = Waiting(entry.job, request, entry.since, entry.attempt, entry.order, entry.demand, entry.law)
+            above, kept = (0, 0) if known is None else (known.above, known.kept)
+            known = self._known[entry.id] = _Known(law, walltime, self._requests(entry, above, kept), above, kept)
+        last = Reservation(max(walltime, known.above + 1), known.kept)
+        request = next((one for one in known.requests if one.reached > known.above), last)
+        seconds = request.length + (_restart(entry) if request.kept else 0)
+        shown = Waiting(entry.job, seconds, entry.since, entry.attempt, entry.order, entry.demand, entry.law)
         return _Asked(entry, shown, request)
+
+    def _requests(self, entry: Waiting, above: int, kept: int) -> Sequence[Reservation]:
+        """Return what to request for a job, whose run time is known to be above something."""
+        law, walltime = entry.law, entry.job.walltime
+        if isinstance(self.strategy, CheckpointingStrategy):
+            return self.strategy.reservations(law, walltime, _restart(entry), above, kept)
+        application = entry.job.user, entry.job.name
+        return [Reservation(seconds) for seconds in self.strategy.requests(law, walltime, application)]
 
     def _reserved(self, running: Sequence[Running], now: int) -> Sequence[Running]:
         """Return what runs with its reservations: a job under a request holds its nodes until that is over."""
@@ -226,32 +241,33 @@ class ReservationSequences(Configured[SequenceOptions]):
     def _carry_out(self, action: Action, now: int) -> Action:
         """Add the request to an action of the dispatcher underneath, as the limit of the run."""
         if isinstance(action, Stop | Reject):
-            self._trials.pop(_id(action.job), None)
+            self._trials.pop(id_of(action.job), None)
             return action
         if not isinstance(action, Start):
             return action
-        asked = self._asked.get(_id(action.job))
+        asked = self._asked.get(id_of(action.job))
         if asked is None:
             return action
-        limit = asked.limit
-        if action.shape is not None or (action.limit is not None and action.limit < limit):
+        request = asked.request
+        if action.shape is not None or (action.limit is not None and action.limit < request.length):
             return replace(action, job=asked.entry)
-        self._trials[asked.entry.id] = _Trial(limit, now + limit, speculative=False)
-        enforced = limit if limit < asked.entry.job.walltime else action.limit
-        return replace(action, job=asked.entry, limit=enforced)
+        self._trials[asked.entry.id] = _Trial(request, now + asked.shown.predicted, speculative=False)
+        if request.reached >= asked.entry.job.walltime:
+            return replace(action, job=asked.entry)
+        return replace(action, job=asked.entry, limit=request.length, write=request.write)
 
     # Speculative backfilling.
 
     def _speculate(self, state: State, actions: Sequence[Action]) -> list[Start]:
         """Start, one after the other, the jobs that promise the most use of the gaps."""
         left = {entry.id for entry in state.queue}
-        left -= {_id(action.job) for action in actions if isinstance(action, Start | Reject)}
+        left -= {id_of(action.job) for action in actions if isinstance(action, Start | Reject)}
         waiting = [entry for entry in state.queue if entry.id in left]
         candidates = [entry for entry in waiting if entry.law is not None]
         if not candidates or any(isinstance(action, Stop) for action in actions):
             return []
         known = {entry.id: entry for entry in state.queue}
-        starts = [replace(action, job=known[_id(action.job)]) for action in actions if isinstance(action, Start)]
+        starts = [replace(action, job=known[id_of(action.job)]) for action in actions if isinstance(action, Start)]
         gaps = self.over if isinstance(self.over, Gaps) else ShadowGaps(state, starts, waiting[0])
         space = space_of(state)
         for start in starts:
@@ -266,7 +282,7 @@ class ReservationSequences(Configured[SequenceOptions]):
             if not space.put(placement, entry.demand):  # Held by a job that has outrun its prediction.
                 continue
             gaps.occupy(entry, placement, seconds)
-            self._trials[entry.id] = _Trial(seconds, state.now + seconds, speculative=True)
+            self._trials[entry.id] = _Trial(Reservation(seconds), state.now + seconds, speculative=True)
             found.append(Start(self._asked[entry.id].entry, placement, limit=seconds))
         return found
 
@@ -286,5 +302,6 @@ class ReservationSequences(Configured[SequenceOptions]):
         return best
 
 
-def _id(job: object) -> str:
-    return job if isinstance(job, str) else str(job.id)  # type: ignore[attr-defined]
+def _restart(entry: Waiting) -> int:
+    """Return the seconds that a job needs when it goes on from a checkpoint."""
+    return entry.job.checkpoint.restart if entry.job.checkpoint is not None else 0

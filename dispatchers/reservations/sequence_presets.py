@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ...base import Option
 from ...base.registry import options_of
 from ..options import check_known
-from .request_strategies import Adaptive, LastRuns, Strategy, TimeOptimal, UpperBound
+from .request_strategies import Adaptive, Checkpointed, LastRuns, Strategy, TimeOptimal, UpperBound
 from .reservation_sequences import ReservationSequences
 
 
@@ -38,15 +38,15 @@ class SequencePreset:
     @property
     def documented(self) -> tuple[Callable[..., Any], ...]:
         """What the docstrings of its options belong to."""
-        return ReservationSequences, ReservationSequences.Options, self.strategy, TimeOptimal
+        return ReservationSequences, ReservationSequences.Options, self.strategy, TimeOptimal, Checkpointed
 
     def declared_options(self) -> list[Option]:
         """Return the options that can be set by name."""
         return [*ReservationSequences.declared_options(), *options_of(self.strategy)]
 
 
-def _time_optimal(n: int = 200, gamma: float = 0.0) -> TimeOptimal:
-    return TimeOptimal(n, gamma=gamma)
+def _time_optimal(n: int = 200, gamma: float = 0.0, checkpoint: int | None = None) -> TimeOptimal:
+    return TimeOptimal(n, gamma=gamma) if checkpoint is None else Checkpointed(n, gamma, checkpoint)
 
 
 def _at_rate(n: int = 200, rate: float | None = None) -> TimeOptimal:

@@ -1,19 +1,29 @@
 """Which times to request, one after the other, for a job whose run time is a lottery (Gainaru et al., ICPP 2019)."""
 
+from .checkpointed_sequences import (
+    Checkpointing,
+    evaluate_checkpointed,
+    longest_worthwhile,
+    optimal_checkpointed_sequence,
+)
 from .fits import Fit, fit
 from .laws import ESDD, Distribution, discretize, from_samples
 from .optimal_sequences import Cost, Sequence, evaluate, expected_makespan, optimal_sequence
 
 __all__ = [
     "ESDD",
+    "Checkpointing",
     "Cost",
     "Distribution",
     "Fit",
     "Sequence",
     "discretize",
     "evaluate",
+    "evaluate_checkpointed",
     "expected_makespan",
     "fit",
     "from_samples",
+    "longest_worthwhile",
+    "optimal_checkpointed_sequence",
     "optimal_sequence",
 ]

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...base import FloatArray, InputError
+from ...base import BoolArray, FloatArray, InputError
 from .laws import ESDD, ROUNDING, number, rising_times
 from .sequence_search import MOST_STEPS, path, tail_sums, tails_of, with_backfilling, without_backfilling
 
@@ -49,20 +49,31 @@ class Sequence:
     Attributes
     ----------
     values
-        Their lengths, rising, shape (reservations,).
+        Their lengths, shape (reservations,): rising, but where checkpoints are written.
     expected_makespan
         E[T]; with a :class:`Cost`, the expected cost.
     needed
         Probability that a reservation is requested at all, shape (reservations,).
     wasted
         Expected time of each reservation that does not serve the run that succeeds: all of it if it fails, its unused
-        tail if it is the one that succeeds; shape (reservations,). Small jobs may still backfill tails.
+        tail if it is the one that succeeds; shape (reservations,). Small jobs may still backfill tails. Work that a
+        checkpoint keeps serves that run.
+    reached
+        Run time up to which each one succeeds, rising, shape (reservations,): without checkpoints, its length.
+    keeps
+        Which end with a checkpoint, shape (reservations,).
     """
 
     values: FloatArray
     expected_makespan: float
     needed: FloatArray
     wasted: FloatArray
+    reached: FloatArray
+    keeps: BoolArray
+
+    def __post_init__(self) -> None:
+        for array in (self.values, self.needed, self.wasted, self.reached, self.keeps):
+            array.flags.writeable = False
 
     @property
     def expected_waste(self) -> float:
@@ -159,9 +170,8 @@ def _evaluate(lengths: FloatArray, esdd: ESDD, rate: float, cost: Cost | None) -
     ends_in: FloatArray = np.bincount(rank, chance, len(lengths)).astype(np.float64)
     needed = tail_sums(ends_in)[:-1]
     wasted = np.maximum(lengths * needed - np.bincount(rank, chance * run_times, len(lengths)), 0.0)
-    for array in (lengths, needed, wasted):
-        array.flags.writeable = False
-    return Sequence(lengths, math.fsum(chance * outcome), needed, wasted)
+    none = np.zeros(len(lengths), dtype=np.bool_)
+    return Sequence(lengths, math.fsum(chance * outcome), needed, wasted, lengths, none)
 
 
 def _checked_rate(backfill_rate: float, cost: Cost | None) -> float:

@@ -132,7 +132,10 @@ def test_actions_become_the_plan(manager):
         (Reject("8", "no"), "cannot reject job 8: it is not waiting"),
         (Start("1", [0, 1]), "job 1: placement must be 1 nodes in 0..2, got"),
         (Start("1", [3]), "job 1: placement must be 1 nodes in 0..2, got"),
-        (Start("1", [0], limit=3), "job 1: AccaSim's simulator can neither kill a job nor change its shape"),
+        (
+            Start("1", [0], limit=3),
+            "job 1: AccaSim's simulator can neither stop a job nor change its shape",
+        ),
         (Start("2", [1]), r"job 2: no room for 1 x \(3, 0\) at \[1\]"),
     ],
 )

@@ -269,6 +269,23 @@ class TestRestartsAndWrites:
             assert stays(result)[0] == (0, at, "killed", kept)
             assert stays(result)[1][1:] == (at + 10 + 100 - kept, "completed", 100 - kept)
 
+    def test_a_checkpoint_at_the_end_of_a_limit_keeps_what_was_done(self, run, scripted, stays):
+        job = Job("1", 0, 100, 100, 4, checkpoint=Checkpoint(restart=7))
+        starts = {0: Start("1", ALL, limit=40, write=10), 40: Start("1", ALL, limit=20), 67: Start("1", ALL)}
+        result = run([job], scripted({at: [start] for at, start in starts.items()}))
+        assert stays(result) == [(0, 40, "limit", 30), (40, 67, "limit", 0), (67, 144, "completed", 70)]
+
+    def test_what_ends_before_the_checkpoint_writes_none(self, run, scripted, stays):
+        for limit, write, ends in ((110, 10, True), (109, 10, False)):
+            plan = {0: [Start("1", ALL, limit=limit, write=write)], limit: [Start("1", ALL)]}
+            result = run([Job("1", 0, 100, 100, 4)], scripted(plan))
+            assert stays(result)[0][1:3] == ((100, "completed") if ends else (limit, "limit"))
+
+    @pytest.mark.parametrize(("limit", "said"), [(None, "0 without a limit"), (10, "in 0..9, below its limit")])
+    def test_a_checkpoint_longer_than_the_limit_is_refused(self, run, scripted, limit, said):
+        with pytest.raises(ActionError, match=f"job 1: write must be {said}, got 10"):
+            run([Job("1", 0, 100, 100, 4)], scripted({0: [Start("1", ALL, limit=limit, write=10)]}))
+
     @pytest.mark.parametrize(
         ("fields", "said"),
         [

@@ -114,7 +114,7 @@ def derivable() -> Precondition:
     cut = 1 - after / before
     parts = "; ".join(f"{name}: {hours:.2f} h under HPC, at best {best:.2f}" for name, (_, hours, best) in each.items())
     text = f"the printed laws let sequences cut the reserved time by {100 * _GAIN:.0f}%"
-    return Precondition(text, cut >= _GAIN, f"{parts}; over all submissions {100 * cut:.1f}% at most")
+    return Precondition(text, bool(cut >= _GAIN), f"{parts}; over all submissions {100 * cut:.1f}% at most")
 
 
 def log_statistics(drawn: list[Workload]) -> tuple[Row, ...]:

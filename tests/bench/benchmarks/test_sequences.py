@@ -3,7 +3,9 @@
 import pytest
 from click.testing import CliRunner
 
+from hpcdispatch.bench.benchmarks.reservation_traces import CONTENDERS
 from hpcdispatch.bench.benchmarks.sequences import agreement, main
+from hpcdispatch.workloads import generate, write
 
 
 def test_every_table_is_printed():
@@ -32,3 +34,21 @@ def test_the_papers_scheduler_is_compared_with_the_published_figures():
     assert sum("points |" in line for line in lines) == 3 * 4
     assert sum(line.startswith("| pareto | beta") for line in lines) == 2
     assert len(lines) == 3 * (1 + 9) + 2 * (1 + 8)
+
+
+def test_what_checkpoints_save_is_shown_by_law():
+    done = CliRunner().invoke(main, ["--part", "checkpoints", "--small", "--markdown"])
+    assert done.exit_code == 0, done.output
+    rows = [line.split("|")[1:-1] for line in done.stdout.splitlines() if " to " in line and line.startswith("|")]
+    saved = [[float(cell.split("%")[0]) for cell in row[1:-1]] for row in rows]
+    assert len(saved) == 4
+    assert all(row == sorted(row, reverse=True) and row[0] > 15 for row in saved)
+
+
+def test_traces_are_compared_with_easy(tmp_path):
+    path = tmp_path / "small.swf"
+    write(generate("lublin", jobs=150, processors=32, load=0.9, seed=1), path)
+    done = CliRunner().invoke(main, ["--part", "traces", "--trace", str(path), "--small", "--markdown"])
+    assert done.exit_code == 0, done.output
+    rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| ")][1:]
+    assert [row[0] for row in rows if "---" not in row[0]] == [f"| {name}" for name in CONTENDERS]

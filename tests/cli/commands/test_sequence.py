@@ -8,6 +8,7 @@ import pytest
 
 from hpcdispatch.analysis import Planning, advise
 from hpcdispatch.cli.commands.sequence import sbatch_lines, slurm_time
+from hpcdispatch.models.reservations import Checkpointing
 
 RUNS = np.ceil(np.random.default_rng(5).lognormal(9, 0.9, 40))
 
@@ -122,6 +123,17 @@ def test_plot_of_few_runs(invoke, tmp_path, content):
         ("5\n", ("--plot", "p.pdf"), "p.pdf: expected a file name ending in .png or .svg, got suffix '.pdf'"),
         ("5\n", ("--plot", "nodir/p.png"), "nodir/p.png: expected a file for --plot in a folder that is there"),
         ("5\n", ("--sbatch", "--json"), "--sbatch and --json: expected one of them, got both"),
+        ("5\n", ("--checkpoint", "-5"), "'--checkpoint': expected a time such as 90s, 15m or 1h30m, got '-5'"),
+        ("5\n", ("--restart", "5"), "--restart: expected --checkpoint with it"),
+        ("5\n", ("--checkpoint", "6s"), "checkpoint: must be at most the law's bound, 5, got 6"),
+        ("5\n", ("--checkpoint", "1", "--restart", "6s"), "restart: must be at most the law's bound, 5, got 6"),
+        ("5\n", ("--checkpoint", 1, "--backfill-rate", 0.1), "checkpoint: holds at a backfill_rate of 0 only, got 0.1"),
+        (
+            "5\n",
+            ("--site", "lublin:jobs=20,processors=16", "--cores", 17),
+            "cores: expected at most 16, what the machine of the site has, got 17",
+        ),
+        ("5\n", ("--site", "nowhere.swf"), "nowhere.swf"),
         ("5\n", ("--unit", "d"), "'d' is not one of 's', 'min', 'h'"),
     ],
 )
@@ -135,3 +147,58 @@ def test_bad_input_is_one_line_and_exit_code_2(invoke, tmp_path, monkeypatch, co
     assert found.stderr.startswith("hpcdispatch: error: ")
     assert found.stderr.count("\n") == 1
     assert found.stdout == ""
+
+
+def test_says_where_to_write_checkpoints_and_what_they_save(invoke, runs):
+    found = invoke("sequence", runs, "--checkpoint", "5m", "--restart", "2m", columns=100)
+    planning = Planning(checkpointing=Checkpointing(300, 120))
+    advice = advise(RUNS, planning)
+    rows = [line.split() for line in found.stdout.splitlines() if re.match(r"\d+ +\d", line)]
+    assert [row[4] for row in rows] == ["yes" if keeps else "no" for keeps in advice.sequence.keeps]
+    assert [row[5] for row in rows] == [slurm_time(value) for value in advice.sequence.reached]
+    saved = advice.without.expected_makespan - advice.sequence.expected_makespan
+    assert f"checkpoints save {slurm_time(saved)} a run" in found.stdout
+    assert f"where writing takes up to {slurm_time(advice.worthwhile)}" in found.stdout
+    assert found.stdout.count("without checkpoints") == 3
+    assert advice.rows[0].seen.time == pytest.approx(advice.sequence.expected_makespan, rel=0.02)
+    shown = json.loads(invoke("sequence", runs, "--checkpoint", "5m", "--restart", "2m", "--json").stdout)
+    assert [one["checkpoint"] for one in shown["requests"]] == advice.sequence.keeps.tolist()
+    assert shown["checkpoints_pay_up_to"] == advice.worthwhile
+
+
+def test_says_when_checkpoints_do_not_pay(invoke, tmp_path):
+    (tmp_path / "even.csv").write_text("100\n101\n102\n103\n104\n")
+    found = invoke("sequence", tmp_path / "even.csv", "--checkpoint", "100")
+    assert "checkpoints do not pay" in found.stdout
+
+
+def test_sbatch_asks_for_a_signal_where_a_checkpoint_is_due(invoke, runs):
+    lines = invoke("sequence", runs, "--checkpoint", "5m", "--sbatch").stdout.splitlines()
+    keeps = advise(RUNS, Planning(checkpointing=Checkpointing(300))).sequence.keeps
+    assert [line.endswith(" --signal=USR1@300") for line in lines] == keeps.tolist()
+
+
+def test_says_what_a_site_makes_of_them(invoke, runs):
+    found = invoke("sequence", runs, "--site", "lublin:jobs=200,processors=16,seed=1", "--cores", 4, columns=80)
+    assert found.exit_code == 0, found.stderr
+    part = found.stdout.split("measured on lublin")[1]
+    for name in ("maximum", "optimal sequence", "for these waits"):
+        assert re.search(rf"^{name} +\d", part, re.MULTILINE)
+    assert "20 runs at even times" in part
+    assert "x the request" in part
+    assert all(len(line) <= 80 for line in found.stdout.splitlines())
+    assert "…" not in found.stdout
+    assert "--site TRACE measures it" not in found.stdout
+
+
+def test_says_what_it_assumes_without_a_site(invoke, runs):
+    assert "a request starts as soon as it is made; --site TRACE measures it" in invoke("sequence", runs).stdout
+
+
+def test_json_of_a_site(invoke, runs):
+    spec = "lublin:jobs=200,processors=16,seed=1"
+    shown = json.loads(invoke("sequence", runs, "--site", spec, "--site-jobs", 100, "--json").stdout)["site"]
+    assert shown["rows"]["maximum"]["ratio"] is None
+    assert shown["rows"]["optimal sequence"]["verdict"] in ("pays", "costs", "unclear")
+    assert shown["waits"]["gamma"] >= 0
+    assert json.loads(invoke("sequence", runs, "--json").stdout)["site"] is None

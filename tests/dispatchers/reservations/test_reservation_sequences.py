@@ -14,11 +14,11 @@ from hpcdispatch.dispatchers import Evict, TOptimal, create_dispatcher
 from hpcdispatch.dispatchers.reservations.gaps import expected_utilization
 from hpcdispatch.dispatchers.reservations.request_strategies import Adaptive, LastRuns, TimeOptimal, UpperBound
 from hpcdispatch.dispatchers.reservations.reservation_sequences import ReservationSequences
-from hpcdispatch.models.reservations import discretize, optimal_sequence
+from hpcdispatch.models.reservations import Checkpointing, discretize, optimal_checkpointed_sequence, optimal_sequence
 from hpcdispatch.predictors import Empirical, RunTimes
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records, cluster, pool, samples, stochastic, urgent
-from hpcdispatch.workloads import Job, Machine, Workload, generate
+from hpcdispatch.workloads import Checkpoint, Job, Machine, Workload, generate
 
 UNIFORM = stats.uniform(0, 100)
 HOURS = stats.truncnorm(-4, 6, 8, 2)
@@ -347,3 +347,47 @@ def test_any_dispatcher_underneath_can_live_with_evictions(over):
     lottery = workload.with_jobs(replace(job, law=law) if job.kind == "batch" else job for job in workload.jobs)
     for one in (workload, lottery):
         check(one, simulate(one, f"evict:over={over}"))
+
+
+class TestCheckpoints:
+    def test_a_job_goes_on_from_the_checkpoint_at_the_end_of_its_request(self):
+        law = stats.uniform(0, 1000)
+        best = optimal_checkpointed_sequence(discretize(law, 0, 1000, 200), Checkpointing(20, 10))
+        assert best.keeps[:2].all()
+        first, second = best.reached[:2].astype(int).tolist()
+        job = Job("1", 0, second - 5, 1000, 4, law=law, checkpoint=Checkpoint(restart=10))
+        found = attempts(Workload((job,), Machine.pool(4)), TOptimal(checkpoint=20))
+        end = first + 20
+        assert found == [("1", 0, end, "limit"), ("1", end, end + 10 + second - 5 - first, "completed")]
+
+    def test_as_many_reservations_as_expected(self):
+        law = stats.expon(0, 5000)
+        job = Job("1", 0, 1, 60_000, 4, law=law, checkpoint=Checkpoint(restart=100))
+        runs = np.ceil(law.ppf((np.arange(200) + 0.5) / 200)).astype(int).tolist()
+        several = [replace(job, id=str(index), submit=10**6 * index, runtime=run) for index, run in enumerate(runs)]
+        result = simulate(Workload(tuple(several), Machine.pool(4)), TOptimal(checkpoint=200, n=400), overrun="kill")
+        check(Workload(tuple(several), Machine.pool(4)), result)
+        best = optimal_checkpointed_sequence(discretize(law, 0, 60_000, 400), Checkpointing(200, 100))
+        jobs = result.jobs
+        assert jobs["attempts"].mean() == pytest.approx(best.needed.sum(), rel=0.02)
+
+    def test_learned_laws_go_on_from_what_is_kept(self):
+        rng = np.random.default_rng(0)
+        made = [
+            Job(str(n), 2000 * n, int(rng.integers(50, 3000)), 4000, 2, user="u", checkpoint=Checkpoint(restart=30))
+            for n in range(150)
+        ]
+        workload = Workload(tuple(made), Machine.pool(4))
+        result = simulate(workload, TOptimal(checkpoint=60), predictor=Empirical(), overrun="kill")
+        check(workload, result)
+        kept = result.attempts[(result.attempts["outcome"] == "limit") & (result.attempts["useful"] > 0)]
+        assert len(kept) > 10
+        assert (result.jobs["status"] == "completed").all()
+
+    def test_not_in_gaps(self):
+        with pytest.raises(InputError, match="backfill must be 'plain' with checkpoints, got 'speculative'"):
+            create_dispatcher("toptimal:checkpoint=60,backfill=speculative")
+
+    def test_whole_seconds(self):
+        with pytest.raises(InputError, match="checkpoint"):
+            create_dispatcher("toptimal:checkpoint=-5")

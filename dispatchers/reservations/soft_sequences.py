@@ -1,0 +1,177 @@
+"""Plans for stochastic jobs that kill nobody: a quantile to schedule by, while the request stays the user's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...base.checks import check_number
+from ...workloads import Machine
+from ..options import Configured
+from ..protocol import Action, Dispatcher, Running, Start, State, Waiting, id_of
+from ..registered import create_inner
+from .plan_trials import PlanTrials
+from .request_strategies import TimeOptimal
+
+#: Plans that are tried beside one another: quantiles, 1 for the request, and 0 for the sequence of TOptimal.
+PLANS = (1.0, 0.9, 0.75, 0.5, 0.25, 0.0)
+_by_end = attrgetter("predicted_end")
+
+
+@dataclass(frozen=True)
+class SoftOptions:
+    """The options of :class:`SoftTOptimal`.
+
+    Attributes
+    ----------
+    over
+        The dispatcher underneath, or ``NAME:key=value/key=value``, with ``/`` in place of the comma.
+    quantile
+        The quantile of the run time to plan with: 1 for the request, 0 for the sequence of least expected time.
+        ``None`` learns which of 1, 0.9, 0.75, 0.5, 0.25 and 0 costs the least wait.
+    """
+
+    over: str | Dispatcher = "easy"
+    quantile: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.quantile is not None:
+            check_number("quantile", self.quantile, least=0, most=1)
+
+
+class SoftTOptimal(Configured[SoftOptions]):
+    """Stochastic jobs are planned with a quantile of their run time, learned from waits; no request changes.
+
+    The dispatcher `over` is shown a quantile of the law, known or learned, as the prediction of a job, and where that
+    has passed, the same quantile of what is left of the law. Nobody is killed for it. Which quantile is learned online:
+    EASY is replayed with each of them on the jobs that came, as far as their run times are known, and the one whose
+    replay has the least mean wait of the last jobs is taken.
+
+    Its options are those of :class:`SoftOptions`.
+
+    Attributes
+    ----------
+    over
+        The dispatcher underneath.
+    quantile
+        What is planned with now.
+    """
+
+    uses: ClassVar[tuple[str, ...]] = ()
+    Options = SoftOptions
+
+    def __init__(self, options: SoftOptions | None = None, /, **given: Any) -> None:
+        super().__init__(options, **given)
+        self.over = create_inner(self.options.over)
+
+    def forget(self) -> None:
+        """Forget all jobs."""
+        fixed = self.options.quantile
+        self.quantile = PLANS[0] if fixed is None else fixed
+        self._shown: dict[str, tuple[Waiting, float, Waiting]] = {}
+        self._runs: dict[str, Running] = {}
+        self._laws: dict[str, Any] = {}
+        self._trials: PlanTrials | None = None
+
+    def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
+        """Forget all jobs; reset the dispatcher underneath."""
+        super().reset(machine, rng)
+        if hasattr(self.over, "reset"):
+            self.over.reset(machine, rng)
+
+    def dispatch(self, state: State) -> Sequence[Action]:
+        """Ask the dispatcher underneath, with other predictions."""
+        if self.options.quantile is None:
+            self._learn(state)
+        shown = {entry.id: self._plan(entry) for entry in state.queue if entry.law is not None and not entry.attempt}
+        self._shown = shown
+        queue = [shown[entry.id][2] if entry.id in shown else entry for entry in state.queue]
+        for entry, _, _ in shown.values():
+            self._laws[entry.id] = entry.law
+        seen = State(state.now, queue, self._running(state), state.free, state.machine)
+        actions = self.over.dispatch(seen)
+        if self._trials is not None:
+            self._trials.start((id_of(action.job) for action in actions if isinstance(action, Start)), state)
+        return actions
+
+    def report(self) -> dict[str, Any]:
+        """Return the quantile that is planned with, and what the dispatcher underneath reports."""
+        below = self.over.report() if hasattr(self.over, "report") else None
+        return {**(below or {}), "quantile": self.quantile}
+
+    def _plan(self, entry: Waiting) -> tuple[Waiting, float, Waiting]:
+        """Return a waiting job, what it is planned with, and the job with that as its prediction."""
+        known = self._shown.get(entry.id)
+        if known is not None and known[0] is entry and known[1] == self.quantile:
+            return known
+        seconds = planned(entry.law, self.quantile, entry.job.walltime)
+        shown = Waiting(entry.job, seconds, entry.since, entry.attempt, entry.order, entry.demand, entry.law)
+        return entry, self.quantile, shown
+
+    def _running(self, state: State) -> Sequence[Running]:
+        """Return what runs, with its ends as they are planned."""
+        before, self._runs = self._runs, {}
+        shown = []
+        for run in state.running:
+            law = self._laws.get(run.id)
+            if law is None or run.stopping or run.done:
+                shown.append(run)
+                continue
+            copy = before.get(run.id)
+            if copy is None or copy.start != run.start or copy.predicted_end <= state.now:
+                copy = Running(run.job, run.start, run.placement, run.demand, run.order)
+                above = state.now - run.start
+                copy.predicted_end = run.start + planned(law, self.quantile, run.job.walltime, above)
+            copy.kill_at = run.kill_at
+            self._runs[run.id] = copy
+            shown.append(copy)
+        for id_ in before.keys() - self._runs.keys():
+            self._laws.pop(id_, None)
+        shown.sort(key=_by_end)
+        return shown
+
+    def _learn(self, state: State) -> None:
+        if self._trials is None:
+            self._trials = PlanTrials(state.machine, state.now, len(PLANS))
+        for entry in self._trials.see(state):
+            known = entry.law is not None and not entry.attempt
+            plans = [planned(entry.law, share, entry.job.walltime) if known else entry.predicted for share in PLANS]
+            self._trials.add(entry, state.now, plans)
+        best = self._trials.best(state.now)
+        if best is not None:
+            self.quantile = PLANS[best]
+
+
+def planned(law: Any, quantile: float, walltime: int, above: int = 0) -> int:
+    """Return a quantile of a run time that is known to be above something, whole seconds, at most the request.
+
+    Parameters
+    ----------
+    law
+        Of the run time: of a predictor, or a frozen scipy distribution.
+    quantile
+        In [0, 1]: 1 for the request, 0 for the next one of the sequence of least expected time.
+    walltime
+        The request, seconds.
+    above
+        What it is known to be longer than, seconds; beyond the request, the next second is returned.
+    """
+    if quantile >= 1 or above >= walltime:
+        return max(walltime, above + 1)
+    if not quantile:
+        found: float = next(seconds for seconds in _SEQUENCE.requests(law, walltime) if seconds > above)
+    elif hasattr(law, "values"):
+        left = law.values[np.searchsorted(law.values, above, side="right") :]
+        found = left[math.ceil(quantile * len(left)) - 1] if len(left) else walltime
+    else:
+        below = float(law.cdf(above))
+        found = float(law.ppf(below + quantile * (1 - below)))
+    return int(min(max(math.ceil(found), above + 1), walltime))
+
+
+_SEQUENCE = TimeOptimal()

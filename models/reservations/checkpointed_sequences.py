@@ -1,0 +1,258 @@
+"""Reservations at the end of which a job may write a checkpoint, so that the next one goes on from there.
+
+Gainaru, Goglin, Honoré, Pallez, Raghavan, Robert, Sun, "Reservation and checkpointing strategies for stochastic jobs",
+IPDPS 2020: which reservations, and which of them end with a checkpoint. A checkpoint anywhere but at the end of a
+reservation is never better: it costs as much, also runs that end before, and holds less.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence as Values
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...base import BoolArray, FloatArray, InputError, IntArray
+from ..compiled import compiled
+from .laws import ESDD, ROUNDING, number, rising_times
+from .optimal_sequences import Cost, Sequence
+from .sequence_search import tail_sums, tails_of
+
+#: Values of a law that are taken at most: time grows with their square, some 6 s for so many.
+MOST_VALUES = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpointing:
+    """What checkpoints cost, in the unit of the run times.
+
+    Attributes
+    ----------
+    write
+        C: at the end of a reservation that ends with a checkpoint, unless the job has ended before.
+    restart
+        R: at the beginning of each reservation after a checkpoint.
+
+    Raises
+    ------
+    InputError
+        If one is negative or not finite.
+    """
+
+    write: float = 0.0
+    restart: float = 0.0
+
+    def __post_init__(self) -> None:
+        number("checkpoint", self.write)
+        number("restart", self.restart)
+
+    def check(self, bound: float) -> None:
+        """Refuse costs that are longer than the longest run.
+
+        Raises
+        ------
+        InputError
+            If one is.
+        """
+        for name, given in (("checkpoint", self.write), ("restart", self.restart)):
+            if given > bound:
+                raise InputError(f"{name}: must be at most the law's bound, {bound:g}, got {given:g}")
+
+
+def optimal_checkpointed_sequence(
+    esdd: ESDD, checkpointing: Checkpointing, *, cost: Cost | None = None, kept: float = 0.0
+) -> Sequence:
+    """Return the best reservations, and which of them end with a checkpoint.
+
+    Parameters
+    ----------
+    esdd
+        The law of the run time; of a job that did not end in earlier reservations, that given so
+        (:meth:`ESDD.condition`).
+    checkpointing
+        C and R.
+    cost
+        What to minimise instead of the time to success.
+    kept
+        What the job has done already and holds in a checkpoint, below the first value.
+
+    Returns
+    -------
+    Sequence
+        Of those that are as good, one with fewer checkpoints.
+
+    Raises
+    ------
+    InputError
+        If C or R is longer than the largest value, an argument is out of its range, or the law has more than
+        :data:`MOST_VALUES` values.
+
+    Notes
+    -----
+    A state is (i, k): X > v_i, and a checkpoint holds v_k, or nothing where k = 0. With Q_i = P(X > v_i), r_0 = 0 and
+    r_k = R, E(i, k) = min over j > i of Q_i (r_k + v_j - v_k) + E(j, k) without a checkpoint, and of
+    Q_i (r_k + v_j - v_k + C) + E(j, j) with one. In the latter k is no part of what is minimised, and for a given k the
+    former is a lower envelope of lines as without checkpoints, so that all takes O(n^2), and O(n) memory.
+    """
+    checkpointing.check(esdd.end)
+    count = len(esdd.values)
+    if count > MOST_VALUES:
+        expected = f"expected at most {MOST_VALUES:,}; take fewer"
+        raise InputError(f"checkpoint: a law of {count:,} values takes about {count**2:,} steps, {expected}")
+    if not number("kept", kept) < esdd.values[0]:
+        raise InputError(f"kept: must be in [0, {esdd.values[0]:g}), below the first value, got {kept:g}")
+    price, tails = cost or Cost(), tails_of(esdd)
+    indices, keeps = _plan(
+        tails.values, tails.beyond, tails.moment,
+        (price.alpha, price.beta, price.gamma, checkpointing.write, checkpointing.restart, kept),
+    )  # fmt: skip
+    return evaluate_checkpointed(tails.values[indices], keeps, esdd, checkpointing, cost=cost, kept=kept)
+
+
+def evaluate_checkpointed(
+    reached: Values[float],
+    keeps: Values[bool] | BoolArray,
+    esdd: ESDD,
+    checkpointing: Checkpointing,
+    *,
+    cost: Cost | None = None,
+    kept: float = 0.0,
+) -> Sequence:
+    """Return what comes of any reservations with checkpoints at the end of some.
+
+    Parameters
+    ----------
+    reached
+        Run time up to which each succeeds, rising, above `kept`; the last one covers all mass of the law.
+    keeps
+        Whether each ends with a checkpoint, as many.
+    esdd, checkpointing, cost, kept
+        As for :func:`optimal_checkpointed_sequence`.
+
+    Raises
+    ------
+    InputError
+        If the reservations do not rise, the last one is too short, or there is not one `keeps` for each.
+    """
+    price, ends = cost or Cost(), rising_times("reached", reached)
+    saves = np.array(keeps, dtype=np.bool_)
+    longest = float(esdd.values[esdd.probabilities > 0][-1])
+    if ends[-1] * (1 + ROUNDING) < longest:
+        raise InputError(f"reached: the last must be >= {longest:g}, the longest run time, got {ends[-1]:g}")
+    if saves.shape != ends.shape:
+        raise InputError(f"keeps: expected {len(ends)}, one for each reservation, got {len(saves)}")
+    held = np.maximum.accumulate(np.concatenate(([kept], np.where(saves, ends, kept)[:-1])))
+    again = np.where(held > 0, checkpointing.restart, 0.0)
+    lengths = again + ends - held + checkpointing.write * saves
+    rank = np.minimum(np.searchsorted(ends * (1 + ROUNDING), esdd.values), len(ends) - 1)
+    total = np.cumsum(lengths)[rank]
+    used = total - lengths[rank] + again[rank] + esdd.values - held[rank]
+    needed = tail_sums(_by_rank(rank, esdd.probabilities, ends))
+    serves = _by_rank(rank, esdd.probabilities * (esdd.values - held[rank]), ends) + needed[1:] * saves * (ends - held)
+    wasted = np.maximum(lengths * needed[:-1] - serves, 0.0)
+    expected = math.fsum(esdd.probabilities * (price.alpha * total + price.beta * used + price.gamma * (rank + 1)))
+    return Sequence(lengths, expected, needed[:-1], wasted, ends, saves)
+
+
+def longest_worthwhile(esdd: ESDD, restart: float = 0.0, *, cost: Cost | None = None) -> float:
+    """Return how long a checkpoint may take at most for the best sequence to have one, to a thousandth of the bound.
+
+    Parameters
+    ----------
+    esdd, cost
+        As for :func:`optimal_checkpointed_sequence`.
+    restart
+        R.
+
+    Returns
+    -------
+    float
+        The largest C with which the best sequence has a checkpoint; 0 where none pays, or only one that takes no time.
+    """
+    low, high = 0.0, esdd.end
+    while high - low > esdd.end / 1000:
+        middle = (low + high) / 2
+        pays = optimal_checkpointed_sequence(esdd, Checkpointing(middle, restart), cost=cost).keeps.any()
+        low, high = (middle, high) if pays else (low, middle)
+    return low
+
+
+def _by_rank(rank: IntArray, weights: FloatArray, ends: FloatArray) -> FloatArray:
+    return np.bincount(rank, weights, len(ends)).astype(np.float64)
+
+
+@compiled
+def _plan(
+    values: FloatArray, beyond: FloatArray, moment: FloatArray, prices: tuple[float, float, float, float, float, float]
+) -> tuple[IntArray, BoolArray]:
+    """Return the indices of the best reservations, and which end with a checkpoint.
+
+    `prices` are alpha, beta, gamma, C, R and what is kept at first. ``after[i]`` is the least cost that reservations
+    from v_i on have, but for the shift by what is kept, if the next one ends with a checkpoint, and ``to[i]`` that one.
+    """
+    alpha, beta, _, write, restart, kept = prices
+    last = len(values) - 1
+    whole, after, to = np.zeros(last + 1), np.full(last + 1, np.inf), np.zeros(last + 1, np.int64)
+    following = np.empty(last + 1, np.int64)
+    for index in range(last - 1, -1, -1):
+        for end in range(index + 1, last):
+            cost = (values[end] + write) * (alpha * beyond[index] + beta * beyond[end]) - beta * moment[end]
+            if cost + whole[end] < after[index]:
+                after[index], to[index] = cost + whole[end], end
+        shift = restart - values[index] if index else (restart if kept > 0 else 0.0) - kept
+        whole[index] = _from(index, shift, values, beyond, moment, prices, after, to, following)
+    indices, keeps = np.empty(last, np.int64), np.zeros(last, np.bool_)
+    index, count = 0, 0
+    while index != last:
+        end = following[index]
+        indices[count], keeps[count] = abs(end), end < 0
+        index, count = abs(end), count + 1
+        if end < 0:
+            _from(index, restart - values[index], values, beyond, moment, prices, after, to, following)
+    return indices[:count], keeps[:count]
+
+
+@compiled
+def _from(
+    first: int,
+    shift: float,
+    values: FloatArray,
+    beyond: FloatArray,
+    moment: FloatArray,
+    prices: tuple[float, float, float, float, float, float],
+    after: FloatArray,
+    to: IntArray,
+    following: IntArray,
+) -> float:
+    """Return the least cost to come from index `first` on, where `shift` is R less what the last checkpoint holds.
+
+    Sets `following` from there on: the index of the next reservation, below 0 if that ends with a checkpoint. As in
+    :func:`.sequence_search.without_backfilling` the least of lines of falling slopes at points that do not fall.
+    """
+    alpha, beta, gamma, _, _, _ = prices
+    last = len(values) - 1
+    heights, envelope = np.zeros(last + 1), np.empty(last + 1, np.int64)
+    envelope[0], lines, best, cost = last, 1, 0, 0.0
+    for index in range(last - 1, first - 1, -1):
+        x = alpha * beyond[index]
+        least = values[envelope[best]] * x + heights[envelope[best]]
+        while best + 1 < lines:
+            other = values[envelope[best + 1]] * x + heights[envelope[best + 1]]
+            if other >= least:
+                break
+            best, least = best + 1, other
+        following[index] = envelope[best]
+        if after[index] < least:
+            following[index], least = -to[index], after[index]
+        cost = least + beyond[index] * (gamma + (alpha + beta) * shift) + beta * moment[index]
+        heights[index] = cost + beta * (values[index] * beyond[index] - moment[index])
+        while best + 1 < lines:
+            one, two = envelope[lines - 2], envelope[lines - 1]
+            rise = (heights[two] - heights[one]) * (values[one] - values[index])
+            if rise < (heights[index] - heights[one]) * (values[one] - values[two]):
+                break
+            lines -= 1
+        envelope[lines] = index
+        lines += 1
+    return cost

@@ -1,0 +1,138 @@
+"""Plans with a quantile: nobody is killed for them, and which quantile is learned."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from hpcdispatch.base import InputError
+from hpcdispatch.dispatchers import SoftTOptimal, create_dispatcher
+from hpcdispatch.dispatchers.reservations import plan_trials
+from hpcdispatch.dispatchers.reservations.plan_trials import PlanTrials
+from hpcdispatch.dispatchers.reservations.request_strategies import TimeOptimal
+from hpcdispatch.dispatchers.reservations.soft_sequences import PLANS, planned
+from hpcdispatch.predictors import Empirical, RunTimes
+from hpcdispatch.simulation import check, simulate
+from hpcdispatch.workloads import Job, Machine, Workload
+
+UNIFORM = stats.uniform(0, 100)
+SEEN = RunTimes([10, 20, 30, 40], bound=100)
+
+
+@pytest.mark.parametrize(
+    ("law", "quantile", "above", "seconds"),
+    [
+        (UNIFORM, 0.5, 0, 50),
+        (UNIFORM, 0.5, 50, 75),
+        (UNIFORM, 1, 50, 100),
+        (UNIFORM, 0.5, 120, 121),
+        (SEEN, 0.5, 0, 30),
+        (SEEN, 0.5, 10, 30),
+        (SEEN, 0.5, 40, 100),
+        (SEEN, 0.2, 0, 10),
+        (SEEN, 1, 0, 100),
+    ],
+)
+def test_a_plan_is_a_quantile_of_what_is_left(law, quantile, above, seconds):
+    assert planned(law, quantile, 100, above) == seconds
+
+
+def test_a_plan_of_0_is_the_sequence_of_least_expected_time():
+    first, second, *_ = TimeOptimal().requests(UNIFORM, 100)
+    assert planned(UNIFORM, 0, 100) == first
+    assert planned(UNIFORM, 0, 100, first) == second
+
+
+def jobs(*rows):
+    """Return jobs of law UNIFORM on 4 cores from rows of (submit, runtime, cores)."""
+    made = [Job(str(n), submit, run, 100, nodes=cores, law=UNIFORM) for n, (submit, run, cores) in enumerate(rows, 1)]
+    return Workload(tuple(made), Machine.pool(4))
+
+
+def test_the_quantile_is_what_backfilling_goes_by_and_the_request_what_kills():
+    # The first is planned to end at 50, before which the third is not: it waits, but not by the request of 100.
+    workload = jobs((0, 90, 2), (0, 30, 4), (0, 20, 2))
+    found = simulate(workload, "soft-toptimal:quantile=0.5", overrun="kill")
+    check(workload, found)
+    assert found.jobs["start"].tolist() == [0, 90, 0]
+    assert (found.jobs["status"] == "completed").all()
+    assert (found.attempts["outcome"] == "completed").all()
+    later = jobs((0, 90, 2), (0, 30, 4), (20, 20, 2))
+    assert simulate(later, "soft-toptimal:quantile=0.5").jobs["start"].tolist() == [0, 90, 120]
+    assert simulate(later, "soft-toptimal:quantile=1").jobs["start"].tolist() == [0, 90, 120]
+
+
+def test_what_outlives_its_plan_is_planned_anew():
+    # At 60 the first has outlived 50 and is planned to end at 80: what is planned with 20 is let through, with 30 not.
+    ends = RunTimes([20], bound=20)
+    workload = jobs((0, 95, 2), (0, 30, 4), (60, 18, 2))
+    short = replace(workload.jobs[2], law=stats.uniform(0, 20), walltime=20)
+    workload = replace(workload, jobs=(*workload.jobs[:2], short))
+    assert planned(ends, 0.5, 20) == 20
+    assert simulate(workload, "soft-toptimal:quantile=0.5").jobs["start"].tolist() == [0, 95, 60]
+
+
+def drawn(jobs=300, seed=3, every=220):
+    """Return jobs of users who request ten times what they need, most of them, on a machine that is full."""
+    rng = np.random.default_rng(seed)
+    runs = np.ceil(rng.lognormal(6, 1, jobs)).astype(int)
+    submit = np.sort(rng.integers(0, every * jobs, jobs))
+    return Workload(
+        tuple(
+            Job(str(n), int(when), int(min(run, 20_000)), 20_000, int(rng.integers(1, 9)), user=f"u{n % 3}")
+            for n, (when, run) in enumerate(zip(submit, runs, strict=True))
+        ),
+        Machine.pool(16),
+    )
+
+
+def test_the_quantile_is_learned_and_nobody_is_killed():
+    workload = drawn()
+    found = simulate(workload, "soft-toptimal", predictor=Empirical(), overrun="kill")
+    check(workload, found)
+    assert set(found.decisions["quantile"]) > {1.0}
+    assert set(found.decisions["quantile"]) <= set(PLANS)
+    assert (found.jobs["attempts"] == 1).all()
+
+
+def test_plans_are_judged_by_what_easy_makes_of_them(monkeypatch):
+    monkeypatch.setattr(plan_trials, "LEAST", 20)
+    workload = drawn(200, every=60)
+    trials = PlanTrials(workload.machine, 0, 2)
+
+    class Watched:
+        """EASY, with the trials of a plan that is the request, and of one that is a second."""
+
+        def dispatch(self, state):
+            for entry in trials.see(state):
+                trials.add(entry, state.now, [entry.job.walltime, 1])
+            best.append(trials.best(state.now))
+            actions = easy.dispatch(state)
+            trials.start([action.job.id for action in actions], state)
+            return actions
+
+    easy, best = create_dispatcher("easy"), []
+    found = simulate(workload, Watched())
+    replayed = trials.starts()
+    known = (replayed >= 0).all(axis=0)
+    assert known.sum() > 40
+    assert replayed[0][known].tolist() == found.jobs["start"].to_numpy()[: len(known)][known].tolist()
+    assert {None, int(np.argmin(replayed[:, known].sum(axis=1)))} <= set(best)
+
+
+def test_one_that_plans_with_requests_is_easy():
+    workload = drawn(200)
+    found = simulate(workload, "soft-toptimal:quantile=1", predictor=Empirical())
+    assert found.jobs["start"].tolist() == simulate(workload, "easy").jobs["start"].tolist()
+
+
+@pytest.mark.parametrize("over", ["conservative", "lookahead", "evict:over=easy"])
+def test_over_any_other(over):
+    workload = drawn(120)
+    check(workload, simulate(workload, SoftTOptimal(over=over), predictor=Empirical()))
+
+
+def test_refuses_what_is_no_quantile():
+    with pytest.raises(InputError, match="quantile must be a number >= 0 and <= 1, got 2"):
+        create_dispatcher("soft-toptimal:quantile=2")
