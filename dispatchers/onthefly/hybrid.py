@@ -13,7 +13,7 @@ from ..options import Configured
 from ..protocol import Action, Running, Start, State, Stop, Waiting, Wake
 from ..space import Space, space_of
 from .booking import Ageing, Book
-from .onthefly import OnTheFly, OnTheFlyOptions, Order
+from .onthefly import First, OnTheFly, OnTheFlyOptions
 
 #: In which order soft reservations are made.
 Reserve = Literal["priority", "submission", "shortest"]
@@ -25,7 +25,9 @@ class HybridOptions:
 
     Attributes
     ----------
-    order, drain, placement
+    order
+        ``"shortest"`` or ``"longest"`` estimate first, on the fly.
+    drain, placement
         As of :class:`~.onthefly.OnTheFlyOptions`.
     alike
         Share of the waiting jobs that must ask for the same to dispatch on the fly, above 0 and up to 1.
@@ -44,7 +46,7 @@ class HybridOptions:
         in seconds of its estimate.
     """
 
-    order: Order = "shortest"
+    order: First = "shortest"
     alike: float = 1.0
     reservations: int = 100
     reserve: Reserve = "priority"
@@ -57,6 +59,7 @@ class HybridOptions:
     placement: PlacementRule = "first-fit"
 
     def __post_init__(self) -> None:
+        check_choice("order", self.order, First)
         self.on_the_fly()
         check_number("alike", self.alike, above=0, most=1)
         check_whole("reservations", self.reservations, 1, MOST_STEPS, EACH_STEP)
@@ -67,7 +70,7 @@ class HybridOptions:
 
     def on_the_fly(self) -> OnTheFlyOptions:
         """Return the options on the fly; ``ValueError`` if one is out of its range."""
-        return OnTheFlyOptions(self.order, self.drain, self.placement)
+        return OnTheFlyOptions(self.order, drain=self.drain, placement=self.placement)
 
     def priority(self) -> Ageing:
         """Return the order in which reservations are made; ``ValueError`` if a number of it is out of its range."""

@@ -205,7 +205,9 @@ class ReservationSequences(Configured[SequenceOptions]):
             requests = self.strategy.requests(law, walltime, (entry.job.user, entry.job.name))
             known = self._known[entry.id] = _Known(law, walltime, requests, above)
         request = next((seconds for seconds in known.requests if seconds > known.above), max(walltime, known.above + 1))
-        shown = Waiting(entry.job, request, entry.since, entry.attempt, entry.order, entry.demand, entry.law)
+        shown = Waiting(
+            entry.job, request, entry.since, entry.attempt, entry.order, entry.demand, entry.law, entry.done
+        )
         return _Asked(entry, shown, request)
 
     def _reserved(self, running: Sequence[Running], now: int) -> Sequence[Running]:
