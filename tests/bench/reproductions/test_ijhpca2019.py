@@ -45,7 +45,7 @@ def test_figures_8_and_9_come_from_the_same_simulations(made, means, monkeypatch
     assert find(FIGURES[1]).run(means) == made[FIGURES[1]]
 
 
-@pytest.mark.parametrize(("name", "panels", "subjects"), [(FIGURES[0], 4, 5), (FIGURES[1], 4, 5), (FIGURES[2], 2, 6)])
+@pytest.mark.parametrize(("name", "panels", "subjects"), [(FIGURES[0], 4, 6), (FIGURES[1], 4, 6), (FIGURES[2], 2, 8)])
 def test_each_is_drawn_with_a_line_for_each_dispatcher(made, name, panels, subjects, tmp_path):
     data = pd.DataFrame(made[name].drawing.data)
     assert data["panel"].nunique() == panels
