@@ -185,24 +185,22 @@ class Hybrid(Configured[HybridOptions]):
 
     def _start_before(self, state: State, queue: list[Waiting], space: Space) -> Iterable[Start]:
         """Start the jobs that fit now beside the reservations of those before them."""
-        now = state.now
-        fitting = [
-            place for place, waiting in enumerate(queue) if space.room(waiting.demand, waiting.nodes) >= waiting.nodes
-        ]
-        if not fitting:
+        now, last = state.now, _last_fitting(queue, len(queue) - 1, space)
+        if last < 0:
             return
         book = Book(state, self.options.placement)
         for run in state.running:
             book.hold(run, now, max(self._end(run), now + 1))
-        for place, waiting in enumerate(queue[: fitting[-1] + 1]):
+        for place, waiting in enumerate(queue):
             before = None if place < self.options.reservations else now + 1
             booking = book.reserve(waiting, self._seconds(waiting), now, before)
             if booking is not None and booking.start == now:
                 placement = book.occupy(booking, waiting, space)
                 if placement is not None:
                     yield Start(waiting, placement)
-                    if not any(space.totals):
-                        return
+                    last = _last_fitting(queue, last, space)
+            if place >= last:
+                return
 
     # Giving way.
 
@@ -239,6 +237,13 @@ class Hybrid(Configured[HybridOptions]):
             return Stop(run, "kill")
         self._done[id_] = work
         return Stop(run, "checkpoint", self.options.cost)
+
+
+def _last_fitting(queue: list[Waiting], last: int, space: Space) -> int:
+    """Return the place of the last job up to `last` that has room now, behind which nobody is reserved for; or -1."""
+    while last >= 0 and space.room(queue[last].demand, queue[last].nodes) < queue[last].nodes:
+        last -= 1
+    return last
 
 
 def _enough(over: list[Running], first: Waiting, space: Space) -> list[Running]:

@@ -8,8 +8,8 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from ...base import IntArray
-from .first_start import first_start
 from .placement import PlacementRule, choose, pool_placement
+from .steps_on_nodes import add_slots, first_start
 
 T = TypeVar("T")
 #: After every start.
@@ -259,8 +259,7 @@ class NodeProfile(_Steps[int]):
         if end <= start:
             return
         first, stop = self._split(start), self._split(end)
-        nodes, slots = np.unique(placement, return_counts=True)
-        self._amounts[np.array(self.free[first:stop])[:, None], nodes] += sign * slots[:, None] * np.array(demand)
+        add_slots(self._amounts, np.array(self.free[first:stop]), placement, sign * np.array(demand))
         for index in (stop, first):
             if index and np.array_equal(self.at(index), self.at(index - 1)):
                 self._spare.append(self.free[index])
