@@ -11,6 +11,7 @@ from . import workflow_complexity as table1
 from .pattern_claims import hybrid_claims, hybrid_conditions, stretch_claims, utilization_claims
 from .pattern_surface import parameters, surface
 from .patterns import FAILURES, RESERVED, STRETCH, UTILIZATION, WAIT, WINDOW, Found
+from .workload_figures import RUNS as WORKLOADS
 
 #: Mean estimation ratios of the numbers; the drawing and its CSV have them all.
 _SHOWN = (0.5, 0.8, 1.0, 1.2, 1.5, 1.7)
@@ -106,6 +107,7 @@ def _drawing(found: Found, metric: str, panels: Mapping[str, str], failures: boo
 RUNS: dict[str, Run] = {
     "ijhpca2019/surface": surface,
     "ijhpca2019/table1": table1.run,
+    **WORKLOADS,
     "ijhpca2019/fig8": fig8,
     "ijhpca2019/fig9": fig9,
     "ijhpca2019/fig12": fig12,
