@@ -143,7 +143,7 @@ def _histogram(curves: dict[str, FloatArray]) -> Drawing:
 
 def _not_printed(reason: str, claims: Sequence[str], means: Means) -> Outcome:
     """Return the outcome of a figure of which nothing is to be had but what it is said to show."""
-    return Outcome((reason,), (), tuple(Claim(text, None, "no data", unmet=reason) for text in claims))
+    return Outcome((reason,), (), tuple(Claim(text, None, "no data", unmet="public data") for text in claims))
 
 
 def _without(reason: str, *claims: str) -> Callable[[Means], Outcome]:
