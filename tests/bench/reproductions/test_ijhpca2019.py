@@ -133,6 +133,11 @@ def test_what_it_does_not_have_does_not():
     assert verdicts(claims, "Average wait under RBS") == {False}
 
 
+def test_where_nobody_waits_the_ratio_of_waits_is_not_decided():
+    claims = stretch_claims(found([numbers(wait=0.0)] * 3, numbers(wait=0.0)))
+    assert verdicts(claims, "Average wait under RBS") == {None}
+
+
 def test_the_hybrid_must_be_better_at_most_ratios():
     made = {}
     for ratio, mine in ((0.5, 80.0), (1.2, 70.0), (1.7, 40.0)):
