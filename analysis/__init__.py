@@ -19,7 +19,7 @@ from .requests import (
 )
 from .statistics import METRICS, STATISTICS, describe, fairness, grouped, jain, prediction, run_time_class, width_class
 from .trimming import NOTHING, Cut, Window, steady_state
-from .workflows import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, summary_table
+from .workflows import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, phase_table, summary_table
 
 __all__ = [
     "EXPENDABLE",
@@ -55,6 +55,7 @@ __all__ = [
     "occupancy",
     "over_time",
     "paired",
+    "phase_table",
     "prediction",
     "ratio_of_means",
     "read_scenario",

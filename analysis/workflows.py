@@ -69,6 +69,48 @@ def analyze(runs: pd.DataFrame, explains: float = EXPLAINS) -> tuple[Workflow, .
     return tuple(sorted(found, key=lambda workflow: (workflow.range["median"], workflow.name)))
 
 
+def phase_table(runs: pd.DataFrame, phases: Sequence[str]) -> pd.DataFrame:
+    """Return what each phase of a workflow has to do with how long it runs (Gainaru et al., section 5.1, figure 10).
+
+    Parameters
+    ----------
+    runs
+        A row a run, with the time of each phase in a column; what is in none of `phases` is no part of the time.
+    phases
+        The columns, at least one.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row a phase: ``phase``, ``mean``, ``variation`` (standard deviation over the mean), ``correlation`` with the
+        sum of the phases, and ``share`` of the variance of the sum, which for all phases together is 1. NaN where
+        nothing varies.
+
+    Raises
+    ------
+    InputError
+        If there is no run or phase, a phase is no column, or a time is not a finite number >= 0.
+    """
+    missing = [phase for phase in phases if phase not in runs]
+    if missing or not len(phases) or runs.empty:
+        wanted = f"a column {missing[0]!r}" if missing else "at least one phase and one run"
+        raise InputError(f"phases: expected {wanted}, got columns {', '.join(map(str, runs.columns))}")
+    times = runs[list(phases)].to_numpy(dtype=np.float64)
+    for place, phase in np.argwhere(~(np.isfinite(times) & (times >= 0))).tolist():
+        raise InputError(f"run {place + 1}: {phases[phase]}: expected a time >= 0, got {times[place, phase]:g}")
+    total = times.sum(axis=1)
+    spread, deviation = float(total.var()), times.std(axis=0)
+    together = ((times - times.mean(axis=0)) * (total - total.mean())[:, None]).mean(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return pd.DataFrame({
+            "phase": list(phases),
+            "mean": times.mean(axis=0),
+            "variation": deviation / times.mean(axis=0),
+            "correlation": together / (deviation * math.sqrt(spread)),
+            "share": together / spread,
+        })  # fmt: skip
+
+
 def _workflow(name: str, runs: pd.DataFrame, explains: float) -> Workflow:
     sizes, times = (runs[column].to_numpy(dtype=np.float64) for column in ("size", "time"))
     different = len(np.unique(sizes))

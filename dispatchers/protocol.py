@@ -118,9 +118,11 @@ class Waiting:
     law
         The distribution of its whole run time, seconds: of a predictor that gives distributions, what it makes of the
         job; else the job's own. ``None`` where nothing is known.
+    done
+        Seconds of its work that are done, on its own request, as it comes back after it gave way.
     """
 
-    __slots__ = ("attempt", "demand", "job", "law", "nodes", "order", "predicted", "since")
+    __slots__ = ("attempt", "demand", "done", "job", "law", "nodes", "order", "predicted", "since")
 
     def __init__(
         self,
@@ -131,6 +133,7 @@ class Waiting:
         order: int,
         demand: tuple[int, ...],
         law: Any = None,
+        done: int = 0,
     ) -> None:
         self.job = job
         self.predicted = predicted
@@ -140,6 +143,7 @@ class Waiting:
         self.nodes = job.nodes
         self.demand = demand
         self.law = law
+        self.done = done
 
     @property
     def id(self) -> str:

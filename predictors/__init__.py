@@ -14,6 +14,7 @@ from .empirical import Empirical, RunTimes
 from .heuristic import Heuristic
 from .last_two import LastTwo
 from .predictor import Correcting, Distributional, Predictor, Resettable
+from .ranges import Ranges, RunTimeRanges
 from .walltime_oracle import Oracle, Walltime
 
 __all__ = [
@@ -26,7 +27,9 @@ __all__ = [
     "LastTwo",
     "Oracle",
     "Predictor",
+    "Ranges",
     "Resettable",
+    "RunTimeRanges",
     "RunTimes",
     "Walltime",
     "create",

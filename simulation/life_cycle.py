@@ -172,7 +172,8 @@ class LifeCycle:
         view, law = JobView(job.job, self._machine), self._forecasts.law(job.job)
         if view.shapes:
             self._predict_shapes(job, view, now)
-        job.waiting = Waiting(view, predicted, since, len(job.attempts), job.order, job.own.demand, law)
+        done = job.own.runtime - job.remaining_on(job.own) if job.attempts else 0
+        job.waiting = Waiting(view, predicted, since, len(job.attempts), job.order, job.own.demand, law, done)
         self.changed = True
         self.queue.add(job.waiting)
 

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 import numpy as np
 import pandas as pd
@@ -82,7 +83,7 @@ class Table:
             label = index < self.labels
             made.add_column(name, justify="left" if label else "right", no_wrap=label)
         texts = [[cell.line for cell in row] for row in self.cells]
-        for row, following in zip(texts, [*texts[1:], None], strict=True):
+        for row, following in zip_longest(texts, texts[1:]):
             made.add_row(*row, end_section=self.labels > 1 and following is not None and following[0] != row[0])
         return made
 

@@ -67,7 +67,8 @@ def page(found: Sequence[Kept]) -> str:
         for kept in several:
             parts.append(f"### {kept.name}: {titles[kept.name]}\n")
             parts += [f"{note}\n" for note in kept.notes if note not in shared]
-            parts += [numbers(kept.rows).markdown(), verdicts(kept.claims).markdown()]
+            parts += [numbers(kept.rows).markdown()] if kept.rows else []
+            parts += [verdicts(kept.claims).markdown()]
             parts += [conditions(kept.preconditions).markdown()] if kept.preconditions else []
             parts += [unprinted(kept.parameters).markdown()] if kept.parameters else []
     return "\n".join(parts)

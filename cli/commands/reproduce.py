@@ -142,7 +142,8 @@ def _show(entry: Entry, scale: str, outcome: Outcome, out: Path | None) -> None:
     terminal.print(Text(f"{entry.name}: {entry.title}", style="bold"), Text(entry.paper), f"scale {scale}", sep="\n")
     for note in outcome.notes:
         terminal.print(note)
-    shown = [numbers(kept.rows), *([conditions(kept.preconditions)] if kept.preconditions else [])]
+    shown = [numbers(kept.rows)] if kept.rows else []
+    shown += [conditions(kept.preconditions)] if kept.preconditions else []
     shown += [unprinted(kept.parameters)] if kept.parameters else []
     terminal.print(*(table.terminal() for table in shown), _claims(kept), f"claims: {tally(kept.claims)}", sep="\n")
     if out is not None:

@@ -13,7 +13,7 @@ from ..options import Configured
 from ..protocol import Action, Running, Start, State, Stop, Waiting, Wake
 from ..space import Space, space_of
 from .booking import Ageing, Book
-from .onthefly import OnTheFly, OnTheFlyOptions, Order
+from .onthefly import First, OnTheFly, OnTheFlyOptions
 
 #: In which order soft reservations are made.
 Reserve = Literal["priority", "submission", "shortest"]
@@ -25,7 +25,9 @@ class HybridOptions:
 
     Attributes
     ----------
-    order, drain, placement
+    order
+        ``"shortest"`` or ``"longest"`` estimate first, on the fly.
+    drain, placement
         As of :class:`~.onthefly.OnTheFlyOptions`.
     alike
         Share of the waiting jobs that must ask for the same to dispatch on the fly, above 0 and up to 1.
@@ -44,7 +46,7 @@ class HybridOptions:
         in seconds of its estimate.
     """
 
-    order: Order = "shortest"
+    order: First = "shortest"
     alike: float = 1.0
     reservations: int = 100
     reserve: Reserve = "priority"
@@ -57,6 +59,7 @@ class HybridOptions:
     placement: PlacementRule = "first-fit"
 
     def __post_init__(self) -> None:
+        check_choice("order", self.order, First)
         self.on_the_fly()
         check_number("alike", self.alike, above=0, most=1)
         check_whole("reservations", self.reservations, 1, MOST_STEPS, EACH_STEP)
@@ -67,7 +70,7 @@ class HybridOptions:
 
     def on_the_fly(self) -> OnTheFlyOptions:
         """Return the options on the fly; ``ValueError`` if one is out of its range."""
-        return OnTheFlyOptions(self.order, self.drain, self.placement)
+        return OnTheFlyOptions(self.order, drain=self.drain, placement=self.placement)
 
     def priority(self) -> Ageing:
         """Return the order in which reservations are made; ``ValueError`` if a number of it is out of its range."""
@@ -182,24 +185,22 @@ class Hybrid(Configured[HybridOptions]):
 
     def _start_before(self, state: State, queue: list[Waiting], space: Space) -> Iterable[Start]:
         """Start the jobs that fit now beside the reservations of those before them."""
-        now = state.now
-        fitting = [
-            place for place, waiting in enumerate(queue) if space.room(waiting.demand, waiting.nodes) >= waiting.nodes
-        ]
-        if not fitting:
+        now, last = state.now, _last_fitting(queue, len(queue) - 1, space)
+        if last < 0:
             return
         book = Book(state, self.options.placement)
         for run in state.running:
             book.hold(run, now, max(self._end(run), now + 1))
-        for place, waiting in enumerate(queue[: fitting[-1] + 1]):
+        for place, waiting in enumerate(queue):
             before = None if place < self.options.reservations else now + 1
             booking = book.reserve(waiting, self._seconds(waiting), now, before)
             if booking is not None and booking.start == now:
                 placement = book.occupy(booking, waiting, space)
                 if placement is not None:
                     yield Start(waiting, placement)
-                    if not any(space.totals):
-                        return
+                    last = _last_fitting(queue, last, space)
+            if place >= last:
+                return
 
     # Giving way.
 
@@ -236,6 +237,13 @@ class Hybrid(Configured[HybridOptions]):
             return Stop(run, "kill")
         self._done[id_] = work
         return Stop(run, "checkpoint", self.options.cost)
+
+
+def _last_fitting(queue: list[Waiting], last: int, space: Space) -> int:
+    """Return the place of the last job up to `last` that has room now, behind which nobody is reserved for; or -1."""
+    while last >= 0 and space.room(queue[last].demand, queue[last].nodes) < queue[last].nodes:
+        last -= 1
+    return last
 
 
 def _enough(over: list[Running], first: Waiting, space: Space) -> list[Running]:

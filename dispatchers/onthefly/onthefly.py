@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import ClassVar, Literal
 
 from ...base.checks import check_choice, check_number
@@ -13,12 +13,12 @@ from ...models import PlacementRule
 from ..options import Configured, Preset
 from ..protocol import Action, Start, State, Waiting
 from ..space import Space, space_of
+from .law_order import LawOrder, Order
 
-_by_prediction = attrgetter("predicted")
-
+_by_prediction, _by_seconds = attrgetter("predicted"), itemgetter(1)
 
 #: Whose turn it is on the fly.
-Order = Literal["shortest", "longest"]
+First = Literal["shortest", "longest"]
 
 
 @dataclass(frozen=True)
@@ -27,20 +27,30 @@ class OnTheFlyOptions:
 
     Attributes
     ----------
+    first
+        ``"shortest"`` or ``"longest"`` first.
     order
-        ``"shortest"`` or ``"longest"`` estimate first.
+        By what: ``"estimate"``, the prediction; or, where the law of the run time is known, its expected remaining time
+        (``"mean"``), the reciprocal of its Gittins index (``"gittins"``), or a quantile of what remains
+        (``"quantile"``). All are seconds, and the prediction itself for a job of which no law is known.
+    quantile
+        Which quantile, between 0 and 1.
     drain
         Seconds after which everybody waits for a large job; ``None`` lets it wait for ever.
     placement
         ``"first-fit"`` or ``"best-fit"``.
     """
 
-    order: Order = "shortest"
+    first: First = "shortest"
+    order: Order = "estimate"
+    quantile: float = 0.5
     drain: float | None = 86_400
     placement: PlacementRule = "first-fit"
 
     def __post_init__(self) -> None:
+        check_choice("first", self.first, First)
         check_choice("order", self.order, Order)
+        check_number("quantile", self.quantile, above=0, below=1)
         check_number("drain", self.drain, least=0, none=True)
         check_choice("placement", self.placement, PlacementRule)
 
@@ -48,7 +58,8 @@ class OnTheFlyOptions:
 class OnTheFly(Configured[OnTheFlyOptions]):
     """Start jobs by their estimates alone, as soon as there is room (Gainaru et al., IJHPCA 2019, section 4.2).
 
-    Whenever something is free, the first job of the order that fits starts. Nobody gets a reservation and nobody is
+    Whenever something is free, the first job of the order that fits starts. Estimates are single numbers, or ranges and
+    other laws of the run time, which a predictor gives or the jobs have. Nobody gets a reservation and nobody is
     killed. A job of several slots, or of large ones, could wait for ever while others take what becomes free bit by
     bit. Therefore time counts from when a job did not fit and one that asks for less of something started: `drain`
     seconds later everybody waits until it fits. Jobs that all ask for the same never meet this.
@@ -70,10 +81,16 @@ class OnTheFly(Configured[OnTheFlyOptions]):
         drain = self.options.drain
         self._drain = math.inf if drain is None else drain
         self._passed: dict[str, int] = {}
+        self._by_law = LawOrder(self.options.order, self.options.quantile)
 
     def ordered(self, queue: Iterable[Waiting]) -> list[Waiting]:
         """Return the queue in the order of the policy; ties by submission."""
-        ordered = sorted(queue, key=_by_prediction, reverse=self.options.order == "longest")
+        longest = self.options.first == "longest"
+        if self.options.order == "estimate":
+            ordered = sorted(queue, key=_by_prediction, reverse=longest)
+        else:
+            found = sorted(self._by_law.seconds(queue).values(), key=_by_seconds, reverse=longest)
+            ordered = [entry for entry, _ in found]
         return sorted(ordered, key=lambda waiting: waiting.id not in self.ahead) if self.ahead else ordered
 
     def dispatch(self, state: State) -> Sequence[Action]:
@@ -126,10 +143,10 @@ class OnTheFly(Configured[OnTheFlyOptions]):
                 self._passed.setdefault(waiting.id, now)
 
 
-_ORDER = frozenset({"order"})
+_FIRST = frozenset({"first"})
 _ALONE = "nobody gets a reservation, nobody is killed; ties by submission."
-SEJF = Preset(OnTheFly, OnTheFlyOptions("shortest"), f"On the fly, shortest estimated job first: {_ALONE}", _ORDER)
-LEJF = Preset(OnTheFly, OnTheFlyOptions("longest"), f"On the fly, longest estimated job first: {_ALONE}", _ORDER)
+SEJF = Preset(OnTheFly, OnTheFlyOptions("shortest"), f"On the fly, shortest estimated job first: {_ALONE}", _FIRST)
+LEJF = Preset(OnTheFly, OnTheFlyOptions("longest"), f"On the fly, longest estimated job first: {_ALONE}", _FIRST)
 
 
 def _less(one: tuple[int, ...], other: tuple[int, ...]) -> bool:

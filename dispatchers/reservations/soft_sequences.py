@@ -110,7 +110,9 @@ class SoftTOptimal(Configured[SoftOptions]):
         if known is not None and known[0] is entry and known[1] == self.quantile:
             return known
         seconds = planned(entry.law, self.quantile, entry.job.walltime)
-        shown = Waiting(entry.job, seconds, entry.since, entry.attempt, entry.order, entry.demand, entry.law)
+        shown = Waiting(
+            entry.job, seconds, entry.since, entry.attempt, entry.order, entry.demand, entry.law, entry.done
+        )
         return entry, self.quantile, shown
 
     def _running(self, state: State) -> Sequence[Running]:

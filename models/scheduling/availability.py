@@ -8,11 +8,12 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from ...base import IntArray
-from .placement import PlacementRule, choose, count_slots, pool_placement
+from .placement import PlacementRule, choose, pool_placement
+from .steps_on_nodes import add_slots, first_start
 
 T = TypeVar("T")
-#: Nodes at steps at which slots are counted at once.
-_AT_ONCE = 4096
+#: After every start.
+_NEVER = int(np.iinfo(np.int64).max)
 
 
 class Profile(Protocol):
@@ -211,16 +212,16 @@ class NodeProfile(_Steps[int]):
         self, nodes: int, demand: tuple[int, ...], duration: int, after: int, before: int | None = None
     ) -> tuple[int, IntArray] | None:
         """Return the first start >= `after` at which slots fit for `duration` seconds, and their nodes."""
+        if not any(demand):
+            raise ValueError("a slot must ask for at least one resource, got none")
         index = bisect_right(self.times, after) - 1
-        counted: dict[int, tuple[IntArray, int]] = {}
-        while index < len(self.times):
-            start = max(after, self.times[index])
-            if before is not None and start >= before:
-                return None
-            placement, index = self._fit(index, nodes, demand, start + duration, counted)
-            if placement is not None:
-                return start, placement
-        return None
+        places, times = np.array(self.free), np.array(self.times)
+        asked, last = np.array(demand), _NEVER if before is None else before
+        found, stop, fits = first_start(self._amounts, places, times, asked, nodes, duration, index, after, last)
+        if found < 0:
+            return None
+        least = np.maximum(self._amounts[places[found:stop]].min(axis=0), 0)
+        return max(after, self.times[found]), choose(least, self.capacity, fits, nodes, self.rule)
 
     def earlier(
         self, held: tuple[int, int, IntArray], demand: tuple[int, ...], after: int, before: int
@@ -228,17 +229,11 @@ class NodeProfile(_Steps[int]):
         """Return the first start in [after, before) at which slots that are `held` would fit, and their nodes."""
         start, end, placement = held
         # Before its own start, what is held takes nothing: where the slots do not fit as it is, they cannot begin.
-        index = bisect_right(self.times, after) - 1
-        counted: dict[int, tuple[IntArray, int]] = {}
-        self._count(index, demand, counted)
-        while counted[index][1] < len(placement):
-            index += 1
-            if index == len(self.times) or self.times[index] >= before:
-                return None
-            if index not in counted:
-                self._count(index, demand, counted)
+        possible = self.earliest(len(placement), demand, 1, after, before)
+        if possible is None:
+            return None
         self._add(start, end, placement, demand, 1)
-        found = self.earliest(len(placement), demand, end - start, max(after, self.times[index]), before)
+        found = self.earliest(len(placement), demand, end - start, possible[0], before)
         self._add(start, end, placement, demand, -1)
         return found
 
@@ -252,36 +247,6 @@ class NodeProfile(_Steps[int]):
         amounts = np.maximum(self._amounts[self.free[self._between(start, end)]], 0)
         return tuple(amounts.sum(axis=1).max(axis=0).tolist())
 
-    def _count(self, index: int, demand: tuple[int, ...], counted: dict[int, tuple[IntArray, int]]) -> None:
-        """Note how many slots fit on each node, and on all, at a step and at some of those that follow."""
-        shape = self._amounts.shape
-        places = self.free[index : index + 1 + _AT_ONCE // shape[1]]
-        amounts = np.maximum(self._amounts[places], 0).reshape(-1, shape[2])
-        counts = count_slots(amounts, demand).reshape(-1, shape[1])
-        counted.update(enumerate(zip(counts, counts.sum(axis=1).tolist(), strict=True), index))
-
-    def _fit(
-        self, index: int, nodes: int, demand: tuple[int, ...], end: int, counted: dict[int, tuple[IntArray, int]]
-    ) -> tuple[IntArray | None, int]:
-        """Return nodes that are free from step `index` to `end`, or the step at which to try next.
-
-        What is counted at a step is kept in `counted`.
-        """
-        times, fits, step = self.times, None, index
-        while step == index or (step < len(times) and times[step] < end):
-            if step not in counted:
-                self._count(step, demand, counted)
-            counts, total = counted[step]
-            if total < nodes:
-                return None, step + 1
-            fits = counts if fits is None else np.minimum(fits, counts)
-            if step > index and int(fits.sum()) < nodes:
-                return None, index + 1
-            step += 1
-        assert fits is not None
-        least = np.maximum(self._amounts[self.free[index:step]].min(axis=0), 0)
-        return choose(least, self.capacity, fits, nodes, self.rule), index
-
     def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
         """Take slots in [start, end), even if they are not free: what is free falls below zero then."""
         self._add(start, end, placement, demand, -1)
@@ -294,8 +259,7 @@ class NodeProfile(_Steps[int]):
         if end <= start:
             return
         first, stop = self._split(start), self._split(end)
-        nodes, slots = np.unique(placement, return_counts=True)
-        self._amounts[np.array(self.free[first:stop])[:, None], nodes] += sign * slots[:, None] * np.array(demand)
+        add_slots(self._amounts, np.array(self.free[first:stop]), placement, sign * np.array(demand))
         for index in (stop, first):
             if index and np.array_equal(self.at(index), self.at(index - 1)):
                 self._spare.append(self.free[index])

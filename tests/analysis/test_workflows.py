@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hpcdispatch.analysis import analyze, class_table, summary_table
+from hpcdispatch.analysis import analyze, class_table, phase_table, summary_table
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.reports.workflow_figure import KINDS, picture
 from hpcdispatch.bench.reproductions import Means
@@ -122,3 +122,30 @@ def test_table1(tmp_path):
     assert holds["Multi-Atlas"]
     assert holds["Quicksort"]
     assert "not public" in outcome.notes[0]
+
+
+def test_the_phase_that_varies_is_what_the_time_follows():
+    rng = np.random.default_rng(0)
+    runs = pd.DataFrame({"registration": rng.normal(3, 0.2, 1011), "fusion": rng.gamma(2, 4, 1011), "other": 9})
+    table = phase_table(runs, ["registration", "fusion"]).set_index("phase")
+    assert table.loc["fusion", "correlation"] == pytest.approx(
+        np.corrcoef(runs["fusion"], runs.iloc[:, :2].sum(axis=1))[0, 1]
+    )
+    assert table.loc["fusion", "correlation"] > 0.99
+    assert abs(table.loc["registration", "correlation"]) < 0.15
+    assert table.loc["registration", "variation"] < 0.1 < table.loc["fusion", "variation"]
+    assert table["share"].sum() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("columns", "phases", "message"),
+    [
+        ({"a": [1.0]}, ["b"], "phases: expected a column 'b', got columns a"),
+        ({"a": [1.0]}, [], "expected at least one phase and one run"),
+        ({"a": []}, ["a"], "expected at least one phase and one run"),
+        ({"a": [1.0, -2.0]}, ["a"], "run 2: a: expected a time >= 0, got -2"),
+    ],
+)
+def test_what_are_no_phases_is_named(columns, phases, message):
+    with pytest.raises(InputError, match=message):
+        phase_table(pd.DataFrame(columns), phases)

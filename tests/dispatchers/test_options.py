@@ -21,7 +21,7 @@ def test_options_come_from_a_dataclass_or_by_name_or_both():
     [
         (Conservative, "placement, compress"),
         (Rounds, "placement, batch, move"),
-        (SEJF, "drain, placement"),
+        (SEJF, "order, quantile, drain, placement"),
         (TOptimal, "over, backfill, n, gamma"),
     ],
 )
@@ -36,9 +36,9 @@ def test_options_of_another_kind_are_refused():
 
 
 def test_what_makes_a_preset_may_not_be_set():
-    assert (SEJF().options.order, LEJF().options.order) == ("shortest", "longest")
-    with pytest.raises(TypeError, match="unknown option 'order'"):
-        SEJF(order="longest")
+    assert (SEJF().options.first, LEJF().options.first) == ("shortest", "longest")
+    with pytest.raises(TypeError, match="unknown option 'first'"):
+        SEJF(first="longest")
 
 
 def test_a_preset_takes_the_options_of_its_strategy():

@@ -29,6 +29,8 @@ ALL, SMALL, LARGE = (5 * MINUTE, 15 * HOUR), (5 * MINUTE, HOUR), (3 * HOUR, 15 *
 NORMAL = (8 * HOUR, 2.5 * HOUR)
 #: Deviation of the estimation ratio, and the least there is.
 SPREAD, LEAST_RATIO = 0.2, 0.1
+#: Deviation of the ranks by which run times have their workflow, as a share of all.
+OVERLAP = 0.25
 
 
 #: Seconds between submissions, on average: over a week.
@@ -45,6 +47,7 @@ def accre(
     mean_er: float = 1.2,
     interarrival: float = 480.0,
     phases: int = 0,
+    workflows: int = 0,
     seed: int = 0,
 ) -> Workload:
     """Draw jobs of one node each, and wide ones on half the machine, whose requests are estimates that may fall short.
@@ -76,13 +79,16 @@ def accre(
         Mean seconds from one submission to the next, above 0.
     phases
         Into how many phases of as many jobs the time is divided, of which every other has all wide jobs; 0 strews them.
+    workflows
+        How many workflows the jobs belong to, as their names; none with 0. Ours: a job has its workflow by the rank of
+        its run time with a deviation of a quarter of all ranks, so that workflows differ in their laws and overlap.
     seed
         Of the random numbers.
     """
     check_choice("pattern", pattern, Pattern)
     jobs = (300 if pattern == "mix" else 800) if jobs is None else jobs
     wide = (30 if pattern == "mix" else 0) if wide is None else wide
-    for name, whole in (("jobs", jobs), ("wide", wide), ("phases", phases)):
+    for name, whole in (("jobs", jobs), ("wide", wide), ("phases", phases), ("workflows", workflows)):
         check_whole(name, whole, 0, MOST_JOBS, IN_MEMORY)
     check_whole("nodes", nodes, 1, MOST_NODES)
     check_whole("seed", seed, 0)
@@ -103,9 +109,11 @@ def accre(
     walltime = np.maximum(1, np.rint(runtimes * ratio)).astype(np.int64)
     slots = np.where(is_wide, max(1, nodes // 2), 1)
     options = {"pattern": pattern, "jobs": jobs, "wide": wide, "nodes": nodes, "mean_er": mean_er}
-    options |= {"interarrival": interarrival, **({"phases": phases} if phases else {}), "seed": seed}
+    more = {name: value for name, value in (("phases", phases), ("workflows", workflows)) if value}
+    options |= {"interarrival": interarrival, **more, "seed": seed}
+    names = _names(np.random.default_rng([seed, 4]), runtimes, workflows)
     return Workload(
-        _build(submit, runtimes, walltime, slots),
+        _build(submit, runtimes, walltime, slots, names),
         Machine.homogeneous(nodes, name="ACCRE, in the image of", core=1),
         provenance_of("accre", options),
     )
@@ -130,6 +138,19 @@ def _runtimes(rng: np.random.Generator, pattern: Pattern, count: int) -> FloatAr
     return np.where(small, rng.uniform(*SMALL, count), rng.uniform(*LARGE, count))
 
 
-def _build(submit: IntArray, runtime: IntArray, walltime: IntArray, slots: IntArray) -> tuple[Job, ...]:
+def _names(rng: np.random.Generator, runtimes: IntArray, workflows: int) -> list[str]:
+    """Return the workflow of each job; the more alike two run times are, the more often they have the same."""
+    if not workflows:
+        return [""] * len(runtimes)
+    ranks = np.argsort(np.argsort(runtimes, kind="stable"), kind="stable") / len(runtimes)
+    told = ranks + OVERLAP * rng.standard_normal(len(runtimes))
+    places = np.argsort(np.argsort(told, kind="stable"), kind="stable") * workflows // len(runtimes)
+    return [f"workflow-{place + 1}" for place in places.tolist()]
+
+
+def _build(
+    submit: IntArray, runtime: IntArray, walltime: IntArray, slots: IntArray, names: list[str]
+) -> tuple[Job, ...]:
     rows = zip(submit.tolist(), runtime.tolist(), walltime.tolist(), slots.tolist(), strict=True)
-    return tuple(Job(str(number), *row) for number, row in enumerate(rows, 1))
+    named = enumerate(zip(rows, names, strict=True), 1)
+    return tuple(Job(str(number), *row, name=name) for number, (row, name) in named)

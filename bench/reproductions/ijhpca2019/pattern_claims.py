@@ -160,11 +160,12 @@ def _no_loss(found: Found, pattern: str) -> Claim:
 def _times(found: Found, metric: str, about: tuple[float, float], published: str) -> Claim:
     """Return the claim about how many times as much as on the fly RBS has, on average over patterns and ratios."""
     means = {label: _overall(found, metric, (label,)) for label in ("RBS", *_FLY)}
-    times = means["RBS"] / ((means["SEJF"] + means["LEJF"]) / 2)
+    fly = (means["SEJF"] + means["LEJF"]) / 2
+    times = means["RBS"] / fly if fly > 0 else np.nan
     text = f"{metric.partition(',')[0].capitalize()} under RBS is {about[0]:g} to {about[1]:g} times that on the fly"
     each = "; ".join(f"{label} {short(value)}" for label, value in means.items())
-    holds = _decided(found, about[0] <= times <= about[1])
-    return Claim(text, holds, f"{each}: {short(times)} times; the paper: {published}")
+    holds = _decided(found, about[0] <= times <= about[1]) if fly > 0 else None
+    return Claim(text, holds, f"{each}: {short(times) if fly > 0 else 'no'} times; the paper: {published}")
 
 
 def _overall(found: Found, metric: str, labels: Sequence[str]) -> float:

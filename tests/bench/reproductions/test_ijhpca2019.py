@@ -45,7 +45,7 @@ def test_figures_8_and_9_come_from_the_same_simulations(made, means, monkeypatch
     assert find(FIGURES[1]).run(means) == made[FIGURES[1]]
 
 
-@pytest.mark.parametrize(("name", "panels", "subjects"), [(FIGURES[0], 4, 5), (FIGURES[1], 4, 5), (FIGURES[2], 2, 6)])
+@pytest.mark.parametrize(("name", "panels", "subjects"), [(FIGURES[0], 4, 6), (FIGURES[1], 4, 6), (FIGURES[2], 2, 8)])
 def test_each_is_drawn_with_a_line_for_each_dispatcher(made, name, panels, subjects, tmp_path):
     data = pd.DataFrame(made[name].drawing.data)
     assert data["panel"].nunique() == panels
@@ -133,6 +133,11 @@ def test_what_it_does_not_have_does_not():
     assert verdicts(claims, "Average wait under RBS") == {False}
 
 
+def test_where_nobody_waits_the_ratio_of_waits_is_not_decided():
+    claims = stretch_claims(found([numbers(wait=0.0)] * 3, numbers(wait=0.0)))
+    assert verdicts(claims, "Average wait under RBS") == {None}
+
+
 def test_the_hybrid_must_be_better_at_most_ratios():
     made = {}
     for ratio, mine in ((0.5, 80.0), (1.2, 70.0), (1.7, 40.0)):
@@ -169,3 +174,36 @@ def test_the_surface_has_what_the_paper_prints_of_each_machine(means):
     assert found_rows["utilization of RBS, least, %"] < found_rows["utilization of LEJF, most, %"]
     assert found_rows["stretch, RBS to on the fly"] > 1
     assert not outcome.claims
+
+
+# What can be made of what is printed, and what cannot.
+
+
+@pytest.mark.parametrize("number", [1, 2, 4, 5, 10, 11])
+def test_figures_of_logs_that_are_not_public_say_so_and_count_nothing(means, number):
+    outcome = find(f"ijhpca2019/fig{number}").run(means)
+    assert outcome.claims
+    assert not any(claim.counts or claim.holds is not None for claim in outcome.claims)
+    assert "not public" in outcome.notes[0]
+
+
+def test_the_patterns_are_those_of_the_words(means):
+    outcome = find("ijhpca2019/fig6").run(means)
+    assert {claim.holds for claim in outcome.claims} == {True}
+    assert {claim.kind for claim in outcome.claims} == {"construction"}
+    found = {(row.subject, row.metric): row.measured for row in outcome.rows}
+    assert found["(a) normal", "mean, h"] == pytest.approx(8, abs=0.2)
+    assert found["(d) 20% large", "up to 1 h, %"] == pytest.approx(80, abs=3)
+
+
+def test_more_estimates_fall_short_than_the_paper_has_drawn(means):
+    outcome = find("ijhpca2019/fig7").run(means)
+    assert [claim.holds for claim in outcome.claims] == [False, True, True]
+    assert not any(claim.counts for claim in outcome.claims)
+
+
+def test_sorting_follows_its_complexity(means, tmp_path):
+    outcome = find("ijhpca2019/fig3").run(means)
+    assert [claim.holds for claim in outcome.claims] == [True, True]
+    assert [claim.counts for claim in outcome.claims] == [True, False]
+    assert draw(find("ijhpca2019/fig3"), outcome.drawing, tmp_path)

@@ -89,3 +89,12 @@ def test_a_failed_simulation_is_told(invoke, monkeypatch):
     assert (found.exit_code, found.stdout) == (1, "")
     assert "Traceback of the worker" in found.stderr
     assert "hpcdispatch: error: cp2019/fig1: hcp3, seed 0: KeyError: 'boom'" in found.stderr
+
+
+def test_a_figure_without_data_has_no_numbers_and_a_page(invoke, tmp_path):
+    out, page = tmp_path / "results", tmp_path / "page.md"
+    found = invoke("reproduce", "ijhpca2019/fig1", "--out", out, "--docs", page, columns=160)
+    assert (found.exit_code, found.stderr) == (0, "")
+    assert "not testable here" in found.stdout
+    assert "claims: 0 hold (not counted: 1 not testable here)" in found.stdout
+    assert "Measured" not in page.read_text()

@@ -3,6 +3,7 @@
 import pytest
 
 from hpcdispatch.dispatchers import Hybrid
+from hpcdispatch.dispatchers.onthefly.booking import Book
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Checkpoint, Job, Machine, Workload, generate
 
@@ -161,3 +162,16 @@ def test_reservations_are_made_in_the_order_that_is_asked_for(reserve, first):
 def test_another_order_of_reservations_is_refused():
     with pytest.raises(ValueError, match="reserve must be one of priority, submission, shortest"):
         Hybrid(reserve="random")
+
+
+def test_nothing_is_reserved_behind_the_last_job_that_has_room(monkeypatch):
+    asked, reserve = [], Book.reserve
+    monkeypatch.setattr(
+        Book, "reserve", lambda self, waiting, *more: asked.append(waiting.id) or reserve(self, waiting, *more)
+    )
+    machine = Machine(("core", "gpu"), [[4, 1], [4, 0]])
+    first = [Job("run", 0, 100, 100, per_node={"core": 4}), Job("gpu", 0, 500, 500, per_node={"core": 4, "gpu": 1})]
+    later = [Job(f"j{number}", 1, 50, 60, per_node={"core": 1 + number % 4}) for number in range(40)]
+    workload = Workload((*first, *later), machine)
+    check(workload, simulate(workload, "hybrid"))
+    assert len(asked) < 100  # 149 where all up to the last that had room at first are reserved for

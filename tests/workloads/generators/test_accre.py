@@ -116,3 +116,19 @@ def test_wide_jobs_come_in_every_other_phase():
     assert [job.submit for job in strewn.jobs] == [job.submit for job in workload.jobs]
     with pytest.raises(InputError, match=r"phases must be a whole number >= 0 and <= 10000000, got -1"):
         generate("accre", phases=-1)
+
+
+def test_workflows_are_names_and_change_nothing_else():
+    named, plain = (generate("accre", pattern="b", workflows=count, seed=2).jobs for count in (4, 0))
+    assert [(job.submit, job.runtime, job.walltime) for job in named] == [
+        (job.submit, job.runtime, job.walltime) for job in plain
+    ]
+    assert {job.name for job in plain} == {""}
+    times = {name: [job.runtime for job in named if job.name == name] for name in sorted({job.name for job in named})}
+    assert list(times) == ["workflow-1", "workflow-2", "workflow-3", "workflow-4"]
+    assert {len(each) for each in times.values()} == {200}
+    means = [sum(each) for each in times.values()]
+    assert means == sorted(means)
+    assert max(times["workflow-2"]) > min(times["workflow-3"])  # they overlap
+    with pytest.raises(InputError, match="workflows must be a whole number >= 0 and <= 10000000, got -1"):
+        generate("accre", workflows=-1)

@@ -1,0 +1,7 @@
+"""In which order to start jobs of which only the laws of the run times are known."""
+
+from __future__ import annotations
+
+from .remaining_times import RemainingTimes
+
+__all__ = ["RemainingTimes"]

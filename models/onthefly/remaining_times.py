@@ -1,0 +1,167 @@
+"""What is left of a run time of which the law is known: its mean, its quantiles and its Gittins index.
+
+J. C. Gittins: "Bandit processes and dynamic allocation indices", Journal of the Royal Statistical Society B 41, 1979;
+for jobs: S. Aalto, U. Ayesta, R. Righter: "On the Gittins index in the M/G/1 queue", Queueing Systems 63, 2009.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...base import FloatArray, InputError
+
+#: The quantiles of a law without a list of values at which it is looked at: dense, and on into the tail.
+_LEVELS = np.concatenate((np.linspace(0, 0.99, 397), 1 - np.logspace(-2, -6, 41)[1:]))
+#: At so many points is looked at a law that has no quantiles.
+_POINTS = 1001
+#: Less than this is no probability.
+_LEAST = 1e-12
+
+
+class RemainingTimes:
+    """The law of a run time X, ready to be asked what is left of it after some seconds.
+
+    All is exact for a law on finitely many values, which has them as ``values`` and, unless they are equally likely,
+    ``probabilities``. Of any other it is found at some hundred of its quantiles, between which X is taken as uniform.
+
+    Parameters
+    ----------
+    law
+        What has ``values``; or ``cdf(x)``, ``support()`` and, where the support has no end, ``ppf(q)``, such as a
+        frozen distribution of scipy. Its mass below 0 is left out.
+
+    Raises
+    ------
+    InputError
+        If it is no such law.
+    """
+
+    __slots__ = ("_before", "_below", "_mean", "_served", "_times")
+
+    def __init__(self, law: Any) -> None:
+        times, cdf = _on_values(law) if hasattr(law, "values") else _on_points(law)
+        self._times = times
+        #: P(X <= t) and P(X < t).
+        self._below, self._before = cdf(times), cdf(np.nextafter(times, -np.inf))
+        if not (np.isfinite(self._below).all() and (np.diff(self._below) >= -_LEAST).all()):
+            raise InputError("law: cdf must rise from 0 to 1")
+        lasting = (1 - self._below[:-1] + 1 - self._before[1:]) / 2
+        #: E[min(X, t)].
+        self._served = np.concatenate(([0.0], np.cumsum(np.diff(times) * lasting)))
+        self._mean = _mean(law, float(self._served[-1]))
+
+    def mean(self, done: float = 0) -> float | None:
+        """Return E[X - done | X > done], seconds; ``None`` if X is never that long.
+
+        Raises
+        ------
+        InputError
+            If the law has no finite mean.
+        """
+        left, served = self._after(done)
+        return None if left is None else (self._finite_mean() - served) / left
+
+    def gittins(self, done: float = 0) -> float | None:
+        """Return the reciprocal of the Gittins index after `done` seconds, so that the least comes first; or ``None``.
+
+        This is the least over d > 0 of E[min(X - done, d) | X > done] / P(X <= done + d | X > done), seconds: what is
+        spent, for each job that ends by it, by the best point at which to give up. Of a run time that is known it is
+        what is left.
+
+        Raises
+        ------
+        InputError
+            If the law has no finite mean.
+        """
+        mean = self.mean(done)
+        left, served = self._after(done)
+        if mean is None or left is None:
+            return None
+        ended = self._below - (1 - left)
+        later = (self._times >= done) & (ended > _LEAST)
+        return min(mean, float(np.min((self._served[later] - served) / ended[later], initial=math.inf)))
+
+    def quantile(self, level: float, done: float = 0) -> float | None:
+        """Return what is left at most with the probability `level` after `done` seconds; ``None`` if X is never longer.
+
+        Where the law has no end, this is at most its quantile of 1 - 1e-6.
+        """
+        left, _ = self._after(done)
+        if left is None:
+            return None
+        wanted = 1 - left * (1 - level)
+        place = min(int(np.searchsorted(self._below, wanted - _LEAST)), len(self._times) - 1)
+        return max(0.0, self._within(place, wanted) - done)
+
+    def _within(self, place: int, wanted: float) -> float:
+        """Return where P(X <= t) reaches a value in the cell that ends at a place."""
+        if place == 0 or wanted >= self._before[place]:
+            return float(self._times[place])
+        low, high = self._below[place - 1], self._before[place]
+        share = (wanted - low) / (high - low) if high > low else 1.0
+        return float(self._times[place - 1] + max(0.0, share) * (self._times[place] - self._times[place - 1]))
+
+    def _after(self, done: float) -> tuple[float | None, float]:
+        """Return P(X > done), ``None`` if it is nothing, and E[min(X, done)]; before the start, P(X >= 0)."""
+        if done >= self._times[-1]:
+            return None, 0.0
+        if done <= 0:
+            return 1 - float(self._before[0]), 0.0
+        place = int(np.searchsorted(self._times, done, side="right"))
+        width = self._times[place] - self._times[place - 1]
+        share = (done - self._times[place - 1]) / width
+        below = self._below[place - 1] + share * (self._before[place] - self._below[place - 1])
+        lasting = 1 - (self._below[place - 1] + below) / 2
+        left = 1 - float(below)
+        return (left if left > _LEAST else None), float(self._served[place - 1] + share * width * lasting)
+
+    def _finite_mean(self) -> float:
+        if not math.isfinite(self._mean):
+            raise InputError(f"law: must have a finite mean, got {self._mean:g}")
+        return self._mean
+
+
+def _on_values(law: Any) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+    """Return the values of a law, from 0 on, and its cumulative distribution function."""
+    given = np.asarray(law.values, dtype=np.float64)
+    alike = np.full(given.shape, 1 / max(1, given.size))
+    shares = np.asarray(getattr(law, "probabilities", alike), dtype=np.float64)
+    plain = given.ndim == 1 and given.size and shares.shape == given.shape
+    if not plain or not (np.isfinite(given) & (given >= 0)).all():
+        raise InputError(f"law: values must be finite numbers >= 0, each with its probability, got {law.values!r}")
+    values, places = np.unique(given, return_inverse=True)
+    below = np.concatenate(([0.0], np.cumsum(np.bincount(places, shares))))
+    return (
+        values if values[0] == 0 else np.concatenate(([0.0], values)),
+        lambda points: np.asarray(below[np.searchsorted(values, points, side="right")]),
+    )
+
+
+def _on_points(law: Any) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+    """Return the points at which a law is looked at, from 0 on, and its cumulative distribution function."""
+    if not (callable(getattr(law, "cdf", None)) and callable(getattr(law, "support", None))):
+        raise InputError(f"law: expected an object with cdf(x) and support(), or with values, got {law!r}")
+    low, high = (float(edge) for edge in law.support())
+    ppf = getattr(law, "ppf", None)
+    if ppf is not None:
+        points = np.asarray(ppf(_LEVELS), dtype=np.float64)
+    elif math.isfinite(low) and math.isfinite(high):
+        points = np.linspace(low, high, _POINTS)
+    else:
+        raise InputError(f"law: must have ppf(q), or a support that has ends, got [{low:g}, {high:g}]")
+    if not low <= high or not np.isfinite(points[1:]).all():
+        raise InputError(f"law: its lower end must not be above its upper, got [{low:g}, {high:g}]")
+    ends = [high] if math.isfinite(high) else []
+    points = np.unique(np.concatenate(([0.0], points[points > 0], ends)))
+    return points, lambda at: np.asarray(law.cdf(at), dtype=np.float64)
+
+
+def _mean(law: Any, found: float) -> float:
+    """Return the mean of a law: as it was found, but where its support has no end."""
+    if hasattr(law, "values") or math.isfinite(law.support()[1]):
+        return found
+    return float(law.mean()) if callable(getattr(law, "mean", None)) else math.inf

@@ -1,0 +1,120 @@
+"""In which of a few ranges a run time lies, as an analysis of a workflow may tell.
+
+A. Gainaru, H. Sun, G. Aupy, Y. Huo, B. A. Landman, P. Raghavan: "On-the-fly scheduling vs. reservation-based scheduling
+for unpredictable workflows", International Journal of High Performance Computing Applications, 2019, section 5.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..base.checks import LONGEST, MOST_STEPS, check_number, check_whole
+from ..workloads import Job
+from .walltime_oracle import Oracle
+
+
+class RunTimeRanges:
+    """A run time that lies in one of some adjoining ranges, each with its chance, and anywhere in it.
+
+    Parameters
+    ----------
+    edges
+        The lower end of the first range and the upper ends of all, seconds, rising.
+    shares
+        The chance of each range, not below 0, with a sum of 1; may be left out for a single range.
+
+    Raises
+    ------
+    ValueError
+        If the lower end of a range is not below its upper end, or the chances are none.
+    """
+
+    __slots__ = ("edges", "shares")
+
+    def __init__(self, edges: Sequence[float], shares: Sequence[float] = (1.0,)) -> None:
+        for edge in edges:
+            check_number("an end of a range", edge, least=0, most=LONGEST)
+        for low, high in pairwise(edges):
+            if not low < high:
+                raise ValueError(f"range: its lower end must be below its upper end, got {low:g} to {high:g} s")
+        if not 1 <= len(shares) == len(edges) - 1 or min(shares) < 0 or abs(sum(shares) - 1) > 1e-9:
+            wanted = f"{max(1, len(edges) - 1)} numbers >= 0 with a sum of 1, one for each range"
+            raise ValueError(f"shares must be {wanted}, got {tuple(shares)}")
+        self.edges = np.array(edges, dtype=np.float64)
+        self.shares = np.array(shares, dtype=np.float64)
+
+    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability that a run time is not above `x`, element by element."""
+        return np.interp(np.asarray(x, dtype=np.float64), self.edges, np.concatenate(([0.0], np.cumsum(self.shares))))
+
+    def support(self) -> tuple[float, float]:
+        """Return the least and the largest run time."""
+        there = np.flatnonzero(self.shares)
+        return float(self.edges[there[0]]), float(self.edges[there[-1] + 1])
+
+    def mean(self) -> float:
+        """Return the expected run time."""
+        return float(self.shares @ (self.edges[:-1] + self.edges[1:])) / 2
+
+
+class Ranges(Oracle):
+    """The range in which a run time lies, of some equally long ones, right for a share of the jobs: for bounds.
+
+    An oracle, which reads the run time, but tells no more of it than an analysis of the input may. The others of the
+    ranges share the rest of the chance. A job for which it errs is told any other range; which jobs these are depends
+    on `seed` and their ids alone. A run time that lies outside all of them is told the nearest.
+
+    Parameters
+    ----------
+    count
+        How many, at least 1. One tells all jobs the same.
+    accuracy
+        For which share of the jobs it is right, from 0 to 1.
+    shortest, longest
+        The ends of all ranges, seconds, the first below the other.
+    seed
+        Of the errors.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of its range.
+    """
+
+    def __init__(
+        self, *, count: int = 4, accuracy: float = 0.8, shortest: float = 0, longest: float = 54_000, seed: int = 0
+    ) -> None:
+        self.count = check_whole("count", count, 1, MOST_STEPS, "a law has so many parts")
+        check_number("accuracy", accuracy, least=0, most=1)
+        check_number("shortest", shortest, least=0)
+        check_number("longest", longest, most=LONGEST)
+        if not shortest < longest:
+            raise ValueError(
+                f"shortest must be below longest, as the lower end of ranges, got {shortest} and {longest}"
+            )
+        self.accuracy = accuracy if count > 1 else 1.0
+        self.seed = check_whole("seed", seed, 0)
+        self._edges = np.linspace(shortest, longest, self.count + 1)
+        self._laws = [self._law(place) for place in range(self.count)]
+
+    def predict(self, job: Job, now: int) -> float:
+        """Return the mean of the law, seconds."""
+        return self.distribution(job).mean()
+
+    def distribution(self, job: Job) -> RunTimeRanges:
+        """Return the law: the told range with the chance that it is right, and the others."""
+        place = int(np.clip(np.searchsorted(self._edges, job.runtime) - 1, 0, self.count - 1))
+        rng = np.random.default_rng((self.seed, crc32(job.id.encode())))
+        if self.count > 1 and rng.random() >= self.accuracy:
+            place = (place + int(rng.integers(1, self.count))) % self.count
+        return self._laws[place]
+
+    def _law(self, place: int) -> RunTimeRanges:
+        shares = np.full(self.count, (1 - self.accuracy) / max(1, self.count - 1))
+        shares[place] = self.accuracy
+        return RunTimeRanges(self._edges.tolist(), shares.tolist())
