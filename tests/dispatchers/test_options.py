@@ -22,7 +22,7 @@ def test_options_come_from_a_dataclass_or_by_name_or_both():
         (Conservative, "placement, compress"),
         (Rounds, "placement, batch, move"),
         (SEJF, "order, quantile, drain, placement"),
-        (TOptimal, "over, backfill, n, gamma"),
+        (TOptimal, "over, backfill, n, gamma, checkpoint"),
     ],
 )
 def test_unknown_options_are_named_beside_the_known(part, known):
