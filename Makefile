@@ -21,7 +21,7 @@ demo: .venv/installed
 	$(BIN)/hpcdispatch report demo-results
 
 test: .venv/installed
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/installed
 	$(BIN)/ruff check .
