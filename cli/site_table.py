@@ -7,8 +7,8 @@ from typing import Any
 
 from rich.table import Table
 
+from ..analysis.site_requests import SiteAdvice
 from ..bench.reports.number_formats import NOTHING, ratio
-from ..bench.site_requests import SiteAdvice
 from .durations import clock
 from .output import table_of
 

@@ -18,7 +18,7 @@ OURS = {
     "models": {"base"},
     "dispatchers": {"base", "models", "workloads"},
     "simulation": {"base", "dispatchers", "predictors", "workloads"},
-    "analysis": {"base", "models", "simulation", "workloads"},
+    "analysis": {"base", "dispatchers", "models", "simulation", "workloads"},
     "testing": {"base", "dispatchers", "models", "predictors", "simulation", "workloads"},
     "bench": EVERYTHING - {"cli"},
     "cli": EVERYTHING,

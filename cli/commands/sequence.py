@@ -15,11 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ...analysis import GROWTH, LEAST_TO_HALVE, LEAST_TO_TRUST, Advice, Fared, Planning, advise
+from ...analysis.site_requests import SiteAdvice, measure
 from ...base import InputError
 from ...base.checks import LONGEST, MOST_STEPS, shown
 from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
-from ...bench.site_requests import SiteAdvice, measure
 from ...models.reservations import Checkpointing, Fit
 from ...models.reservations import Sequence as Reservations
 from ...workloads.formats.run_times import Unit, as_seconds, read_run_times

@@ -7,8 +7,8 @@ import pytest
 from scipy import stats
 
 from hpcdispatch.analysis import Planning
+from hpcdispatch.analysis.site_requests import BASELINE, FixedRequests, measure, wait_model
 from hpcdispatch.base import InputError
-from hpcdispatch.bench.site_requests import BASELINE, FixedRequests, measure, wait_model
 from hpcdispatch.models.reservations import Checkpointing, discretize, optimal_checkpointed_sequence
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import Job, Machine, Workload, generate

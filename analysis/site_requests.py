@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
-from ..analysis import LEAST_TO_HALVE, Planning, ratio_of_means
-from ..analysis.requests import law_of, optimum
 from ..base import FloatArray, InputError
 from ..dispatchers import ReservationSequences
 from ..dispatchers.reservations.request_strategies import Application, Reservation, UpperBound
@@ -19,6 +17,8 @@ from ..models.reservations import Cost, optimal_checkpointed_sequence, optimal_s
 from ..models.reservations import Sequence as Reservations
 from ..simulation import Result, simulate
 from ..workloads import Checkpoint, Job, Workload
+from .paired import ratio_of_means
+from .requests import LEAST_TO_HALVE, Planning, law_of, optimum
 
 #: What other requests are compared with.
 BASELINE = "maximum"
@@ -217,7 +217,7 @@ def _with_runs(site: Workload, run_times: FloatArray, planning: Planning, cores:
     begin, end = (site.jobs[place].submit for place in (0, -1))
     runs = np.ceil(run_times).astype(int).tolist()
     bound = max(1, math.ceil(planning.limit or max(runs)))
-    law = stats.uniform(0, bound)  # Any: the requests are fixed.
+    law = scipy.stats.uniform(0, bound)  # Any: the requests are fixed.
     saves = None if planning.checkpointing is None else Checkpoint(restart=int(np.ceil(planning.checkpointing.restart)))
     own = [
         Job(
