@@ -242,4 +242,10 @@ def _convert_union(text: str, members: tuple[Any, ...], where: str) -> Any:
 
 
 def _type_name(wanted: Any) -> str:
-    return {int: "a whole number", float: "a number", bool: "true or false", str: "text"}.get(wanted, str(wanted))
+    """Return what to write for a value of some type; of several, those that can be written as text."""
+    names = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
+    if typing.get_origin(wanted) is typing.Literal:
+        return f"one of {', '.join(map(str, typing.get_args(wanted)))}"
+    if typing.get_origin(wanted) in (typing.Union, types.UnionType):
+        return " or ".join(names[member] for member in typing.get_args(wanted) if member in names)
+    return names.get(wanted, str(wanted))

@@ -213,7 +213,7 @@ def test_the_text_names_every_built_in_one():
     ("text", "message"),
     [
         ("powr:cap=1", r"unknown constraint 'powr' \(did you mean power\?\); known: deadline, licence, limit"),
-        ("power:cap=1", r"constraint power: option 'watts' must be given"),
+        ("power:cap=1", r"constraint power: option 'watts' must be given \(text\)"),
         ("power:cap=0/watts=core:1", "constraint power: cap must be > 0 watts and finite, got 0.0"),
         ("power:cap=9/watts=core", "constraint power: watts must be name:number;name:number .*, got 'core'"),
         ("power:cap=9/watts=core:-1", "with numbers >= 0, got 'core:-1'"),
