@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 _COLUMNS = 2
-#: Characters of a panel's title; a longer one is broken at its colon.
-_TITLE = 27
+#: Characters of a line of a title of a panel.
+_TITLE = 22
 _INTERVALS = "95% bootstrap intervals of the mean"
 
 
@@ -88,8 +89,8 @@ def _panel(axes: Axes, name: str, data: pd.DataFrame) -> None:
     axes.set_ylim(len(subjects) - 0.4, -0.6)
     axes.xaxis.set_major_locator(MaxNLocator(4))
     plain_numbers(axes.xaxis)
-    title = name if len(name) <= _TITLE else name.replace(": ", ":\n", 1)
-    axes.set_title(title, loc="left", fontsize=9)
+    lines = [name] if len(name) <= _TITLE else name.replace(": ", ":\n").splitlines()
+    axes.set_title("\n".join(fill(line, _TITLE) for line in lines), loc="left", fontsize=9)
     axes.grid(visible=False, axis="y")
     axes.set_xlim(left=0)
 

@@ -54,6 +54,8 @@ def _panel(axes: Axes, drawing: Drawing, data: pd.DataFrame, subjects: list[str]
         axes.set_xscale("log")
         axes.set_xticks(ticks, _labels(ticks), minor=False)
         axes.minorticks_off()
+    if drawing.x_ticks:
+        axes.set_xticks(range(len(drawing.x_ticks)), drawing.x_ticks)
     axes.set_xlabel(drawing.x_label)
     axes.set_ylabel(drawing.y_label)
     if drawing.log_y:

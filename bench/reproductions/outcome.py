@@ -143,6 +143,8 @@ class Drawing:
         What stands at the axes; panels have their names at that of the values.
     x_range
         The stretch of x that is shown; ``None`` for all.
+    x_ticks
+        Names of the places 0, 1, ... on the x-axis of lines; none where x is a number.
     log_x, log_y
         Whether x (of lines) or y (of lines and points) is on a logarithmic scale; that of points is linear up to 1.
     """
@@ -152,6 +154,7 @@ class Drawing:
     x_label: str = ""
     y_label: str = ""
     x_range: tuple[float, float] | None = None
+    x_ticks: tuple[str, ...] = ()
     log_x: bool = False
     log_y: bool = False
 

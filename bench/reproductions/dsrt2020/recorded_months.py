@@ -88,7 +88,7 @@ def starvation(means: Means) -> Outcome:
             point = (metric, "least loss", place, found.measured, low, high)
             for column, value in zip(data.values(), point, strict=True):
                 column.append(value)
-    drawing = Drawing("lines", data, f"most = {', '.join(_MOST)}, as 0 to {len(_MOST) - 1}")
+    drawing = Drawing("lines", data, "most", x_ticks=_MOST)
     notes = (
         f"The months of `recorded-months`, with {_OFTEN:g} on-demand jobs a day. `most` is how often a batch job may "
         f"be made to give way; then it is left alone. {NOTE}",
