@@ -150,6 +150,21 @@ class Waiting:
         """Id of the job."""
         return self.job.id
 
+    def shown_as(
+        self, *, job: JobView | None = None, predicted: int | None = None, demand: tuple[int, ...] | None = None
+    ) -> Waiting:
+        """Return the job as another dispatcher is to see it, with what is given in place of its own."""
+        return Waiting(
+            self.job if job is None else job,
+            self.predicted if predicted is None else predicted,
+            self.since,
+            self.attempt,
+            self.order,
+            self.demand if demand is None else demand,
+            self.law,
+            self.done,
+        )
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Waiting:
         """Return itself: nothing of it changes while the job waits."""
         return self

@@ -213,19 +213,7 @@ def shown_state(state: State, queue: Sequence[Waiting], closures: Sequence[Close
     )
     free = np.append(state.free, most * (opened[:, None] > times), axis=1)
     asked = (bounds[:, None] > times).astype(np.int64).tolist()
-    entries = [
-        Waiting(
-            entry.job,
-            entry.predicted,
-            entry.since,
-            entry.attempt,
-            entry.order,
-            (*entry.demand, *more),
-            entry.law,
-            entry.done,
-        )
-        for entry, more in zip(queue, asked, strict=True)
-    ]
+    entries = [entry.shown_as(demand=(*entry.demand, *more)) for entry, more in zip(queue, asked, strict=True)]
     return State(state.now, entries, WidenedJobs(state.running, len(times)), free, machine)
 
 

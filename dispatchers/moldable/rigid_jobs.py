@@ -47,6 +47,4 @@ def as_rigid(waiting: Waiting, size: Size) -> Waiting:
     job = copy.copy(waiting.job)
     job.nodes, job.walltime, job.per_node = size.nodes, size.walltime, waiting.job.shapes[size.shape].per_node
     job.shapes = ()
-    return Waiting(
-        job, size.predicted, waiting.since, waiting.attempt, waiting.order, size.demand, waiting.law, waiting.done
-    )
+    return waiting.shown_as(job=job, predicted=size.predicted, demand=size.demand)

@@ -212,10 +212,7 @@ class ReservationSequences(Configured[SequenceOptions]):
         last = Reservation(max(walltime, known.above + 1), known.kept)
         request = next((one for one in known.requests if one.reached > known.above), last)
         seconds = request.length + (_restart(entry) if request.kept else 0)
-        shown = Waiting(
-            entry.job, seconds, entry.since, entry.attempt, entry.order, entry.demand, entry.law, entry.done
-        )
-        return _Asked(entry, shown, request)
+        return _Asked(entry, entry.shown_as(predicted=seconds), request)
 
     def _requests(self, entry: Waiting, above: int, kept: int) -> Sequence[Reservation]:
         """Return what to request for a job, whose run time is known to be above something."""
