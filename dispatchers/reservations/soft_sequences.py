@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ...base.checks import check_number
+from ...models.onthefly import RemainingTimes
 from ...workloads import Machine
 from ..options import Configured
 from ..protocol import Action, Dispatcher, Running, Start, State, Waiting, id_of
@@ -20,6 +22,8 @@ from .request_strategies import TimeOptimal
 
 #: Plans that are tried beside one another: quantiles, 1 for the request, and 0 for the sequence of TOptimal.
 PLANS = (1.0, 0.9, 0.75, 0.5, 0.25, 0.0)
+#: So many laws are kept ready.
+_KEPT = 256
 _by_end = attrgetter("predicted_end")
 
 
@@ -110,10 +114,7 @@ class SoftTOptimal(Configured[SoftOptions]):
         if known is not None and known[0] is entry and known[1] == self.quantile:
             return known
         seconds = planned(entry.law, self.quantile, entry.job.walltime)
-        shown = Waiting(
-            entry.job, seconds, entry.since, entry.attempt, entry.order, entry.demand, entry.law, entry.done
-        )
-        return entry, self.quantile, shown
+        return entry, self.quantile, entry.shown_as(predicted=seconds)
 
     def _running(self, state: State) -> Sequence[Running]:
         """Return what runs, with its ends as they are planned."""
@@ -167,13 +168,14 @@ def planned(law: Any, quantile: float, walltime: int, above: int = 0) -> int:
         return max(walltime, above + 1)
     if not quantile:
         found: float = next(seconds for seconds in _SEQUENCE.requests(law, walltime) if seconds > above)
-    elif hasattr(law, "values"):
-        left = law.values[np.searchsorted(law.values, above, side="right") :]
-        found = left[math.ceil(quantile * len(left)) - 1] if len(left) else walltime
-    else:
+    elif hasattr(law, "ppf") and not hasattr(law, "values"):
         below = float(law.cdf(above))
         found = float(law.ppf(below + quantile * (1 - below)))
+    else:
+        left = _remaining(law).quantile(quantile, above)
+        found = walltime if left is None else above + left
     return int(min(max(math.ceil(found), above + 1), walltime))
 
 
 _SEQUENCE = TimeOptimal()
+_remaining = lru_cache(_KEPT)(RemainingTimes)

@@ -12,7 +12,8 @@ from hpcdispatch.dispatchers.reservations import plan_trials
 from hpcdispatch.dispatchers.reservations.plan_trials import PlanTrials
 from hpcdispatch.dispatchers.reservations.request_strategies import TimeOptimal
 from hpcdispatch.dispatchers.reservations.soft_sequences import PLANS, planned
-from hpcdispatch.predictors import Empirical, RunTimes
+from hpcdispatch.models.reservations import ESDD
+from hpcdispatch.predictors import Empirical, Ranges, RunTimeRanges, RunTimes
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Machine, Workload
 
@@ -32,6 +33,9 @@ SEEN = RunTimes([10, 20, 30, 40], bound=100)
         (SEEN, 0.5, 40, 100),
         (SEEN, 0.2, 0, 10),
         (SEEN, 1, 0, 100),
+        (RunTimeRanges([0, 50, 100], [0.75, 0.25]), 0.75, 0, 50),
+        (RunTimeRanges([0, 50, 100], [0.75, 0.25]), 0.5, 50, 75),
+        (ESDD(np.array([10.0, 20.0, 90.0]), np.array([0.1, 0.1, 0.8])), 0.5, 0, 90),
     ],
 )
 def test_a_plan_is_a_quantile_of_what_is_left(law, quantile, above, seconds):
@@ -131,6 +135,14 @@ def test_one_that_plans_with_requests_is_easy():
 def test_over_any_other(over):
     workload = drawn(120)
     check(workload, simulate(workload, SoftTOptimal(over=over), predictor=Empirical()))
+
+
+@pytest.mark.parametrize("quantile", [None, 0.5, 0])
+def test_laws_without_quantiles_are_planned_with_too(quantile):
+    workload = drawn(150)
+    result = simulate(workload, SoftTOptimal(quantile=quantile), predictor=Ranges())
+    check(workload, result)
+    assert (result.jobs["attempts"] == 1).all()
 
 
 def test_refuses_what_is_no_quantile():
