@@ -21,6 +21,7 @@ demo: .venv/installed
 	$(BIN)/hpcdispatch report demo-results
 
 test: .venv/installed
+	$(BIN)/hpcdispatch compile
 	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/installed

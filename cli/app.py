@@ -28,6 +28,7 @@ COMMANDS = {
     "reproduce": ("reproduce", "Make the tables and figures of the papers again."),
     "sequence": ("sequence", "Say which times to request for jobs whose run times are a lottery."),
     "workload": ("workload_commands", "Describe, convert and generate workloads."),
+    "compile": ("compile_ahead", "Compile beforehand what a first simulation would."),
     "list": ("list_parts", "List dispatchers, predictors and workloads with their options."),
 }
 

@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ..base import IntArray
+from ..models import NODE_ZERO as NODE_ZERO  # noqa: PLC0414  (had from here, too)
 from ..models import EqualNodes, PlacementRule, choose, count_slots, pool_placement, shift
 from ..workloads import Machine
 from .protocol import Placement, State, Waiting

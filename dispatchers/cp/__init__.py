@@ -1,47 +1,5 @@
 """The constraint-programming dispatchers PCP and HCP (Galleguillos et al., CP 2019)."""
 
-from .constraint_programming import ConstraintProgramming
-from .cp_options import ConstraintProgrammingOptions
-from .decision_record import DecisionRecord
-from .expected_waits import ExpectedWaits
-from .fair_share import FairShare
-from .objectives import ExcessWait, Goal, Objective, Slowdown, SquaredBoundedSlowdown, WeightedWait, create_objective
-from .objectives import registry as objectives
-from .presets import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3
-from .running_limits import Licence, PowerCap, RunningLimit
-from .site_constraints import Closed, SiteConstraint, create_constraints
-from .site_constraints import registry as constraints
-from .time_constraints import Deadline, Maintenance
+import lazy_loader
 
-__all__ = [
-    "HCP",
-    "HCP1",
-    "HCP2",
-    "HCP3",
-    "PCP",
-    "PCP1",
-    "PCP2",
-    "PCP3",
-    "Closed",
-    "ConstraintProgramming",
-    "ConstraintProgrammingOptions",
-    "Deadline",
-    "DecisionRecord",
-    "ExcessWait",
-    "ExpectedWaits",
-    "FairShare",
-    "Goal",
-    "Licence",
-    "Maintenance",
-    "Objective",
-    "PowerCap",
-    "RunningLimit",
-    "SiteConstraint",
-    "Slowdown",
-    "SquaredBoundedSlowdown",
-    "WeightedWait",
-    "constraints",
-    "create_constraints",
-    "create_objective",
-    "objectives",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

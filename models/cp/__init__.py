@@ -1,42 +1,5 @@
 """The constraint-programming models on CP-SAT: pooled, with the nodes in one model, and by decomposition."""
 
-from .answer import Answer, Limit, Source, Status
-from .benders import Effort, solve_placed
-from .constraints import Constraint, Family, LikeInOrder, NotBefore, PoolCapacity
-from .decision import Decision
-from .direct import DirectModel, solve_direct
-from .objective import Objective, WeightedLateness
-from .pooled import ON_THE_POOL, SchedulingModel, solve_pooled
-from .starting import OthersStart, PlacesNow
-from .symmetry import comparable, only_chain, rearranged
-from .variables import JobVariables, SlotVariables, Variables
+import lazy_loader
 
-__all__ = [
-    "ON_THE_POOL",
-    "Answer",
-    "Constraint",
-    "Decision",
-    "DirectModel",
-    "Effort",
-    "Family",
-    "JobVariables",
-    "LikeInOrder",
-    "Limit",
-    "NotBefore",
-    "Objective",
-    "OthersStart",
-    "PlacesNow",
-    "PoolCapacity",
-    "SchedulingModel",
-    "SlotVariables",
-    "Source",
-    "Status",
-    "Variables",
-    "WeightedLateness",
-    "comparable",
-    "only_chain",
-    "rearranged",
-    "solve_direct",
-    "solve_placed",
-    "solve_pooled",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

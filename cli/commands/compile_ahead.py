@@ -1,0 +1,61 @@
+"""``hpcdispatch compile``: what a first simulation would compile, compiled beforehand."""
+
+from __future__ import annotations
+
+import itertools
+import multiprocessing
+import time
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+
+import click
+
+from ...bench.reports.number_formats import count
+from ...dispatchers import create_dispatcher
+from ...models.compiled import compiling
+from ...simulation import simulate
+from ...workloads import Workload, generate
+from ..app import debug_option
+from ..help_texts import examples
+from ..output import console, pairs
+from ..shared_options import cores
+
+#: Those that between them call all compiled functions of their families, apart by what they share.
+FAMILIES = (("conservative", "lookahead"), ("easy", "easy-sjbf", "lxf", "hcp3", "pcp3"))
+
+
+@click.command("compile", epilog=examples("hpcdispatch compile", "hpcdispatch compile easy lookahead"))
+@click.argument("names", nargs=-1, metavar="[DISPATCHER]...")
+@click.option("--workers", type=click.IntRange(1, 64), default=cores, help="Processes.  [default: one a core]")
+@debug_option
+def command(names: tuple[str, ...], workers: int) -> None:
+    """Compile what the first simulation would: when installing, or for an image whose folders cannot be written to.
+
+    Without DISPATCHER all that backfilling, lookahead and the constraint programming dispatchers need. What is
+    compiled is kept beside the byte code, or in the folder that NUMBA_CACHE_DIR names; what is there is kept.
+    """
+    for name in names:
+        create_dispatcher(name)
+    groups = [names[first::workers] for first in range(min(workers, len(names)))] or FAMILIES
+    with ProcessPoolExecutor(min(workers, len(groups)), multiprocessing.get_context("spawn")) as pool:
+        found = list(itertools.chain.from_iterable(pool.map(compile_for, groups)))
+    console().print(pairs([(name, f"{count(number)} functions, {took:.1f} s") for name, number, took in found]))
+
+
+def compile_for(names: Sequence[str]) -> list[tuple[str, int, float]]:
+    """Run each dispatcher on a pool and on nodes; return its name, how many functions were compiled, and seconds."""
+    found = []
+    for name in names:
+        calls: list[None] = []
+        begun = time.perf_counter()
+        with compiling(lambda calls=calls: calls.append(None), lambda: None):  # type: ignore[misc]
+            for workload in _pool_and_nodes():
+                simulate(workload, name)
+        found.append((name, len(calls), time.perf_counter() - begun))
+    return found
+
+
+def _pool_and_nodes() -> tuple[Workload, Workload]:
+    """Return a crowd on a pool, long enough for the compiled search of a queue, and one on nodes of two kinds."""
+    nodes = generate("eurora:jobs=1200", seed=1)
+    return generate("lublin:jobs=400,processors=32,load=8", seed=5), nodes.with_jobs(nodes.jobs[:150])

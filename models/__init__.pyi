@@ -1,0 +1,69 @@
+from .backfilling.availability_list import AvailabilityProfile
+from .complexity import COMPLEXITIES, ClassFit, ComplexityFit, fit_complexity
+from .cp import (
+    Answer,
+    Decision,
+    Limit,
+    SchedulingModel,
+    Source,
+    Status,
+    comparable,
+    only_chain,
+    rearranged,
+    solve_direct,
+    solve_placed,
+    solve_pooled,
+)
+from .cp.fluid import FluidDecision
+from .scheduling.availability import NodeProfile, PoolProfile, Profile, free_until
+from .scheduling.equal_nodes import EqualNodes
+from .scheduling.list_schedules import Schedule, best_of, improve, list_orders, list_schedule
+from .scheduling.node_classes import equal_rows
+from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
+from .scheduling.problem import WHENEVER, Problem
+from .scheduling.quotas import Quotas, quotas_beside
+from .scheduling.selection import first_by, fitting
+
+__all__ = [
+    "COMPLEXITIES",
+    "NODE_ZERO",
+    "WHENEVER",
+    "Answer",
+    "AvailabilityProfile",
+    "ClassFit",
+    "ComplexityFit",
+    "Decision",
+    "EqualNodes",
+    "FluidDecision",
+    "Limit",
+    "NodeProfile",
+    "PlacementRule",
+    "PoolProfile",
+    "Problem",
+    "Profile",
+    "Quotas",
+    "Schedule",
+    "SchedulingModel",
+    "Source",
+    "Status",
+    "best_of",
+    "choose",
+    "comparable",
+    "count_slots",
+    "equal_rows",
+    "first_by",
+    "fit_complexity",
+    "fitting",
+    "free_until",
+    "improve",
+    "list_orders",
+    "list_schedule",
+    "only_chain",
+    "pool_placement",
+    "quotas_beside",
+    "rearranged",
+    "shift",
+    "solve_direct",
+    "solve_placed",
+    "solve_pooled",
+]

@@ -1,0 +1,31 @@
+"""``hpcdispatch compile``."""
+
+import itertools
+
+import pytest
+
+from hpcdispatch.cli.commands.compile_ahead import FAMILIES, compile_for
+from hpcdispatch.dispatchers import create_dispatcher
+
+
+def test_says_what_was_compiled_for_each(invoke):
+    found = invoke("compile", "sjf", "fcfs", "--workers", "1")
+    assert found.exit_code == 0, found.stderr
+    assert [line.split()[0] for line in found.stdout.splitlines()] == ["sjf", "fcfs"]
+
+
+def test_all_that_is_run_is_compiled():
+    first, again = (compile_for(["fcfs"]) for _ in range(2))
+    assert [name for name, *_ in first] == ["fcfs"]
+    assert again[0][1] == 0
+
+
+@pytest.mark.parametrize("name", [*itertools.chain.from_iterable(FAMILIES)])
+def test_what_is_compiled_without_a_name_exists(name):
+    create_dispatcher(name)
+
+
+def test_an_unknown_dispatcher_is_told_in_one_line(invoke):
+    found = invoke("compile", "eazy")
+    assert found.exit_code == 2
+    assert "unknown dispatcher 'eazy' (did you mean easy?)" in found.stderr
