@@ -162,9 +162,10 @@ def urgent(jobs: int = 24, *, seed: int = 0, nodes: int = 6) -> Workload:
     return Workload(tuple(made), Machine.homogeneous(nodes, core=1), source)
 
 
-def samples() -> list[Workload]:
-    """Return one workload of each kind, what the checks run without others."""
-    return [tiny(), pool(), cluster(), overrunning(), moldable(), stochastic(), urgent()]
+def samples(share: float = 1.0) -> list[Workload]:
+    """Return one workload of each kind, what the checks run without others, or with a share of the jobs of each."""
+    sizes = {pool: 80, cluster: 80, overrunning: 60, moldable: 40, stochastic: 40, urgent: 24}
+    return [tiny(), *(kind(max(1, round(share * jobs))) for kind, jobs in sizes.items())]
 
 
 class _Drawn:
