@@ -235,6 +235,13 @@ class Running:
         """Return the predicted end, or the next second if that has passed."""
         return self.predicted_end if self.predicted_end > now else now + 1
 
+    def shown_as(self, *, predicted_end: int) -> Running:
+        """Return the job as another dispatcher is to see it, with another predicted end."""
+        shown = Running(self.job, self.start, self.placement, self.demand, self.order)
+        shown.kill_at, shown.stopping, shown.done, shown.restart = self.kill_at, self.stopping, self.done, self.restart
+        shown.predicted_end = predicted_end
+        return shown
+
     def __repr__(self) -> str:
         """Name the job and its times."""
         return f"Running({self.job.id!r}, start={self.start}, predicted_end={self.predicted_end})"

@@ -229,11 +229,8 @@ class ReservationSequences(Configured[SequenceOptions]):
             return running
         shown = []
         for run in running:
-            copy = run
-            if run.id in ends and not run.stopping:
-                copy = Running(run.job, run.start, run.placement, run.demand, run.order)
-                copy.kill_at, copy.predicted_end = run.kill_at, ends[run.id]
-            shown.append(copy)
+            other = run.id in ends and not run.stopping
+            shown.append(run.shown_as(predicted_end=ends[run.id]) if other else run)
         shown.sort(key=_by_end)
         return shown
 

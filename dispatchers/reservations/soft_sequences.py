@@ -127,9 +127,9 @@ class SoftTOptimal(Configured[SoftOptions]):
                 continue
             copy = before.get(run.id)
             if copy is None or copy.start != run.start or copy.predicted_end <= state.now:
-                copy = Running(run.job, run.start, run.placement, run.demand, run.order)
                 above = state.now - run.start
-                copy.predicted_end = run.start + planned(law, self.quantile, run.job.walltime, above)
+                end = run.start + planned(law, self.quantile, run.job.walltime, above)
+                copy = run.shown_as(predicted_end=end)
             copy.kill_at = run.kill_at
             self._runs[run.id] = copy
             shown.append(copy)
