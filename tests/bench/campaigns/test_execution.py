@@ -222,10 +222,10 @@ from hpcdispatch.dispatchers import registry
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import generate
 
-samples = [generate("lublin:jobs=40,processors=32,load=1.2"), generate("theta-scenario").head(60),
-           generate("stochastic:large=30")]
-for place in pkgutil.walk_packages(hpcdispatch.models.__path__, "hpcdispatch.models."):
-    module = import_module(place.name)
+samples = [generate("lublin:jobs=20,processors=32,load=1.2"), generate("theta-scenario").head(25),
+           generate("stochastic:large=12")]
+places = list(pkgutil.walk_packages(hpcdispatch.models.__path__, "hpcdispatch.models."))
+for module in [import_module(place.name) for place in places]:
     for name, value in list(vars(module).items()):
         if (getattr(value, "__module__", None) or getattr(value, "__name__", "")).startswith(package):
             setattr(module, name, refuse)
