@@ -34,6 +34,7 @@ from .reservations import (
     SoftTOptimal,
     TOptimal,
 )
+from .slurm import Slurm
 from .space import NodeSpace, PoolSpace, Space, space_of
 from .warm_start import WarmStart
 
@@ -79,6 +80,7 @@ __all__ = [
     "Rounds",
     "Running",
     "ShapeView",
+    "Slurm",
     "SoftTOptimal",
     "Space",
     "Start",
