@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from .account_usage import AccountUsage
 from .slurm import Slurm
-from .slurm_options import SlurmOptions
+from .slurm_options import SlurmOptions, configured, seconds
 
-__all__ = ["Slurm", "SlurmOptions"]
+__all__ = ["AccountUsage", "Slurm", "SlurmOptions", "configured", "seconds"]

@@ -18,15 +18,17 @@ class AccountUsage:
         By the name of an account or a user; 1 where not named.
     half_life
         Seconds in which usage halves.
+    now
+        When charging begins, seconds.
     """
 
-    def __init__(self, shares: Mapping[str, int], half_life: float) -> None:
+    def __init__(self, shares: Mapping[str, int], half_life: float, now: int = 0) -> None:
         self._shares = shares
         self._half_life = half_life
         self._root = Association(children=[Association(user=True)])
         self._accounts: dict[str, Association] = {}
         self._users: dict[tuple[str, str], Association] = {}
-        self._ticked = 0
+        self._ticked = now
 
     def user(self, account: str, name: str) -> Association:
         """Return a user of an account, who is ranked when first met."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -119,7 +120,7 @@ class Slurm(Configured[SlurmOptions]):
 
     def _backfill(self, instant: _Instant) -> None:
         state, epoch = instant.state, self._rules.epoch
-        running = [self._row(each) for each in state.running] + instant.rows
+        running = [self._row(each) for each in sorted(state.running, key=attrgetter("order"))] + instant.rows
         tried = self._jobs.tried(state, instant.left[: self._rules.bf_max_job_test])
         table = placed(running, tried, len(instant.cluster.free))
         backfill_pass(tried, instant.cluster, table, state.now + epoch, self._rules.rules())

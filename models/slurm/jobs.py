@@ -98,7 +98,8 @@ def placed(running: Sequence[tuple[int, IntArray, IntArray, Sequence[int]]], tri
     Parameters
     ----------
     running
-        Of each running job the end of its limit, its nodes, its slots on each of them, and the demand of a slot.
+        Of each running job the end of its limit, its nodes, its slots on each of them, and the demand of a slot; those
+        whose limits end together in the order of their submission.
     tried
         The waiting jobs.
     nodes
