@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -34,6 +35,11 @@ class Slurm(Configured[SlurmOptions]):
     submission and every ``PriorityCalcPeriod``. The controller begins at time 0. Times are those of the requests (of
     the predictor, if there is another), in whole minutes. Not in it: arrays, limits of QOS and associations,
     preemption, advance reservations, weights, topology, licences.
+
+    Attributes
+    ----------
+    given
+        The options that were given, which come before those of a configuration.
     """
 
     Options: ClassVar[type] = SlurmOptions
@@ -41,7 +47,9 @@ class Slurm(Configured[SlurmOptions]):
 
     def __init__(self, options: SlurmOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
-        self._rules, self._site = configured(self.options)
+        others = {field.name: getattr(options, field.name) for field in fields(options)} if options else {}
+        self.given = others | given
+        self._rules, self._site = configured(self.options, self.given)
         self._machine: Machine | None = None
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 
 from ...base import InputError
@@ -130,19 +131,19 @@ def shares_of(text: str) -> dict[str, int]:
     return found
 
 
-def configured(options: SlurmOptions) -> tuple[SlurmOptions, SlurmSite | None]:
-    """Return the options with the values of their configuration where they stand at their default, and the site."""
+def configured(options: SlurmOptions, given: Collection[str] = ()) -> tuple[SlurmOptions, SlurmSite | None]:
+    """Return the options with the values of their configuration but for those that were given, and the site."""
     if not options.config:
         return options, None
     site = read_slurm_conf(options.config)
-    given = dict(site.settings)
-    for part in given.get("schedulerparameters", "").split(","):
+    settings = dict(site.settings)
+    for part in settings.get("schedulerparameters", "").split(","):
         name, _, value = part.partition("=")
-        given[name.strip().lower()] = value.strip()
+        settings[name.strip().lower()] = value.strip()
     found: dict[str, object] = {}
     for option in fields(options):
-        text = given.get(option.name.lower())
-        if text and getattr(options, option.name) == option.default:
+        text = settings.get(option.name.lower())
+        if text and option.name not in given:
             found[option.name] = _value(option.name, text, option.default, site.source)
     return replace(options, **found), site  # type: ignore[arg-type]
 

@@ -66,6 +66,7 @@ def test_options_beside_a_configuration_come_first(conf):
     assert made._rules.bf_interval == 9
     assert made._rules.bf_resolution == 1
     assert made._rules.KillWait == 2
+    assert create_dispatcher(f"slurm:config={conf},bf_interval=30")._rules.bf_interval == 30  # its default
     assert made._rules.PriorityDecayHalfLife == "00:10:00"
 
 
