@@ -28,6 +28,7 @@ from .reservations import (
     SoftTOptimal,
     TOptimal,
 )
+from .slurm import Slurm
 from .space import NODE_ZERO, NodeSpace, PoolSpace, Space, space_of
 from .warm_start import WarmStart
 
@@ -72,6 +73,7 @@ __all__ = [
     "Rounds",
     "Running",
     "ShapeView",
+    "Slurm",
     "SoftTOptimal",
     "Space",
     "Start",

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import click
 
+from ...base import InputError
 from ...bench.reports.number_formats import count
 from ...workloads import GENERATORS, Workload, describe, write
 from ...workloads.formats import written_suffix
 from ...workloads.formats.read_log import NoRequestedTimesError
+from ...workloads.slurm_workload import slurm_workload
 from ...workloads.sources import Source
 from ..app import debug_option
 from ..command_errors import say
@@ -20,6 +22,8 @@ from ..progress import spinner
 from ..shared_options import ReadingOptions, json_option, reading_options
 from ..trace_argument import load, resolve
 from . import analyze
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.group("workload")
@@ -80,6 +84,32 @@ def convert_command(trace: str, out: Path, reading: ReadingOptions) -> None:
     """
     written_suffix(out)
     _write(load(resolve(trace), reading), out)
+
+
+@command.command(
+    "from-slurm",
+    epilog=examples(
+        "hpcdispatch workload from-slurm --config slurm.conf --sacct jobs.sacct site.jsonl",
+    ),
+)
+@click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
+@click.option("--config", type=_FILE, required=True, metavar="FILE", help="slurm.conf, or what scontrol show prints.")
+@click.option("--sacct", type=_FILE, required=True, metavar="FILE", help="What sacct -P prints.")
+@click.option("--timezone", metavar="ZONE", help="Of local times.")
+@click.option("--lenient", is_flag=True, help="Drop malformed records.")
+@debug_option
+def from_slurm_command(out: Path, config: Path, sacct: Path, timezone: str | None, lenient: bool) -> None:
+    """Write the jobs of a Slurm site, on its machine with its partitions, as JSON lines.
+
+    OUT ends in .jsonl or .jsonl.gz, and holds the machine too. A partition is a resource that its nodes have and its
+    jobs ask for, so that every dispatcher keeps to it.
+    """
+    if written_suffix(out) != ".jsonl":
+        raise InputError(f"{out}: expected .jsonl or .jsonl.gz, which hold a machine")
+    workload = slurm_workload(sacct, config, timezone=timezone, lenient=lenient)
+    for note in workload.provenance.notes:
+        say("note", f"{sacct}: {note}")
+    _write(workload, out)
 
 
 @command.command(

@@ -49,7 +49,8 @@ def parse_sacct(data: bytes, options: ReadOptions, log: Log) -> Workload:
     job arrives when it becomes eligible. Without a machine, it is a pool of the largest numbers of cores and of GPUs
     in use at once. ``Workload.records`` gets ``wait``, ``allocated_processors``, ``requested_processors``,
     ``requested_memory`` (kilobytes per processor), ``requested_time``, ``status`` as in SWF, and ``nodes``, ``gpus``,
-    ``state``, ``account``, ``partitions`` (all that were asked for) and ``submitted`` (on the same clock).
+    ``state``, ``account``, ``partitions`` (all that were asked for), ``nodes_asked`` (by ``-N``, else 0; from
+    ``ReqNodes`` or ``SubmitLine`` if they are there) and ``submitted`` (on the same clock).
 
     Raises
     ------
@@ -189,6 +190,7 @@ def _table(records: Records, arrival: FloatArray) -> tuple[Table, FloatArray]:
         "gpus": gpus,
         "submitted": compact(values["Submit"] - arrival[0]),
         "partitions": partitions,
+        "nodes_asked": fields.nodes_asked(frame, values, processors),
     } | _states(frame)
     table = Table(
         lines=records.lines.tolist,

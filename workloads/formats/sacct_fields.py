@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...base import FloatArray
+from ...base import FloatArray, IntArray
 from ...base.checks import AMOUNT, LONGEST, MOST_PROCESSORS, PROCESSORS, SECONDS, Range
 
 TextArray = NDArray[np.object_]
@@ -23,6 +23,7 @@ _KILO = {"": 1024, "K": 1, "M": 1024, "G": 1024**2, "T": 1024**3, "P": 1024**4}
 _THOUSANDS = re.compile(r"\d+(\.\d+)?K")
 _GPU = re.compile(r"(?:^|,)gres/gpu(:[^=,]+)?=(\d+)")
 _TRES_MEMORY = re.compile(r"(?:^|,)mem=([^,]*)")
+_ASKED = re.compile(r"\s(?:-N\s*|--nodes[ =])(\d+)")
 _STATUS = {"COMPLETED": 1, "CANCELLED": 5}
 
 
@@ -204,6 +205,23 @@ def first_number(values: Numbers, count: int, *names: str) -> FloatArray:
         if name in values:
             result = np.where(values[name] > 0, values[name], result)
     return result
+
+
+def nodes_asked(frame: pd.DataFrame, values: Numbers, processors: FloatArray) -> IntArray:
+    """Return how many nodes each job asked for by itself (``-N``), 0 for one whose tasks go anywhere (``-n`` alone).
+
+    That is what ``SubmitLine`` says; without it several ``ReqNodes``, or one node that was enough, are taken for asked,
+    and so are several that have as many processors each where ``ReqNodes`` is not there.
+    """
+    count = len(frame)
+    asked, had = first_number(values, count, "ReqNodes"), first_number(values, count, "AllocNodes", "NNodes")
+    even = (asked < 0) & (had > 0) & (processors % np.maximum(had, 1) == 0)
+    result = np.where(asked > 1, asked, np.where(had == 1, 1, np.where(even, had, 0)))
+    if "SubmitLine" in frame:
+        lines = [_ASKED.search(text) for text in column(frame, "SubmitLine").tolist()]
+        told = np.array([0 if found is None else int(found[1]) for found in lines])
+        result = np.where(column(frame, "SubmitLine") == "", result, told)
+    return result.astype(np.int64)
 
 
 def elapsed(values: Numbers, start: FloatArray, end: FloatArray) -> FloatArray:

@@ -1,0 +1,147 @@
+"""What a real Slurm decided: the log of its controller (``DebugFlags=Backfill``), and the jobs of its accounting."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from ....base import InputError
+from ....workloads.slurm_conf import expand_names
+
+_TIMES = 24
+_KINDS = {
+    "submitted": re.compile(r"_slurm_rpc_submit_batch_job: JobId=(?P<job>\d+) InitPrio=(?P<priority>\d+)"),
+    "cycle": re.compile(r"sched/backfill: _attempt_backfill: beginning"),
+    "tested": re.compile(r"sched/backfill: .*: test for JobId=(?P<job>\d+) Prio=(?P<priority>\d+)"),
+    "planned": re.compile(r"sched/backfill: .*JobId=(?P<job>\d+) to start at (?P<start>\S+), .* nodes (?P<nodes>\S+)"),
+    "backfilled": re.compile(r"sched/backfill: .*: Started JobId=(?P<job>\d+) in \S+ on (?P<nodes>\S+)"),
+    "allocated": re.compile(r"sched: Allocate JobId=(?P<job>\d+) NodeList=(?P<nodes>\S+)"),
+    "completed": re.compile(r"_job_complete: JobId=(?P<job>\d+) done"),
+}  # fmt: skip
+
+
+class Event(NamedTuple):
+    """A line of the log.
+
+    Attributes
+    ----------
+    time
+        Seconds since 1970.
+    kind
+        ``submitted``, ``cycle`` (of backfill begins), ``tested``, ``planned``, ``backfilled``, ``allocated`` (by the
+        main scheduler), ``completed``.
+    job
+        Its id.
+    priority
+        Of what was submitted or tested.
+    start
+        Of what is planned, seconds since 1970.
+    nodes
+        Names of the nodes that are planned or taken.
+    """
+
+    time: float
+    kind: str
+    job: str = ""
+    priority: int = 0
+    start: int = 0
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedJob:
+    """A job of the accounting.
+
+    Attributes
+    ----------
+    partition, account, user
+        Their names.
+    slots, cores, apart
+        Slots, cores of each, and whether each is on a node of its own.
+    limit, submit, start, end
+        Seconds, of the times since 1970.
+    """
+
+    partition: str
+    account: str
+    user: str
+    slots: int
+    cores: int
+    apart: bool
+    limit: int
+    submit: int
+    start: int
+    end: int
+
+
+def read_log(path: Path) -> Iterator[Event]:
+    """Yield what a controller logged, in order; times are taken as UTC."""
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
+        for number, line in enumerate(lines, 1):
+            text = line[_TIMES + 2 :]
+            for kind, pattern in _KINDS.items():
+                if found := pattern.match(text):
+                    yield _event(f"{path}:{number}", line[1:_TIMES], kind, found.groupdict())
+                    break
+
+
+def began_at(path: Path) -> float:
+    """Return when the log begins, seconds since 1970: then the controller did."""
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
+        return _seconds(next(lines, "")[1:_TIMES], str(path))
+
+
+def read_jobs(accounting: Path, requests: Path) -> dict[str, RecordedJob]:
+    """Return the jobs by id.
+
+    Parameters
+    ----------
+    accounting
+        ``sacct -P`` with times, user, account and partition.
+    requests
+        The same jobs with ``TimelimitRaw`` and ``SubmitLine``.
+    """
+    both = [_table(path) for path in (accounting, requests)]
+    table = both[0].join(both[1][["TimelimitRaw", "SubmitLine"]])
+    return {str(job): _job(fields, f"{accounting}: job {job}") for job, fields in table.to_dict("index").items()}
+
+
+def _table(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, sep="|", dtype=str, keep_default_na=False).set_index("JobID")
+
+
+def _event(where: str, time: str, kind: str, found: dict[str, str]) -> Event:
+    return Event(
+        _seconds(time, where),
+        kind,
+        found.get("job", ""),
+        int(found.get("priority", 0)),
+        int(_seconds(found["start"], where)) if "start" in found else 0,
+        tuple(expand_names(found["nodes"], where)) if "nodes" in found else (),
+    )
+
+
+def _job(fields: dict[Any, Any], where: str) -> RecordedJob:
+    nodes = re.search(r"-N (\d+) --ntasks-per-node=(\d+)", fields["SubmitLine"])
+    tasks = re.search(r"-n (\d+)", fields["SubmitLine"])
+    if nodes is None and tasks is None:
+        raise InputError(f"{where}: field 'SubmitLine': expected -N N --ntasks-per-node=K or -n N")
+    slots, cores = (int(nodes[1]), int(nodes[2])) if nodes else (int(tasks[1]), 1)  # type: ignore[index]
+    submit, start, end = (int(_seconds(fields[name], where)) for name in ("Submit", "Start", "End"))
+    names = fields["Partition"], fields["Account"], fields["User"]
+    limit = 60 * int(fields["TimelimitRaw"])
+    return RecordedJob(*names, slots, cores, nodes is not None, limit, submit, start, end)
+
+
+def _seconds(text: str, where: str) -> float:
+    try:
+        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        raise InputError(f"{where}: expected a time such as 2026-11-22T00:47:35, got {text!r}") from None

@@ -1,0 +1,214 @@
+"""Decision by decision: recorded cycles of backfill once more, from the real state before each; and the priorities."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ....base import IntArray
+from ....dispatchers.slurm import AccountUsage
+from ....models.slurm import (
+    BackfillRules,
+    Cluster,
+    Factors,
+    Placed,
+    Tried,
+    Weights,
+    backfill_pass,
+    job_size,
+    main_pass,
+    placed,
+    priorities,
+)
+from ....workloads.slurm_conf import SlurmSite
+from .controller_log import Event, RecordedJob
+
+#: How far a planned start may be off (seconds), and a priority (points).
+NEAR, POINTS = 2, 5
+
+
+@dataclass(slots=True)
+class _Cycle:
+    """A recorded cycle: the state before it, and what came of it."""
+
+    now: int
+    free: IntArray
+    running: list[str]
+    order: list[str] = field(default_factory=list)
+    planned: dict[str, Event] = field(default_factory=dict)
+    started: dict[str, Event] = field(default_factory=dict)
+
+
+class RecordedDecisions:
+    """Goes through a log, keeps the state of the cluster, and decides each cycle of backfill once more.
+
+    Parameters
+    ----------
+    site
+        The configuration.
+    jobs
+        By id.
+    rules
+        Of backfill.
+
+    Attributes
+    ----------
+    counts
+        How many starts were ``planned``, of them ``near`` and on the ``same nodes``; how many jobs backfill ``started``
+        and were ``started here``, on the same nodes (``start nodes``).
+    """
+
+    def __init__(self, site: SlurmSite, jobs: Mapping[str, RecordedJob], rules: BackfillRules) -> None:
+        self._jobs, self._rules = jobs, rules
+        self._node = {name: place for place, name in enumerate(site.nodes)}
+        self._partition = {each.name: row for row, each in enumerate(site.partitions)}
+        self._members = np.zeros((len(site.partitions), len(site.nodes)), np.bool_)
+        for row, each in enumerate(site.partitions):
+            self._members[row, list(each.nodes)] = True
+        self._free = site.capacity[:, :1].copy()
+        self._running: dict[str, tuple[IntArray, IntArray]] = {}
+        self._cycle: _Cycle | None = None
+        self.counts: Counter[str] = Counter()
+
+    def follow(self, events: Iterable[Event]) -> None:
+        """Go through a log."""
+        for event in events:
+            self._happen(event)
+        self._decide()
+
+    def _happen(self, event: Event) -> None:
+        if event.kind not in ("tested", "planned", "backfilled"):
+            self._decide()
+        if event.kind == "cycle":
+            self._cycle = _Cycle(int(event.time), self._free.copy(), sorted(self._running, key=int))
+        elif event.kind == "completed":
+            nodes, slots = self._running.pop(event.job)
+            self._free[nodes, 0] += slots * self._jobs[event.job].cores
+        elif event.kind in ("backfilled", "allocated"):
+            self._begin(event)
+        if self._cycle is not None:
+            self._cycle.order += [event.job] if event.kind == "tested" else []
+            self._cycle.planned |= {event.job: event} if event.kind == "planned" else {}
+            self._cycle.started |= {event.job: event} if event.kind == "backfilled" else {}
+
+    def _begin(self, event: Event) -> None:
+        """Let a job run on its real nodes; tasks are laid out on them as the model does."""
+        own = np.zeros_like(self._members)
+        own[:, [self._node[name] for name in event.nodes]] = True
+        tried = self._tried([event.job])
+        table = placed([], tried, len(self._free))
+        main_pass(tried, Cluster(self._free, own, 0), table, 0)
+        self._running[event.job] = table.nodes_of(0).copy(), table.slots_of(0).copy()
+
+    def _decide(self) -> None:
+        """Decide the last cycle once more, and compare."""
+        cycle, self._cycle = self._cycle, None
+        if cycle is None or not cycle.order:
+            return
+        rows = [(self._jobs[job].start + self._jobs[job].limit, *self._running[job], (self._jobs[job].cores,))
+                for job in cycle.running]  # fmt: skip
+        tried = self._tried(cycle.order)
+        table = placed(rows, tried, len(cycle.free))
+        backfill_pass(tried, Cluster(cycle.free, self._members, 0), table, cycle.now, self._rules)
+        for row, job in enumerate(cycle.order, len(rows)):
+            self._compare(cycle, job, row, table)
+
+    def _compare(self, cycle: _Cycle, job: str, row: int, table: Placed) -> None:
+        nodes = set(table.nodes_of(row).tolist())
+        if event := cycle.started.get(job):
+            found = {"started": 1, "started here": table.start[row] == cycle.now}
+            found["start nodes"] = nodes == {self._node[name] for name in event.nodes}
+        elif event := cycle.planned.get(job):
+            found = {"planned": 1, "near": abs(table.start[row] - event.start) <= NEAR}
+            found["same nodes"] = nodes == {self._node[name] for name in event.nodes}
+        else:
+            found = {"not planned": 1}
+        self.counts.update({name: int(value) for name, value in found.items()})
+
+    def _tried(self, ids: list[str]) -> Tried:
+        jobs = [self._jobs[job] for job in ids]
+        return Tried(
+            np.array([self._partition[job.partition] for job in jobs]),
+            np.array([job.slots for job in jobs]),
+            np.array([job.apart for job in jobs]),
+            np.array([[job.cores] for job in jobs]),
+            np.array([job.limit for job in jobs]),
+        )
+
+
+def compared_priorities(
+    site: SlurmSite, jobs: Mapping[str, RecordedJob], events: Iterable[Event], began: float, tick: int,
+    half_life: float, weights: Weights, shares: Mapping[str, int],
+) -> Counter[str]:  # fmt: skip
+    """Return how many priorities are on record (``seen``), and how many are ``near`` to and ``equal`` with the model's.
+
+    Usage is that of the real starts and ends.
+
+    Parameters
+    ----------
+    site, jobs, events
+        The record.
+    began, tick, half_life
+        When the controller began (seconds since 1970), ``PriorityCalcPeriod`` and ``PriorityDecayHalfLife``, seconds.
+    weights, shares
+        Of the factors, and of the accounts.
+    """
+    usage, known, running = AccountUsage(shares, half_life, int(began)), _Priorities(site, jobs, weights), set[str]()
+    for job in jobs.values():
+        usage.user(job.account, job.user)
+    due = began + tick
+    counts: Counter[str] = Counter()
+    for event in events:
+        while event.time >= due:
+            usage.tick(int(due), [known.charged(job) for job in sorted(running)])
+            known.set(usage, int(due))
+            due += tick
+        if event.kind == "submitted":
+            known.add(event.job, usage, int(event.time))
+        elif event.kind in ("allocated", "backfilled"):
+            running.add(event.job)
+            known.waiting.discard(event.job)
+        elif event.kind == "completed":
+            running.discard(event.job)
+        if event.kind in ("submitted", "tested"):
+            off = abs(known.now[event.job] - event.priority)
+            counts.update({"seen": 1, "near": int(off <= POINTS), "equal": int(not off)})
+    return counts
+
+
+class _Priorities:
+    """The priorities of the jobs that wait."""
+
+    def __init__(self, site: SlurmSite, jobs: Mapping[str, RecordedJob], weights: Weights) -> None:
+        most = max(each.factor for each in site.partitions)
+        self._factor = {each.name: each.factor / most for each in site.partitions}
+        self._nodes, self._cores = len(site.nodes), int(site.capacity[:, 0].sum())
+        self._jobs, self._weights = jobs, weights
+        self.waiting: set[str] = set()
+        self.now: dict[str, int] = {}
+
+    def add(self, job: str, usage: AccountUsage, now: int) -> None:
+        self.waiting.add(job)
+        self._set(job, usage, now)
+
+    def set(self, usage: AccountUsage, now: int) -> None:
+        for job in self.waiting:
+            self._set(job, usage, now)
+
+    def charged(self, job: str) -> tuple[tuple[str, str], int, int]:
+        found = self._jobs[job]
+        return (found.account, found.user), found.start, found.slots * found.cores
+
+    def _set(self, name: str, usage: AccountUsage, now: int) -> None:
+        job = self._jobs[name]
+        size = job_size((job.slots if job.apart else 1) / self._nodes, job.slots * job.cores / self._cores)
+        factors = (
+            max(now - job.submit, 0),
+            usage.user(job.account, job.user).factor,
+            size,
+            self._factor[job.partition],
+        )
+        self.now[name] = int(priorities(self._weights, Factors(*np.array(factors, dtype=np.float64)[:, None]))[0])

@@ -1,0 +1,216 @@
+"""The tables: decisions of a real Slurm made again, whole runs beside real ones, and the time a year takes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Literal, get_args
+
+import click
+import numpy as np
+import pandas as pd
+
+from ....base import FloatArray, InputError
+from ....dispatchers.slurm import SlurmOptions, configured, seconds
+from ....simulation import check, simulate
+from ....workloads import Job, Machine, Workload
+from ....workloads.job_columns import Coded, JobColumns
+from ....workloads.slurm_conf import APART, read_slurm_conf
+from ...reports.number_formats import fixed, percent, short
+from ...reports.number_formats import seconds as spent
+from ...reports.tables import Table, show
+from ..measurements import measured
+from .controller_log import RecordedJob, began_at, read_jobs, read_log
+from .recorded_decisions import RecordedDecisions, compared_priorities
+
+Part = Literal["decisions", "free", "scale"]
+#: Shares of the accounts of the record, as its set-up made them.
+SHARES = {"phys": 10, "chem": 20, "bio": 30}
+#: Seconds within which a start counts as met.
+WITHIN = (2, 10, 30)
+#: Jobs of a part of a year of 500,000 jobs on 1,000 nodes.
+JOBS, NODES, YEAR, LOAD = 5_000, 1_000, 500_000, 0.85
+_SMALL = 600
+
+
+@dataclass(frozen=True)
+class Record:
+    """The files of a recorded replay.
+
+    Attributes
+    ----------
+    folder
+        Where they are.
+    """
+
+    folder: Path
+
+    @property
+    def config(self) -> Path:
+        """The configuration."""
+        return self.folder / "slurm.conf"
+
+    @property
+    def log(self) -> Path:
+        """The log of the controller."""
+        return self.folder / "replay-a.slurmctld.log.gz"
+
+    def jobs(self) -> dict[str, RecordedJob]:
+        """Return the jobs by id."""
+        return read_jobs(self.folder / "replay-a.sacct", self.folder / "replay-a-more.sacct")
+
+
+def recorded() -> Record:
+    """Return the record beside the data.
+
+    Raises
+    ------
+    InputError
+        If it is not there.
+    """
+    folder = Path(os.environ.get("HPCDISPATCH_DATA", "../shared/data")).parent / "slurm" / "recorded"
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no recorded replay of Slurm; HPCDISPATCH_DATA names the folder beside its own")
+    return Record(folder)
+
+
+def decisions(record: Record, lines: int | None = None) -> Table:
+    """Return how many of the recorded decisions the model makes alike, from the real state before each.
+
+    Parameters
+    ----------
+    record
+        The files.
+    lines
+        How many lines of the log; all by default.
+    """
+    options, site = configured(SlurmOptions(config=str(record.config)))
+    if site is None:
+        raise InputError(f"{record.config}: expected a configuration")
+    jobs, events = record.jobs(), list(islice(read_log(record.log), lines))
+    again = RecordedDecisions(site, jobs, options.rules())
+    again.follow(events)
+    period, half_life = (
+        seconds(name, getattr(options, name)) for name in ("PriorityCalcPeriod", "PriorityDecayHalfLife")
+    )
+    order = compared_priorities(site, jobs, events, began_at(record.log), period, half_life, options.weights(), SHARES)
+    counts = again.counts
+    rows = [
+        _share("planned starts within 2 s", counts["near"], counts["planned"], 0.97),
+        _share("planned on the same nodes", counts["same nodes"], counts["planned"], 0.97),
+        _share("starts by backfill", counts["started here"], counts["started"], 0.99),
+        _share("starts by backfill on the same nodes", counts["start nodes"], counts["started"], None),
+        _share("priorities within 5 points", order["near"], order["seen"], 0.99),
+        _share("priorities equal", order["equal"], order["seen"], None),
+    ]
+    note = "Each cycle of backfill once more, from the real state before it; priorities from real starts and ends."
+    return Table("decision by decision", ("decision", "alike", "of", "share", "wanted"), rows, note=note)
+
+
+def free_running(record: Record) -> Table:
+    """Return how whole simulations compare with the recorded run, beside another run of the real Slurm."""
+    jobs = record.jobs()
+    start = int(began_at(record.log))
+    workload = recorded_workload(record, jobs, start)
+    submit = workload.columns.submit.astype(np.float64)
+    real = np.array([job.start - start for job in jobs.values()], dtype=np.float64)
+    rows = [["another run of the real Slurm", *_compared(_other_run(record, jobs) + submit, real, submit)]]
+    shares = ";".join(f"{name}={number}" for name, number in SHARES.items())
+    own = f"slurm:config={record.config},shares={shares},epoch={start}"
+    for name, spec in {"slurm": own, "easy": "easy", "conservative": "conservative", "fcfs": "fcfs"}.items():
+        result = simulate(workload, spec)
+        check(workload, result)
+        rows.append([name, *_compared(result.jobs["start"].to_numpy(), real, submit)])
+    columns = ("scheduler", *(f"within {near} s" for near in WITHIN), "mean deviation (s)", "mean wait", "correlation")
+    note = f"{len(jobs)} jobs; the recorded mean wait is {fixed(float((real - submit).mean()), 1)} s."
+    return Table("whole runs", columns, rows, note=note)
+
+
+def recorded_workload(record: Record, jobs: dict[str, RecordedJob], start: int) -> Workload:
+    """Return the recorded jobs, whose time 0 is `start` (seconds since 1970), with the run times that they had."""
+    made = [
+        Job(
+            id=name,
+            submit=job.submit - start,
+            runtime=job.end - job.start,
+            walltime=job.limit,
+            nodes=job.slots,
+            per_node={"core": job.cores, job.partition: 1} | ({APART: 1} if job.apart else {}),
+            user=job.user,
+            group=job.account,
+            queue=job.partition,
+        )
+        for name, job in jobs.items()
+    ]
+    return Workload(tuple(made), read_slurm_conf(record.config).machine())
+
+
+def scale(jobs: int) -> Table:
+    """Return the time that a part of a year of 500,000 jobs on 1,000 nodes takes, and the year at that pace."""
+    workload = drawn(jobs)
+    simulate(workload.head(50), "slurm")  # compiles
+    result, took = measured(lambda: simulate(workload, "slurm", overrun="kill"))
+    check(workload, result)
+    days = float(workload.columns.submit[-1] - workload.columns.submit[0]) / 86400
+    row = [f"{jobs:,}", short(days), f"{len(result.decisions):,}", spent(took.cpu), spent(took.cpu * YEAR / jobs)]
+    waited = float(result.jobs["wait"].mean()) / 60
+    note = f"Load {LOAD}, {NODES:,} nodes; the mean wait is {fixed(waited, 0)} min. CPU seconds on one core."
+    return Table("pace", ("jobs", "days", "decisions", "time", f"{YEAR:,} jobs"), [row], note=note)
+
+
+def drawn(jobs: int) -> Workload:
+    """Return a part of a year of 500,000 jobs on 1,000 nodes, of 1 to 64 nodes each, requests 1 to 4 times too long."""
+    rng = np.random.default_rng(1)
+    gap = 365 * 86400 / YEAR
+    nodes = 2 ** rng.integers(0, 7, jobs)
+    area = LOAD * NODES * gap / np.mean(2 ** np.arange(7))
+    runtime = np.maximum(rng.lognormal(np.log(area) - 0.5, 1.0, jobs), 1).astype(np.int64)
+    walltime = (np.ceil(runtime * rng.uniform(1, 4, jobs) / 60) * 60).astype(np.int64)
+    submit = np.cumsum(rng.exponential(gap, jobs)).astype(np.int64)
+    columns = JobColumns.made(
+        np.arange(jobs), submit=submit, runtime=runtime, walltime=walltime, nodes=nodes,
+        user=Coded.of(rng.integers(0, 50, jobs)),
+    )  # fmt: skip
+    return Workload(columns, Machine.homogeneous(NODES, core=1))
+
+
+def _share(name: str, alike: int, count: int, wanted: float | None) -> list[str]:
+    share = percent(alike / count) if count else "-"
+    return [name, f"{alike:,}", f"{count:,}", share, "-" if wanted is None else percent(wanted)]
+
+
+def _compared(starts: FloatArray, real: FloatArray, submit: FloatArray) -> list[str]:
+    off, wait, real_wait = np.abs(starts - real), starts - submit, real - submit
+    near = [percent(float((off <= within).mean())) for within in WITHIN]
+    more = f"{wait.mean() / real_wait.mean() - 1:+.1%}"
+    return [*near, fixed(float(off.mean()), 1), more, fixed(float(np.corrcoef(wait, real_wait)[0, 1]), 2)]
+
+
+def _other_run(record: Record, jobs: dict[str, RecordedJob]) -> FloatArray:
+    """Return the waits of the same jobs in another run, which has one more before them; they are known by name."""
+    table = pd.read_csv(record.folder / "replay-x10.sacct", sep="|", parse_dates=["Submit", "Start"]).set_index(
+        "JobName"
+    )
+    waits = (table["Start"] - table["Submit"]).dt.total_seconds()
+    return np.array([waits[f"j{int(job) - 1}"] for job in jobs])
+
+
+@click.command(help=__doc__)
+@click.option("--part", type=click.Choice(get_args(Part)), help="One part alone.")
+@click.option("--small", is_flag=True, help="Smoke test: a short part of the record, few jobs.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+def main(part: Part | None, small: bool, as_markdown: bool) -> None:
+    """Print the tables."""
+
+    def tables() -> Iterator[Table]:
+        if part in (None, "decisions"):
+            yield decisions(recorded(), _SMALL if small else None)
+        if part in (None, "free"):
+            yield free_running(recorded())
+        if part in (None, "scale"):
+            yield scale(_SMALL if small else JOBS)
+
+    show(list(tables()), as_markdown)

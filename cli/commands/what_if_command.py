@@ -1,0 +1,119 @@
+"""``hpcdispatch what-if``: a Slurm site's recorded jobs under its own scheduler, changed, and under others."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from ...analysis.what_if import WhatIf, what_if
+from ...base import InputError
+from ...bench.reports.number_formats import count, fixed, percent, ratio, seconds
+from ...bench.reports.tables import Table
+from ...dispatchers import Dispatcher, Slurm, create_dispatcher
+from ...workloads import Workload
+from ...workloads.slurm_workload import slurm_workload, started_at
+from ..app import debug_option
+from ..command_errors import say
+from ..help_texts import examples
+from ..output import console, print_json
+from ..progress import spinner
+from ..shared_options import json_option, split_specs, validate
+
+#: Seconds within which a start counts as met.
+NEAR = (10, 60, 600)
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command(
+    "what-if",
+    epilog=examples(
+        "hpcdispatch what-if --config slurm.conf --sacct jobs.sacct --set bf_interval=60",
+        "hpcdispatch what-if --config site.txt --sacct jobs.sacct --dispatchers easy,hcp3 --shares 'phys=10;chem=20'",
+    ),
+)
+@click.option("--config", type=_FILE, required=True, metavar="FILE", help="slurm.conf, or what scontrol show prints.")
+@click.option("--sacct", type=_FILE, required=True, metavar="FILE", help="What sacct -P prints.")
+@click.option(
+    "--dispatchers",
+    multiple=True,
+    default=("slurm,easy,lookahead",),
+    metavar="A,B,...",
+    show_default=True,
+    help="Names with options; slurm has the configuration.",
+)
+@click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="A parameter of slurm, changed.")
+@click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; 1 where not named.")
+@click.option("--timezone", metavar="ZONE", help="Of local times.")
+@click.option("--lenient", is_flag=True, help="Drop malformed records.")
+@json_option
+@debug_option
+def command(
+    config: Path, sacct: Path, dispatchers: tuple[str, ...], changes: tuple[str, ...], shares: str,
+    timezone: str | None, lenient: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Say how recorded jobs would have fared.
+
+    First how well slurm, with the site's configuration, meets the starts that really happened: what it says of changes
+    is worth as much as that. Then the other dispatchers, and slurm with what --set changes. The simulation begins with
+    an empty machine and with nobody's usage.
+    """
+    workload = slurm_workload(sacct, config, timezone=timezone, lenient=lenient)
+    for note in workload.provenance.notes:
+        say("note", f"{sacct}: {note}")
+    policies = _policies(workload, config, split_specs(dispatchers, "dispatcher"), changes, shares)
+    with spinner(f"simulating {count(len(policies), 'scheduler')}"):
+        found = what_if(workload, policies, NEAR)
+    if as_json:
+        print_json([asdict(row) for row in found])
+    else:
+        _print(workload, found)
+
+
+def _policies(
+    workload: Workload, config: Path, specs: list[str], changes: tuple[str, ...], shares: str
+) -> dict[str, str | Dispatcher]:
+    """Return the dispatchers by name: slurm as the site has it first."""
+    try:
+        site = Slurm(config=str(config), shares=shares, epoch=started_at(workload))
+    except ValueError as error:
+        raise InputError(f"--shares: {error}") from None
+    policies: dict[str, str | Dispatcher] = {"slurm": site}
+    validate(specs, ["walltime"])
+    for spec in specs:
+        made = create_dispatcher(spec)
+        policies[spec] = _with_site(made, site, spec) if isinstance(made, Slurm) else spec
+    if changes:
+        spec = f"slurm:{','.join(changes)}"
+        validate([spec], ["walltime"])
+        policies[spec] = _with_site(create_dispatcher(spec), site, spec)
+    return policies
+
+
+def _with_site(made: Dispatcher, site: Slurm, spec: str) -> Dispatcher:
+    """Return slurm as it was asked for, with the configuration of the site where nothing else is said."""
+    if not isinstance(made, Slurm):
+        raise InputError(f"--set: expected parameters of slurm, got {spec!r}")
+    return Slurm(**(site.given | made.given))
+
+
+def _print(workload: Workload, found: list[WhatIf]) -> None:
+    out = console()
+    recorded, model = found[0], found[1]
+    out.print(f"{count(len(workload), 'job')} on {workload.machine.describe()}", highlight=False)
+    out.print("slurm meets the recorded starts: " + _met(model), highlight=False)
+    if recorded.wait > 0:
+        out.print(f"its mean wait is {model.wait / recorded.wait - 1:+.1%} of the recorded one", highlight=False)
+    out.print()
+    columns = ("scheduler", "mean wait (s)", "p95 (s)", "mean bounded slowdown", "off the record (s)", "correlation")
+    rows = [
+        (row.name, seconds(row.wait), seconds(row.wait_p95), ratio(row.slowdown), seconds(row.deviation),
+         fixed(row.correlation, 2))
+        for row in found
+    ]  # fmt: skip
+    out.print(Table("", columns, rows).terminal())
+
+
+def _met(model: WhatIf) -> str:
+    return ", ".join(f"{percent(share)}% within {within} s" for within, share in model.near.items())

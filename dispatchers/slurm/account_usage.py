@@ -1,0 +1,71 @@
+"""Who has used how much, and what that is worth: accounts and users as the simulation meets them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from ...models.slurm import Association, decay_over, rank_users
+
+
+class AccountUsage:
+    """The tree of accounts and users, with the usage that decays.
+
+    Users are the ones that were met, and Slurm's own ``root``, who counts as well.
+
+    Parameters
+    ----------
+    shares
+        By the name of an account or a user; 1 where not named.
+    half_life
+        Seconds in which usage halves.
+    now
+        When charging begins, seconds.
+    """
+
+    def __init__(self, shares: Mapping[str, int], half_life: float, now: int = 0) -> None:
+        self._shares = shares
+        self._half_life = half_life
+        self._root = Association(children=[Association(user=True)])
+        self._accounts: dict[str, Association] = {}
+        self._users: dict[tuple[str, str], Association] = {}
+        self._ticked = now
+
+    def user(self, account: str, name: str) -> Association:
+        """Return a user of an account, who is ranked when first met."""
+        found = self._users.get((account, name))
+        if found is None:
+            parent = self._accounts.get(account)
+            if parent is None:
+                parent = self._accounts[account] = Association(self._shares.get(account, 1))
+                self._root.children.append(parent)
+            found = self._users[account, name] = Association(self._shares.get(name, 1), user=True)
+            parent.children.append(found)
+            self._rank()
+        return found
+
+    def tick(self, now: int, running: Iterable[tuple[tuple[str, str], int, int]]) -> None:
+        """Let usage decay, charge the jobs that run now for the time since the last tick, and rank the users.
+
+        Jobs that started and ended between two ticks are never charged: so does Slurm, unless
+        ``AccountingStorageEnforce`` has ``limits``.
+
+        Parameters
+        ----------
+        now
+            The time, seconds.
+        running
+            Account and user, start and CPUs of each running job.
+        """
+        left = decay_over(self._half_life, now - self._ticked)
+        for association in (self._root, *self._accounts.values(), *self._users.values()):
+            association.usage *= left
+        for owner, start, cpus in running:
+            spent = now - max(start, self._ticked)
+            used = cpus * spent * decay_over(self._half_life, spent)
+            for association in (self._root, self._accounts[owner[0]], self._users[owner]):
+                association.usage += used
+        self._ticked = now
+        self._rank()
+
+    def _rank(self) -> None:
+        rank_users(self._root, len(self._users) + 1)

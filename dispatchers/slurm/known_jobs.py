@@ -1,0 +1,123 @@
+"""What Slurm knows of the jobs, by their place in the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...base import FloatArray, IntArray
+from ...models.slurm import Association, Factors, Tried, Weights, job_size, priorities
+from ...workloads import Machine
+from ...workloads.slurm_conf import APART
+from ..protocol import State, Waiting
+from .account_usage import AccountUsage
+from .known_partitions import KnownPartitions
+
+_FEW = 1024
+
+
+class KnownJobs:
+    """Columns of the jobs that were met, indexed by their place in the trace.
+
+    Attributes
+    ----------
+    partition, apart, priority
+        Shape (room,).
+    users
+        Of the jobs that were met.
+    """
+
+    def __init__(self, machine: Machine, partitions: KnownPartitions, weights: Weights, *, small: bool) -> None:
+        self._machine, self._partitions, self._weights, self._small = machine, partitions, weights, small
+        self._cores = int(machine.capacity[:, machine.primary].sum())
+        self._whole = machine.resources.index(APART) if APART in machine.resources else -1
+        self.partition = np.zeros(_FEW, np.int64)
+        self.apart = np.zeros(_FEW, np.bool_)
+        self.priority = np.zeros(_FEW, np.int64)
+        self._size = np.zeros(_FEW)
+        self._since = np.full(_FEW, -1, dtype=np.int64)
+        self.users: dict[int, tuple[tuple[str, str], Association]] = {}
+
+    def met(self, state: State, shares: AccountUsage) -> list[Waiting]:
+        """Note the jobs that have joined the queue, and return them."""
+        order, since = state.queue.order, state.queue.since
+        if len(order) and order.max() >= len(self._since):
+            self._grow(int(order.max()) + 1)
+        rows = np.flatnonzero(self._since[order] != since)
+        joined = [state.queue.entries[row] for row in rows.tolist()]
+        for waiting in joined:
+            self._note(waiting, shares)
+        if joined:
+            self._prioritize(order[rows], state.now - since[rows])
+        return joined
+
+    def prioritize(self, state: State) -> None:
+        """Set the priorities of all waiting jobs anew."""
+        self._prioritize(state.queue.order, state.now - state.queue.since)
+
+    def charged(self, state: State) -> Iterator[tuple[tuple[str, str], int, int]]:
+        """Yield owner, start and CPUs of the running jobs."""
+        primary = self._machine.primary
+        for running in state.running:
+            if running.order in self.users:
+                yield self.users[running.order][0], running.start, running.nodes * running.demand[primary]
+
+    def tried(self, state: State, rows: IntArray) -> Tried:
+        """Return waiting jobs as they are tried, from their rows in the queue."""
+        queue = state.queue
+        order = queue.order[rows]
+        partition = self.partition[order]
+        limit = np.minimum(whole_minutes(queue.predicted[rows]), self._partitions.max_time[partition])
+        return Tried(partition, queue.nodes[rows], self.apart[order], queue.demand[rows], limit)
+
+    def by_priority(self, state: State) -> IntArray:
+        """Return the rows of the queue by priority tier, priority, submission and place in the trace."""
+        order = state.queue.order
+        tier = self._partitions.tier[self.partition[order]]
+        return np.lexsort((order, state.queue.submit, -self.priority[order], -tier))
+
+    def could_run(self, waiting: Waiting) -> bool:
+        """Tell whether the empty nodes of its partition have room for a job."""
+        members = self._partitions.members[self.partition[waiting.order]]
+        demand = np.array(waiting.demand)
+        used = demand > 0
+        room = (self._machine.capacity[np.ix_(members, used)] // demand[used]).min(axis=1)
+        slots = (room > 0).sum() if self.apart[waiting.order] else room.sum()
+        return bool(slots >= waiting.nodes)
+
+    def _note(self, waiting: Waiting, shares: AccountUsage) -> None:
+        order, job = waiting.order, waiting.job
+        unit = waiting.demand[self._machine.primary]
+        apart = waiting.nodes == 1 or (self._whole >= 0 and waiting.demand[self._whole] > 0)
+        nodes = waiting.nodes if apart else 1
+        self.partition[order] = self._partitions.index(job.queue)
+        self.apart[order] = apart
+        cpus = waiting.nodes * unit / max(self._cores, 1)
+        self._size[order] = job_size(nodes / self._machine.nodes, cpus, small=self._small)
+        self._since[order] = waiting.since
+        owner = (job.group, job.user)
+        self.users[order] = owner, shares.user(*owner)
+
+    def _prioritize(self, order: IntArray, age: IntArray) -> None:
+        factors: Sequence[FloatArray] = (
+            age.astype(np.float64),
+            np.array([self.users[place][1].factor for place in order.tolist()]),
+            self._size[order],
+            self._partitions.factor[self.partition[order]],
+        )
+        self.priority[order] = priorities(self._weights, Factors(*factors))
+
+    def _grow(self, least: int) -> None:
+        room = max(least, 2 * len(self._since))
+        for name, empty in (("partition", 0), ("apart", 0), ("priority", 0), ("_size", 0), ("_since", -1)):
+            column = getattr(self, name)
+            grown = np.full(room, empty, dtype=column.dtype)
+            grown[: len(column)] = column
+            setattr(self, name, grown)
+
+
+def whole_minutes(seconds: Any) -> Any:
+    """Return limits as Slurm has them, in whole minutes, as seconds."""
+    return -(-seconds // 60) * 60

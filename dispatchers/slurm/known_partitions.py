@@ -1,0 +1,70 @@
+"""The partitions of a site, and those that jobs name beside."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...base import BoolArray, FloatArray, InputError, IntArray
+from ...base.checks import LONGEST
+from ...workloads import Machine
+from ...workloads.slurm_conf import SlurmPartition, SlurmSite
+
+
+class KnownPartitions:
+    """Partitions as columns.
+
+    Those that no configuration has take all nodes, or those with any of the resource of that name.
+
+    Attributes
+    ----------
+    members
+        Shape (partitions, nodes).
+    max_time, tier
+        Seconds and ``PriorityTier``, shape (partitions,).
+    factor
+        ``PriorityJobFactor`` over the largest.
+
+    Raises
+    ------
+    InputError
+        If the configuration has another number of nodes than the machine.
+    """
+
+    members: BoolArray
+    max_time: IntArray
+    tier: IntArray
+    factor: FloatArray
+
+    def __init__(self, machine: Machine, site: SlurmSite | None) -> None:
+        if site is not None and len(site.nodes) != machine.nodes:
+            raise InputError(f"{site.source}: expected the {machine.nodes} nodes of the machine, got {len(site.nodes)}")
+        self._machine = machine
+        self._index: dict[str, int] = {}
+        self._known: list[SlurmPartition] = []
+        for partition in site.partitions if site else ():
+            self._add(partition)
+        if not self._known:
+            self.index("")
+
+    def index(self, queue: str) -> int:
+        """Return the row of the partition that a job names."""
+        found = self._index.get(queue)
+        if found is None:
+            machine = self._machine
+            nodes = list(range(machine.nodes))
+            if queue in machine.resources:
+                nodes = np.flatnonzero(machine.capacity[:, machine.resources.index(queue)]).tolist()
+            found = self._add(SlurmPartition(queue, tuple(nodes)))
+        return found
+
+    def _add(self, partition: SlurmPartition) -> int:
+        self._index[partition.name] = len(self._known)
+        self._known.append(partition)
+        known = self._known
+        self.members = np.zeros((len(known), self._machine.nodes), np.bool_)
+        for row, each in enumerate(known):
+            self.members[row, list(each.nodes)] = True
+        self.max_time = np.array([LONGEST if each.max_time is None else each.max_time for each in known])
+        self.tier = np.array([each.tier for each in known])
+        self.factor = np.array([each.factor for each in known]) / max(1, *(each.factor for each in known))
+        return len(known) - 1

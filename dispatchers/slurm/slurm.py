@@ -1,0 +1,183 @@
+"""The scheduler of Slurm as a dispatcher: when its parts run, and what they start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from operator import attrgetter
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...base import IntArray
+from ...models.slurm import Cluster, Placed, Tried, backfill_pass, main_pass, placed
+from ...workloads import Machine
+from ..options import Configured
+from ..protocol import Action, Reject, Running, Start, State, Wake
+from .account_usage import AccountUsage
+from .known_jobs import KnownJobs, whole_minutes
+from .known_partitions import KnownPartitions
+from .slurm_options import SlurmOptions, configured, seconds, shares_of
+
+#: Row of a running job: the end of its limit, its nodes, its slots on each, and the demand of a slot.
+Row = tuple[int, IntArray, IntArray, Sequence[int]]
+_UNAVAILABLE = "Requested node configuration is not available"
+_NOWHERE: tuple[int, IntArray, IntArray] = (-1, np.empty(0, np.int64), np.empty(0, np.int64))
+#: Before any time of a simulation.
+_NEVER = -(10**12)
+
+
+class Slurm(Configured[SlurmOptions]):
+    """Slurm's main scheduler and backfill, in the order of its multifactor priority.
+
+    The main scheduler runs when jobs came or ended, at most every ``batch_sched_delay`` seconds, and over the whole
+    queue every ``sched_interval``; backfill runs every ``bf_interval`` if anything changed; priorities are set at
+    submission and every ``PriorityCalcPeriod``. The controller begins at time 0. Times are those of the requests (of
+    the predictor, if there is another), in whole minutes. Not in it: arrays, limits of QOS and associations,
+    preemption, advance reservations, weights, topology, licences.
+
+    Attributes
+    ----------
+    given
+        The options that were given, which come before those of a configuration.
+    """
+
+    Options: ClassVar[type] = SlurmOptions
+    uses: ClassVar[tuple[str, ...]] = ("numba",)
+
+    def __init__(self, options: SlurmOptions | None = None, /, **given: Any) -> None:
+        super().__init__(options, **given)
+        others = {field.name: getattr(options, field.name) for field in fields(options)} if options else {}
+        self.given = others | given
+        self._rules, self._site = configured(self.options, self.given)
+        self._machine: Machine | None = None
+
+    def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
+        """Begin anew on a machine."""
+        self.forget()
+        self._open(machine)
+
+    def forget(self) -> None:
+        """Forget all jobs."""
+        self._machine = None
+        self._ran, self._full, self._cycle = _NEVER, 0, 0
+        self._asked = self._changed = False
+        self._ticked = 0
+        self._running = np.empty(0, dtype=np.int64)
+        self._nodes: dict[int, tuple[int, IntArray, IntArray]] = {}
+
+    def dispatch(self, state: State) -> Sequence[Action]:
+        """Let the parts run that are due."""
+        if self._machine is not state.machine:
+            self._open(state.machine)
+        actions = self._look(state)
+        left = self._in_order(state, actions)
+        if not len(left):
+            return self._woken(state, left, actions)
+        now, rules = state.now, self._rules
+        instant = _Instant(state, left, Cluster(state.free.copy(), self._partitions.members, state.machine.primary))
+        full = now - self._full >= rules.sched_interval
+        if full or (self._asked and now - self._ran >= rules.batch_sched_delay):
+            self._main(instant, len(left) if full else rules.default_queue_depth + 1)
+            self._ran, self._full, self._asked, self._changed = now, now if full else self._full, False, True
+        if len(instant.left) and self._changed and now - self._cycle >= rules.bf_interval:
+            self._backfill(instant)
+            self._cycle, self._changed = now, False
+        actions += instant.actions
+        self._running = np.sort(np.concatenate([self._running, instant.started]))
+        return self._woken(state, instant.left, actions)
+
+    def _open(self, machine: Machine) -> None:
+        rules = self._rules
+        self._machine = machine
+        self._partitions = KnownPartitions(machine, self._site)
+        self._jobs = KnownJobs(machine, self._partitions, rules.weights(), small=rules.PriorityFavorSmall)
+        self._period = seconds("PriorityCalcPeriod", rules.PriorityCalcPeriod)
+        self._shares = AccountUsage(
+            shares_of(rules.shares), seconds("PriorityDecayHalfLife", rules.PriorityDecayHalfLife)
+        )
+
+    def _look(self, state: State) -> list[Action]:
+        """See what has changed; return refusals of jobs that could never run."""
+        joined = self._jobs.met(state, self._shares)
+        tick = state.now - state.now % self._period
+        if tick > self._ticked:
+            if self._rules.PriorityWeightFairshare:
+                self._shares.tick(tick, self._jobs.charged(state))
+            self._jobs.prioritize(state)
+            self._ticked, self._changed = tick, True
+        running = np.sort(state.running.order)
+        if joined or not np.array_equal(running, self._running):
+            self._asked = self._changed = True
+            self._running = running
+        return [Reject(waiting, _UNAVAILABLE) for waiting in joined if not self._jobs.could_run(waiting)]
+
+    def _in_order(self, state: State, refused: Sequence[Action]) -> IntArray:
+        """Return the rows of the queue by priority, without the jobs that are refused."""
+        rows = self._jobs.by_priority(state)
+        if refused:
+            gone = [action.job.order for action in refused if isinstance(action, Reject)]
+            rows = rows[~np.isin(state.queue.order[rows], gone)]
+        return rows
+
+    def _main(self, instant: _Instant, most: int) -> None:
+        tried = self._jobs.tried(instant.state, instant.left[:most])
+        table = placed([], tried, len(instant.cluster.free))
+        main_pass(tried, instant.cluster, table, instant.state.now)
+        self._start(instant, tried, table, 0)
+
+    def _backfill(self, instant: _Instant) -> None:
+        state, epoch = instant.state, self._rules.epoch
+        running = [self._row(each) for each in sorted(state.running, key=attrgetter("order"))] + instant.rows
+        tried = self._jobs.tried(state, instant.left[: self._rules.bf_max_job_test])
+        table = placed(running, tried, len(instant.cluster.free))
+        backfill_pass(tried, instant.cluster, table, state.now + epoch, self._rules.rules())
+        self._start(instant, tried, table, len(running))
+
+    def _start(self, instant: _Instant, tried: Tried, table: Placed, first: int) -> None:
+        """Start the jobs of a pass that start now."""
+        now, epoch = instant.state.now, self._rules.epoch
+        starts = table.start[first:]
+        rows = np.flatnonzero((starts >= 0) & (starts <= now + epoch))
+        for row in rows.tolist():
+            waiting = instant.state.queue.entries[instant.left[row]]
+            nodes, slots = table.nodes_of(first + row).copy(), table.slots_of(first + row).copy()
+            self._nodes[waiting.order] = now, nodes, slots
+            instant.rows.append((now + epoch + int(tried.limit[row]), nodes, slots, waiting.demand))
+            instant.actions.append(Start(waiting, np.repeat(nodes, slots)))
+        instant.started = np.append(instant.started, instant.state.queue.order[instant.left[rows]])
+        instant.left = np.delete(instant.left, rows)
+
+    def _row(self, running: Running) -> Row:
+        """Return a running job with the end of its limit, which is in whole minutes."""
+        start, nodes, slots = self._nodes.get(running.order, _NOWHERE)
+        if start != running.start:
+            nodes, slots = np.unique(running.placement, return_counts=True)
+            self._nodes[running.order] = running.start, nodes, slots
+        limit = whole_minutes(running.predicted_end - running.start)
+        return running.start + limit + self._rules.epoch, nodes, slots, running.demand
+
+    def _woken(self, state: State, left: IntArray, actions: list[Action]) -> list[Action]:
+        """Return the actions, and a timer for what is next if nothing happens before."""
+        rules, times = self._rules, []
+        if len(left):
+            times = [self._full + rules.sched_interval]
+            times += [self._ran + rules.batch_sched_delay] if self._asked else []
+            times += [self._cycle + rules.bf_interval] if self._changed else []
+        if len(left) or (rules.PriorityWeightFairshare and len(self._running)):
+            times.append(self._ticked + self._period)
+        if times:
+            actions.append(Wake(max(min(times), state.now + 1)))
+        return actions
+
+
+class _Instant:
+    """What is left of the queue and of the nodes while the parts run, and what they have started."""
+
+    __slots__ = ("actions", "cluster", "left", "rows", "started", "state")
+
+    def __init__(self, state: State, left: IntArray, cluster: Cluster) -> None:
+        self.state, self.left, self.cluster = state, left, cluster
+        self.rows: list[Row] = []
+        self.actions: list[Action] = []
+        self.started = np.empty(0, dtype=np.int64)

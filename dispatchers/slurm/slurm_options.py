@@ -1,0 +1,159 @@
+"""The parameters of Slurm's scheduler, under the names and with the defaults of ``slurm.conf``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, fields, replace
+
+from ...base import InputError
+from ...base.checks import LONGEST, MOST_STEPS, check_whole, shown
+from ...models.slurm import BackfillRules, Weights
+from ...workloads.slurm_conf import SlurmSite, read_slurm_conf, slurm_seconds
+
+_MINUTE = 60
+_WHOLE = re.compile(r"(\d+)(?: \w+)?")
+
+
+@dataclass(frozen=True)
+class SlurmOptions:
+    """What ``slurm.conf`` says of its scheduler; defaults are those of Slurm 22.05.
+
+    Attributes
+    ----------
+    config
+        A ``slurm.conf``, or what ``scontrol show config``, ``partition`` and ``node -o`` print: the partitions, and the
+        values of all that is not given here.
+    bf_interval, batch_sched_delay, sched_interval, KillWait
+        Seconds between two cycles of backfill, at least between two runs of the main scheduler, between two of its
+        full passes, and between the limit of a job and its end.
+    bf_window, bf_resolution
+        How far ahead backfill plans (minutes), and the grid of its reservations (seconds).
+    bf_max_job_test, default_queue_depth
+        Jobs that a cycle of backfill, and a pass of the main scheduler that is not a full one, looks at.
+    PriorityWeightAge, PriorityWeightFairshare, PriorityWeightJobSize, PriorityWeightPartition
+        Weights of the factors; with none, jobs go by submission.
+    PriorityMaxAge, PriorityDecayHalfLife, PriorityCalcPeriod
+        Times as Slurm writes them, such as ``7-0`` or ``00:10:00``; a bare number counts minutes.
+    PriorityFavorSmall
+        Whether small jobs get the larger size factor.
+    shares
+        Shares of accounts and of users, as in ``phys=10;chem=20;ann=3``; 1 where not named. An account is the group of
+        a job.
+    epoch
+        Seconds since 1970 at time 0: Slurm aligns its windows to them.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range.
+    """
+
+    config: str = ""
+    bf_interval: int = 30
+    bf_window: int = 1440
+    bf_resolution: int = 60
+    bf_max_job_test: int = 500
+    batch_sched_delay: int = 3
+    sched_interval: int = 60
+    default_queue_depth: int = 100
+    KillWait: int = 30
+    PriorityWeightAge: int = 0
+    PriorityWeightFairshare: int = 0
+    PriorityWeightJobSize: int = 0
+    PriorityWeightPartition: int = 0
+    PriorityMaxAge: str = "7-0"
+    PriorityDecayHalfLife: str = "7-0"
+    PriorityCalcPeriod: str = "5"
+    PriorityFavorSmall: bool = False
+    shares: str = ""
+    epoch: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("bf_interval", "bf_window", "bf_resolution", "sched_interval"):
+            check_whole(name, getattr(self, name), 1, LONGEST)
+        for name in ("batch_sched_delay", "KillWait", "epoch"):
+            check_whole(name, getattr(self, name), 0, LONGEST)
+        for name in ("bf_max_job_test", "default_queue_depth"):
+            check_whole(name, getattr(self, name), 1, MOST_STEPS)
+        for name in ("Age", "Fairshare", "JobSize", "Partition"):
+            check_whole(f"PriorityWeight{name}", getattr(self, f"PriorityWeight{name}"), 0, 2**32 - 1)
+        for name in ("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod"):
+            seconds(name, getattr(self, name))
+        if not seconds("PriorityCalcPeriod", self.PriorityCalcPeriod):
+            raise ValueError(f"PriorityCalcPeriod must be above 0, got {shown(self.PriorityCalcPeriod)}")
+        shares_of(self.shares)
+
+    def rules(self) -> BackfillRules:
+        """Return what a cycle of backfill is told."""
+        return BackfillRules(self.bf_window * _MINUTE, self.bf_resolution, self.bf_max_job_test, self.KillWait)
+
+    def weights(self) -> Weights:
+        """Return the weights of the priority."""
+        return Weights(
+            self.PriorityWeightAge,
+            self.PriorityWeightFairshare,
+            self.PriorityWeightJobSize,
+            self.PriorityWeightPartition,
+            max(seconds("PriorityMaxAge", self.PriorityMaxAge), 1),
+        )
+
+
+def seconds(name: str, text: str) -> int:
+    """Return a time that Slurm writes as seconds.
+
+    Raises
+    ------
+    ValueError
+        If it is none.
+    """
+    try:
+        found = slurm_seconds(str(text), name)
+    except InputError:
+        raise ValueError(f"{name} must be a time such as 5, 00:10:00 or 7-0, got {shown(text)}") from None
+    return LONGEST if found is None else found
+
+
+def shares_of(text: str) -> dict[str, int]:
+    """Return the shares by the name of the account or the user.
+
+    Raises
+    ------
+    ValueError
+        If a part is not ``NAME=N``.
+    """
+    found = {}
+    for part in filter(None, text.split(";")):
+        name, _, number = part.partition("=")
+        if not name or not number.isdecimal():
+            raise ValueError(f"shares must be parts NAME=N with ; between, got {shown(part)}")
+        found[name] = int(number)
+    return found
+
+
+def configured(options: SlurmOptions, given: Collection[str] = ()) -> tuple[SlurmOptions, SlurmSite | None]:
+    """Return the options with the values of their configuration but for those that were given, and the site."""
+    if not options.config:
+        return options, None
+    site = read_slurm_conf(options.config)
+    settings = dict(site.settings)
+    for part in settings.get("schedulerparameters", "").split(","):
+        name, _, value = part.partition("=")
+        settings[name.strip().lower()] = value.strip()
+    found: dict[str, object] = {}
+    for option in fields(options):
+        text = settings.get(option.name.lower())
+        if text and option.name not in given:
+            found[option.name] = _value(option.name, text, option.default, site.source)
+    return replace(options, **found), site  # type: ignore[arg-type]
+
+
+def _value(name: str, text: str, default: object, source: str) -> object:
+    if isinstance(default, bool):
+        return text.lower() in ("yes", "1", "true")
+    if isinstance(default, str):
+        return text
+    found = _WHOLE.fullmatch(text)
+    if found is None:
+        raise InputError(f"{source}: field {name!r}: expected a whole number, got {shown(text)}")
+    return int(found[1])

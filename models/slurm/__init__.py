@@ -1,0 +1,23 @@
+"""The mathematics of Slurm's scheduler: priorities, node choice, the main scheduler and backfill."""
+
+from .backfill_pass import BackfillRules, backfill_pass, main_pass
+from .fair_tree import Association, rank_users
+from .jobs import Cluster, Placed, Tried, placed
+from .priorities import Factors, Weights, decay_over, job_size, priorities
+
+__all__ = [
+    "Association",
+    "BackfillRules",
+    "Cluster",
+    "Factors",
+    "Placed",
+    "Tried",
+    "Weights",
+    "backfill_pass",
+    "decay_over",
+    "job_size",
+    "main_pass",
+    "placed",
+    "priorities",
+    "rank_users",
+]

@@ -1,0 +1,204 @@
+"""Which nodes Slurm picks for a job: ``select/cons_tres`` without topology, weights and GRES on sockets.
+
+Rules as in Slurm 22.05, ``src/plugins/select/cons_tres/job_test.c`` (``_eval_nodes``, ``choose_nodes``).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import BoolArray, IntArray
+from ...base.checks import LARGEST
+from ..compiled import compiled
+
+#: Places in the counts of what a job still needs: CPUs; nodes; CPUs it may still take; nodes it may still take.
+CPUS, NODES, MOST_CPUS, MOST_NODES = range(4)
+#: Columns of a set of consecutive nodes: the first, the last, their CPUs, how many they are.
+FIRST, LAST, SIZE, COUNT = range(4)
+
+
+class Need(NamedTuple):
+    """What one job needs of nodes.
+
+    Attributes
+    ----------
+    cpus
+        In all.
+    least, most
+        Nodes at least and at most.
+    on_each
+        CPUs on each node at least.
+    """
+
+    cpus: int
+    least: int
+    most: int
+    on_each: int
+
+
+@compiled
+def need_of(slots: int, apart: bool, unit: int) -> Need:
+    """Return what a job of so many slots of `unit` CPUs needs."""
+    return Need(slots * unit, slots if apart else 1, slots, unit)
+
+
+@compiled
+def free_cpus(
+    free: IntArray, demand: IntArray, primary: int, apart: bool, usable: BoolArray, cpus: IntArray
+) -> tuple[int, int]:
+    """Write into `cpus` what a job can have of each node; return how much that is and of how many nodes.
+
+    Of a node on which a single slot of the job lies, all free CPUs count (they are not capped at the tasks per node).
+    """
+    total, nodes = 0, 0
+    for node in range(len(cpus)):
+        cpus[node] = 0
+        if not usable[node]:
+            continue
+        room = LARGEST
+        for resource in range(len(demand)):
+            if demand[resource] > 0:
+                room = min(room, free[node, resource] // demand[resource])
+        if room < 1:
+            continue
+        if demand[primary] == 0:
+            cpus[node] = 1 if apart else room
+        else:
+            cpus[node] = free[node, primary] if apart else room * demand[primary]
+        total += cpus[node]
+        nodes += 1
+    return total, nodes
+
+
+@compiled
+def choose_nodes(need: Need, cpus: IntArray, taken: IntArray) -> bool:
+    """Write into `taken` the CPUs that a job gets of each node, 0 where none; return whether it finds enough.
+
+    If the tightest sets of nodes are not enough, nodes with few free CPUs are left out one count after the other.
+
+    Parameters
+    ----------
+    need
+        What the job needs.
+    cpus
+        What it can have of each node; changed.
+    taken
+        Shape (nodes,).
+    """
+    if evaluate_nodes(need, cpus, taken):
+        return True
+    nodes, most = 0, 0
+    for node in range(len(cpus)):
+        nodes += cpus[node] > 0
+        most = max(most, cpus[node])
+    if nodes <= need.least:
+        return False
+    for count in range(1, most):
+        left_out = False
+        for node in range(len(cpus)):
+            if 0 < cpus[node] <= count:
+                cpus[node] = 0
+                left_out = True
+                nodes -= 1
+                if nodes <= need.least:
+                    break
+        if not left_out and count != 1:
+            continue
+        if evaluate_nodes(need, cpus, taken):
+            return True
+        if nodes <= need.least:
+            return False
+    return False
+
+
+@compiled
+def evaluate_nodes(need: Need, cpus: IntArray, taken: IntArray) -> bool:
+    """Take sets of consecutive nodes, the tightest that suffices or else the largest, until the job has enough."""
+    for node in range(len(taken)):
+        taken[node] = 0
+    rest = np.empty(4, np.int64)
+    rest[CPUS], rest[NODES], rest[MOST_CPUS], rest[MOST_NODES] = need.cpus, need.least, need.cpus, need.most
+    sets = np.zeros((len(cpus) // 2 + 1, 4), np.int64)
+    found = consecutive(cpus, sets)
+    while rest[MOST_NODES] > 0:
+        best = _best_set(sets, found, rest)
+        if best < 0:
+            break
+        _take_from(sets[best, FIRST], sets[best, LAST], need, cpus, rest, taken)
+        if rest[NODES] <= 0 and rest[CPUS] <= 0:
+            return True
+        sets[best, COUNT] = 0
+    return bool(rest[NODES] <= 0 and rest[CPUS] <= 0)
+
+
+@compiled
+def consecutive(cpus: IntArray, sets: IntArray) -> int:
+    """Write the sets of consecutive nodes with free CPUs into `sets`; return how many there are."""
+    found, inside = -1, False
+    for node in range(len(cpus)):
+        if cpus[node] <= 0:
+            inside = False
+            continue
+        if not inside:
+            found += 1
+            sets[found, FIRST], inside = node, True
+        sets[found, LAST] = node
+        sets[found, SIZE] += cpus[node]
+        sets[found, COUNT] += 1
+    return found + 1
+
+
+@compiled
+def _best_set(sets: IntArray, found: int, rest: IntArray) -> int:
+    best, enough = -1, False
+    for index in range(found):
+        if sets[index, COUNT] == 0:
+            continue
+        size = sets[index, SIZE]
+        sufficient = size >= rest[CPUS] and sets[index, COUNT] >= rest[NODES]
+        if best < 0:
+            better = True
+        elif sufficient:
+            better = not enough or size < sets[best, SIZE]
+        else:
+            better = size > sets[best, SIZE]
+        if better:
+            best, enough = index, sufficient
+    return best
+
+
+@compiled
+def _take_from(first: int, last: int, need: Need, cpus: IntArray, rest: IntArray, taken: IntArray) -> None:
+    """Take nodes of a set in order; if one is enough, only that which has the fewest free CPUs."""
+    if rest[NODES] <= 1:
+        only = _tightest(first, last, rest[CPUS], cpus, taken)
+        if only >= 0:
+            first = last = only
+    for node in range(first, last + 1):
+        if rest[MOST_NODES] == 0 or (rest[NODES] <= 0 and rest[CPUS] <= 0):
+            break
+        if taken[node] or (rest[MOST_NODES] == 1 and cpus[node] < rest[CPUS]):
+            continue
+        others = max(need.least - (need.most - rest[MOST_NODES]) - 1, 0)  # each is left at least a CPU
+        if cpus[node] > rest[MOST_CPUS] - others:
+            cpus[node] = max(rest[MOST_CPUS] - others, need.on_each)
+        taken[node] = cpus[node]
+        rest[CPUS] -= cpus[node]
+        rest[MOST_CPUS] -= cpus[node]
+        rest[NODES] -= 1
+        rest[MOST_NODES] -= 1
+
+
+@compiled
+def _tightest(first: int, last: int, wanted: int, cpus: IntArray, taken: IntArray) -> int:
+    best = -1
+    for node in range(first, last + 1):
+        if taken[node] or cpus[node] < wanted:
+            continue
+        if best < 0 or cpus[node] < cpus[best]:
+            best = node
+            if cpus[node] == wanted:
+                break
+    return best

@@ -1,0 +1,72 @@
+"""`hpcdispatch what-if` and `workload from-slurm`."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from hpcdispatch.cli.app import cli
+from hpcdispatch.workloads import read
+
+CONF = """SchedulerParameters=bf_interval=5,bf_resolution=1
+NodeName=n[1-2] CPUs=4
+PartitionName=all Nodes=ALL
+"""
+HEADER = "JobID|User|Account|Partition|Submit|Start|End|TimelimitRaw|ReqNodes|NNodes|NCPUS"
+JOBS = ["1|a|x|all|1000|1000|1300|5|1|1|4", "2|a|x|all|1001|1300|1330|5|2|2|8", "3|a|x|all|1002|1005|1035|1|1|1|4"]
+
+
+@pytest.fixture
+def files(tmp_path):
+    (tmp_path / "slurm.conf").write_text(CONF)
+    (tmp_path / "jobs.sacct").write_text("\n".join([HEADER, *JOBS, ""]))
+    return ["--config", str(tmp_path / "slurm.conf"), "--sacct", str(tmp_path / "jobs.sacct")]
+
+
+def run(*args):
+    return CliRunner().invoke(cli, args)
+
+
+def test_what_happened_comes_first_then_the_site_then_the_others(files):
+    done = run("what-if", *files, "--dispatchers", "slurm,fcfs", "--set", "bf_interval=30", "--json")
+    assert done.exit_code == 0, done.output
+    found = {row["name"]: row for row in json.loads(done.stdout)}
+    assert list(found) == ["recorded", "slurm", "fcfs", "slurm:bf_interval=30"]
+    assert found["recorded"]["deviation"] == 0
+    assert found["slurm"]["deviation"] == 0
+    assert found["slurm"]["near"] == {"10": 1.0, "60": 1.0, "600": 1.0}
+    # The third job is backfilled after 30 s, not after 5.
+    assert found["slurm:bf_interval=30"]["deviation"] == pytest.approx(25 / 3)
+    assert found["fcfs"]["wait"] > found["slurm"]["wait"]
+
+
+def test_the_table_says_how_well_the_model_meets_the_record(files):
+    done = run("what-if", *files, "--dispatchers", "slurm")
+    assert done.exit_code == 0, done.output
+    assert "slurm meets the recorded starts: 100.0% within 10 s" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--set", "bf_intervall=3"], "unknown option 'bf_intervall'"),
+        (["--set", "bf_interval=0"], "bf_interval must be a whole number >= 1"),
+        (["--shares", "a"], "shares must be parts NAME=N"),
+        (["--dispatchers", "nobody"], "unknown dispatcher 'nobody'"),
+    ],
+)
+def test_what_cannot_be_is_one_line(files, more, message):
+    done = run("what-if", *files, *more)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_site_is_written_with_its_machine(files, tmp_path):
+    out = tmp_path / "site.jsonl"
+    done = run("workload", "from-slurm", *files, str(out))
+    assert done.exit_code == 0, done.output
+    assert read(out).machine.resources == ("core", "node", "all")
+    refused = run("workload", "from-slurm", *files, str(tmp_path / "site.swf"))
+    assert refused.exit_code == 2
+    assert "expected .jsonl or .jsonl.gz" in refused.stderr

@@ -1,0 +1,64 @@
+"""Cycles of Slurm's backfill that were worked out by hand."""
+
+import numpy as np
+
+from hpcdispatch.models.slurm import BackfillRules, Cluster, Tried, backfill_pass, placed
+
+RULES = BackfillRules(window=3600, resolution=1, most=100, kill_wait=2)
+
+
+def cycle(free, running, jobs, rules=RULES, now=1000):
+    """Return start and nodes of jobs (slots, cores, limit), each slot on its own node; running: (end, node, cores)."""
+    slots, cores, limit = (np.array(column) for column in zip(*jobs, strict=True))
+    tried = Tried(np.zeros(len(jobs), int), slots, np.ones(len(jobs), bool), cores[:, None], limit)
+    rows = [(end, np.array([node]), np.array([1]), (cores,)) for end, node, cores in running]
+    table = placed(rows, tried, len(free))
+    cluster = Cluster(np.array(free)[:, None], np.ones((1, len(free)), bool), 0)
+    backfill_pass(tried, cluster, table, now, rules)
+    first = len(rows)
+    return [(int(table.start[first + job]), table.nodes_of(first + job).tolist()) for job in range(len(jobs))]
+
+
+def test_a_job_starts_where_it_delays_none_before_it():
+    # The first takes both nodes when node 0 is free; a minute fits before on node 1, two do not: they are planned
+    # where there is room now, on node 1.
+    jobs = [(2, 4, 60), (1, 4, 120), (1, 4, 60)]
+    assert cycle([0, 4], [(1070, 0, 4)], jobs) == [(1070, [0, 1]), (1130, [1]), (1000, [1])]
+
+
+def test_a_reservation_takes_whole_nodes_and_running_jobs_count_by_cores():
+    # One core of node 0 is free, and stays so; but the reservation for a single core closes all of it.
+    jobs = [(1, 4, 300), (1, 1, 600)]
+    assert cycle([1], [(1200, 0, 3)], jobs) == [(1200, [0]), (1500, [0])]
+
+
+def test_running_jobs_are_taken_off_in_windows_of_thirty_seconds():
+    # The next multiple of 30 s after the first end is 1050; all up to 30 s after it go together.
+    running = [(1021, 0, 4), (1080, 1, 4), (1081, 2, 4)]
+    assert cycle([0, 0, 0], running, [(1, 4, 60)]) == [(1080, [0])]
+
+
+def test_a_job_that_outlives_its_limit_is_expected_to_be_killed_soon():
+    assert cycle([0], [(990, 0, 4)], [(1, 4, 60)]) == [(1001, [0])]
+    assert cycle([0], [(999, 0, 4)], [(1, 4, 60)], RULES._replace(kill_wait=30)) == [(1029, [0])]
+
+
+def test_starts_beyond_the_window_are_not_reserved():
+    rules = RULES._replace(window=100)
+    assert cycle([0], [(1200, 0, 4)], [(1, 4, 60), (1, 4, 60)], rules) == [(1200, [0]), (1200, [0])]
+
+
+def test_no_more_jobs_are_tried_than_the_limit():
+    jobs = [(1, 4, 60), (1, 4, 60)]
+    assert cycle([4, 4], [], jobs, RULES._replace(most=1)) == [(1000, [0]), (-1, [])]
+
+
+def test_reservations_stand_on_the_grid():
+    # Reserved from 1020 to 1140, not from 1070 to 1190: what starts on node 1 must end before 1020.
+    jobs = [(2, 4, 120), (1, 4, 60)]
+    rules = RULES._replace(resolution=60)
+    assert cycle([0, 4], [(1070, 0, 4)], jobs, rules)[1] == (1140, [1])
+
+
+def test_a_job_that_can_never_run_is_not_planned():
+    assert cycle([4], [], [(2, 4, 60), (1, 4, 60)]) == [(-1, []), (1000, [0])]

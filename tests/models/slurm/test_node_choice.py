@@ -1,0 +1,60 @@
+"""Which nodes Slurm picks, on cases that were worked out by hand from its rules."""
+
+import numpy as np
+import pytest
+
+from hpcdispatch.models.slurm import Cluster, Tried, main_pass, placed
+
+
+def tried(*rows, partition=0):
+    """Return jobs of (slots, cores of each, apart[, limit])."""
+    slots, cores, apart, limit = zip(*((*row, 60)[:4] for row in rows), strict=True)
+    partitions = np.full(len(rows), partition)
+    return Tried(partitions, np.array(slots), np.array(apart), np.array(cores)[:, None], np.array(limit))
+
+
+def chosen(free, *row):
+    """Return the node of each slot of a job that the main scheduler starts, nothing if it does not."""
+    jobs, nodes = tried(row), len(free)
+    table = placed([], jobs, nodes)
+    main_pass(jobs, Cluster(np.array(free)[:, None], np.ones((1, nodes), bool), 0), table, 0)
+    return np.repeat(table.nodes_of(0), table.slots_of(0)).tolist()
+
+
+@pytest.mark.parametrize(
+    ("free", "job", "nodes"),
+    [
+        # A single node: the fewest free cores that suffice, in the tightest set of consecutive nodes.
+        ([4, 2, 3, 0, 4, 4], (1, 2, True), [4]),
+        ([4, 2, 3, 4], (1, 2, True), [1]),
+        # The tightest set that suffices.
+        ([4, 4, 4, 0, 4, 4, 0, 4], (2, 4, True), [4, 5]),
+        # None suffices: the largest first, the rest from the tightest that then does.
+        ([4, 4, 0, 4, 4, 4, 0, 4], (4, 4, True), [3, 4, 5, 7]),
+        # Tasks fill nodes in order, the rest last.
+        ([3, 4, 4, 0, 1], (10, 1, False), [0, 0, 0, 1, 1, 1, 1, 2, 2, 2]),
+        ([1, 0, 1, 0, 1], (4, 1, False), []),
+        # Two tasks on each of two nodes: the first has three free cores and gives two.
+        ([3, 2, 1], (2, 2, True), [0, 1]),
+        ([1, 1, 1], (2, 2, True), []),
+    ],
+)
+def test_nodes_are_those_of_the_rules(free, job, nodes):
+    assert chosen(free, *job) == nodes
+
+
+def test_free_cores_are_not_capped_at_the_tasks_of_a_node():
+    # Nodes 0 and 1 have 8 cores free, 3 to 5 only 6: capped at one a node the first set would be the tightest.
+    assert chosen([4, 4, 0, 2, 2, 2], 2, 1, True) == [3, 4]
+
+
+def test_the_first_blocked_job_takes_the_nodes_of_its_partition_away():
+    jobs = tried((3, 1, True), (1, 1, True), (1, 1, True))
+    jobs = jobs._replace(partition=np.array([1, 0, 0]))
+    members = np.array([[True, True, True, True], [True, True, False, False]])
+    cluster = Cluster(np.ones((4, 1), np.int64), members, 0)
+    table = placed([], jobs, 4)
+    main_pass(jobs, cluster, table, 7)
+    assert table.start.tolist() == [-1, 7, 7]
+    assert [table.nodes_of(row).tolist() for row in (1, 2)] == [[2], [3]]
+    assert cluster.free[:, 0].tolist() == [1, 1, 0, 0]

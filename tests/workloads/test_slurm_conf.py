@@ -1,0 +1,90 @@
+"""slurm.conf and what scontrol prints, as a site."""
+
+import numpy as np
+import pytest
+
+from hpcdispatch.base import InputError
+from hpcdispatch.workloads.slurm_conf import expand_names, read_slurm_conf, slurm_seconds
+
+CONF = """
+# A cluster
+ClusterName=c   # of four
+SchedulerParameters=bf_interval=5,bf_resolution=1
+SelectTypeParameters=CR_Core_Memory
+NodeName=DEFAULT RealMemory=2
+NodeName=n[1-3] CPUs=4
+NodeName=g01 Sockets=2 CoresPerSocket=4 Gres=gpu:a100:2,gpu:1 \\
+  RealMemory=8
+PartitionName=DEFAULT MaxTime=1-0
+PartitionName=all Nodes=ALL PriorityTier=3 PriorityJobFactor=10
+PartitionName=few Nodes=n[1-2] MaxTime=UNLIMITED
+"""
+
+
+def conf(tmp_path, text=CONF):
+    path = tmp_path / "slurm.conf"
+    path.write_text(text)
+    return path
+
+
+def test_a_configuration_is_a_machine_with_a_resource_for_each_partition(tmp_path):
+    site = read_slurm_conf(conf(tmp_path))
+    machine = site.machine()
+    assert machine.resources == ("core", "mem", "gpu", "node", "all", "few")
+    assert machine.capacity.tolist() == [[4, 2048, 0, 4, 4, 4]] * 2 + [[4, 2048, 0, 4, 4, 0], [8, 8192, 3, 8, 8, 0]]
+    assert site.nodes == ("n1", "n2", "n3", "g01")
+    everything, few = site.partitions
+    assert (everything.max_time, everything.tier, everything.factor) == (86400, 3, 10)
+    assert (few.nodes, few.max_time, few.tier) == ((0, 1), None, 1)
+    assert site.settings["schedulerparameters"] == "bf_interval=5,bf_resolution=1"
+
+
+def test_what_scontrol_prints_says_the_same(tmp_path):
+    shown = """Configuration data as of 2026-11-22T01:15:43
+KillWait                = 2 sec
+SlurmctldHost[0]        = host(127.0.0.1)
+
+Slurmctld(primary) at host is UP
+PartitionName=p AllowGroups=ALL MaxTime=00:02:00 Nodes=n[1-2] PriorityJobFactor=100 PriorityTier=1 TRES=cpu=8,mem=8G
+NodeName=n1 Arch=x86_64 CPUAlloc=2 CPUTot=4 RealMemory=4000 Gres=(null) OS=Linux 6.1 #1 SMP
+NodeName=n2 CPUTot=4 RealMemory=4000
+"""
+    site = read_slurm_conf(conf(tmp_path, shown))
+    assert np.array_equal(site.capacity, [[4, 4096000, 0]] * 2)
+    assert [(each.name, each.nodes, each.max_time) for each in site.partitions] == [("p", (0, 1), 120)]
+    assert site.settings["killwait"] == "2 sec"
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("30", 1800), ("1:30", 90), ("1:00:00", 3600), ("2-12", 216000), ("1-0:10", 87000), ("INFINITE", None)],
+)
+def test_times_are_read_as_slurm_writes_them(text, seconds):
+    assert slurm_seconds(text, "here") == seconds
+
+
+def test_names_are_expanded():
+    assert expand_names("n[08-10,12],x,r[1-2]a", "here") == ["n08", "n09", "n10", "n12", "x", "r1a", "r2a"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nothing here", r"slurm.conf:1: expected KEY=VALUE, got 'nothing here'"),
+        ("KillWait=2", r"slurm.conf: expected lines with NodeName=, got none"),
+        ("NodeName=n1 CPUs=x", r"slurm.conf:1: field 'CPUs': expected a whole number, got 'x'"),
+        ("NodeName=n[1-x] CPUs=2", r"slurm.conf:1: expected numbers such as 1-4,7, got '1-x'"),
+        ("NodeName=n[1-9999999]", r"slurm.conf:1: expected numbers such as 1-4,7, got '1-9999999'"),
+        ("NodeName=n1 CPUs=2\nPartitionName=p Nodes=n2", r"slurm.conf:2: partition p: .* a NodeName, got 'n2'"),
+        ("NodeName=n1 CPUs=2\nPartitionName=p Nodes=n1 MaxTime=soon", r"slurm.conf:2: expected a time .* got 'soon'"),
+        ("NodeName=n1]", r"slurm.conf:1: expected names such as n\[1-4,7\], got 'n1\]'"),
+    ],
+)
+def test_what_is_no_configuration_is_refused(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        read_slurm_conf(conf(tmp_path, text))
+
+
+def test_a_configuration_that_is_not_there_is_named(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"none.conf: no such configuration of Slurm"):
+        read_slurm_conf(tmp_path / "none.conf")

@@ -1,0 +1,70 @@
+"""Accounting and configuration of a Slurm site as one workload."""
+
+import pytest
+
+from hpcdispatch.base import InputError
+from hpcdispatch.simulation import check, simulate
+from hpcdispatch.workloads import read, write
+from hpcdispatch.workloads.slurm_workload import slurm_workload, started_at
+
+CONF = "NodeName=n[1-4] CPUs=4\nPartitionName=short Nodes=ALL MaxTime=2\nPartitionName=long Nodes=n[1-2]\n"
+COLUMNS = "JobID|User|Group|Account|Partition|Submit|Start|End|TimelimitRaw|ReqNodes|NNodes|NCPUS|State|SubmitLine"
+JOBS = (
+    "1|ann|g|phys|long|1000|1000|1060|2|2|2|4|COMPLETED|sbatch -N 2 --ntasks-per-node=2 a",
+    "2|ben|g|chem|nowhere,short|1010|1012|1062|1|1|2|6|COMPLETED|sbatch -n 6 b",
+    "3|ben|g|chem|short|1020|1062|1070|1|1|1|1|COMPLETED|",
+)
+
+
+@pytest.fixture
+def site(tmp_path):
+    (tmp_path / "slurm.conf").write_text(CONF)
+
+    def files(lines=JOBS, columns=COLUMNS):
+        (tmp_path / "jobs.sacct").write_text("\n".join([columns, *lines, ""]))
+        return tmp_path / "jobs.sacct", tmp_path / "slurm.conf"
+
+    return files
+
+
+def test_jobs_ask_for_what_they_asked_slurm_for(site):
+    workload = slurm_workload(*site())
+    asked = [(job.nodes, dict(job.per_node), job.group, job.queue, job.walltime) for job in workload.jobs]
+    assert asked == [
+        (2, {"core": 2, "long": 1, "node": 1}, "phys", "long", 120),
+        (6, {"core": 1, "short": 1}, "chem", "short", 60),
+        (1, {"core": 1, "short": 1, "node": 1}, "chem", "short", 60),
+    ]
+    assert started_at(workload) == 1000
+    assert not any("no machine" in note for note in workload.provenance.notes)
+
+
+def test_without_submit_lines_the_counts_of_nodes_say_it(site):
+    lines = [line.rpartition("|")[0] for line in JOBS]
+    workload = slurm_workload(*site(lines, COLUMNS.removesuffix("|SubmitLine")))
+    assert [job.nodes for job in workload.jobs] == [2, 6, 1]
+    uneven = ["1|1000|1000|1060|1|3|10|short", "2|1000|1000|1060|1|2|4|short"]
+    workload = slurm_workload(*site(uneven, "JobID|Submit|Start|End|TimelimitRaw|NNodes|NCPUS|Partition"))
+    assert [(job.nodes, job.per_node["core"]) for job in workload.jobs] == [(10, 1), (2, 2)]
+
+
+def test_every_dispatcher_keeps_a_partition_to_its_nodes(site, tmp_path):
+    lines = [f"{job}|ann|g|phys|long|1000|1000|1060|2|1|1|4|COMPLETED|sbatch -N 1" for job in range(1, 5)]
+    workload = slurm_workload(*site(lines))
+    result = simulate(workload, "easy")
+    check(workload, result)
+    assert {node for placement in result.attempts["placement"] for node in placement} == {0, 1}
+    write(workload, tmp_path / "site.jsonl")
+    assert read(tmp_path / "site.jsonl").machine == workload.machine
+
+
+def test_a_partition_that_is_not_configured_is_refused(site):
+    expected = r"job 1: field 'Partition': expected one of long, short, got 'gpu'"
+    with pytest.raises(InputError, match=expected):
+        slurm_workload(*site([JOBS[0].replace("long", "gpu")]))
+
+
+def test_another_trace_is_refused(site, tmp_path):
+    write(slurm_workload(*site()), tmp_path / "jobs.swf")
+    with pytest.raises(InputError, match="expected output of sacct -P, got another trace"):
+        slurm_workload(tmp_path / "jobs.swf", tmp_path / "slurm.conf")

@@ -1,0 +1,241 @@
+"""A site as Slurm describes it: ``slurm.conf``, or what ``scontrol show config``, ``partition`` and ``node`` print."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+
+from ..base import InputError, IntArray
+from ..base.checks import LONGEST, MOST_NODES, shown
+from .machine import Machine
+
+#: The resource that the slots of a job ask for if each is to lie on a node of its own, as with ``-N``.
+APART = "node"
+_FIELD = re.compile(r"(\S+?)\s*=\s*(\"[^\"]*\"|\S*)")
+_SETTING = re.compile(r"([A-Za-z_]\w*(?:\[\d+\])?)\s*=\s*(.*)")
+_NAMES = re.compile(r"([^,\[\]]*)(?:\[([^\[\]]*)\])?([^,\[\]]*)(?:,|$)")
+_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
+_GPUS = re.compile(r"gpu(?::[^:,(]+)*?(?::(\d+))?(?=[,(]|$)")
+_DURATION = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmPartition:
+    """A partition.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    nodes
+        Its nodes, as places in the site's.
+    max_time
+        ``MaxTime``, seconds; ``None``: no limit.
+    tier, factor
+        ``PriorityTier`` and ``PriorityJobFactor``.
+    """
+
+    name: str
+    nodes: tuple[int, ...]
+    max_time: int | None = None
+    tier: int = 1
+    factor: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmSite:
+    """What a configuration says.
+
+    Attributes
+    ----------
+    nodes
+        Their names, in order.
+    capacity
+        Cores, memory (kilobytes) and GPUs of each, shape (nodes, 3).
+    partitions
+        In order.
+    settings
+        All other keys, in small letters, with their values as texts.
+    source
+        The file.
+    """
+
+    nodes: tuple[str, ...]
+    capacity: IntArray
+    partitions: tuple[SlurmPartition, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
+
+    def machine(self) -> Machine:
+        """Return the machine: cores, memory and GPUs where Slurm shares them out, and a resource for each partition.
+
+        A partition is a resource with as many units on each of its nodes as there are cores, of which every slot of a
+        job in it takes one: so every dispatcher and the validator keep jobs on the nodes of their partition. A slot of
+        a job that is to have its slots on different nodes takes one of :data:`APART`.
+        """
+        cores = self.capacity[:, 0]
+        columns = {"core": cores}
+        if "MEMORY" in self.settings.get("selecttypeparameters", "").upper():
+            columns["mem"] = self.capacity[:, 1]
+        if self.capacity[:, 2].any():
+            columns["gpu"] = self.capacity[:, 2]
+        columns[APART] = cores
+        for partition in self.partitions:
+            columns[partition.name] = np.where(np.isin(np.arange(len(cores)), partition.nodes), cores, 0)
+        return Machine(tuple(columns), np.column_stack(list(columns.values())), Path(self.source).stem)
+
+
+@dataclass(slots=True)
+class _Read:
+    nodes: dict[str, dict[str, str]] = field(default_factory=dict)
+    partitions: dict[str, dict[str, str]] = field(default_factory=dict)
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+def read_slurm_conf(path: str | PathLike[str]) -> SlurmSite:
+    """Read a configuration: ``slurm.conf``, or the outputs of ``scontrol show config``, ``partition`` and ``node -o``.
+
+    The outputs may stand in one file, one after the other.
+
+    Raises
+    ------
+    InputError
+        For a line that is no setting, a number that is none, or a configuration without nodes; with file and line.
+    """
+    path, read = Path(path), _Read()
+    defaults: dict[str, dict[str, str]] = {"nodename": {}, "partitionname": {}}
+    for number, line in _lines(path):
+        where = f"{path}:{number}"
+        fields = {key.lower(): value.strip('"') for key, value in _FIELD.findall(line)}
+        kind = next(iter(fields), "")
+        if kind in defaults:
+            given = defaults[kind] | fields | {"": where}
+            if fields[kind].upper() == "DEFAULT":
+                defaults[kind] |= fields
+                continue
+            table = read.nodes if kind == "nodename" else read.partitions
+            for name in expand_names(fields[kind], where):
+                table[name] = given
+        elif setting := _SETTING.fullmatch(line):
+            read.settings[setting[1].lower()] = setting[2].strip()
+        elif not line.startswith(("Configuration data", "Slurmctld(")):
+            raise InputError(f"{where}: expected KEY=VALUE, got {shown(line)}")
+    return _site(read, path)
+
+
+def expand_names(text: str, where: str) -> list[str]:
+    """Return the names that a list such as ``n[1-12,15],gpu01`` stands for.
+
+    Raises
+    ------
+    InputError
+        If it is no such list, at `where`.
+    """
+    names: list[str] = []
+    at = 0
+    while at < len(text):
+        part = _NAMES.match(text, at)
+        if part is None or part.end() == at:
+            raise InputError(f"{where}: expected names such as n[1-4,7], got {shown(text)}")
+        before, ranges, after = part.groups()
+        names += [f"{before}{number}{after}" for number in _numbers(ranges, where)] if ranges else [before + after]
+        at = part.end()
+    return names
+
+
+def slurm_seconds(text: str, where: str) -> int | None:
+    """Return a time as Slurm writes it (``30``, ``30:00``, ``1:00:00``, ``2-12``, ``2-12:30:00``) as seconds.
+
+    ``None`` for ``UNLIMITED`` and ``INFINITE``; a bare number counts minutes.
+
+    Raises
+    ------
+    InputError
+        If it is none, at `where`.
+    """
+    if text.upper() in ("UNLIMITED", "INFINITE", "NONE"):
+        return None
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise InputError(f"{where}: expected a time such as 30, 12:00:00 or 2-12:00:00, got {shown(text)}")
+    days, *rest = found.groups()
+    parts = [int(part) for part in rest if part is not None]
+    if days is None and len(parts) < 3:
+        parts = [0, *parts]  # minutes, or minutes and seconds
+    hours, minutes, seconds = [*parts, 0, 0][:3]
+    return min(((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds, LONGEST)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield the lines without comments, with their numbers; one that ends with a backslash goes on in the next."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: no such configuration of Slurm") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: expected text in UTF-8, got other bytes") from None
+    before = ""
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = before + re.split(r"(?<!\\)#", raw)[0].strip()
+        before = line[:-1] if line.endswith("\\") else ""
+        if line and not before:
+            yield number, line
+
+
+def _numbers(ranges: str, where: str) -> Iterator[str]:
+    for part in ranges.split(","):
+        found = _RANGE.fullmatch(part)
+        if found is None or int(found[2] or found[1]) - int(found[1]) >= MOST_NODES:
+            raise InputError(f"{where}: expected numbers such as 1-4,7, got {shown(ranges)}")
+        for number in range(int(found[1]), int(found[2] or found[1]) + 1):
+            yield str(number).zfill(len(found[1]))
+
+
+def _site(read: _Read, path: Path) -> SlurmSite:
+    if not read.nodes:
+        raise InputError(f"{path}: expected lines with NodeName=, got none")
+    places = {name: place for place, name in enumerate(read.nodes)}
+    capacity = np.array([_capacity(fields) for fields in read.nodes.values()], dtype=np.int64)
+    partitions = tuple(_partition(name, fields, places) for name, fields in read.partitions.items())
+    return SlurmSite(tuple(read.nodes), capacity, partitions, read.settings, str(path))
+
+
+def _capacity(fields: Mapping[str, str]) -> tuple[int, int, int]:
+    """Return cores, memory and GPUs of a node."""
+    where = fields[""]
+    cpus = fields.get("cpus", fields.get("cputot"))
+    if cpus is not None:
+        cores = _whole("CPUs", cpus, where)
+    else:
+        per_node = ("sockets", "corespersocket", "threadspercore")
+        cores = int(np.prod([_whole(key, fields.get(key, "1"), where) for key in per_node]))
+    gpus = sum(int(count or 1) for count in _GPUS.findall(fields.get("gres", "")))
+    return cores, _whole("RealMemory", fields.get("realmemory", "1"), where) * 1024, gpus
+
+
+def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int]) -> SlurmPartition:
+    where = fields[""]
+    text = fields.get("nodes", "")
+    names = list(places) if text.upper() == "ALL" else expand_names(text, where) if text else []
+    unknown = [node for node in names if node not in places]
+    if unknown or not names:
+        found = shown(unknown[0]) if unknown else "none"
+        raise InputError(f"{where}: partition {name}: field 'Nodes': expected nodes with a NodeName, got {found}")
+    return SlurmPartition(
+        name,
+        tuple(sorted(places[node] for node in names)),
+        slurm_seconds(fields.get("maxtime", "UNLIMITED"), where),
+        _whole("PriorityTier", fields.get("prioritytier", "1"), where),
+        _whole("PriorityJobFactor", fields.get("priorityjobfactor", "1"), where),
+    )
+
+
+def _whole(name: str, text: str, where: str) -> int:
+    if not text.isdecimal():
+        raise InputError(f"{where}: field {name!r}: expected a whole number, got {shown(text)}")
+    return int(text)

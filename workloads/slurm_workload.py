@@ -1,0 +1,91 @@
+"""The jobs of a Slurm site on its machine: accounting and configuration together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+import pandas as pd
+
+from ..base import InputError
+from ..base.checks import shown
+from .formats import read
+from .formats.slots import GPU, MEMORY
+from .job import Job, ResourceMap
+from .machine import Machine
+from .slurm_conf import APART, SlurmSite, read_slurm_conf
+from .workload import Workload
+
+
+def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **options: Any) -> Workload:
+    """Return the jobs of an accounting as they were asked for, on the machine of a configuration.
+
+    A job takes one of the resource of its partition a slot, the first that it names. Its slots are the nodes of ``-N``,
+    with as many cores each, on different nodes; or the tasks of ``-n`` anywhere. Its group is its account.
+
+    Parameters
+    ----------
+    sacct
+        Output of ``sacct -P``, best with ``ReqNodes``, ``ReqCPUS`` and ``SubmitLine``.
+    config
+        ``slurm.conf``, or what ``scontrol show config``, ``partition`` and ``node -o`` print.
+    options
+        Of the reader, see :func:`~hpcdispatch.workloads.read`.
+
+    Raises
+    ------
+    InputError
+        For what is wrong with either, or a job in a partition that the configuration does not have.
+    """
+    site = read_slurm_conf(config)
+    workload = read(sacct, **options)
+    machine = site.machine()
+    if workload.records is None or "nodes_asked" not in workload.records:
+        raise InputError(f"{sacct}: expected output of sacct -P, got another trace")
+    jobs = tuple(_jobs(workload, workload.records, machine, site))
+    notes = tuple(note for note in workload.provenance.notes if not note.startswith("no machine was given"))
+    shown_options = {**workload.provenance.options, "config": str(config)}
+    provenance = replace(workload.provenance, options=shown_options, notes=notes)
+    return Workload(jobs, machine, provenance, workload.records)
+
+
+def started_at(workload: Workload) -> int:
+    """Return the seconds since 1970 at time 0 of a workload, 0 where its trace does not say."""
+    for line in workload.provenance.header:
+        name, _, value = line.removeprefix(";").partition(":")
+        if name.strip() == "UnixStartTime" and value.strip().isdecimal():
+            return int(value)
+    return 0
+
+
+def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: SlurmSite) -> Iterator[Job]:
+    known = {partition.name for partition in site.partitions}
+    columns = ("partitions", "nodes_asked", "requested_processors", "requested_memory", "gpus", "account")
+    values = [records[name].tolist() for name in columns]
+    for job, partitions, asked, processors, memory, gpus, account in zip(workload.jobs, *values, strict=True):
+        partition = next((name for name in partitions.split(",") if name in known), None)
+        if partition is None and known:
+            where, wanted = f"{site.source}: job {job.id}", f"one of {', '.join(sorted(known))}"
+            raise InputError(f"{where}: field 'Partition': expected {wanted}, got {shown(partitions)}")
+        slots = int(asked) or int(processors)
+        per_node = _per_slot(machine, slots, int(processors), int(memory), int(gpus))
+        if partition is not None:
+            per_node[partition] = 1
+        if asked:
+            per_node[APART] = 1
+        yield replace(
+            job, nodes=slots, per_node=ResourceMap(per_node), group=account or job.group, queue=partition or job.queue
+        )  # fmt: skip
+
+
+def _per_slot(machine: Machine, slots: int, processors: int, memory: int, gpus: int) -> dict[str, int]:
+    """Return what a slot takes of cores, memory and GPUs, rounded up, as far as the machine has them."""
+    cores = -(-processors // slots)
+    amounts = {"core": cores}
+    if MEMORY in machine.resources and memory > 0:
+        amounts[MEMORY] = memory * cores
+    if GPU in machine.resources and gpus > 0:
+        amounts[GPU] = -(-gpus // slots)
+    return amounts
