@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import click
 
-from ..base.checks import LONGEST, shown
-
-_UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
-_PATTERN = re.compile("".join(rf"(?:(?P<{unit}>\d+){unit}{'?' if unit == 's' else ''})?" for unit in _UNITS))
+from ..base.time_texts import seconds_of
 
 
 class Duration(click.ParamType[int]):
@@ -32,15 +28,13 @@ class Duration(click.ParamType[int]):
         """Return the seconds."""
         if isinstance(value, int):
             return value
-        found = _PATTERN.fullmatch(value.strip().lower())
-        if not found or not any(found.groups()):
-            self.fail(f"expected a time such as 90s, 15m or 1h30m, got {shown(value)}", param, ctx)
-        seconds = sum(float(number) * _UNITS[unit] for unit, number in found.groupdict().items() if number)
-        if seconds > LONGEST:
-            self.fail(f"expected at most {LONGEST} s, got {shown(value)}", param, ctx)
+        try:
+            seconds = seconds_of(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
         if seconds < self.least:
             self.fail(f"expected at least {self.least} s, got {value!r}", param, ctx)
-        return int(seconds)
+        return seconds
 
 
 def clock(seconds: float) -> str:

@@ -4,6 +4,7 @@ from .eviction import Evict
 from .lookahead import Lookahead
 from .moldable import SA
 from .onthefly import LEJF, RBS, SEJF, Hybrid
+from .portfolio import Portfolio
 from .protocol import (
     Action,
     Dispatcher,
@@ -68,6 +69,7 @@ __all__ = [
     "NodeSpace",
     "Placement",
     "PoolSpace",
+    "Portfolio",
     "Reject",
     "ReservationSequences",
     "Rounds",

@@ -23,6 +23,7 @@ from .accasim_compat import Simulator
 from .budget import Budget
 from .event_manager import DispatchEvents
 from .overrun import Overrun
+from .portfolio import Replayer, let_learn
 from .recorder import Recorder
 from .result import Result, manifest
 from .simulated_job import SimulatedJob
@@ -231,9 +232,10 @@ def engine_of(
     if same_instant not in get_args(SameInstant):
         raise InputError(f"same_instant: expected {' or '.join(get_args(SameInstant))}, got {same_instant!r}")
     sequential = same_instant == "sequence"
+    told = let_learn(dispatcher, Replayer(engine_of, predictor, overrun, same_instant))
     mapper = DispatchEvents(
         recorder.workload.machine, dispatcher, predictor, overrun, recorder, sequential=sequential, progress=progress,
-        budget=budget,
+        budget=budget, told=told,
     )  # fmt: skip
     return Engine(Arrivals(recorder), mapper)
 

@@ -15,7 +15,7 @@ from .action_checks import ActionChecks, checked_report, whole_seconds
 from .budget import Budget, Spending
 from .event_calendar import COMPLETION, TIMER, EventCalendar
 from .forecasts import Forecasts
-from .life_cycle import LifeCycle
+from .life_cycle import LifeCycle, Told
 from .overrun import Overrun
 from .recorder import Recorder
 from .simulated_job import SimulatedJob
@@ -68,6 +68,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         sequential: bool = False,
         progress: Callable[[int], None] | None = None,
         budget: Budget | None = None,
+        told: Sequence[Told] = (),
     ) -> None:
         # AccaSim's constructor opens writers by its process-wide constants; nothing of that is wanted here.
         self.machine = machine
@@ -77,7 +78,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         bounded = overrun.mode != "run"
         self.calendar = EventCalendar()
         forecasts = Forecasts(predictor, recorder, bounded)
-        self.cycle = LifeCycle(machine, self.calendar, forecasts, overrun, recorder, progress)
+        self.cycle = LifeCycle(machine, self.calendar, forecasts, overrun, recorder, progress, told)
         self.resource_manager = self.cycle.nodes
         self.events = self.cycle.jobs
         self.loaded = self.calendar.arrivals

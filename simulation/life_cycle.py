@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -19,6 +19,8 @@ from .simulation_errors import ActionError
 
 #: Seconds between two reports of progress.
 REPORT_EVERY = 0.1
+#: Learns the id of a job that has ended, how long it ran in all, and when it ended, seconds.
+Told = Callable[[str, int, int], None]
 
 
 class LifeCycle:
@@ -42,6 +44,7 @@ class LifeCycle:
         overrun: Overrun,
         recorder: Recorder,
         progress: Callable[[int], None] | None = None,
+        told: Sequence[Told] = (),
     ) -> None:
         self.queue = WaitingQueue(len(machine.resources))
         self.running = JobsOnMachine(len(machine.resources))
@@ -55,6 +58,7 @@ class LifeCycle:
         self._overrun = overrun
         self._recorder = recorder
         self._progress = progress
+        self._told = told
         self._finished = 0
         self._reported = perf_counter()
 
@@ -214,15 +218,21 @@ class LifeCycle:
         attempts = job.attempts
         self._recorder.complete(job.order, attempts)
         ran = attempts[0].useful if len(attempts) == 1 else sum(attempt.useful for attempt in attempts)
-        self._forecasts.observe(job.request.job, ran)
+        self._observe(job, ran)
         self._leave(job)
 
     def _give_up(self, job: SimulatedJob, status: str, now: int, reason: str) -> None:
         """Let a job leave whose work does not count; a predictor is shown its last attempt, if it was not rejected."""
         self._recorder.fail(job.order, status, now, reason, job.attempts)
         if status == "killed":
-            self._forecasts.observe(job.request.job, job.attempts[-1].end - job.attempts[-1].start)
+            self._observe(job, job.attempts[-1].end - job.attempts[-1].start)
         self._leave(job)
+
+    def _observe(self, job: SimulatedJob, ran: int) -> None:
+        """Let those learn from a job that has ended who want to."""
+        self._forecasts.observe(job.request.job, ran)
+        for tell in self._told:
+            tell(job.id, ran, job.attempts[-1].end)
 
     def _leave(self, job: SimulatedJob) -> None:
         del self.jobs[job.id]

@@ -53,6 +53,11 @@ class WatchedDispatcher:
         if hasattr(self._inner, "reset"):
             self._inner.reset(machine, rng)
 
+    @property
+    def over(self) -> Dispatcher:
+        """The dispatcher."""
+        return self._inner
+
     def dispatch(self, state: State) -> Sequence[Action]:
         """Ask the dispatcher; raise if it changes the state or answers what is no action."""
         before = _image(state)

@@ -1,0 +1,142 @@
+"""Go on with the dispatcher that would have done best of late."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...workloads import Machine
+from ..options import Configured
+from ..protocol import Action, Dispatcher, State
+from ..registered import create_dispatcher, layers
+from .portfolio_options import PortfolioOptions
+from .recorded_past import RecordedPast, Replay
+from .tuning import Tuner, Tuning
+
+
+class Portfolio(Configured[PortfolioOptions]):
+    """Every day, the dispatcher that would have done best in the last two weeks.
+
+    Every so often (`every`) what really happened of late (`window`) is replayed under each candidate (`of`), from the
+    state at the beginning of the window and with the run times that are known by now, and the best one by a `goal` goes
+    on. Candidates whose longest wait is above that of the `reference`, but for a slack, are not chosen.
+
+    The past can be replayed in simulations only; elsewhere the first candidate goes on. Its options are those of
+    :class:`PortfolioOptions`.
+
+    Raises
+    ------
+    InputError
+        For a candidate or goal that there is not.
+    ValueError
+        If a portfolio is among the candidates.
+    """
+
+    Options = PortfolioOptions
+
+    def __init__(self, options: PortfolioOptions | None = None, /, **given: Any) -> None:
+        super().__init__(options, **given)
+        self._names = self.options.candidates
+        if self.options.reference not in self._names:
+            self._names.append(self.options.reference)
+        self._reference = self._names.index(self.options.reference)
+        for name in self._names:
+            if any(isinstance(part, Portfolio) for part in layers(create_dispatcher(name))):
+                raise ValueError(f"of must be dispatchers other than portfolios, got {name!r}")
+        self._replay: Replay | None = None
+        self.reset(None)
+
+    def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
+        """Forget the past, and begin with the first candidate."""
+        self._seed = 0 if rng is None else int(rng.integers(2**32))
+        self._machine = machine
+        self._past: RecordedPast | None = None
+        self._next = 0
+        self._pressed = False
+        self._last = Tuning(0)
+        self._parts: dict[int, Dispatcher] = {}
+        self._record: dict[str, Any] = {}
+
+    def use_replays(self, replay: Replay) -> None:
+        """Take what replays a past; simulations give it before they begin."""
+        self._replay = replay
+
+    def job_ended(self, id_: str, ran: int, now: int) -> None:
+        """Learn that a job has ended, and how long it ran in all, seconds."""
+        if self._past is not None:
+            self._past.end(id_, ran, now)
+
+    def report(self) -> Mapping[str, Any]:
+        """Return what is to be known of the last decision.
+
+        ``chosen``: the candidate that goes on. ``pressed``: whether the reference decided in its place, since a job has
+        waited too long. ``tuned``: whether there was a tuning. ``gain``: by which part the chosen one was better than
+        the one before then. ``replays``, ``replayed``: how many replays there were and decisions in them. ``failure``:
+        what went wrong in it.
+        """
+        return self._record
+
+    def dispatch(self, state: State) -> Sequence[Action]:
+        """Tune if it is time, and let the chosen one decide."""
+        if self._past is None or self._past.machine is not state.machine:
+            self._past = RecordedPast(state.machine)
+            self._machine = state.machine
+            self._next = state.now + self.options.period
+        self._past.see(state)
+        tuning = None
+        if state.now >= self._next:
+            self._next = state.now + self.options.period
+            tuning = self._tune(state, self._past)
+        self._press(state)
+        place = self._reference if self._pressed else self._last.chosen
+        if place not in self._parts:
+            self._parts[place] = self._made(place)
+        actions = self._parts[place].dispatch(state)
+        self._past.act(state.now, actions)
+        self._record = self._noted(tuning)
+        return actions
+
+    def _made(self, place: int) -> Dispatcher:
+        """Return the dispatcher of a place as it is before its first decision."""
+        made = create_dispatcher(self._names[place])
+        if hasattr(made, "reset"):
+            made.reset(self._machine, np.random.default_rng((self._seed, place)))
+        return made
+
+    def _tune(self, state: State, past: RecordedPast) -> Tuning | None:
+        if self._replay is None:
+            return None
+        past.look(state, state.now - self.options.length)
+        tuner = Tuner(self.options, self._names, self._reference, self._made)
+        tuning = tuner.tune(past, state.now, self._replay, self._last)
+        longest = past.longest_run()
+        if longest is not None and longest.ran > self.options.length:
+            ran = f"job {longest.entry.id} ran, {longest.ran} s"
+            tuning.notes.append(f"window: {self.options.window} is less than {ran}")
+        if tuning.chosen != self._last.chosen:
+            self._parts.pop(tuning.chosen, None)
+        self._last = tuning
+        return tuning
+
+    def _press(self, state: State) -> None:
+        """See whether a job has waited too long; the reference begins afresh then."""
+        first = state.queue[0].job.submit if len(state.queue) else state.now
+        longest = self._last.longest
+        pressed = longest > 0 and state.now - first > self.options.guard * longest
+        if pressed and not self._pressed and self._reference != self._last.chosen:
+            self._parts.pop(self._reference, None)
+        self._pressed = pressed
+
+    def _noted(self, tuning: Tuning | None) -> dict[str, Any]:
+        return {
+            "chosen": self._names[self._last.chosen],
+            "pressed": int(self._pressed),
+            "tuned": int(tuning is not None),
+            "gain": math.nan if tuning is None else math.expm1(tuning.gain),
+            "replays": 0 if tuning is None else tuning.replays,
+            "replayed": 0 if tuning is None else tuning.decisions,
+            "failure": "" if tuning is None else "; ".join(tuning.notes),
+        }

@@ -1,0 +1,109 @@
+"""How a portfolio is configured."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ...base import InputError, Registry
+from ...base.checks import check_number, check_whole
+from ...base.time_texts import seconds_of
+from ...models.portfolio import Goal
+from ..registered import spec_of_inner
+
+#: The goals that can be had by name.
+portfolio_goals = Registry("goal", "hpcdispatch.goals")
+
+#: What is tried if nothing else is said.
+CANDIDATES = "lookahead:blocked=0+lookahead+lookahead:patience=1.5+easy-sjbf+lxf"
+#: The most candidates: each is replayed at every tuning.
+MOST_CANDIDATES = 100
+
+
+@dataclass(frozen=True)
+class PortfolioOptions:
+    """What :class:`Portfolio` takes.
+
+    Attributes
+    ----------
+    of
+        The candidates, at least one, with ``+`` between them and ``/`` in place of the comma between their options. The
+        first one begins.
+    every
+        Time from one tuning to the next, in seconds or as ``1d``, above 0.
+    window
+        How much of the past is replayed, at least `every`.
+    goal
+        What is wanted, by the name of a registered goal with ``/`` in place of the comma, or a :class:`.Goal`.
+    reference
+        The dispatcher whose long waits bound those of the others, and that takes over where nobody keeps the bound.
+    guard
+        Above 0. Once a job has waited this part of the longest wait that the reference had in any window, the reference
+        decides until that job has started; ``inf`` for never.
+    hysteresis
+        By which part another candidate must be better than the one that is chosen, at least 0.
+    budget
+        How many decisions all replays of a tuning may take together, at least 1.
+    halving
+        On each rung of the screening so many times fewer candidates are left, and the past is so many times as long, at
+        least 2.
+    """
+
+    of: str = CANDIDATES
+    every: float | str = "1d"
+    window: float | str = "14d"
+    goal: str | Goal = "means"
+    reference: str = "easy"
+    guard: float = math.inf
+    hysteresis: float = 0.02
+    budget: int = 100_000
+    halving: int = 3
+
+    def __post_init__(self) -> None:
+        if not self.candidates or not all(self.candidates) or len(self.candidates) > MOST_CANDIDATES:
+            raise ValueError(f"of must be 1 to {MOST_CANDIDATES} dispatchers with + between them, got {self.of!r}")
+        if self.period < 1:
+            raise ValueError(f"every must be at least 1 s, got {self.every!r}")
+        if self.length < self.period:
+            raise ValueError(f"window must be at least every = {self.every}, got {self.window!r}")
+        if self.guard != math.inf:
+            check_number("guard", self.guard, above=0)
+        check_number("hysteresis", self.hysteresis, least=0)
+        check_whole("budget", self.budget, 1)
+        check_whole("halving", self.halving, 2)
+        self.made_goal()
+
+    @property
+    def candidates(self) -> list[str]:
+        """The candidates by name, with the comma between their options."""
+        return [spec_of_inner(name.strip()) for name in self.of.split("+")]
+
+    @property
+    def period(self) -> int:
+        """Seconds from one tuning to the next."""
+        return _seconds("every", self.every)
+
+    @property
+    def length(self) -> int:
+        """Seconds of the past that are replayed."""
+        return _seconds("window", self.window)
+
+    def made_goal(self) -> Goal:
+        """Return the goal.
+
+        Raises
+        ------
+        ValueError
+            If it is none.
+        """
+        found = portfolio_goals.create(spec_of_inner(self.goal)) if isinstance(self.goal, str) else self.goal
+        if not isinstance(found, Goal):
+            raise InputError(f"goal must be a name or a Goal, got {self.goal!r}")
+        return found
+
+
+def _seconds(name: str, value: float | str) -> int:
+    try:
+        return seconds_of(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None

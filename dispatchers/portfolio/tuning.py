@@ -1,0 +1,143 @@
+"""A tuning: which candidate would have done best of late."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ...models.portfolio import Outcome, Rung, admitted, best_of, gains, rungs, survivors
+from ..protocol import Dispatcher
+from .portfolio_options import PortfolioOptions
+from .recorded_past import Past, RecordedPast, Replay
+
+
+@dataclass(slots=True)
+class Tuning:
+    """What came out of a tuning.
+
+    Attributes
+    ----------
+    chosen
+        The place of the candidate to go on with.
+    gain
+        By how much it costs less than the one before; 0 if that is the same, nan if nothing was compared.
+    tail, longest
+        The wait that is bounded, and the longest wait, under the reference in any window so far, seconds.
+    replays, decisions
+        How many replays there were, and decisions in them.
+    notes
+        What went wrong, a line each.
+    """
+
+    chosen: int
+    gain: float = math.nan
+    tail: float = 0.0
+    longest: float = 0.0
+    replays: int = 0
+    decisions: int = 0
+    notes: list[str] = field(default_factory=list)
+
+
+class Tuner:
+    """Replays the past under candidates within a budget.
+
+    Parameters
+    ----------
+    options
+        Goal, hysteresis, budget and screening.
+    names
+        The candidates, and behind them the reference, if it is none of them.
+    reference
+        The place of the reference.
+    made
+        Makes the dispatcher of a place anew.
+    """
+
+    def __init__(
+        self, options: PortfolioOptions, names: Sequence[str], reference: int, made: Callable[[int], Dispatcher]
+    ) -> None:
+        self._options = options
+        self._names = names
+        self._reference = reference
+        self._made = made
+        self._goal = options.made_goal()
+
+    def tune(self, past: RecordedPast, now: int, replay: Replay, before: Tuning) -> Tuning:
+        """Return whom to go on with after what has happened until now, and what came out the last time."""
+        incumbent = before.chosen
+        found, compared = Tuning(incumbent, tail=before.tail, longest=before.longest), _Compared({}, set())
+        alive = list(range(len(self._names)))
+        for rung in self._rungs(len(alive), now - (now if past.begin is None else past.begin)):
+            stretch = past.stretch(now - rung.length, now)
+            latest = self._compare(stretch, replay, [incumbent, *alive], found)
+            if latest is None:
+                break
+            compared = latest
+            alive = survivors(compared.costs, compared.exceeding, rung.keep)
+            if not alive:
+                break
+        if compared.costs:
+            self._choose(found, compared, incumbent)
+        elif not found.notes:
+            note = f"budget of {self._options.budget:,} decisions allowed no replay"
+            found.notes.append(f"{note}: {self._names[incumbent]} goes on")
+        return found
+
+    def _rungs(self, candidates: int, known: int) -> list[Rung]:
+        """Return the rungs; where no more of the past is known, those that would replay the same are left out."""
+        length = min(self._options.length, max(1, known))
+        return rungs(candidates, length, self._options.halving)
+
+    def _compare(self, stretch: Past, replay: Replay, places: Sequence[int], found: Tuning) -> _Compared | None:
+        """Return what candidates cost on a stretch, the first one and the reference first; ``None`` if that fails."""
+        outcomes: dict[int, Outcome] = {}
+        for place in dict.fromkeys([places[0], self._reference, *places[1:]]):
+            left = self._options.budget - found.decisions
+            if left < 1:
+                break
+            answer = replay(stretch, self._made(place), left)
+            found.replays += 1
+            found.decisions += answer.decisions
+            if answer.outcome is not None:
+                outcomes[place] = answer.outcome
+            elif answer.failure:
+                found.notes.append(f"{self._names[place]} is left out: {answer.failure}")
+            else:
+                break
+        if self._reference not in outcomes:
+            return None
+        found.longest = max(found.longest, outcomes[self._reference].tail())
+        return self._judge(outcomes, found)
+
+    def _judge(self, outcomes: dict[int, Outcome], found: Tuning) -> _Compared:
+        """Return what candidates cost; those that the goal cannot tell are left out, and that is noted."""
+        costs, tails, goal = dict[int, float](), dict[int, float](), self._goal
+        for place, outcome in outcomes.items():
+            try:
+                cost, tail = float(goal.cost(outcome)), float(goal.tail(outcome))
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - a site's own goal may raise anything
+                found.notes.append(f"{self._names[place]} is left out: goal raised {type(error).__name__}: {error}")
+                continue
+            if not math.isfinite(cost) or not math.isfinite(tail):
+                note = f"expected a finite cost and tail, got {cost} and {tail}"
+                found.notes.append(f"{self._names[place]} is left out: {note}")
+                continue
+            costs[place], tails[place] = cost, tail
+        found.tail = max(found.tail, tails.get(self._reference, 0.0))
+        over = {place for place, tail in tails.items() if not goal.allows(tail, found.tail)} - {self._reference}
+        return _Compared(costs, over)
+
+    def _choose(self, found: Tuning, compared: _Compared, incumbent: int) -> None:
+        """Choose the best one that keeps the bound; the reference if nobody does."""
+        allowed = admitted(compared.costs, compared.exceeding)
+        found.chosen = best_of(allowed, incumbent, self._options.hysteresis) if allowed else self._reference
+        found.gain = gains(compared.costs, incumbent, found.chosen)
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """What candidates cost, and which of them break the bound."""
+
+    costs: dict[int, float]
+    exceeding: set[int]

@@ -1,0 +1,6 @@
+"""The mathematics of a portfolio: what a replay is worth, who stays in the running, and when to change."""
+
+from .goals import Bound, Goal, Means, Outcome
+from .screening import Rung, admitted, best_of, gains, rungs, survivors
+
+__all__ = ["Bound", "Goal", "Means", "Outcome", "Rung", "admitted", "best_of", "gains", "rungs", "survivors"]

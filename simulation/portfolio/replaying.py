@@ -1,0 +1,179 @@
+"""Replay what happened of late under another dispatcher, from the state at the beginning of a window."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...base import FloatArray, InputError
+from ...dispatchers import Action, Dispatcher, Start, State, Stop, Wake
+from ...dispatchers.portfolio import Outcome, Past, Replayed
+from ...dispatchers.registered import layers
+from ...predictors import Predictor
+from ...workloads import Job, Provenance, Workload
+from ..budget import Budget, BudgetError
+from ..metrics import BOUND
+from ..overrun import Overrun
+from ..recorder import Attempt, Recorder
+from ..simulation_errors import SimulationError
+
+#: Makes the engine of a simulation.
+EngineOf = Callable[..., Any]
+
+
+def let_learn(dispatcher: Dispatcher, replay: Replayer) -> list[Callable[[str, int, int], None]]:
+    """Give replays to the dispatchers that use them; return whom to tell of jobs that have ended."""
+    told = []
+    for part in layers(dispatcher):
+        if hasattr(part, "use_replays"):
+            part.use_replays(replay)
+        if hasattr(part, "job_ended"):
+            told.append(part.job_ended)
+    return told
+
+
+class Replayer:
+    """Replays a past under the rules of a simulation.
+
+    Run times that nobody knows yet are those that were predicted. A job that outlives its prediction is corrected by
+    what the predictor knows now.
+
+    Parameters
+    ----------
+    engine_of
+        Makes an engine.
+    predictor
+        The one of the simulation.
+    overrun, same_instant
+        Its rules.
+    """
+
+    def __init__(self, engine_of: EngineOf, predictor: Predictor, overrun: Overrun, same_instant: str) -> None:
+        self._engine_of = engine_of
+        self._predictor = predictor
+        self._overrun = overrun
+        self._same_instant = same_instant
+
+    def __call__(self, past: Past, dispatcher: Dispatcher, budget: int) -> Replayed:
+        """Return what becomes of the jobs; see :class:`.Replay`."""
+        recorder = _Stays(Workload(tuple(past.jobs), past.machine, Provenance("replay")))
+        going_on = _GoingOn(past, dispatcher)
+        recalled = _Recalled(past, self._predictor)
+        engine = self._engine_of(
+            recorder, going_on, recalled, self._overrun, self._same_instant, budget=Budget(decisions=budget)
+        )
+        engine.mapper.pause, engine.mapper.at_pause = past.end, _stop
+        failure, whole = "", True
+        try:
+            if past.jobs:
+                engine.start_hpc_simulation()
+        except _EndError:
+            pass
+        except BudgetError:
+            whole = False
+        except (SimulationError, InputError, RecursionError) as error:
+            failure, whole = " ".join(str(error).split()), False
+        return Replayed(_outcome(past, engine, recorder) if whole else None, recorder.count, failure)
+
+
+class _EndError(Exception):
+    """Ends a replay at the end of its past."""
+
+
+def _stop() -> None:
+    raise _EndError
+
+
+class _Stays(Recorder):
+    """Keeps how long jobs were on the machine and when they left, and counts decisions."""
+
+    def __init__(self, workload: Workload) -> None:
+        super().__init__(workload)
+        self.count = 0
+        self.held: dict[int, tuple[int, int]] = {}
+
+    def complete(self, order: int, attempts: Sequence[Attempt]) -> None:
+        self.held[order] = sum(stay.end - stay.start for stay in attempts), attempts[-1].end
+
+    def fail(self, order: int, status: str, end: int, reason: str, attempts: Sequence[Attempt] = ()) -> None:
+        # Nobody gets better by turning jobs away: a rejected one is taken to wait on.
+        if status != "rejected":
+            self.complete(order, attempts)
+
+    def decision(self, counts: Any, report: Any, ns: int) -> None:
+        self.count += 1
+
+
+def _outcome(past: Past, engine: Any, recorder: _Stays) -> Outcome:
+    """Return the waits so far of the jobs that had not started when the stretch began."""
+    alive, waits, runs, fresh = engine.mapper.events, [], [], []
+    for order in np.flatnonzero(past.waiting).tolist():
+        job = past.jobs[order]
+        held, left = recorder.held.get(order, (0, past.end))
+        event = alive.get(job.id)
+        if event is not None:
+            held = sum(stay.end - stay.start for stay in event.attempts)
+            held += past.end - event.running.start if event.running is not None else 0
+        waits.append(left - job.submit - held)
+        runs.append(job.runtime)
+        fresh.append(job.submit >= past.begin)
+    wait: FloatArray = np.array(waits, dtype=np.float64)
+    run = np.array(runs, dtype=np.float64)
+    slowdown = np.maximum(1.0, (wait + run) / np.maximum(run, BOUND))
+    return Outcome(wait, slowdown, np.array(fresh, dtype=bool))
+
+
+class _GoingOn:
+    """Does what was done until a stretch begins, and then lets a dispatcher decide."""
+
+    def __init__(self, past: Past, dispatcher: Dispatcher) -> None:
+        self._begin = past.begin
+        self._script = deque(past.script)
+        self._dispatcher = dispatcher
+        self.name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
+
+    def dispatch(self, state: State) -> Sequence[Action]:
+        """Decide, or do what is due and come back for what follows."""
+        if state.now >= self._begin:
+            return self._dispatcher.dispatch(state)
+        free, actions = state.free.copy(), list[Action]()
+        while self._script and self._script[0][0] <= state.now:
+            _, action = self._script.popleft()
+            if _is_possible(action, state, free):
+                actions.append(action)
+        return [*actions, Wake(self._script[0][0] if self._script else self._begin)]
+
+
+def _is_possible(action: Start | Stop, state: State, free: Any) -> bool:
+    """Return whether an action can be done, and take the room of a start; guessed run times may not let it."""
+    jobs = state.queue if isinstance(action, Start) else state.running
+    entry = next((entry for entry in jobs if entry.id == action.job), None)
+    if entry is None or isinstance(action, Stop):
+        return entry is not None
+    demand = entry.demand if action.shape is None else entry.job.shapes[action.shape].demand
+    room = free - np.bincount(action.placement, minlength=len(free))[:, None] * np.array(demand)
+    if room.min() < 0:
+        return False
+    free[:] = room
+    return True
+
+
+class _Recalled:
+    """Predicts again what was predicted when the jobs came."""
+
+    def __init__(self, past: Past, predictor: Predictor) -> None:
+        self._predicted = past.predicted
+        self._asked = {job.id: job.walltime for job in past.jobs}
+        if hasattr(predictor, "correct"):
+            self.correct = predictor.correct
+
+    def predict(self, job: Job, now: int) -> float:
+        """Return it, in proportion to the requested time where that has changed, seconds."""
+        return math.ceil(self._predicted[job.id] * job.walltime / self._asked[job.id])
+
+    def observe(self, job: Job) -> None:
+        """Learn nothing."""

@@ -1,0 +1,156 @@
+"""Going on with the dispatcher that would have done best of late."""
+
+import math
+
+import numpy as np
+import pytest
+
+from hpcdispatch.base import InputError
+from hpcdispatch.dispatchers import Portfolio
+from hpcdispatch.dispatchers.portfolio import Goal, Outcome, Replayed
+from hpcdispatch.simulation import SimulationError, check, simulate
+from hpcdispatch.workloads import generate
+
+WORKLOAD = generate("lublin:jobs=100,processors=16,load=0.9", seed=4)
+QUICK = "portfolio:of=fcfs+sjf,reference=fcfs,every=2h,window=12h"
+
+
+def run(dispatcher, **given):
+    result = simulate(WORKLOAD, dispatcher, **given)
+    check(WORKLOAD, result)
+    return result
+
+
+def tunings(result):
+    return result.decisions[result.decisions["tuned"] == 1]
+
+
+def test_one_candidate_is_that_candidate():
+    assert run("portfolio:of=sjf,reference=sjf").jobs["start"].equals(run("sjf").jobs["start"])
+
+
+def test_it_goes_on_with_the_better_one_and_says_so():
+    found = tunings(run(f"{QUICK},goal=means:bound=none"))
+    assert "sjf" in set(found["chosen"])
+    changed = found[found["chosen"] != found["chosen"].shift(fill_value="fcfs")]
+    assert (changed["gain"] > 0.02).all()
+    assert (found["replays"] == 2).all()
+    assert (found["replayed"] > 0).all()
+    assert (found["failure"] == "").all()
+
+
+def test_whoever_lets_jobs_wait_longer_than_the_reference_is_not_chosen():
+    found = tunings(run(f"{QUICK},goal=means:slack=0.01"))
+    assert set(found["chosen"].iloc[3:]) == {"fcfs"}
+    assert set(tunings(run(f"{QUICK},goal=means:bound=none"))["chosen"].iloc[3:]) == {"sjf"}
+
+
+def test_while_a_job_waits_too_long_the_reference_decides():
+    result = run(f"{QUICK},goal=means:bound=none,guard=0.5")
+    assert 0 < result.decisions["pressed"].mean() < 1
+    assert run(f"{QUICK},goal=means:bound=none").decisions["pressed"].sum() == 0
+
+
+def test_a_budget_that_allows_no_replay_leaves_the_candidate():
+    found = tunings(run(f"{QUICK},budget=1"))
+    assert set(found["chosen"]) == {"fcfs"}
+    assert "budget of 1 decisions allowed no replay: fcfs goes on" in set(found["failure"])
+    assert found["replayed"].max() <= 2
+
+
+class Nowhere(Goal):
+    """No number."""
+
+    def cost(self, outcome: Outcome) -> float:
+        return math.nan
+
+
+class Broken(Goal):
+    """No answer."""
+
+    def cost(self, outcome: Outcome) -> float:
+        raise KeyError("cost")
+
+
+@pytest.mark.parametrize(
+    ("goal", "message"),
+    [
+        (Nowhere(), "fcfs is left out: expected a finite cost and tail, got nan and 0.0"),
+        (Broken(), "fcfs is left out: goal raised KeyError: 'cost'"),
+    ],
+)
+def test_a_goal_that_is_no_number_is_noted_and_changes_nothing(goal, message):
+    found = tunings(run(Portfolio(of="fcfs+sjf", reference="fcfs", every="2h", window="12h", goal=goal)))
+    assert set(found["chosen"]) == {"fcfs"}
+    assert found["failure"].str.startswith(message).all()
+
+
+def test_a_candidate_that_fails_in_a_replay_is_left_out():
+    def replay(past, dispatcher, budget):
+        replay.count += 1
+        if replay.count % 2:
+            return Replayed(Outcome(np.ones(1), np.ones(1), np.ones(1, dtype=bool)), 5)
+        return Replayed(None, 1, "it raised ValueError: no")
+
+    class Replaced(Portfolio):
+        def use_replays(self, given):
+            super().use_replays(replay)
+
+    replay.count = 0
+    found = tunings(run(Replaced(of="fcfs+sjf", reference="fcfs", every="2h", window="12h")))
+    assert set(found["failure"]) == {"sjf is left out: it raised ValueError: no"}
+    assert set(found["replayed"]) == {6}
+
+
+def test_a_window_shorter_than_a_job_is_noted():
+    found = tunings(run("portfolio:of=fcfs+sjf,reference=fcfs,every=2h,window=2h"))
+    assert found["failure"].str.contains("window: 2h is less than job").any()
+
+
+def test_without_replays_the_first_candidate_goes_on():
+    class Alone(Portfolio):
+        def use_replays(self, replay):
+            pass
+
+    result = run(Alone(of="sjf+fcfs", reference="fcfs"))
+    assert result.decisions["tuned"].sum() == 0
+    assert result.jobs["start"].equals(run("sjf").jobs["start"])
+
+
+def test_an_unknown_candidate_and_goal_are_refused():
+    with pytest.raises(InputError, match="unknown dispatcher 'nobody'"):
+        simulate(WORKLOAD, "portfolio:of=nobody")
+    with pytest.raises(InputError, match="unknown goal 'nothing'"):
+        simulate(WORKLOAD, "portfolio:goal=nothing")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"of": ""}, r"of must be 1 to 100 dispatchers with \+ between them, got ''"),
+        ({"of": "easy+"}, "of must be 1 to 100 dispatchers"),
+        ({"of": "portfolio:of=easy"}, "of must be dispatchers other than portfolios"),
+        ({"every": 0}, "every must be at least 1 s, got 0"),
+        ({"every": "soon"}, "every: expected a time such as 90s, 15m or 1h30m, got 'soon'"),
+        ({"window": "1h"}, "window must be at least every = 1d, got '1h'"),
+        ({"window": math.nan}, "window: a time must be a number >= 0"),
+        ({"guard": 0}, "guard must be a number > 0, got 0"),
+        ({"hysteresis": -1}, "hysteresis must be a number >= 0, got -1"),
+        ({"budget": 0}, "budget must be a whole number >= 1, got 0"),
+        ({"halving": 1}, "halving must be a whole number >= 2, got 1"),
+        ({"goal": 7}, "goal must be a name or a Goal, got 7"),
+    ],
+)
+def test_bad_input_is_refused(given, message):
+    with pytest.raises(ValueError, match=message):
+        Portfolio(**given)
+
+
+def test_what_the_chosen_one_does_wrong_is_an_error_as_ever():
+    class Wrong(Portfolio):
+        def dispatch(self, state):
+            super().dispatch(state)
+            return [None]
+
+    with pytest.raises(SimulationError, match="expected Start, Stop, Wake or Reject"):
+        run(Wrong(of="fcfs"))

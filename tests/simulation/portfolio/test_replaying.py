@@ -1,0 +1,57 @@
+"""A past that is replayed under the dispatcher that made it becomes itself again."""
+
+import numpy as np
+import pytest
+
+from hpcdispatch.dispatchers import Portfolio
+from hpcdispatch.simulation import simulate
+from hpcdispatch.testing import samples
+
+WORKLOADS = samples()[1:]
+
+
+class Mirror(Portfolio):
+    """A portfolio of one that keeps what was replayed, with the time of it."""
+
+    def __init__(self, name):
+        self.seen = []
+        super().__init__(of=name, reference=name, every="1h", window="4h")
+
+    def use_replays(self, replay):
+        def kept(past, dispatcher, budget):
+            found = replay(past, dispatcher, budget)
+            self.seen.append((past, found))
+            return found
+
+        super().use_replays(kept)
+
+
+def real_waits(result, past):
+    """Return how long those that had not started when a stretch began had waited at its end, seconds."""
+    ends = dict(zip(result.jobs["id"], result.jobs["end"], strict=True))
+    held = dict.fromkeys(ends, 0)
+    for id_, start, end in zip(*(result.attempts[name] for name in ("id", "start", "end")), strict=True):
+        held[id_] += min(end, past.end) - min(start, past.end)
+    jobs = [job for job, counts in zip(past.jobs, past.waiting, strict=True) if counts]
+    return [min(ends[job.id], past.end) - job.submit - held[job.id] for job in jobs]
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.provenance.source.partition("(")[0])
+@pytest.mark.parametrize("overrun", ["run", "kill", "resubmit"])
+def test_it_is_what_really_happened_where_run_times_are_known(workload, overrun):
+    """Guards against a replay that does not begin with the state of that time."""
+    mirror = Mirror("fcfs")
+    result = simulate(workload, mirror, "oracle", overrun=overrun)
+    assert mirror.seen
+    for past, replayed in mirror.seen[:: max(1, len(mirror.seen) // 3)]:
+        assert not replayed.failure
+        assert replayed.outcome.waits.tolist() == real_waits(result, past)
+        submits = np.array([job.submit for job in past.jobs])[past.waiting]
+        assert replayed.outcome.fresh.tolist() == (submits >= past.begin).tolist()
+
+
+def test_a_budget_ends_it():
+    mirror = Mirror("fcfs")
+    mirror.options = mirror.options.__class__(of="fcfs", reference="fcfs", every="1h", window="4h", budget=2)
+    simulate(WORKLOADS[0], mirror)
+    assert {replayed.outcome is None for _, replayed in mirror.seen if replayed.decisions > 2} <= {True}
