@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ...base import InputError
@@ -15,7 +16,8 @@ from ...predictors import Predictor
 from ...workloads import Job, Workload
 from ..engine import Engine, SameInstant, engine_of, fresh_parts, settled_heap
 from ..overrun import Overrun
-from ..recorder import Attempt, Recorder
+from ..recorder import COMPLETED, Attempt, Recorder
+from ..simulated_job import SimulatedJob
 from ..simulation_errors import SimulationError
 
 
@@ -116,19 +118,30 @@ def branches(
     overrun: str | Overrun = "run",
     seed: int = 0,
     same_instant: SameInstant = "batch",
+    stays: bool = False,
 ) -> list[JobEnd]:
     """Simulate a workload once, and at the instant of each branch go on in a copy.
 
     The state is copied with :func:`copy.deepcopy`, dispatcher and predictor with it; where one of these cannot be
     copied, the changed workload is simulated from its beginning.
 
+    Parameters
+    ----------
+    workload, dispatcher, predictor, overrun, seed, same_instant
+        As for :func:`.simulate`.
+    asked
+        The branches.
+    stays
+        Whether the dispatcher lets every job that it has started run for as long as it asked: then a copy ends where
+        its job starts, since the end of it is known.
+
     Returns
     -------
     list of JobEnd
-        One a branch, in their order; arguments and errors as for :func:`branch`.
+        One a branch, in their order; errors as for :func:`branch`.
     """
     parts = fresh_parts(workload.machine, dispatcher, predictor, seed)
-    setup = _Setup(workload, (dispatcher, predictor), seed, Overrun.parse(overrun), same_instant)
+    setup = _Setup(workload, (dispatcher, predictor), seed, Overrun.parse(overrun), same_instant, stays)
     trunk = _Trunk(setup, engine_of(Recorder(workload), *parts, setup.overrun, same_instant), asked)
     with settled_heap():
         return trunk.run()
@@ -143,6 +156,7 @@ class _Setup:
     seed: int
     overrun: Overrun
     same_instant: SameInstant
+    stays: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +178,15 @@ class _ReachedError(Exception):
 
 
 class _Watch(Recorder):
-    """Keeps nothing, and ends the simulation when one job has left."""
+    """Keeps nothing, and ends the simulation when one job has left, or when its end is known.
+
+    Attributes
+    ----------
+    running
+        Returns the job while it is there, if its end is known as soon as it starts.
+    """
+
+    running: Callable[[], SimulatedJob | None] | None = None
 
     def __init__(self, workload: Workload, order: int, job: Job) -> None:
         super().__init__(workload)
@@ -180,7 +202,20 @@ class _Watch(Recorder):
             raise _ReachedError(_end(self._job, attempts, status, end, reason))
 
     def decision(self, counts: Any, report: Any, ns: int) -> None:
-        """Book nothing."""
+        """Book nothing, and see whether the job has started."""
+        job = None if self.running is None else self.running()
+        if job is not None and job.running is not None:
+            raise _ReachedError(_end_to_come(job))
+
+
+def _end_to_come(job: SimulatedJob) -> JobEnd:
+    """Return what will become of a running job that nobody stops, and that does not come back."""
+    running, request, end = job.running, job.request, job.completion[0]
+    assert running is not None
+    stay = Attempt(running.start, end, job.outcome, 0, request.shape, 0, request.walltime, running.placement)
+    limit = f"reached its requested time of {request.walltime} s"
+    status, reason = ("completed", "") if job.outcome == COMPLETED else ("killed", limit)
+    return _end(job.job, (*job.attempts, stay), status, end, reason)
 
 
 def _end(job: Job, attempts: Sequence[Attempt], status: str, end: int, reason: str) -> JobEnd:
@@ -261,6 +296,8 @@ class _Trunk:
             engine = self._copy(watch)
         except TypeError:
             engine = self._anew(watch)
+        if self._setup.stays and self._setup.overrun.mode != "resubmit":
+            watch.running = partial(engine.mapper.events.get, job.id)
         return _ended(engine, plan)
 
     def _gone(self, order: int, job: Job) -> bool:
