@@ -59,7 +59,11 @@ def test_a_branch_is_the_whole_simulation(case, dispatcher, predictor, overrun, 
 
 
 @settings(max_examples=15)
-@given(changes(), st.sampled_from(["fcfs", "conservative", "sa:over=easy"]), st.sampled_from(["run", "kill", "resubmit"]))
+@given(
+    changes(),
+    st.sampled_from(["fcfs", "conservative", "sa:over=easy"]),
+    st.sampled_from(["run", "kill", "resubmit"]),
+)
 def test_the_end_of_a_job_that_nobody_stops_is_known_when_it_starts(case, dispatcher, overrun):
     workload, change, at, until = case
     [end] = branches(workload, dispatcher, "walltime", [Branch(change, at, until)], overrun=overrun, stays=True)
