@@ -33,11 +33,15 @@ class Branch:
         The instant, seconds, at most the submission of the changed job; ``None`` is that submission.
     until
         Id of the job with which the copy ends; ``None`` is the changed one.
+    before
+        The instant at which the copy is given up, if that job has not started before; then its status is ``"waiting"``,
+        and its end that instant. ``None`` waits for it.
     """
 
     change: Job | None
     at: int | None = None
     until: str | None = None
+    before: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +171,7 @@ class _Planned:
     at: int
     changed: tuple[int, Job] | None
     until: int
+    before: float
 
 
 class _ReachedError(Exception):
@@ -182,16 +187,18 @@ class _Watch(Recorder):
 
     Attributes
     ----------
-    running
-        Returns the job while it is there, if its end is known as soon as it starts.
+    there
+        Returns the job while it is there; set if the copy may end before it has left.
     """
 
-    running: Callable[[], SimulatedJob | None] | None = None
+    there: Callable[[], SimulatedJob | None] | None = None
 
-    def __init__(self, workload: Workload, order: int, job: Job) -> None:
+    def __init__(self, workload: Workload, plan: _Planned, job: Job, stays: bool) -> None:
         super().__init__(workload)
-        self._order = order
+        self._order = plan.until
+        self._before = plan.before
         self._job = job
+        self._stays = stays
 
     def complete(self, order: int, attempts: Sequence[Attempt]) -> None:
         if order == self._order:
@@ -203,9 +210,11 @@ class _Watch(Recorder):
 
     def decision(self, counts: Any, report: Any, ns: int) -> None:
         """Book nothing, and see whether the job has started."""
-        job = None if self.running is None else self.running()
-        if job is not None and job.running is not None:
+        job = None if self.there is None else self.there()
+        if job is not None and job.running is not None and self._stays:
             raise _ReachedError(_end_to_come(job))
+        if job is not None and job.running is None and not job.attempts and counts[0] >= self._before:
+            raise _ReachedError(_end(self._job, (), "waiting", counts[0], ""))
 
 
 def _end_to_come(job: SimulatedJob) -> JobEnd:
@@ -255,20 +264,21 @@ class _Trunk:
         changed = asked.change
         at = asked.at if asked.at is not None or changed is None else changed.submit
         until = asked.until if asked.until is not None or changed is None else changed.id
+        before = math.inf if asked.before is None else asked.before
         if at is None or until is None:
             raise InputError(f"branch: expected an instant and a job to end with, or a changed job, got {asked}")
         for name, id_ in (("change", until if changed is None else changed.id), ("until", until)):
             if id_ not in self._places:
                 raise InputError(f"{name}: expected a job of the workload, got {id_!r}")
         if changed is None:
-            return _Planned(number, at, None, self._places[until])
+            return _Planned(number, at, None, self._places[until], before)
         place = self._places[changed.id]
         submit = int(self._setup.workload.columns.submit[place])
         if changed.submit != submit:
             raise InputError(f"change: job {changed.id}: submit: expected {submit}, as it is, got {changed.submit}")
         if at > submit:
             raise InputError(f"at: expected at most {submit}, when job {changed.id} is submitted, got {at}")
-        return _Planned(number, at, (place, changed), self._places[until])
+        return _Planned(number, at, (place, changed), self._places[until], before)
 
     def _branch(self) -> None:
         """Go on in a copy for every branch at this instant, and set the next one; stop after the last."""
@@ -291,13 +301,14 @@ class _Trunk:
             if failed is None or failed[1] < plan.at:
                 raise InputError(f"until: expected a job that has not left before {plan.at}, got {job.id!r}")
             return _end(job, (), *failed)
-        watch = _Watch(self._setup.workload, plan.until, job)
+        stays = self._setup.stays and self._setup.overrun.mode != "resubmit"
+        watch = _Watch(self._setup.workload, plan, job, stays)
         try:
             engine = self._copy(watch)
         except TypeError:
             engine = self._anew(watch)
-        if self._setup.stays and self._setup.overrun.mode != "resubmit":
-            watch.running = partial(engine.mapper.events.get, job.id)
+        if stays or plan.before < math.inf:
+            watch.there = partial(engine.mapper.events.get, job.id)
         return _ended(engine, plan)
 
     def _gone(self, order: int, job: Job) -> bool:

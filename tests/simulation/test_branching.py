@@ -77,6 +77,18 @@ def test_a_copy_goes_no_further_than_the_start_of_a_job_that_nobody_stops():
     assert Watched.seen == {0}
 
 
+def test_a_copy_is_given_up_where_its_job_has_not_started_before():
+    workload = Workload(
+        [Job("a", 0, 50, 50), Job("b", 3, 5, 5), Job("c", 9, 1, 1), Job("d", 20, 1, 1)], Machine.pool(1)
+    )
+    change = replace(workload.jobs[1], runtime=2)
+    for stays in (False, True):
+        asked = [Branch(change, before=instant) for instant in (51, 50, 10, 9, 3, None)]
+        found = branches(workload, "fcfs", "walltime", asked, stays=stays)
+        assert [end.status for end in found] == ["completed", "completed", "waiting", "waiting", "waiting", "completed"]
+        assert [(end.start, end.end) for end in found] == [(50, 52), (50, 52), (-1, 20), (-1, 9), (-1, 3), (50, 52)]
+
+
 class Watched(FCFS):
     """Notes the instants of its decisions, of all its copies together."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
@@ -36,6 +36,8 @@ _SMOKE = ("KTH", 150)
 #: So many cases of a log also go through the dispatcher ``sa``, which chooses for itself.
 CHECKED = 20
 _MONTH = 30 * 86400
+#: Processors and requested time.
+Key = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,36 +114,50 @@ def measure(workload: Workload, cases: Sequence[Case]) -> pd.DataFrame:
     """Return what becomes of cases, a row each.
 
     A request that would be served at once takes its run time. Any other is simulated in a copy of the whole simulation
-    until its job starts, as far as it matters: those that a strategy chooses, and of those that are tried the ones
-    that take less than another is known to take at most, since nobody starts later than promised.
+    until its job starts, as far as it matters: first those that a strategy chooses; then of those that are tried the
+    ones that may be better than all of which is known how long they take, or take at most since nobody starts later
+    than promised, for as long as they may be.
 
     Returns
     -------
     DataFrame
         ``place``, the facts of the cases, ``time``, seconds from the first submission; ``N``, the jobs that are there
         over the processors; turnaround, seconds, and size of each strategy, as ``SA-3`` and ``SA-3 size``;
-        ``simulated`` and ``late``, how many requests were simulated and how many of these started later than promised;
+        ``simulated`` and ``late``, how many requests were simulated until they started and how many of these did so
+        later than promised;
         ``same``, whether the dispatcher ``sa`` did just as well, 1 or 0, and -1 where it was not asked.
     """
-    asked: dict[int, set[tuple[int, int]]] = {}
+    asked: dict[int, set[Key]] = {}
     for case in cases:
         asked.setdefault(case.place, set()).update(_key(each) for each in _all(case))
     told = arrival_starts(workload, {place: sorted(requests) for place, requests in asked.items()})
     submits, processors = workload.columns.submit, int(workload.machine.capacity[0, 0])
     plans = [_Plan(case, told[case.place], int(submits[case.place])) for case in cases]
-    ends = _simulated(workload, plans)
-    same = _by_dispatcher(workload, plans, ends)
+    for turn in (_Plan.chosen_ones, _Plan.better_ones):
+        _simulate(workload, plans, turn)
     rows = []
-    for plan, took, agrees in zip(plans, ends, same, strict=True):
+    for plan, agrees in zip(plans, _by_dispatcher(workload, plans), strict=True):
         facts = {"place": plan.case.place, "time": plan.now - int(submits[0]), **plan.case.facts}
-        late = sum(took[key] - plan.runtimes[key] > plan.waits[key] for key in plan.branched)
-        facts |= {"N": plan.told.present / processors, "simulated": len(plan.branched), "late": late, "same": agrees}
-        rows.append(facts | plan.found(took))
+        late = sum(plan.took[key] - plan.runtimes[key] > plan.waits[key] for key in plan.took)
+        facts |= {"N": plan.told.present / processors, "simulated": plan.simulated, "late": late, "same": agrees}
+        rows.append(facts | plan.found())
     return pd.DataFrame(rows)
 
 
 class _Plan:
-    """What is to be simulated of a case."""
+    """What is to be simulated of a case, and what is known of it.
+
+    Attributes
+    ----------
+    waits, runtimes
+        Seconds that each request would wait at most, and run.
+    chosen
+        The request of each strategy.
+    took
+        The turnarounds that are known.
+    simulated
+        How many of these are of simulations.
+    """
 
     def __init__(self, case: Case, told: ArrivalStarts, now: int) -> None:
         self.case, self.told, self.now = case, told, now
@@ -152,41 +168,54 @@ class _Plan:
             choice = choose(self, [each.request for each in offered], now)
             assert choice is not None
             self.chosen[name] = choice.request.processors, choice.request.requested_time
-        at_most = min(self.waits[key] + self.runtimes[key] for key in map(_key, case.tried))
-        self.tried = [key for key in map(_key, case.tried) if self.runtimes[key] < at_most or not self.waits[key]]
-        self.branched = sorted(key for key in {*self.chosen.values(), *self.tried} if self.waits[key])
+        self.took = {key: seconds for key, seconds in self.runtimes.items() if not self.waits[key]}
+        self.simulated = 0
+        #: Of which the best is one, with what the longest list chose.
+        self._tried = [*dict.fromkeys([*map(_key, case.tried), list(self.chosen.values())[-1]])]
 
     def earliest_start(self, processors: int, duration: int, after: int = 0) -> int | None:
         """Return what the job was told when it came, ``after`` which there is nothing to ask."""
         del after
         return self.told.starts[processors, duration]
 
-    def found(self, took: dict[tuple[int, int], int]) -> dict[str, Any]:
+    def chosen_ones(self) -> dict[Key, int | None]:
+        """Return the requests of the strategies that are to be simulated, to their end."""
+        return dict.fromkeys(sorted({*self.chosen.values()} - self.took.keys()))
+
+    def better_ones(self) -> dict[Key, int | None]:
+        """Return the other requests that may be better than what is known, with the instant at which they are not."""
+        least = min(self.took.get(key, self.waits[key] + self.runtimes[key]) for key in self._tried)
+        return {
+            key: self.now + least - self.runtimes[key]
+            for key in self._tried
+            if key not in self.took and self.runtimes[key] < least
+        }
+
+    def found(self) -> dict[str, Any]:
         """Return turnaround and size of each strategy."""
-        # Which of the tried ones is the best is known of those that are simulated, and of those that start at once.
-        offered = [key for key in [*self.tried, list(self.chosen.values())[-1]] if key in took]
-        best = min(offered, key=lambda key: (took[key], key[0]))
+        best = min((key for key in self._tried if key in self.took), key=lambda key: (self.took[key], key[0]))
         each = {**self.chosen, BEST: best}
-        return {name: took[key] for name, key in each.items()} | {f"{name} size": key[0] for name, key in each.items()}
+        took = {name: self.took[key] for name, key in each.items()}
+        return took | {f"{name} size": key[0] for name, key in each.items()}
 
 
-def _simulated(workload: Workload, plans: Sequence[_Plan]) -> list[dict[tuple[int, int], int]]:
-    """Return the turnaround of the requests of each case, of those at once and of those that are simulated."""
+def _simulate(workload: Workload, plans: Sequence[_Plan], turn: Callable[[_Plan], dict[Key, int | None]]) -> None:
+    """Simulate requests of all cases in one go; those that are given up stay unknown."""
+    asked = [(plan, key, before) for plan in plans for key, before in turn(plan).items()]
     changed = [
-        Branch(_job(workload, plan.case.place, key, plan.runtimes[key])) for plan in plans for key in plan.branched
+        Branch(_job(workload, plan.case.place, key, plan.runtimes[key]), before=before) for plan, key, before in asked
     ]
-    ends = iter(branches(workload, "conservative", "walltime", changed, overrun="kill", stays=True))
-    return [
-        {key: plan.runtimes[key] for key, wait in plan.waits.items() if not wait and key in plan.runtimes}
-        | {key: next(ends).turnaround for key in plan.branched}
-        for plan in plans
-    ]
+    ends = branches(workload, "conservative", "walltime", changed, overrun="kill", stays=True)
+    for (plan, key, _), end in zip(asked, ends, strict=True):
+        if end.start >= 0:
+            plan.took[key] = end.turnaround
+            plan.simulated += 1
 
 
-def _by_dispatcher(workload: Workload, plans: Sequence[_Plan], ends: Sequence[dict[tuple[int, int], int]]) -> list[int]:
+def _by_dispatcher(workload: Workload, plans: Sequence[_Plan]) -> list[int]:
     """Return of the first cases whether ``sa`` itself takes the job where the longest list does."""
     asked, wanted = [], []
-    for plan, took in list(zip(plans, ends, strict=True))[:CHECKED]:
+    for plan in plans[:CHECKED]:
         name, offered = list(plan.case.lists.items())[-1]
         first, *others = offered
         job = _job(workload, plan.case.place, _key(first), first.runtime)
@@ -195,13 +224,13 @@ def _by_dispatcher(workload: Workload, plans: Sequence[_Plan], ends: Sequence[di
             Shape(1, each.runtime, each.request.requested_time, {resource: each.request.processors}) for each in others
         )
         asked.append(Branch(replace(job, shapes=shapes)))
-        wanted.append(took[plan.chosen[name]])
+        wanted.append(plan.took[plan.chosen[name]])
     found = branches(workload, "sa", "walltime", asked, overrun="kill", stays=True)
     same = [int(end.turnaround == seconds) for end, seconds in zip(found, wanted, strict=True)]
     return same + [-1] * (len(plans) - len(same))
 
 
-def _job(workload: Workload, place: int, key: tuple[int, int], runtime: int) -> Job:
+def _job(workload: Workload, place: int, key: Key, runtime: int) -> Job:
     """Return a job of the workload with another request and run time."""
     job = workload.jobs[place]
     return replace(job, nodes=1, per_node={workload.machine.resources[0]: key[0]}, runtime=runtime, walltime=key[1])
@@ -213,5 +242,5 @@ def _all(case: Case) -> Iterable[Candidate]:
         yield from offered
 
 
-def _key(candidate: Candidate) -> tuple[int, int]:
+def _key(candidate: Candidate) -> Key:
     return candidate.request.processors, candidate.request.requested_time
