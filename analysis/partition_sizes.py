@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..base import FloatArray, InputError
 from ..models import AvailabilityProfile
-from ..models.moldable import Choice, Request, SpeedupFit, choose, fit, options
+from ..models.moldable import Choice, Request, SpeedupFit, choose, choose_with_law, fit, options
 from ..simulation import promised_starts
 from ..workloads import RunColumns, Workload, read, read_runs
 from .eviction_scenario import Scenario
@@ -66,12 +66,44 @@ def advise_size(moment: MachineMoment, requests: Sequence[Request], weight: floa
     found = {option.request: option for option in options(moment.profile, requests, moment.now)}
     choice = choose(moment.profile, requests, moment.now, weight)
     if choice is None:
-        least = min((request.processors for request in requests), default=0)
-        raise InputError(
-            f"requests: expected one that fits the machine, {moment.profile.processors:,} processors that are free at "
-            f"some time, got {len(requests)} of {least:,} processors or more"
-        )
+        raise _too_large(moment, [request.processors for request in requests])
     return SizeAdvice(tuple(requests), tuple(found.get(request) for request in requests), choice)
+
+
+def advise_size_and_time(moment: MachineMoment, found: SpeedupFit, sizes: Sequence[int]) -> SizeAdvice:
+    """Return the best first request on each size, and the choice of ``choose_with_law`` in ``models.moldable``.
+
+    The turnaround of an option is the expected one, with a longer request after each that did not suffice.
+
+    Parameters
+    ----------
+    moment
+        What is free when.
+    found
+        The fit of own runs, which has the law of the run time on each size.
+    sizes
+        To choose from.
+
+    Raises
+    ------
+    InputError
+        If no size fits the machine with all its times, or one lies far beyond the runs.
+    """
+    laws = list(zip(sizes, found.laws(sizes), strict=True))
+    each = [choose_with_law(moment.profile, [law], moment.now) for law in laws]
+    choice = choose_with_law(moment.profile, laws, moment.now)
+    if choice is None:
+        raise _too_large(moment, sizes)
+    longest = [Request(size, max(1, math.ceil(law.end))) for size, law in laws]
+    requests = [last if option is None else option.request for last, option in zip(longest, each, strict=True)]
+    return SizeAdvice(tuple(requests), tuple(each), choice)
+
+
+def _too_large(moment: MachineMoment, sizes: Sequence[int]) -> InputError:
+    return InputError(
+        f"requests: expected one that fits the machine, {moment.profile.processors:,} processors that are free at "
+        f"some time, got {len(sizes)} of {min(sizes, default=0):,} processors or more"
+    )
 
 
 def moment_of_state(scenario: Scenario) -> MachineMoment:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
@@ -230,6 +231,11 @@ class Running:
     def id(self) -> str:
         """Id of the job."""
         return self.job.id
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Running:
+        """Return a copy with the same request and placement, of which nothing changes."""
+        copied: Running = copy(self)
+        return copied
 
     def expected_end(self, now: int) -> int:
         """Return the predicted end, or the next second if that has passed."""

@@ -3,7 +3,7 @@
 from .adapters import accasim_predictor, accasim_scheduler
 from .budget import Budget, BudgetError
 from .engine import SameInstant, simulate
-from .instants import Branch, JobEnd, branch, branches, promised_starts
+from .instants import ArrivalStarts, Branch, JobEnd, arrival_starts, branch, branches, promised_starts
 from .invariants import check, violations
 from .metrics import job_metrics, mean_interval
 from .overrun import Overrun
@@ -12,6 +12,7 @@ from .simulation_errors import ActionError, InvariantError, SimulationError
 
 __all__ = [
     "ActionError",
+    "ArrivalStarts",
     "Branch",
     "Budget",
     "BudgetError",
@@ -23,6 +24,7 @@ __all__ = [
     "SimulationError",
     "accasim_predictor",
     "accasim_scheduler",
+    "arrival_starts",
     "branch",
     "branches",
     "check",

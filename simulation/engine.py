@@ -32,7 +32,7 @@ from .simulation_errors import asked
 #: Whether the events of one instant are dispatched together or one after the other.
 SameInstant = Literal["batch", "sequence"]
 #: Jobs that are read at a time: few, since each is some objects until it has left.
-_BLOCK = 256
+_BLOCK = 64
 #: Jobs that are taken from a workload at a time: many, since a part of its columns is some arrays.
 _TAKEN = 4096
 #: New objects after which garbage is looked for while a simulation runs.

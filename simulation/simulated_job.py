@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..dispatchers import Running, ShapeView, Waiting
 from ..workloads import Job
@@ -32,6 +33,10 @@ class Request(NamedTuple):
     runtime: int
     walltime: int
     job: Job
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Request:
+        """Return itself: nothing of it changes."""
+        return self
 
     @classmethod
     def of_job(cls, job: Job, demand: tuple[int, ...]) -> Request:
@@ -100,6 +105,15 @@ class SimulatedJob:
         self.correction: Entry | None = None
         self.misses = self.write = 0
         self.attempts: tuple[Attempt, ...] = ()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> SimulatedJob:
+        """Return a copy: but for what stands for it in the queue, on the machine and in the calendar, it is shared."""
+        copied = memo[id(self)] = copy.copy(self)
+        if self.running is not None:
+            copied.running = copy.deepcopy(self.running, memo)
+            copied.completion = copy.deepcopy(self.completion, memo)
+            copied.correction = copy.deepcopy(self.correction, memo)
+        return copied
 
     def done(self, now: int) -> int:
         """Return the seconds of work that are done, of its last request; also those that a kill would lose."""

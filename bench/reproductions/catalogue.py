@@ -62,8 +62,11 @@ _TITLES = {
         "surface": "Figures 8 and 9 by number of nodes and inter-arrival time (ours, not in the paper)",
     },
     "jsspp2000": {
+        "table1": "Logs of the simulations",
         "table2": "Turnaround and relative performance, overall",
         "table3": "The same with NAS benchmarks",
+        "fig1": "Downey's speedup by average parallelism A",
+        "fig2": "Downey's speedup by variance in parallelism sigma",
         "fig3": "Results by relative load N",
         "fig4": "Results by sequential time L",
         "fig5": "Results by average parallelism A",

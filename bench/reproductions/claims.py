@@ -64,7 +64,7 @@ def less(
         Whether the values are measured times.
     """
     ratio, low, high = _ratio(named[1], other[1])
-    holds = _side(low, high, factor, len(named[1]))
+    holds = by_side(low, high, factor, len(named[1]))
     return Claim(text, holds, _evidence(named, other, ratio, low, high, published), timed)
 
 
@@ -83,7 +83,7 @@ def more(
     decided.
     """
     ratio, low, high = _ratio(named[1], other[1])
-    below = None if np.array_equal(named[1], other[1]) else _side(low, high, factor, len(named[1]))
+    below = None if np.array_equal(named[1], other[1]) else by_side(low, high, factor, len(named[1]))
     holds = None if below is None else not below and (low > factor or not strictly)
     return Claim(text, holds, _evidence(named, other, ratio, low, high, published))
 
@@ -114,7 +114,7 @@ def calibrated(claim: Claim) -> Claim:
     return replace(claim, kind="calibrated")
 
 
-def _side(low: float, high: float, limit: float, samples: int) -> bool | None:
+def by_side(low: float, high: float, limit: float, samples: int) -> bool | None:
     """Return whether an interval lies below a limit, ``None`` if it lies on both sides or there is none."""
     if samples < LEAST or math.isnan(low) or low < limit <= high:
         return None

@@ -13,6 +13,7 @@ from ...analysis.partition_sizes import (
     MachineMoment,
     SizeAdvice,
     advise_size,
+    advise_size_and_time,
     moment_of_state,
     moment_of_trace,
     read_own_runs,
@@ -22,7 +23,7 @@ from ...analysis.partition_sizes import (
 from ...base import InputError
 from ...bench.reports.number_formats import NOTHING, percent
 from ...bench.reports.partition_figure import draw_sizes
-from ...models.moldable import Request
+from ...models.moldable import Request, SpeedupFit
 from ..app import debug_option
 from ..command_errors import say
 from ..durations import Duration, clock
@@ -65,6 +66,9 @@ _SUFFIXES = (".png", ".svg")
     metavar="S",
     help="Seconds of turnaround a processor-hour is worth.",
 )
+@click.option(
+    "--joint", is_flag=True, help="With --runs: choose size and first requested time together, resubmission counted."
+)
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw list and requests, .png or .svg.")
 @json_option
 @debug_option
@@ -76,6 +80,7 @@ def command(
     sizes: str | None,
     level: float,
     weight: float,
+    joint: bool,
     plot: Path | None,
     as_json: bool,
 ) -> None:
@@ -84,13 +89,21 @@ def command(
     Each request would start where the availability list has room for it, and is taken to last as long as it asks for.
     The list is that of the jobs of a state, of which those without the field ends stay for ever; or of a trace under
     conservative backfilling with kills, where it is also said how far such predictions were off.
+
+    With --joint a request may fall short, and is followed by a longer one: what is shown is the first, and the expected
+    turnaround by the law of the run time that the fit of the runs has.
     """
     _check(state, trace, requests, runs, plot)
+    if joint and (runs is None or weight):
+        raise InputError(f"--joint: expected --runs and no --weight, got {'--weight' if runs else '--requests'}")
     chosen = None if sizes is None else _sizes(sizes)
     with spinner("looking at the machine"):
         moment = _traced(trace) if trace is not None else _stated(state)
-    asked = read_requests(requests) if requests is not None else _of_runs(runs, moment, level, chosen)
-    advice = advise_size(moment, asked, weight)
+    asked, found = (read_requests(requests), None) if requests is not None else _of_runs(runs, moment, level, chosen)
+    if joint and found is not None:
+        advice = advise_size_and_time(moment, found, [request.processors for request in asked])
+    else:
+        advice = advise_size(moment, asked, weight)
     if as_json:
         print_json(_fields(moment, advice))
     else:
@@ -134,7 +147,9 @@ def _traced(trace: str) -> MachineMoment:
     return moment_of_trace(load(resolve(name), ReadingOptions()), seconds)
 
 
-def _of_runs(runs: Path | None, moment: MachineMoment, level: float, sizes: list[int] | None) -> list[Request]:
+def _of_runs(
+    runs: Path | None, moment: MachineMoment, level: float, sizes: list[int] | None
+) -> tuple[list[Request], SpeedupFit]:
     """Return the requests that own runs stand for, and say what of the fit matters."""
     assert runs is not None
     own = read_own_runs(runs)
@@ -146,7 +161,7 @@ def _of_runs(runs: Path | None, moment: MachineMoment, level: float, sizes: list
     values = ", ".join(f"{name} {value:.3g}" for name, value in best.parameters.items())
     say("note", f"{len(own)} runs: best is {best.name} ({values}), left-out error {percent(best.left_out_error)}%; "
                 f"measure {found.measure_next([r.processors for r in requests]):.0f} processors next")  # fmt: skip
-    return requests
+    return requests, found
 
 
 def _off(moment: MachineMoment) -> tuple[float, float] | None:

@@ -17,12 +17,15 @@ import scipy
 from numpy.typing import ArrayLike
 
 from ...base import FloatArray, InputError
+from ..reservations import ESDD
 from .speedups import amdahl, downey, gunther
 
 #: Relative error of a run that is expected, and how many runs that is worth.
 NOISE, NOISE_WORTH = 0.1, 3.0
 #: Prediction does not go beyond that many times the largest size measured, unless asked.
 FARTHEST = 2.0
+#: Times that a law of a run to come has.
+STEPS = 20
 #: Grid points that together have no more than this share are left out.
 _NEGLIGIBLE = 1e-3
 _BISECTIONS = 40
@@ -138,14 +141,29 @@ class SpeedupFit:
         InputError
             For a size beyond what was measured, or below 1.
         """
+        asked = self._asked(sizes, extrapolate)
+        tails = 0.5, (1 - level) / 2, (1 + level) / 2
+        return PredictedTimes(*np.exp(self._mixture.quantiles(asked, tails, own=of == "run")))
+
+    def laws(self, sizes: ArrayLike, *, extrapolate: bool = False) -> list[ESDD]:
+        """Return the law of a run to come on each size, as :data:`STEPS` equally probable times.
+
+        They are quantiles, rounded up to the next; the last, which stands for the longest runs, is that of 99.9%.
+        Parameters and errors are those of :meth:`predict`.
+        """
+        asked = self._asked(sizes, extrapolate)
+        levels = [*(np.arange(1, STEPS) / STEPS).tolist(), 0.999]
+        times = np.exp(self._mixture.quantiles(asked, levels, own=True))
+        return [ESDD(column, np.full(STEPS, 1 / STEPS)) for column in times.T]
+
+    def _asked(self, sizes: ArrayLike, extrapolate: bool) -> FloatArray:
         asked = np.atleast_1d(np.asarray(sizes, dtype=np.float64))
         if not extrapolate and (asked > FARTHEST * self.largest).any():
             raise InputError(
                 f"size {asked.max():g}: expected at most {FARTHEST:g} times the largest size measured, "
                 f"{self.largest:g}; ask for extrapolation to go beyond"
             )
-        tails = 0.5, (1 - level) / 2, (1 + level) / 2
-        return PredictedTimes(*np.exp(self._mixture.quantiles(asked, tails, own=of == "run")))
+        return asked
 
     def measure_next(self, sizes: Sequence[float]) -> float:
         """Return the size, of some, whose time is known worst: a run there says most."""

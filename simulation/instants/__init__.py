@@ -1,6 +1,7 @@
 """What is known at an instant of a simulation, and what becomes of it from there on."""
 
+from .arrival_starts import ArrivalStarts, arrival_starts
 from .branching import Branch, JobEnd, branch, branches
 from .promised_starts import promised_starts
 
-__all__ = ["Branch", "JobEnd", "branch", "branches", "promised_starts"]
+__all__ = ["ArrivalStarts", "Branch", "JobEnd", "arrival_starts", "branch", "branches", "promised_starts"]

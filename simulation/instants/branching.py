@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ...base import InputError
@@ -15,7 +16,8 @@ from ...predictors import Predictor
 from ...workloads import Job, Workload
 from ..engine import Engine, SameInstant, engine_of, fresh_parts, settled_heap
 from ..overrun import Overrun
-from ..recorder import Attempt, Recorder
+from ..recorder import COMPLETED, Attempt, Recorder
+from ..simulated_job import SimulatedJob
 from ..simulation_errors import SimulationError
 
 
@@ -31,11 +33,15 @@ class Branch:
         The instant, seconds, at most the submission of the changed job; ``None`` is that submission.
     until
         Id of the job with which the copy ends; ``None`` is the changed one.
+    before
+        The instant at which the copy is given up, if that job has not started before; then its status is ``"waiting"``,
+        and its end that instant. ``None`` waits for it.
     """
 
     change: Job | None
     at: int | None = None
     until: str | None = None
+    before: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +122,30 @@ def branches(
     overrun: str | Overrun = "run",
     seed: int = 0,
     same_instant: SameInstant = "batch",
+    stays: bool = False,
 ) -> list[JobEnd]:
     """Simulate a workload once, and at the instant of each branch go on in a copy.
 
     The state is copied with :func:`copy.deepcopy`, dispatcher and predictor with it; where one of these cannot be
     copied, the changed workload is simulated from its beginning.
 
+    Parameters
+    ----------
+    workload, dispatcher, predictor, overrun, seed, same_instant
+        As for :func:`.simulate`.
+    asked
+        The branches.
+    stays
+        Whether the dispatcher lets every job that it has started run for as long as it asked: then a copy ends where
+        its job starts, since the end of it is known.
+
     Returns
     -------
     list of JobEnd
-        One a branch, in their order; arguments and errors as for :func:`branch`.
+        One a branch, in their order; errors as for :func:`branch`.
     """
     parts = fresh_parts(workload.machine, dispatcher, predictor, seed)
-    setup = _Setup(workload, (dispatcher, predictor), seed, Overrun.parse(overrun), same_instant)
+    setup = _Setup(workload, (dispatcher, predictor), seed, Overrun.parse(overrun), same_instant, stays)
     trunk = _Trunk(setup, engine_of(Recorder(workload), *parts, setup.overrun, same_instant), asked)
     with settled_heap():
         return trunk.run()
@@ -143,6 +160,7 @@ class _Setup:
     seed: int
     overrun: Overrun
     same_instant: SameInstant
+    stays: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +171,7 @@ class _Planned:
     at: int
     changed: tuple[int, Job] | None
     until: int
+    before: float
 
 
 class _ReachedError(Exception):
@@ -164,12 +183,22 @@ class _ReachedError(Exception):
 
 
 class _Watch(Recorder):
-    """Keeps nothing, and ends the simulation when one job has left."""
+    """Keeps nothing, and ends the simulation when one job has left, or when its end is known.
 
-    def __init__(self, workload: Workload, order: int, job: Job) -> None:
+    Attributes
+    ----------
+    there
+        Returns the job while it is there; set if the copy may end before it has left.
+    """
+
+    there: Callable[[], SimulatedJob | None] | None = None
+
+    def __init__(self, workload: Workload, plan: _Planned, job: Job, stays: bool) -> None:
         super().__init__(workload)
-        self._order = order
+        self._order = plan.until
+        self._before = plan.before
         self._job = job
+        self._stays = stays
 
     def complete(self, order: int, attempts: Sequence[Attempt]) -> None:
         if order == self._order:
@@ -180,7 +209,22 @@ class _Watch(Recorder):
             raise _ReachedError(_end(self._job, attempts, status, end, reason))
 
     def decision(self, counts: Any, report: Any, ns: int) -> None:
-        """Book nothing."""
+        """Book nothing, and see whether the job has started."""
+        job = None if self.there is None else self.there()
+        if job is not None and job.running is not None and self._stays:
+            raise _ReachedError(_end_to_come(job))
+        if job is not None and job.running is None and not job.attempts and counts[0] >= self._before:
+            raise _ReachedError(_end(self._job, (), "waiting", counts[0], ""))
+
+
+def _end_to_come(job: SimulatedJob) -> JobEnd:
+    """Return what will become of a running job that nobody stops, and that does not come back."""
+    running, request, end = job.running, job.request, job.completion[0]
+    assert running is not None
+    stay = Attempt(running.start, end, job.outcome, 0, request.shape, 0, request.walltime, running.placement)
+    limit = f"reached its requested time of {request.walltime} s"
+    status, reason = ("completed", "") if job.outcome == COMPLETED else ("killed", limit)
+    return _end(job.job, (*job.attempts, stay), status, end, reason)
 
 
 def _end(job: Job, attempts: Sequence[Attempt], status: str, end: int, reason: str) -> JobEnd:
@@ -220,20 +264,21 @@ class _Trunk:
         changed = asked.change
         at = asked.at if asked.at is not None or changed is None else changed.submit
         until = asked.until if asked.until is not None or changed is None else changed.id
+        before = math.inf if asked.before is None else asked.before
         if at is None or until is None:
             raise InputError(f"branch: expected an instant and a job to end with, or a changed job, got {asked}")
         for name, id_ in (("change", until if changed is None else changed.id), ("until", until)):
             if id_ not in self._places:
                 raise InputError(f"{name}: expected a job of the workload, got {id_!r}")
         if changed is None:
-            return _Planned(number, at, None, self._places[until])
+            return _Planned(number, at, None, self._places[until], before)
         place = self._places[changed.id]
         submit = int(self._setup.workload.columns.submit[place])
         if changed.submit != submit:
             raise InputError(f"change: job {changed.id}: submit: expected {submit}, as it is, got {changed.submit}")
         if at > submit:
             raise InputError(f"at: expected at most {submit}, when job {changed.id} is submitted, got {at}")
-        return _Planned(number, at, (place, changed), self._places[until])
+        return _Planned(number, at, (place, changed), self._places[until], before)
 
     def _branch(self) -> None:
         """Go on in a copy for every branch at this instant, and set the next one; stop after the last."""
@@ -256,11 +301,14 @@ class _Trunk:
             if failed is None or failed[1] < plan.at:
                 raise InputError(f"until: expected a job that has not left before {plan.at}, got {job.id!r}")
             return _end(job, (), *failed)
-        watch = _Watch(self._setup.workload, plan.until, job)
+        stays = self._setup.stays and self._setup.overrun.mode != "resubmit"
+        watch = _Watch(self._setup.workload, plan, job, stays)
         try:
             engine = self._copy(watch)
         except TypeError:
             engine = self._anew(watch)
+        if stays or plan.before < math.inf:
+            watch.there = partial(engine.mapper.events.get, job.id)
         return _ended(engine, plan)
 
     def _gone(self, order: int, job: Job) -> bool:

@@ -2,6 +2,7 @@
 
 import threading
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -55,6 +56,47 @@ def test_a_branch_is_the_whole_simulation(case, dispatcher, predictor, overrun, 
     options = {"overrun": overrun, "same_instant": same_instant}
     end = branch(workload, dispatcher, predictor, change=change, at=at, until=until, **options)
     assert same(end, whole(workload, change, until, dispatcher, predictor, **options))
+
+
+@settings(max_examples=15)
+@given(
+    changes(),
+    st.sampled_from(["fcfs", "conservative", "sa:over=easy"]),
+    st.sampled_from(["run", "kill", "resubmit"]),
+)
+def test_the_end_of_a_job_that_nobody_stops_is_known_when_it_starts(case, dispatcher, overrun):
+    workload, change, at, until = case
+    [end] = branches(workload, dispatcher, "walltime", [Branch(change, at, until)], overrun=overrun, stays=True)
+    assert same(end, whole(workload, change, until, dispatcher, "walltime", overrun=overrun))
+
+
+def test_a_copy_goes_no_further_than_the_start_of_a_job_that_nobody_stops():
+    workload = Workload([Job("a", 0, 500, 500), Job("later", 9, 5, 5)], Machine.pool(2))
+    watched = Watched()
+    branches(workload, watched, "walltime", [Branch(workload.jobs[0])], stays=True)
+    assert Watched.seen == {0}
+
+
+def test_a_copy_is_given_up_where_its_job_has_not_started_before():
+    workload = Workload(
+        [Job("a", 0, 50, 50), Job("b", 3, 5, 5), Job("c", 9, 1, 1), Job("d", 20, 1, 1)], Machine.pool(1)
+    )
+    change = replace(workload.jobs[1], runtime=2)
+    for stays in (False, True):
+        asked = [Branch(change, before=instant) for instant in (51, 50, 10, 9, 3, None)]
+        found = branches(workload, "fcfs", "walltime", asked, stays=stays)
+        assert [end.status for end in found] == ["completed", "completed", "waiting", "waiting", "waiting", "completed"]
+        assert [(end.start, end.end) for end in found] == [(50, 52), (50, 52), (-1, 20), (-1, 9), (-1, 3), (50, 52)]
+
+
+class Watched(FCFS):
+    """Notes the instants of its decisions, of all its copies together."""
+
+    seen: ClassVar[set[int]] = set()
+
+    def dispatch(self, state):
+        self.seen.add(state.now)
+        return super().dispatch(state)
 
 
 def test_with_every_dispatcher(registered):

@@ -52,6 +52,22 @@ def test_own_runs_become_requests(invoke, files):
     assert "3 runs: best is" in found.stderr
 
 
+def test_size_and_first_requested_time_are_chosen_together(invoke, files):
+    args = "partition", "--state", "state.json", "--runs", "runs.csv", "--json", "--sizes", "4,16,32"
+    alone, joint = (json.loads(invoke(*args, *more).stdout)["options"] for more in ((), ("--joint",)))
+    assert [option["processors"] for option in joint] == [4, 16, 32]
+    assert [option["chosen"] for option in joint].count(True) == 1
+    # With eight free for a while only a request that ends in time starts at once, and the job may outlive it.
+    assert all(now["turnaround_s"] < then["turnaround_s"] for now, then in zip(joint, alone, strict=True))
+
+
+def test_joint_needs_runs(invoke, files):
+    for extra in (("--requests", "requests.csv"), ("--runs", "runs.csv", "--weight", "5")):
+        found = invoke("partition", "--state", "state.json", "--joint", *extra)
+        assert found.exit_code == 2
+        assert "--joint: expected --runs and no --weight, got" in found.stderr
+
+
 def test_a_moment_of_a_trace(invoke, files):
     write(generate("lublin:jobs=120,processors=32,load=1.1", seed=1), "t.swf")
     (files / "requests.csv").write_text("processors,requested_time\n1,5000\n8,900\n32,300\n")

@@ -79,3 +79,14 @@ def test_amdahl_is_told_by_its_share():
     found = fit([(size, 1000 / float(amdahl(size, 0.1))) for size in SIZES.tolist()])
     share = {model.name: model.parameters for model in found.models}["amdahl"]["serial"]
     assert share == pytest.approx(0.1, rel=0.2)
+
+
+def test_the_law_of_a_run_to_come_has_the_quantiles_of_the_prediction():
+    found = fit([(1, 3600), (4, 1010), (16, 330)])
+    [law] = found.laws([8])
+    predicted = found.predict([8], level=0.9)
+    assert len(law.values) == 20
+    assert law.values[9] == pytest.approx(predicted.time[0])
+    assert law.values[[0, 18]] == pytest.approx([predicted.low[0], predicted.high[0]])
+    with pytest.raises(InputError, match="size 64: expected at most 2 times the largest size measured, 16"):
+        found.laws([64])

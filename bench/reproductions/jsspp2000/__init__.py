@@ -1,0 +1,19 @@
+"""Cirne and Berman, JSSPP 2000: SA chooses the partition size of a moldable job."""
+
+from __future__ import annotations
+
+from ..outcome import Run
+from .downey_results import DOWNEY
+from .nas_results import BENCHMARKS
+from .recorded_logs import table1
+from .speedup_figures import fig1, fig2
+
+RUNS: dict[str, Run] = {
+    "jsspp2000/table1": table1,
+    "jsspp2000/fig1": fig1,
+    "jsspp2000/fig2": fig2,
+    **DOWNEY,
+    **BENCHMARKS,
+}
+
+__all__ = ["RUNS"]
