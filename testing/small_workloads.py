@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -164,7 +165,9 @@ def urgent(jobs: int = 24, *, seed: int = 0, nodes: int = 6) -> Workload:
 
 def samples(share: float = 1.0) -> list[Workload]:
     """Return one workload of each kind, what the checks run without others, or with a share of the jobs of each."""
-    sizes = {pool: 80, cluster: 80, overrunning: 60, moldable: 40, stochastic: 40, urgent: 24}
+    sizes: dict[Callable[[int], Workload], int] = {
+        pool: 80, cluster: 80, overrunning: 60, moldable: 40, stochastic: 40, urgent: 24,
+    }  # fmt: skip
     return [tiny(), *(kind(max(1, round(share * jobs))) for kind, jobs in sizes.items())]
 
 

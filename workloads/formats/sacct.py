@@ -171,7 +171,6 @@ def _table(records: Records, arrival: FloatArray) -> tuple[Table, FloatArray]:
     """Return the table, and when each job started (seconds from the first arrival, nan if it did not)."""
     frame, values, count, start = records.frame, records.values, len(records), records.values["Start"]
     end = values.get("End", np.full(count, np.inf))
-    runtime = fields.elapsed(values, start, end)
     allocated = fields.first_number(values, count, "AllocCPUS", "NCPUS")
     asked = fields.first_number(values, count, "ReqCPUS")
     processors = np.where(allocated > 0, allocated, asked)
@@ -196,7 +195,7 @@ def _table(records: Records, arrival: FloatArray) -> tuple[Table, FloatArray]:
         lines=records.lines.tolist,
         ids=records.ids,
         submit=arrival - arrival[0],
-        runtime=np.nan_to_num(runtime, nan=0.0),
+        runtime=np.nan_to_num(fields.elapsed(values, start, end), nan=0.0),
         requested_time=requested_time,
         processors=processors.astype(np.int64),
         memory=memory,
