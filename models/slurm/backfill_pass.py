@@ -133,7 +133,7 @@ def main_pass(tried: Tried, cluster: Cluster, table: Placed, now: int) -> None:
         if partition in blocked:
             continue
         members = cluster.members[partition]
-        if fits(job, tried, cluster, cluster.free, usable & members, taken):
+        if fits(job, tried, cluster, usable & members, taken):
             _note(first + job, now, table, taken)
             _take(first + job, cluster, table)
             continue
