@@ -58,7 +58,7 @@ def cpus_on(node: int, free: IntArray, demand: IntArray, primary: int, apart: bo
         return 0
     if demand[primary] == 0:
         return 1 if apart else room
-    return free[node, primary] if apart else room * demand[primary]
+    return int(free[node, primary] if apart else room * demand[primary])
 
 
 @compiled
