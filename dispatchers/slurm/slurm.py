@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...base import IntArray
-from ...models.slurm import Cluster, Placed, Tried, backfill_pass, main_pass, placed
+from ...models.slurm import Cluster, Tried, backfill_pass, main_pass, placed
 from ...workloads import Machine
 from ..options import Configured
 from ..protocol import Action, Reject, Running, Start, State, Wake
@@ -23,6 +23,8 @@ from .slurm_options import SlurmOptions, configured, seconds, shares_of
 Row = tuple[int, IntArray, IntArray, Sequence[int]]
 _UNAVAILABLE = "Requested node configuration is not available"
 _NOWHERE: tuple[int, IntArray, IntArray] = (-1, np.empty(0, np.int64), np.empty(0, np.int64))
+#: Jobs whose nodes are kept after they have ended.
+_MANY = 1_000
 #: Before any time of a simulation.
 _NEVER = -(10**12)
 
@@ -110,6 +112,8 @@ class Slurm(Configured[SlurmOptions]):
         if joined or not np.array_equal(running, self._running):
             self._asked = self._changed = True
             self._running = running
+            if len(self._nodes) > 4 * len(running) + _MANY:
+                self._nodes = {order: self._nodes[order] for order in running.tolist() if order in self._nodes}
         return [Reject(waiting, _UNAVAILABLE) for waiting in joined if not self._jobs.could_run(waiting)]
 
     def _in_order(self, state: State, refused: Sequence[Action]) -> IntArray:
@@ -122,9 +126,7 @@ class Slurm(Configured[SlurmOptions]):
 
     def _main(self, instant: _Instant, most: int) -> None:
         tried = self._jobs.tried(instant.state, instant.left[:most])
-        table = placed([], tried, len(instant.cluster.free))
-        main_pass(tried, instant.cluster, table, instant.state.now)
-        self._start(instant, tried, table, 0)
+        self._start(instant, tried, main_pass(tried, instant.cluster))
 
     def _backfill(self, instant: _Instant) -> None:
         state, epoch = instant.state, self._rules.epoch
@@ -132,21 +134,25 @@ class Slurm(Configured[SlurmOptions]):
         tried = self._jobs.tried(state, instant.left[: self._rules.bf_max_job_test])
         table = placed(running, tried, len(instant.cluster.free))
         backfill_pass(tried, instant.cluster, table, state.now + epoch, self._rules.rules())
-        self._start(instant, tried, table, len(running))
+        first = len(running)
+        now = (table.start[first:] >= 0) & (table.start[first:] <= state.now + epoch)
+        starts = [(job, table.nodes_of(first + job).copy(), table.slots_of(first + job).copy())
+                  for job in np.flatnonzero(now).tolist()]  # fmt: skip
+        self._start(instant, tried, starts)
 
-    def _start(self, instant: _Instant, tried: Tried, table: Placed, first: int) -> None:
-        """Start the jobs of a pass that start now."""
+    def _start(self, instant: _Instant, tried: Tried, starts: Sequence[tuple[int, IntArray, IntArray]]) -> None:
+        """Start jobs on their nodes."""
+        if not starts:
+            return
         now, epoch = instant.state.now, self._rules.epoch
-        starts = table.start[first:]
-        rows = np.flatnonzero((starts >= 0) & (starts <= now + epoch))
-        for row in rows.tolist():
-            waiting = instant.state.queue.entries[instant.left[row]]
-            nodes, slots = table.nodes_of(first + row).copy(), table.slots_of(first + row).copy()
+        for job, nodes, slots in starts:
+            waiting = instant.state.queue.entries[instant.left[job]]
             self._nodes[waiting.order] = now, nodes, slots
-            instant.rows.append((now + epoch + int(tried.limit[row]), nodes, slots, waiting.demand))
+            instant.rows.append((now + epoch + int(tried.limit[job]), nodes, slots, waiting.demand))
             instant.actions.append(Start(waiting, np.repeat(nodes, slots)))
-        instant.started = np.append(instant.started, instant.state.queue.order[instant.left[rows]])
-        instant.left = np.delete(instant.left, rows)
+        begun = [job for job, _, _ in starts]
+        instant.started = np.append(instant.started, instant.state.queue.order[instant.left[begun]])
+        instant.left = np.delete(instant.left, begun)
 
     def _row(self, running: Running) -> Row:
         """Return a running job with the end of its limit, which is in whole minutes."""

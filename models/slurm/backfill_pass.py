@@ -121,26 +121,31 @@ def _enough(usable: BoolArray, least: int) -> bool:
     return count >= least
 
 
-def main_pass(tried: Tried, cluster: Cluster, table: Placed, now: int) -> None:
-    """Write into `table` which jobs the main scheduler starts now, and where; what starts is taken off ``free``.
+def main_pass(tried: Tried, cluster: Cluster) -> list[tuple[int, IntArray, IntArray]]:
+    """Return which jobs the main scheduler starts now, with their nodes and their slots on each.
 
-    The first job of a partition that does not fit takes the nodes of the partition away from all after it.
+    What starts is taken off ``free``. The first job of a partition that does not fit takes the nodes of the partition
+    away from all after it.
     """
     taken = np.zeros(len(cluster.free), np.int64)
     usable = np.ones(len(cluster.free), np.bool_)
-    first, blocked = int(table.counts[0]), set[int]()
+    blocked: set[int] = set()
+    starts: list[tuple[int, IntArray, IntArray]] = []
     for job, partition in enumerate(tried.partition.tolist()):
         if partition in blocked:
             continue
         members = cluster.members[partition]
-        if fits(job, tried, cluster, cluster.free, usable & members, taken):
-            _note(first + job, now, table, taken)
-            _take(first + job, cluster, table)
+        if fits(job, tried, cluster, usable & members, taken):
+            nodes = np.flatnonzero(taken)
+            slots = taken[nodes]
+            cluster.free[nodes] -= slots[:, None] * tried.demand[job]
+            starts.append((job, nodes, slots))
             continue
         blocked.add(partition)
         usable &= ~members
         if not usable.any():
-            return
+            break
+    return starts
 
 
 @compiled

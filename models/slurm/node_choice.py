@@ -45,30 +45,32 @@ def need_of(slots: int, apart: bool, unit: int) -> Need:
 
 
 @compiled
-def free_cpus(
-    free: IntArray, demand: IntArray, primary: int, apart: bool, usable: BoolArray, cpus: IntArray
-) -> tuple[int, int]:
-    """Write into `cpus` what a job can have of each node; return how much that is and of how many nodes.
+def cpus_on(node: int, free: IntArray, demand: IntArray, primary: int, apart: bool) -> int:
+    """Return what a job can have of a node, 0 if not a slot of it fits.
 
     Of a node on which a single slot of the job lies, all free CPUs count (they are not capped at the tasks per node).
     """
+    room = LARGEST
+    for resource in range(len(demand)):
+        if demand[resource] > 0:
+            room = min(room, free[node, resource] // demand[resource])
+    if room < 1:
+        return 0
+    if demand[primary] == 0:
+        return 1 if apart else room
+    return int(free[node, primary] if apart else room * demand[primary])
+
+
+@compiled
+def free_cpus(
+    free: IntArray, demand: IntArray, primary: int, apart: bool, usable: BoolArray, cpus: IntArray
+) -> tuple[int, int]:
+    """Write into `cpus` what a job can have of each node; return how much that is and of how many nodes."""
     total, nodes = 0, 0
     for node in range(len(cpus)):
-        cpus[node] = 0
-        if not usable[node]:
-            continue
-        room = LARGEST
-        for resource in range(len(demand)):
-            if demand[resource] > 0:
-                room = min(room, free[node, resource] // demand[resource])
-        if room < 1:
-            continue
-        if demand[primary] == 0:
-            cpus[node] = 1 if apart else room
-        else:
-            cpus[node] = free[node, primary] if apart else room * demand[primary]
+        cpus[node] = cpus_on(node, free, demand, primary, apart) if usable[node] else 0
         total += cpus[node]
-        nodes += 1
+        nodes += cpus[node] > 0
     return total, nodes
 
 

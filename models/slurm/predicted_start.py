@@ -10,24 +10,35 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
 from .jobs import Cluster, Placed, Tried
-from .node_choice import choose_nodes, free_cpus, need_of
+from .node_choice import choose_nodes, cpus_on, free_cpus, need_of
 
 #: The first window in which running jobs are taken off together, seconds; each next one is twice as long.
 WINDOW = 30
+#: Places in what a job can have: CPUs, and nodes.
+CPUS, NODES = range(2)
 
 
 @compiled
-def fits(job: int, tried: Tried, cluster: Cluster, free: IntArray, usable: BoolArray, taken: IntArray) -> bool:
-    """Write into `taken` how many slots of a job go to each node if it starts with `free`; return whether it can."""
-    apart = tried.apart[job]
-    demand = tried.demand[job]
-    unit = max(demand[cluster.primary], 1)
+def fits(job: int, tried: Tried, cluster: Cluster, usable: BoolArray, taken: IntArray) -> bool:
+    """Write into `taken` how many slots of a job go to each node if it starts now; return whether it can."""
+    cpus, has = np.empty(len(usable), np.int64), np.empty(2, np.int64)
+    demand, apart = tried.demand[job], tried.apart[job]
+    has[CPUS], has[NODES] = free_cpus(cluster.free, demand, cluster.primary, apart, usable, cpus)
+    return _enough(job, tried, cluster.primary, cpus, has, taken)
+
+
+@compiled
+def _enough(job: int, tried: Tried, primary: int, cpus: IntArray, has: IntArray, taken: IntArray) -> bool:
+    """Choose nodes of which a job can have so many CPUs, if all together can be enough."""
+    apart, per_slot = tried.apart[job], tried.demand[job, primary]
+    unit = max(per_slot, 1)
     need = need_of(tried.slots[job], apart, unit)
-    cpus = np.empty(len(usable), np.int64)
-    total, nodes = free_cpus(free, demand, cluster.primary, apart, usable, cpus)
-    if (total < need.cpus and demand[cluster.primary] > 0) or nodes < need.least:
+    if (has[CPUS] < need.cpus and per_slot > 0) or has[NODES] < need.least:
         return False
-    if not choose_nodes(need, cpus, taken):
+    left = np.empty_like(cpus)
+    for node in range(len(cpus)):
+        left[node] = cpus[node]
+    if not choose_nodes(need, left, taken):
         return False
     for node in range(len(taken)):
         if taken[node] > 0:
@@ -57,7 +68,10 @@ def predicted_start(
     taken
         Gets the slots on each node, shape (nodes,).
     """
-    if fits(job, tried, cluster, cluster.free, usable, taken):
+    demand, primary, apart = tried.demand[job], cluster.primary, tried.apart[job]
+    cpus, has = np.empty(len(usable), np.int64), np.empty(2, np.int64)
+    has[CPUS], has[NODES] = free_cpus(cluster.free, demand, primary, apart, usable, cpus)
+    if _enough(job, tried, primary, cpus, has, taken):
         return now
     free = np.empty_like(cluster.free)
     for node in range(free.shape[0]):
@@ -69,7 +83,7 @@ def predicted_start(
         while at < running:
             ending = held.order[at]
             at += 1
-            if not _gives_back(ending, held, usable, free):
+            if not _gives_back(ending, held, usable, free, demand, primary, apart, cpus, has):
                 continue
             if barrier < 0:
                 barrier = held.end[ending] + WINDOW - held.end[ending] % WINDOW
@@ -81,15 +95,18 @@ def predicted_start(
         window *= 2
         while at < running and held.end[held.order[at]] > barrier + window:
             window *= 2
-        if fits(job, tried, cluster, free, usable, taken):
+        if _enough(job, tried, primary, cpus, has, taken):
             end = held.end[last]
             return int(end if end > now else max(end + kill_wait, now + 1))
     return -1
 
 
 @compiled
-def _gives_back(ending: int, held: Placed, usable: BoolArray, free: IntArray) -> bool:
-    """Take a running job off the usable nodes; return whether it was on any."""
+def _gives_back(
+    ending: int, held: Placed, usable: BoolArray, free: IntArray, demand: IntArray, primary: int, apart: bool,
+    cpus: IntArray, has: IntArray,
+) -> bool:  # fmt: skip
+    """Take a running job off the usable nodes, and see what another can have of them; return whether it was on any."""
     found = False
     for place in range(held.begin[ending], held.stop[ending]):
         node = held.node[place]
@@ -97,4 +114,8 @@ def _gives_back(ending: int, held: Placed, usable: BoolArray, free: IntArray) ->
             found = True
             for resource in range(free.shape[1]):
                 free[node, resource] += held.slots[place] * held.demand[ending, resource]
+            before = cpus[node]
+            cpus[node] = cpus_on(node, free, demand, primary, apart)
+            has[CPUS] += cpus[node] - before
+            has[NODES] += (cpus[node] > 0) - (before > 0)
     return found

@@ -189,8 +189,7 @@ def _table(records: Records, arrival: FloatArray) -> tuple[Table, FloatArray]:
         "gpus": gpus,
         "submitted": compact(values["Submit"] - arrival[0]),
         "partitions": partitions,
-        "nodes_asked": fields.nodes_asked(frame, values, processors),
-    } | _states(frame)
+    } | _asked(frame, values, processors)
     table = Table(
         lines=records.lines.tolist,
         ids=records.ids,
@@ -211,10 +210,11 @@ def _table(records: Records, arrival: FloatArray) -> tuple[Table, FloatArray]:
     return table, start - arrival[0]
 
 
-def _states(frame: pd.DataFrame) -> dict[str, NDArray[Any]]:
-    """Return how jobs ended and on whose account, as they are on record."""
+def _asked(frame: pd.DataFrame, values: fields.Numbers, processors: FloatArray) -> dict[str, NDArray[Any]]:
+    """Return how jobs ended, on whose account, and how many nodes they asked for, as they are on record."""
     state = fields.column(frame, "State")
-    return {"status": fields.status(state), "state": state, "account": fields.column(frame, "Account")}
+    found = {"status": fields.status(state), "state": state, "account": fields.column(frame, "Account")}
+    return found | {"nodes_asked": fields.nodes_asked(frame, values, processors)}
 
 
 def _pool(table: Table, start: FloatArray, log: Log) -> Machine:

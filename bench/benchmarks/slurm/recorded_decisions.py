@@ -98,10 +98,8 @@ class RecordedDecisions:
         """Let a job run on its real nodes; tasks are laid out on them as the model does."""
         own = np.zeros_like(self._members)
         own[:, [self._node[name] for name in event.nodes]] = True
-        tried = self._tried([event.job])
-        table = placed([], tried, len(self._free))
-        main_pass(tried, Cluster(self._free, own, 0), table, 0)
-        self._running[event.job] = table.nodes_of(0).copy(), table.slots_of(0).copy()
+        ((_, nodes, slots),) = main_pass(self._tried([event.job]), Cluster(self._free, own, 0))
+        self._running[event.job] = nodes, slots
 
     def _decide(self) -> None:
         """Decide the last cycle once more, and compare."""

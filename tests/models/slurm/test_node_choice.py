@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hpcdispatch.models.slurm import Cluster, Tried, main_pass, placed
+from hpcdispatch.models.slurm import Cluster, Tried, main_pass
 
 
 def tried(*rows, partition=0):
@@ -16,9 +16,8 @@ def tried(*rows, partition=0):
 def chosen(free, *row):
     """Return the node of each slot of a job that the main scheduler starts, nothing if it does not."""
     jobs, nodes = tried(row), len(free)
-    table = placed([], jobs, nodes)
-    main_pass(jobs, Cluster(np.array(free)[:, None], np.ones((1, nodes), bool), 0), table, 0)
-    return np.repeat(table.nodes_of(0), table.slots_of(0)).tolist()
+    starts = main_pass(jobs, Cluster(np.array(free)[:, None], np.ones((1, nodes), bool), 0))
+    return [node for _, chosen, slots in starts for node in np.repeat(chosen, slots).tolist()]
 
 
 @pytest.mark.parametrize(
@@ -53,8 +52,5 @@ def test_the_first_blocked_job_takes_the_nodes_of_its_partition_away():
     jobs = jobs._replace(partition=np.array([1, 0, 0]))
     members = np.array([[True, True, True, True], [True, True, False, False]])
     cluster = Cluster(np.ones((4, 1), np.int64), members, 0)
-    table = placed([], jobs, 4)
-    main_pass(jobs, cluster, table, 7)
-    assert table.start.tolist() == [-1, 7, 7]
-    assert [table.nodes_of(row).tolist() for row in (1, 2)] == [[2], [3]]
+    assert [(job, nodes.tolist()) for job, nodes, _ in main_pass(jobs, cluster)] == [(1, [2]), (2, [3])]
     assert cluster.free[:, 0].tolist() == [1, 1, 0, 0]
