@@ -15,6 +15,7 @@ from .heuristic import Heuristic
 from .last_two import LastTwo
 from .predictor import Correcting, Distributional, Predictor, Resettable
 from .ranges import Ranges, RunTimeRanges
+from .regression import LogNormal, Regression
 from .walltime_oracle import Oracle, Walltime
 
 __all__ = [
@@ -25,9 +26,11 @@ __all__ = [
     "Empirical",
     "Heuristic",
     "LastTwo",
+    "LogNormal",
     "Oracle",
     "Predictor",
     "Ranges",
+    "Regression",
     "Resettable",
     "RunTimeRanges",
     "RunTimes",

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..base.checks import MOST_STEPS, check_choice, check_whole
+from ..base.checks import MOST_STEPS, check_choice, check_number, check_whole
 from ..workloads import Job
 
 #: Whose past counts.
@@ -62,9 +62,9 @@ class RunTimes:
 class Empirical:
     """The distribution of the last run times of the same user or application, learned as jobs end.
 
-    As a single number it predicts their mean, never above the request; before `least` run times are known, the request
-    itself, and no distribution. The distribution of n run times has 1/(n + 1) of its mass at the request, for the next
-    one may be longer than all of them.
+    As a single number it predicts their mean or a `quantile`, never above the request; before `least` run times are
+    known, the request itself, and no distribution. The distribution of n run times has 1/(n + 1) of its mass at the
+    request, for the next one may be longer than all of them.
 
     Parameters
     ----------
@@ -75,6 +75,9 @@ class Empirical:
         How many of the last run times are kept, at least 1.
     least
         How many there must be before anything is made of them, at least 1.
+    quantile
+        What is predicted of them, above 0 and up to 1; ``None`` for the mean. A job that outruns it gets the same of
+        those that ran longer.
 
     Raises
     ------
@@ -84,18 +87,24 @@ class Empirical:
 
     uses: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, *, by: By = "request", last: int = 100, least: int = 10) -> None:
+    def __init__(self, *, by: By = "request", last: int = 100, least: int = 10, quantile: float | None = None) -> None:
         check_choice("by", by, By)
         self.by = by
         self.last = check_whole("last", last, 1, MOST_STEPS, "so many run times are kept and sorted")
         self.least = check_whole("least", least, 1, self.last)
+        check_number("quantile", quantile, above=0, most=1, none=True)
+        self.quantile = quantile
         self._past: dict[_Key, deque[int]] = {}
         self._laws: dict[_Key, dict[int, RunTimes]] = {}
 
     def predict(self, job: Job, now: int) -> float:
-        """Return the mean run time, or the requested time where that is less or nothing better is known, seconds."""
+        """Return the mean or quantile, or the request where that is less or nothing better is known, seconds."""
         past = self._past.get(self._key(job), ())
-        return float(job.walltime) if len(past) < self.least else min(float(np.mean(past)), float(job.walltime))
+        return float(job.walltime) if len(past) < self.least else self._one_number(past, job)
+
+    def _one_number(self, times: Sequence[int], job: Job) -> float:
+        found = np.mean(times) if self.quantile is None else np.quantile(times, self.quantile, method="higher")
+        return min(float(found), float(job.walltime))
 
     def distribution(self, job: Job) -> RunTimes | None:
         """Return the law of the run times that are known, up to the request; ``None`` if these are too few."""
@@ -109,9 +118,9 @@ class Empirical:
         return laws[job.walltime]
 
     def correct(self, job: Job, elapsed: int, misses: int) -> float:
-        """Return the mean of the run times above `elapsed`, or the requested time if there was none, seconds."""
+        """Return the same of the run times above `elapsed`, or the requested time if there was none, seconds."""
         longer = [time for time in self._past.get(self._key(job), ()) if time > elapsed]
-        return min(float(np.mean(longer)), float(job.walltime)) if longer else float(max(elapsed, job.walltime))
+        return self._one_number(longer, job) if longer else float(max(elapsed, job.walltime))
 
     def observe(self, job: Job) -> None:
         """Remember the run time of a finished job."""

@@ -40,6 +40,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def quick(name: str) -> str:
-    """Return the spec of a dispatcher that spends little time on a decision."""
+    """Return the spec of a dispatcher that spends little time on a decision, and that does what it is there for."""
+    if name == "portfolio":
+        return "portfolio:of=fcfs+sjf,reference=fcfs,every=12h,window=1d,budget=1000"
     limited = "d_max" in {option.name for option in registry.options(name)}
     return f"{name}:d=0.0005,d_max=0.001" if limited else name

@@ -108,3 +108,16 @@ def test_refuses(spec):
 
 def test_run_times_may_all_be_the_same():
     assert RunTimes([5, 5]).cdf([4, 5]).tolist() == [0, 1]
+
+
+def test_a_quantile_in_place_of_the_mean():
+    predictor = Empirical(least=4, quantile=0.75)
+    for number, runtime in enumerate((10, 20, 30, 400)):
+        predictor.observe(Job(str(number), submit=0, runtime=runtime, walltime=500))
+    asks = Job("9", submit=0, runtime=0, walltime=500)
+    assert predictor.predict(asks, 0) == 400
+    assert Empirical(least=4, quantile=0.5).quantile == 0.5
+    assert predictor.correct(asks, 15, 0) == 400
+    assert predictor.correct(asks, 450, 1) == 500
+    with pytest.raises(ValueError, match="quantile must be a number > 0 and <= 1 or none, got 0"):
+        Empirical(quantile=0)

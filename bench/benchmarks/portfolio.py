@@ -1,0 +1,143 @@
+"""The portfolio beside its candidates and other dispatchers, with several predictors, on stretches of traces.
+
+``python -m hpcdispatch.bench.benchmarks.portfolio TRACE...`` prints a table a trace: mean wait, mean bounded
+slowdown, 99th percentile and longest wait, the mean over disjoint stretches of the trace with a 95% interval, in
+brackets the ratio to the reference; and how often the portfolio regrets, by how much: on how many stretches a
+candidate that kept the bound had a lower geometric mean of mean wait and bounded slowdown.
+
+A TRACE is what :mod:`.tradeoff` takes. Each stretch begins with an empty machine.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import click
+import numpy as np
+import pandas as pd
+
+from ...base import FloatArray, InputError
+from ...simulation import SimulationError, mean_interval, simulate
+from ...workloads import Workload, generate, read
+from ...workloads.generators import workload_names
+from ...workloads.sources import resolve
+
+#: What is compared; the first is the reference, the last the portfolio.
+DISPATCHERS = (
+    "easy", "fcfs", "easy-sjbf", "conservative", "lxf", "lookahead", "lookahead:blocked=0", "lookahead:patience=1.5",
+    "portfolio:every=4d,budget=20000",
+)  # fmt: skip
+#: Heading and factor of the columns.
+METRICS = (("mean wait, s", 1.0), ("mean bounded slowdown", 1.0), ("p99 wait, h", 3600.0), ("longest wait, h", 3600.0))
+#: Candidates may have a longest wait of that many times the reference's to be regretted.
+SLACK = 1.05
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What came out on a trace with a predictor.
+
+    Attributes
+    ----------
+    dispatchers
+        Their names, the reference first.
+    values
+        Shape (dispatchers, stretches, metrics), the metrics as in :data:`METRICS`, seconds.
+    """
+
+    dispatchers: tuple[str, ...]
+    values: FloatArray
+
+    def rows(self) -> Iterator[list[str]]:
+        """Yield the cells of a row a dispatcher."""
+        means = self.values.mean(axis=1)
+        for place, name in enumerate(self.dispatchers):
+            cells = [f"`{name}`"]
+            for metric, (_, unit) in enumerate(METRICS):
+                low, high = mean_interval(self.values[place, :, metric] / unit)
+                spread = "" if np.isnan(low) else f" [{low:,.1f}, {high:,.1f}]"
+                ratio = means[place, metric] / max(means[0, metric], 1e-9)
+                cells.append(f"{means[place, metric] / unit:,.1f}{spread} ({ratio:.2f})")
+            yield cells
+
+    def regrets(self) -> FloatArray:
+        """Return by which part the last one is worse than the best one in hindsight that kept the bound, a stretch."""
+        cost = np.sqrt((self.values[:, :, 0] + 60) * self.values[:, :, 1])
+        kept = self.values[:, :, 3] <= SLACK * self.values[:1, :, 3]
+        best: FloatArray = np.where(kept[:-1], cost[:-1], np.inf).min(axis=0)
+        regrets: FloatArray = np.maximum(cost[-1] / best - 1, 0)
+        return regrets
+
+
+def stretches(trace: str, jobs: int, count: int) -> list[Workload]:
+    """Return disjoint stretches of so many jobs, evenly over the trace, or draws of a generator."""
+    if trace.partition(":")[0] in workload_names():
+        return [generate(trace, seed=seed).head(jobs) for seed in range(1, count + 1)]
+    workload = read(resolve(trace).file())
+    jobs = min(jobs, len(workload) // count)
+    firsts = np.linspace(0, len(workload) - jobs, count).astype(int).tolist()
+    return [workload.slice(first, first + jobs) for first in firsts]
+
+
+def measured(workload: Workload, dispatcher: str, predictor: str) -> list[float]:
+    """Return the metrics of one simulation, seconds."""
+    result = simulate(workload, dispatcher, predictor)
+    summary, waits = result.summary(), result.jobs["wait"].to_numpy()
+    p99 = float(np.percentile(waits, 99))
+    return [summary["wait_mean"], summary["bounded_slowdown_mean"], p99, summary["wait_max"]]
+
+
+def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: str) -> Found:
+    """Return what came out of every dispatcher on every stretch."""
+    values = [[measured(part, name, predictor) for part in parts] for name in dispatchers]
+    return Found(tuple(dispatchers), np.array(values))
+
+
+def markdown(found: Found) -> Iterator[str]:
+    """Yield the lines of a table in Markdown, and what is regretted."""
+    yield f"| dispatcher | {' | '.join(heading for heading, _ in METRICS)} |"
+    yield f"| --- |{' ---: |' * len(METRICS)}"
+    for cells in found.rows():
+        yield f"| {' | '.join(cells)} |"
+    regrets = found.regrets()
+    yield ""
+    often = f"{int((regrets > 0).sum())} of {len(regrets)} stretches"
+    much = f"{regrets.mean():.0%} in the mean, {regrets.max():.0%} at most"
+    yield f"Regret of `{found.dispatchers[-1]}`: on {often}, {much}."
+
+
+def accuracy(parts: Sequence[Workload], predictor: str) -> str:
+    """Return how far predictions are off under EASY, and how many jobs do not exceed theirs, as a sentence."""
+    jobs = pd.concat([simulate(part, "easy", predictor).jobs for part in parts])
+    error = (jobs["predicted"] - jobs["run"]).to_numpy(dtype=np.float64)
+    over, under = np.maximum(error, 0).mean(), np.maximum(-error, 0).mean()
+    sides = f"over by {over:,.0f} s and under by {under:,.0f} s"
+    return f"Mean absolute error {over + under:,.0f} s, {sides}; {(error >= 0).mean():.0%} of the jobs are within."
+
+
+@click.command(help=__doc__)
+@click.argument("traces", nargs=-1, required=True, metavar="TRACE...")
+@click.option("--jobs", type=click.IntRange(1), default=1000, show_default=True, help="Of a stretch.")
+@click.option("--stretches", "count", type=click.IntRange(1), default=3, show_default=True)
+@click.option("--dispatcher", "dispatchers", multiple=True, default=DISPATCHERS, help="The reference first.")
+@click.option("--predictor", "predictors", multiple=True, default=("walltime",), show_default=True)
+def main(
+    traces: tuple[str, ...], jobs: int, count: int, dispatchers: tuple[str, ...], predictors: tuple[str, ...]
+) -> None:
+    """Print a table a trace and predictor."""
+    for trace in traces:
+        for predictor in predictors:
+            try:
+                parts = stretches(trace, jobs, count)
+                found = compared(parts, dispatchers, predictor)
+            except (InputError, OSError, SimulationError) as error:
+                raise click.ClickException(str(error)) from None
+            print(f"\n{trace}, {count} stretches of {jobs:,} jobs, {predictor}\n")
+            print("\n".join([*markdown(found), accuracy(parts, predictor)]))
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""An online regression of the logarithm of the run time, which gives a distribution."""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+from typing import ClassVar
+
+import numpy as np
+import scipy.special
+from numpy.typing import ArrayLike, NDArray
+
+from ..base.checks import check_number, check_whole
+from ..workloads import Job
+
+_NORMAL = NormalDist()
+#: Of the matrix of the regression at the beginning, and the most that an entry of its diagonal grows to: with little
+#: news in what comes, forgetting alone would let it grow without bound.
+_UNKNOWN, _MOST = 10.0, 1e4
+_LEAST_DEVIATION = 0.05
+
+
+class LogNormal:
+    """A run time whose logarithm is normal, with all that would be above a bound at the bound.
+
+    Parameters
+    ----------
+    mean, deviation
+        Of the logarithm of seconds; the deviation above 0.
+    bound
+        The longest run time, such as the requested one, seconds.
+    """
+
+    __slots__ = ("bound", "deviation", "mean")
+
+    def __init__(self, mean: float, deviation: float, bound: float) -> None:
+        self.mean = mean
+        self.deviation = deviation
+        self.bound = bound
+
+    def cdf(self, x: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability that a run time is not above `x`, element by element."""
+        times = np.asarray(x, dtype=np.float64)
+        below = scipy.special.ndtr((np.log(np.maximum(times, 1e-9)) - self.mean) / self.deviation)
+        return np.where(times >= self.bound, 1.0, np.where(times <= 0, 0.0, below))
+
+    def support(self) -> tuple[float, float]:
+        """Return the least and the largest run time."""
+        return 0.0, self.bound
+
+    def quantile(self, share: float, above: float = 0.0) -> float:
+        """Return the time that this share of the run times longer than `above` does not exceed, seconds.
+
+        Parameters
+        ----------
+        share
+            Above 0 and below 1.
+        above
+            Seconds that are known to be exceeded.
+        """
+        past = _NORMAL.cdf((math.log(above) - self.mean) / self.deviation) if above > 0 else 0.0
+        chance = past + share * (1 - past)
+        if chance >= 1.0:
+            return self.bound
+        return min(self.bound, math.exp(min(700.0, self.mean + self.deviation * _NORMAL.inv_cdf(chance))))
+
+
+class Regression:
+    """A regression of the run time on request, size, hour and the user's recent errors, learned as jobs end.
+
+    The logarithm of the run time is linear in the logarithms of the requested time and the node slots, in sine and
+    cosine of the hour of submission, and in the means of log(run time / request) of the user and of the user's jobs of
+    the same name, in which a new job counts a third. It is fitted by recursive least squares with forgetting
+    (L. Ljung, System Identification, 2nd edition, 1999, section 11.2). What is left is taken to be normal, with a
+    variance that is forgotten alike. A job is predicted the `quantile` of that, never above its request; one that
+    outruns it, the same quantile of the run times that are longer.
+
+    Parameters
+    ----------
+    quantile
+        Above 0 and below 1.
+    memory
+        After so many jobs a third of what was learned still counts, at least 10.
+    least
+        How many jobs must have ended before anything is made of them, at least 1; until then the request is predicted.
+
+    Raises
+    ------
+    ValueError
+        If an option is out of its range.
+    """
+
+    uses: ClassVar[tuple[str, ...]] = ("scipy",)
+
+    def __init__(self, *, quantile: float = 0.5, memory: int = 1000, least: int = 20) -> None:
+        check_number("quantile", quantile, above=0, below=1)
+        self.quantile = quantile
+        self.memory = check_whole("memory", memory, 10)
+        self.least = check_whole("least", least, 1)
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all finished jobs."""
+        size = len(self._features(1, 1, 0, 0.0, 0.0))
+        self._weights = [0.0] * size
+        self._weights[1] = 1.0  # At first a job runs as long as it asks for.
+        self._matrix = [[_UNKNOWN * (row == column) for column in range(size)] for row in range(size)]
+        self._variance = 1.0
+        self._ended = 0
+        self._errors: dict[tuple[str, ...], float] = {}
+
+    def predict(self, job: Job, now: int) -> float:
+        """Return the quantile or the requested time, whichever is less, seconds."""
+        law = self.distribution(job)
+        return float(job.walltime) if law is None else max(1.0, law.quantile(self.quantile))
+
+    def distribution(self, job: Job) -> LogNormal | None:
+        """Return the law of the run time up to the request; ``None`` if too few jobs have ended."""
+        if self._ended < self.least:
+            return None
+        mean = _dot(self._weights, self._of(job))
+        return LogNormal(mean, max(_LEAST_DEVIATION, math.sqrt(self._variance)), float(job.walltime))
+
+    def correct(self, job: Job, elapsed: int, misses: int) -> float:
+        """Return the quantile of the run times above `elapsed`, or the requested time if that is past, seconds."""
+        law = self.distribution(job)
+        if law is None or elapsed >= job.walltime:
+            return float(max(elapsed, job.walltime))
+        return max(float(elapsed), math.ceil(law.quantile(self.quantile, elapsed)))
+
+    def observe(self, job: Job) -> None:
+        """Learn from the run time of a finished job."""
+        features, target, keep = self._of(job), math.log(max(1, job.runtime)), 1 - 1 / self.memory
+        moved = [_dot(row, features) for row in self._matrix]
+        scale = keep + _dot(features, moved)
+        error = target - _dot(self._weights, features)
+        self._weights = [weight + error * move / scale for weight, move in zip(self._weights, moved, strict=True)]
+        self._matrix = [
+            [(entry - mine * other / scale) / keep for entry, other in zip(row, moved, strict=True)]
+            for row, mine in zip(self._matrix, moved, strict=True)
+        ]
+        most = max(row[place] for place, row in enumerate(self._matrix))
+        if most > _MOST:
+            self._matrix = [[entry * _MOST / most for entry in row] for row in self._matrix]
+        self._ended += 1
+        share = max(1 / self.memory, 1 / self._ended)
+        self._variance += share * (error * error * keep / scale - self._variance)
+        ratio = target - math.log(job.walltime)
+        for key in ((job.user,), (job.user, job.name)):
+            known = self._errors.get(key, ratio)
+            self._errors[key] = known + (ratio - known) / 3
+
+    def _of(self, job: Job) -> list[float]:
+        user = self._errors.get((job.user,), 0.0)
+        return self._features(job.walltime, job.nodes, job.submit, user, self._errors.get((job.user, job.name), user))
+
+    @staticmethod
+    def _features(walltime: int, nodes: int, submit: int, user: float, name: float) -> list[float]:
+        hour = 2 * math.pi * (submit % 86400) / 86400
+        return [1.0, math.log(walltime), math.log(nodes), math.sin(hour), math.cos(hour), user, name]
+
+
+def _dot(first: list[float], second: list[float]) -> float:
+    return sum(one * other for one, other in zip(first, second, strict=True))

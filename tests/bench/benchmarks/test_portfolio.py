@@ -1,0 +1,34 @@
+"""The portfolio beside other dispatchers, on stretches of traces."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from hpcdispatch.bench.benchmarks.portfolio import Found, main, stretches
+
+
+def test_stretches_are_disjoint_and_draws_differ(trace):
+    path = str(trace("KTH-SP2-1996-2.swf.gz"))
+    parts = stretches(path, 100, 3)
+    assert [len(part) for part in parts] == [100] * 3
+    assert len({job.id for part in parts for job in part.jobs}) == 300
+    first, second = stretches("lublin:processors=16", 20, 2)
+    assert first.jobs[0] != second.jobs[0]
+
+
+def test_regret_is_against_the_best_that_kept_the_bound():
+    values = np.array([[[340.0, 1, 0, 100]], [[40.0, 1, 0, 106]], [[165.0, 1, 0, 105]], [[340.0, 1, 0, 100]]])
+    found = Found(("easy", "lxf", "lookahead", "portfolio"), values)
+    assert found.regrets() == pytest.approx([np.sqrt(400 / 225) - 1])
+    assert next(found.rows())[1:2] == ["340.0 (1.00)"]
+
+
+def test_the_command_prints_a_table():
+    given = ["lublin:processors=16", "--jobs", "30", "--stretches", "2", "--dispatcher", "fcfs", "--dispatcher", "sjf"]
+    done = CliRunner().invoke(main, given)
+    assert done.exit_code == 0, done.output
+    rows = [line.split(" |")[0] for line in done.output.splitlines() if line.startswith("| `")]
+    assert rows == ["| `fcfs`", "| `sjf`"]
+    assert "Regret of `sjf`: on" in done.output
+    assert "100% of the jobs are within." in done.output
+    assert CliRunner().invoke(main, ["nowhere.swf"]).exit_code == 1
