@@ -120,9 +120,9 @@ def drawing_by(
             for strategy in shown:
                 for part in parts(cases, column) if len(cases) else []:
                     values = logarithms(part, strategy) if panel == TURNAROUND else gains(part, strategy)
-                    ratio, x = mean(values, part), float(np.median(part[column]))
+                    ratio, x = mean(values, part), float(f"{np.median(part[column]):.2g}")
                     ends = (ratio.value, ratio.value) if np.isnan(ratio.low) else (ratio.low, ratio.high)
                     point = (f"{panel}: {name}", strategy, x, ratio.value, *ends)
                     for values_of, value in zip(data.values(), point, strict=True):
                         values_of.append(value)
-    return Drawing("lines", data, label, log_x=log_x)
+    return Drawing("lines", data, label, log_x=log_x, log_y=log_x)
