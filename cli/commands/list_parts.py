@@ -13,8 +13,7 @@ from rich.text import Text
 from ...base import InputError, Option, Registry
 from ...base.checks import shown
 from ...dispatchers import registry as dispatchers
-from ...dispatchers.cp.objectives import registry as objectives
-from ...dispatchers.cp.site_constraints import registry as constraints
+from ...dispatchers.cp import constraints, objectives
 from ...predictors import registry as predictors
 from ...workloads import GENERATORS
 from ...workloads.fetching import TRACES

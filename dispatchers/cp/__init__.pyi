@@ -3,10 +3,19 @@ from .cp_options import ConstraintProgrammingOptions
 from .decision_record import DecisionRecord
 from .expected_waits import ExpectedWaits
 from .fair_share import FairShare
-from .objectives import ExcessWait, Goal, Objective, Slowdown, SquaredBoundedSlowdown, WeightedWait, create_objective
 from .presets import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3
 from .running_limits import Licence, PowerCap, RunningLimit
-from .site_constraints import Closed, SiteConstraint, create_constraints
+from .site_constraints import Closed, SiteConstraint, constraints, create_constraints
+from .site_objectives import (
+    ExcessWait,
+    Goal,
+    Objective,
+    Slowdown,
+    SquaredBoundedSlowdown,
+    WeightedWait,
+    create_objective,
+    objectives,
+)
 from .time_constraints import Deadline, Maintenance
 
 __all__ = [
@@ -36,6 +45,8 @@ __all__ = [
     "Slowdown",
     "SquaredBoundedSlowdown",
     "WeightedWait",
+    "constraints",
     "create_constraints",
     "create_objective",
+    "objectives",
 ]

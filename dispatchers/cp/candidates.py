@@ -13,7 +13,7 @@ from ..fitting import needs
 from ..protocol import Placement, State, Waiting
 from ..space import NodeSpace, PoolSpace, Space, place_all
 from .cp_options import Filter, Formulation
-from .objectives import Goal
+from .site_objectives import Goal
 
 #: Who starts now, and where if that is decided.
 Chosen = list[tuple[Waiting, Placement | None]]

@@ -12,7 +12,7 @@ from ...base import FloatArray, IntArray
 from ...workloads import Machine
 from ..columns import WaitingJobs
 from ..protocol import State, Waiting
-from .objectives import Goal, Objective, Slowdown, checked_terms, numbers_of
+from .site_objectives import Goal, Objective, Slowdown, checked_terms, numbers_of
 from .site_rules import PlugInCalls, PlugInError, SiteRules
 
 T = TypeVar("T")

@@ -17,9 +17,9 @@ from .cp_options import ConstraintProgrammingOptions
 from .cp_plan import Planner
 from .decision_record import DecisionRecord
 from .expected_waits import ExpectedWaits
-from .objectives import ExcessWait, Goal, Slowdown, WeightedWait, create_objective
 from .restrictions import Restrictions
 from .site_constraints import create_constraints
+from .site_objectives import ExcessWait, Goal, Slowdown, WeightedWait, create_objective
 from .site_rules import SiteRules
 
 

@@ -32,8 +32,8 @@ from ..problems import problem_of
 from ..protocol import State, Waiting
 from .candidates import Candidates, Chosen
 from .cp_options import ConstraintProgrammingOptions
-from .objectives import Goal, Objective
 from .restrictions import Restrictions
+from .site_objectives import Goal, Objective
 
 #: The local search goes in so many parts; one that brings nothing is the last.
 _PARTS = 4

@@ -11,7 +11,7 @@ import numpy as np
 from ...base.checks import check_choice, check_number
 from ...workloads import Machine
 from ..protocol import State, Waiting
-from .objectives import Goal, Objective
+from .site_objectives import Goal, Objective
 
 #: The lowest share of the rate that is left to a user.
 _LEAST = 2.0**-20

@@ -11,7 +11,7 @@ from ...workloads import Machine
 from ..protocol import JobView
 from ..registered import spec_of_inner
 
-registry = Registry("constraint", "hpcdispatch.constraints")
+constraints = Registry("constraint", "hpcdispatch.constraints")
 #: Between several constraints in a text.
 _AND = "+"
 
@@ -94,7 +94,7 @@ def create_constraints(given: Given) -> tuple[SiteConstraint, ...]:
 def _created(given: Any) -> Iterator[SiteConstraint]:
     made = [given]
     if isinstance(given, str):
-        made = [registry.create(spec_of_inner(text.strip())) for text in given.split(_AND)] if given.strip() else []
+        made = [constraints.create(spec_of_inner(text.strip())) for text in given.split(_AND)] if given.strip() else []
     for constraint in made:
         if not isinstance(constraint, SiteConstraint):
             raise InputError(f"constraint: expected a name or a SiteConstraint, got {constraint!r}")

@@ -16,7 +16,7 @@ from ..protocol import State, Waiting
 from ..registered import spec_of_inner
 from .expected_waits import ExpectedWaits
 
-registry = Registry("objective", "hpcdispatch.objectives")
+objectives = Registry("objective", "hpcdispatch.objectives")
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,8 +234,8 @@ def create_objective(given: str | Goal, **defaults: object) -> Goal:
     if isinstance(given, str):
         spec = spec_of_inner(given)
         name, set_here = parse_spec(spec)
-        known = {option.name for option in registry.options(name)} - set(set_here)
-        goal = registry.create(spec, **{key: value for key, value in defaults.items() if key in known})
+        known = {option.name for option in objectives.options(name)} - set(set_here)
+        goal = objectives.create(spec, **{key: value for key, value in defaults.items() if key in known})
     if not isinstance(goal, Goal):
         raise InputError(f"objective: expected a name or a Goal with objective(waiting, now), got {goal!r}")
     return goal
