@@ -21,7 +21,7 @@ from ..output import console, pairs
 from ..shared_options import cores
 
 #: Those that between them call all compiled functions of their families, apart by what they share.
-FAMILIES = (("conservative", "lookahead"), ("easy", "easy-sjbf", "lxf", "hcp3", "pcp3"))
+FAMILIES = (("conservative", "lookahead"), ("easy", "easy-sjbf", "lxf", "hcp3", "pcp3", "slurm"))
 
 
 @click.command("compile", epilog=examples("hpcdispatch compile", "hpcdispatch compile easy lookahead"))
