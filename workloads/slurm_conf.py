@@ -61,6 +61,8 @@ class SlurmSite:
         In order.
     settings
         All other keys, in small letters, with their values as texts.
+    tables
+        The fields of each node and partition, in small letters, with their values.
     source
         The file.
     """
@@ -69,6 +71,7 @@ class SlurmSite:
     capacity: IntArray
     partitions: tuple[SlurmPartition, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
+    tables: tuple[Mapping[str, str], ...] = ()
     source: str = ""
 
     def machine(self) -> Machine:
@@ -202,7 +205,8 @@ def _site(read: _Read, path: Path) -> SlurmSite:
     places = {name: place for place, name in enumerate(read.nodes)}
     capacity = np.array([_capacity(fields) for fields in read.nodes.values()], dtype=np.int64)
     partitions = tuple(_partition(name, fields, places) for name, fields in read.partitions.items())
-    return SlurmSite(tuple(read.nodes), capacity, partitions, read.settings, str(path))
+    tables = (*read.partitions.values(), *read.nodes.values())
+    return SlurmSite(tuple(read.nodes), capacity, partitions, read.settings, tables, str(path))
 
 
 def _capacity(fields: Mapping[str, str]) -> tuple[int, int, int]:

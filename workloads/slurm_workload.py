@@ -16,6 +16,7 @@ from .formats.slots import GPU, MEMORY
 from .job import Job, ResourceMap
 from .machine import Machine
 from .slurm_conf import APART, SlurmSite, read_slurm_conf
+from .slurm_unmodelled import unmodelled
 from .workload import Workload
 
 
@@ -45,9 +46,11 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
     if workload.records is None or "nodes_asked" not in workload.records:
         raise InputError(f"{sacct}: expected output of sacct -P, got another trace")
     jobs = tuple(_jobs(workload, workload.records, machine, site))
-    notes = tuple(note for note in workload.provenance.notes if not note.startswith("no machine was given"))
+    notes = [note for note in workload.provenance.notes if not note.startswith("no machine was given")]
+    if left_out := unmodelled(site.settings, site.tables):
+        notes.append(f"{site.source} has what slurm does not do: {'; '.join(left_out)}")
     shown_options = {**workload.provenance.options, "config": str(config)}
-    provenance = replace(workload.provenance, options=shown_options, notes=notes)
+    provenance = replace(workload.provenance, options=shown_options, notes=tuple(notes))
     return Workload(jobs, machine, provenance, workload.records)
 
 

@@ -68,3 +68,10 @@ def test_another_trace_is_refused(site, tmp_path):
     write(slurm_workload(*site()), tmp_path / "jobs.swf")
     with pytest.raises(InputError, match="expected output of sacct -P, got another trace"):
         slurm_workload(tmp_path / "jobs.swf", tmp_path / "slurm.conf")
+
+
+def test_what_slurm_does_not_do_is_noted(site):
+    sacct, conf = site()
+    conf.write_text(CONF + "PreemptType=preempt/qos\n")
+    notes = [note for note in slurm_workload(sacct, conf).provenance.notes if "slurm does not do" in note]
+    assert notes == [f"{conf} has what slurm does not do: PreemptType=preempt/qos (who gives way)"]

@@ -1,0 +1,49 @@
+"""What a configuration says that is not modelled."""
+
+from dataclasses import fields
+
+import pytest
+
+from hpcdispatch.dispatchers.slurm.slurm_options import SlurmOptions
+from hpcdispatch.workloads.slurm_conf import read_slurm_conf
+from hpcdispatch.workloads.slurm_unmodelled import MODELLED, unmodelled
+
+USUAL = """
+SchedulerType=sched/backfill
+SchedulerParameters=bf_interval=5,bf_continue
+AccountingStorageEnforce=associations
+PreemptType=preempt/none
+PriorityFlags = (null)
+CompleteWait = 0 sec
+NodeName=n[1-4] CPUs=4 Weight=1
+PartitionName=all Nodes=ALL OverSubscribe=NO QoS=N/A MaxNodes=UNLIMITED
+"""
+
+
+def said(folder, text):
+    (folder / "slurm.conf").write_text(text)
+    site = read_slurm_conf(folder / "slurm.conf")
+    return unmodelled(site.settings, site.tables)
+
+
+def test_a_plain_site_has_nothing_that_is_not_modelled(tmp_path):
+    assert said(tmp_path, USUAL) == ()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "line"),
+    [
+        ("preempt/none", "preempt/qos", "PreemptType=preempt/qos (who gives way)"),
+        ("bf_continue", "bf_continue,bf_max_job_user=2", "SchedulerParameters=bf_max_job_user=2 (who starts)"),
+        ("associations", "associations,limits", "AccountingStorageEnforce=limits (who has to wait)"),
+        ("OverSubscribe=NO", "OverSubscribe=EXCLUSIVE", "OverSubscribe=EXCLUSIVE (with whom nodes are shared)"),
+        ("Weight=1", "Weight=8", "Weight=8 (on which nodes)"),
+        ("0 sec", "32 sec", "CompleteWait=32 sec (when nodes are free)"),
+    ],
+)
+def test_what_is_not_modelled_is_said_once_with_what_it_changes(tmp_path, before, after, line):
+    assert said(tmp_path, USUAL.replace(before, after)) == (line,)
+
+
+def test_what_counts_as_modelled_is():
+    assert set(MODELLED) <= {option.name for option in fields(SlurmOptions)}

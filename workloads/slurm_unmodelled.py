@@ -1,0 +1,85 @@
+"""What a configuration of Slurm says that the dispatcher ``slurm`` does not do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+
+#: Key: values that change nothing, and what others change. Values are compared in small letters.
+_SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
+    "SchedulerType": (("sched/backfill",), "who starts"),
+    "PriorityType": (("priority/multifactor", "priority/basic"), "the order"),
+    "PriorityFlags": (("fair_tree",), "the order"),
+    "PriorityWeightAssoc": (("0",), "the order"),
+    "PriorityWeightQOS": (("0",), "the order"),
+    "PriorityWeightTRES": ((), "the order"),
+    "PriorityUsageResetPeriod": (("none",), "the order"),
+    "FairShareDampeningFactor": (("1",), "the order"),
+    "PreemptType": (("preempt/none",), "who gives way"),
+    "SelectType": (("select/cons_tres", "select/cons_res"), "on which nodes, and with whom"),
+    "TopologyPlugin": (("topology/none", "topology/default"), "on which nodes"),
+    "Licenses": ((), "who has to wait"),
+    "OverTimeLimit": (("0", "0 min"), "when jobs are killed"),
+    "CompleteWait": (("0", "0 sec"), "when nodes are free"),
+}
+#: The same for the fields of partitions and of nodes.
+_FIELDS: Mapping[str, tuple[Collection[str], str]] = {
+    "OverSubscribe": (("no",), "with whom nodes are shared"),
+    "QoS": (("n/a",), "who has to wait"),
+    "PreemptMode": (("off",), "who gives way"),
+    "GraceTime": (("0",), "who gives way"),
+    "MaxNodes": (("unlimited",), "who may start"),
+    "Weight": (("1",), "on which nodes"),
+}
+_EMPTY = ("", "(null)", "none")
+#: Parts of SchedulerParameters that are modelled.
+MODELLED = (
+    "bf_interval", "bf_window", "bf_resolution", "bf_max_job_test", "batch_sched_delay", "sched_interval",
+    "default_queue_depth",
+)  # fmt: skip
+#: Parts of SchedulerParameters that are about messages and locks, or say what is done anyhow.
+_HARMLESS = ("bf_continue", "bf_yield_interval", "bf_yield_sleep", "bf_max_time", "max_rpc_cnt", "sched_max_job_start")
+#: What enforcing associations brings that holds no job back.
+_ASSOCIATIONS = ("associations", "wckeys", "nosteps", "nojobs")
+
+
+def unmodelled(settings: Mapping[str, str], tables: Collection[Mapping[str, str]]) -> tuple[str, ...]:
+    """Return the settings that are not modelled, each with what it may change: ``PreemptType=preempt/qos (who ...)``.
+
+    Parameters
+    ----------
+    settings
+        Keys in small letters with their values.
+    tables
+        The fields of each partition and node, likewise.
+    """
+    return tuple(dict.fromkeys([*_of_settings(settings), *_of_tables(tables)]))
+
+
+def _of_settings(settings: Mapping[str, str]) -> Iterator[str]:
+    for key, (usual, changes) in _SETTINGS.items():
+        value = settings.get(key.lower(), "")
+        if _says_more(value, usual):
+            yield f"{key}={value} ({changes})"
+    enforced = [part for part in _parts(settings.get("accountingstorageenforce", "")) if part not in _ASSOCIATIONS]
+    if enforced:
+        yield f"AccountingStorageEnforce={','.join(enforced)} (who has to wait)"
+    known = {*MODELLED, *_HARMLESS}
+    others = [part for part in _parts(settings.get("schedulerparameters", "")) if part.partition("=")[0] not in known]
+    if others:
+        yield f"SchedulerParameters={','.join(others)} (who starts)"
+
+
+def _of_tables(tables: Collection[Mapping[str, str]]) -> Iterator[str]:
+    for fields in tables:
+        for key, (usual, changes) in _FIELDS.items():
+            value = fields.get(key.lower(), "")
+            if _says_more(value, usual):
+                yield f"{key}={value} ({changes})"
+
+
+def _says_more(value: str, usual: Collection[str]) -> bool:
+    return value.lower() not in (*usual, *_EMPTY)
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in text.lower().replace(" ", "").split(",") if part not in _EMPTY]
