@@ -1,0 +1,139 @@
+"""What squeue and sinfo print of a cluster, release by release."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from hpcdispatch.analysis.cluster_state import cluster_state
+from hpcdispatch.base import InputError
+from hpcdispatch.workloads.slurm_cluster import ClusterNode, read_cluster
+
+NOW = 10_000
+
+
+def wrapped(value):
+    """Return a number as Slurm writes it since 23.02, ``None`` as unlimited."""
+    return {"set": True, "infinite": value is None, "number": value or 0}
+
+
+def meta(release):
+    major, minor = release.split(".")
+    if release == "24.05":
+        return {"slurm": {"version": {"major": major, "minor": minor, "micro": "1"}}}
+    return {"Slurm": {"version": {"major": int(major), "minor": int(minor), "micro": 8}}}
+
+
+def job(release, id_, state, nodes="", limit=5, cpus=4, **more):
+    number = (lambda value: value) if release == "22.05" else wrapped
+    return {
+        "job_id": id_, "job_state": [state] if release == "24.05" else state, "user_name": "ann", "account": "phys",
+        "partition": "long", "submit_time": number(9_000), "start_time": number(9_900 if nodes else 0),
+        "time_limit": number(limit), "nodes": nodes, "cpus": number(cpus), "array_job_id": number(0),
+        "array_task_id": None, "array_task_string": "", **more,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def files(tmp_path):
+    def write(release, jobs, nodes):
+        listed = [{"name": name, "cpus": 4, **states} for name, states in nodes.items()]
+        (tmp_path / "squeue.json").write_text(json.dumps({"meta": meta(release), "jobs": jobs}))
+        (tmp_path / "sinfo.json").write_text(json.dumps({"meta": meta(release), "nodes": listed}))
+        return tmp_path / "squeue.json", tmp_path / "sinfo.json"
+
+    return write
+
+
+def nodes(release):
+    away = {"state": "idle", "state_flags": ["DRAIN"]} if release == "22.05" else {"state": ["IDLE", "DRAIN"]}
+    plain = {"state": "mixed", "state_flags": []} if release == "22.05" else {"state": ["MIXED"]}
+    return {"n1": plain, "n2": plain, "n3": away, "n4": plain}
+
+
+@pytest.mark.parametrize("release", ["22.05", "23.02", "24.05"])
+def test_every_release_says_the_same(files, release):
+    jobs = [
+        job(release, 1, "RUNNING", "n[1-2]", cpus=8),
+        job(release, 2, "RUNNING", "n4", limit=None),
+        job(release, 3, "PENDING"),
+        job(release, 4, "PENDING", array_job_id=4, array_task_string="9-39%10"),
+        job(release, 5, "COMPLETED", "n1"),
+    ]
+    found = read_cluster(*files(release, jobs, nodes(release)), NOW)
+    assert found.nodes == tuple(ClusterNode(f"n{place}", 4, place != 3) for place in range(1, 5))
+    first, second = found.running
+    assert (first.id, first.user, first.account, first.partition) == ("1", "ann", "phys", "long")
+    assert (first.submit, first.start, first.limit, first.nodes, first.cores) == (9_000, 9_900, 300, ("n1", "n2"), 8)
+    assert second.limit is None
+    assert [(waiting.id, waiting.start, waiting.nodes, waiting.tasks) for waiting in found.waiting] == [
+        ("3", None, (), 1),
+        ("4", None, (), 31),
+    ]
+    state = cluster_state(found)
+    assert (state.machine.nodes, state.idle) == (3, 0)
+    assert [(part.id, part.nodes, part.elapsed, part.ends) for part in state.jobs] == [
+        ("1", 2, 100, 200),
+        ("2", 1, 100, None),
+    ]
+
+
+def test_a_task_of_an_array_has_both_its_numbers(files):
+    jobs = [job("22.05", 7, "RUNNING", "n1", array_job_id=4, array_task_id=3)]
+    assert read_cluster(*files("22.05", jobs, nodes("22.05")), NOW).running[0].id == "4_3"
+
+
+def test_jobs_that_share_a_node_are_counted_by_cores(files):
+    jobs = [job("22.05", 1, "RUNNING", "n1", cpus=1), job("22.05", 2, "RUNNING", "n[1-2]", cpus=6)]
+    found = read_cluster(*files("22.05", jobs, nodes("22.05")), NOW)
+    with pytest.raises(InputError, match=r"jobs 1 and 2 share node n1; count cores \(--unit core\)"):
+        cluster_state(found)
+    state = cluster_state(found, "core")
+    assert (state.machine.nodes, [part.nodes for part in state.jobs], state.idle) == (12, [1, 6], 5)
+
+
+def test_a_release_that_is_not_known_is_named(files):
+    squeue, sinfo = files("25.11", [], {})
+    with pytest.raises(InputError, match=r"sinfo.json: expected JSON of Slurm 22.05, 23.02, 24.05, got '25.11'"):
+        read_cluster(squeue, sinfo, NOW)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cpus": "many"}, "job 1: field 'cpus': expected a whole number, got 'many'"),
+        ({"time_limit": -5}, "job 1: field 'time_limit': expected a whole number, got -5"),
+        ({"nodes": "n[1-"}, "job 1: expected names such as n"),
+        ({"nodes": "n9"}, "job 1: expected nodes that .*sinfo.json has, got 'n9'"),
+    ],
+)
+def test_a_value_that_is_none_is_told_with_its_job(files, change, message):
+    with pytest.raises(InputError, match=message):
+        read_cluster(*files("22.05", [job("22.05", 1, "RUNNING", "n1") | change], nodes("22.05")), NOW)
+
+
+def test_other_output_is_refused(tmp_path):
+    (tmp_path / "x.json").write_text("[]")
+    with pytest.raises(InputError, match="expected what Slurm prints with --json"):
+        read_cluster(tmp_path / "x.json", tmp_path / "x.json", NOW)
+
+
+def test_nothing_runs(files):
+    with pytest.raises(InputError, match="expected running jobs, got none"):
+        cluster_state(read_cluster(*files("22.05", [], nodes("22.05")), NOW))
+
+
+def test_the_recorded_cluster_is_read(tmp_path):
+    live = Path(os.environ.get("HPCDISPATCH_DATA", "")).parent / "slurm" / "recorded" / "live"
+    if not (live / "squeue.json.gz").is_file():
+        pytest.skip("needs ../shared/slurm/recorded/live beside the data")
+    for name in ("squeue", "sinfo"):
+        (tmp_path / f"{name}.json").write_bytes(gzip.decompress((live / f"{name}.json.gz").read_bytes()))
+    now = int(float((live / "now").read_text()))
+    found = read_cluster(tmp_path / "squeue.json", tmp_path / "sinfo.json", now)
+    assert [line.partition("|")[0] for line in (live / "squeue.txt").read_text().splitlines() if "|PD|" in line]
+    assert sum(node.cores for node in found.nodes) == 64
+    assert sum(run.cores for run in found.running) <= 64
+    assert all(run.start <= now for run in found.running)
