@@ -1,5 +1,6 @@
 """Questions asked of results and histories: how runs compare, what to request, who gives way, and so on."""
 
+from .cluster_state import cluster_state
 from .curves import over_time, used_between, utilization
 from .eviction_front import eviction_front
 from .eviction_moments import EXPENDABLE, Occupancy, moments, occupancy, scenario_at, spans_at
@@ -44,6 +45,7 @@ __all__ = [
     "advise",
     "analyze",
     "class_table",
+    "cluster_state",
     "compared",
     "describe",
     "eviction_front",

@@ -24,6 +24,7 @@ from .machine import Machine
 from .molding import Speedup, SpeedupLaw, mold
 from .on_demand import OnDemand, with_on_demand
 from .recorded_waits import expected_waits
+from .slurm_cluster import Snapshot, read_cluster
 from .workload import Provenance, Workload
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "ResourceMap",
     "RunColumns",
     "Shape",
+    "Snapshot",
     "Speedup",
     "SpeedupLaw",
     "TraceWarning",
@@ -55,6 +57,7 @@ __all__ = [
     "lublin",
     "mold",
     "read",
+    "read_cluster",
     "read_run_times",
     "read_runs",
     "stochastic",
