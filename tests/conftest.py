@@ -33,6 +33,13 @@ def trace() -> Callable[[str], Path]:
     return path
 
 
+#: Options with which dispatchers that look at the queue by the clock, or at much of the past, do so less.
+QUICK = {
+    "portfolio": "of=fcfs+sjf,reference=fcfs,every=12h,window=1d,budget=1000",
+    "slurm": "bf_interval=300,sched_interval=600,PriorityCalcPeriod=30",
+}
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that takes `registered` with every registered dispatcher, solvers under a small limit."""
     if "registered" in metafunc.fixturenames:
@@ -41,7 +48,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def quick(name: str) -> str:
     """Return the spec of a dispatcher that spends little time on a decision, and that does what it is there for."""
-    if name == "portfolio":
-        return "portfolio:of=fcfs+sjf,reference=fcfs,every=12h,window=1d,budget=1000"
+    if name in QUICK:
+        return f"{name}:{QUICK[name]}"
     limited = "d_max" in {option.name for option in registry.options(name)}
     return f"{name}:d=0.0005,d_max=0.001" if limited else name
