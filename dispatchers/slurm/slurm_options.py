@@ -24,17 +24,36 @@ class SlurmOptions:
     config
         A ``slurm.conf``, or what ``scontrol show config``, ``partition`` and ``node -o`` print: the partitions, and the
         values of all that is not given here.
-    bf_interval, batch_sched_delay, sched_interval, KillWait
-        Seconds between two cycles of backfill, at least between two runs of the main scheduler, between two of its
-        full passes, and between the limit of a job and its end.
-    bf_window, bf_resolution
-        How far ahead backfill plans (minutes), and the grid of its reservations (seconds).
-    bf_max_job_test, default_queue_depth
-        Jobs that a cycle of backfill, and a pass of the main scheduler that is not a full one, looks at.
-    PriorityWeightAge, PriorityWeightFairshare, PriorityWeightJobSize, PriorityWeightPartition
-        Weights of the factors; with none, jobs go by submission.
-    PriorityMaxAge, PriorityDecayHalfLife, PriorityCalcPeriod
-        Times as Slurm writes them, such as ``7-0`` or ``00:10:00``; a bare number counts minutes.
+    bf_interval
+        Seconds between two cycles of backfill.
+    bf_window
+        How far ahead backfill plans, minutes.
+    bf_resolution
+        The grid of its reservations, seconds.
+    bf_max_job_test
+        Jobs that a cycle of backfill looks at.
+    batch_sched_delay
+        Seconds between two runs of the main scheduler, at least.
+    sched_interval
+        Seconds between two of its full passes.
+    default_queue_depth
+        Jobs that one of its other passes looks at.
+    KillWait
+        Seconds between the limit of a job and its end.
+    PriorityWeightAge
+        Weight of the time in the queue; without any weight jobs go by submission.
+    PriorityWeightFairshare
+        Weight of the place in the fair tree.
+    PriorityWeightJobSize
+        Weight of the size.
+    PriorityWeightPartition
+        Weight of the partition's ``PriorityJobFactor``.
+    PriorityMaxAge
+        Time in the queue from which a job's age counts whole, as Slurm writes it: ``7-0``, ``00:10:00``, or minutes.
+    PriorityDecayHalfLife
+        Time in which usage counts half, likewise.
+    PriorityCalcPeriod
+        Time between two calculations of all priorities, likewise.
     PriorityFavorSmall
         Whether small jobs get the larger size factor.
     shares
