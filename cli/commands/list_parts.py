@@ -14,6 +14,7 @@ from ...base import InputError, Option, Registry
 from ...base.checks import shown
 from ...dispatchers import registry as dispatchers
 from ...dispatchers.cp import constraints, objectives
+from ...dispatchers.portfolio import portfolio_goals
 from ...predictors import registry as predictors
 from ...workloads import GENERATORS
 from ...workloads.fetching import TRACES
@@ -27,6 +28,7 @@ KINDS: dict[str, Registry] = {
     "dispatchers": dispatchers,
     "objectives": objectives,
     "constraints": constraints,
+    "goals": portfolio_goals,
     "predictors": predictors,
     "workloads": GENERATORS,
 }
@@ -43,7 +45,7 @@ KINDS: dict[str, Registry] = {
 @json_option
 @debug_option
 def command(name: str | None, as_json: bool) -> None:
-    """List dispatchers, objectives, constraints, predictors and workloads with one line each and their options.
+    """List dispatchers, objectives, constraints, goals, predictors and workloads with one line each and their options.
 
     With NAME: what that one is, its paper, and of each option its meaning, range and default.
 

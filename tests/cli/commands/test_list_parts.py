@@ -22,7 +22,7 @@ def test_everything_registered_with_its_options(invoke, columns):
 
 def test_json(invoke):
     shown = json.loads(invoke("list", "--json").stdout)
-    assert set(shown) == {"dispatchers", "objectives", "constraints", "predictors", "workloads", "traces"}
+    assert set(shown) == {"dispatchers", "objectives", "constraints", "goals", "predictors", "workloads", "traces"}
     [lublin] = [entry for entry in shown["workloads"] if entry["name"] == "lublin"]
     assert {"name": "jobs", "default": 1000}.items() <= lublin["options"][0].items()
 
