@@ -138,7 +138,9 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
     limit = _number(entry, "time_limit", where)
     return ClusterJob(
         f"{array}_{task}" if array and task is not None else _text(entry, "job_id"),
-        *(_text(entry, key) for key in ("user_name", "account", "partition")),
+        _text(entry, "user_name"),
+        _text(entry, "account"),
+        _text(entry, "partition"),
         submit=_number(entry, "submit_time", where) or 0,
         start=None if waits else _number(entry, "start_time", where),
         limit=None if limit is None else 60 * limit,

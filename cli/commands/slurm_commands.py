@@ -60,11 +60,10 @@ def state(out: Path, squeue: Path | None, sinfo: Path | None, now: int | None, u
 
 def _asked() -> Snapshot:
     with TemporaryDirectory(prefix="hpcdispatch-") as folder:
-        files = []
-        for arguments in (["squeue", "--json"], ["sinfo", "-N", "--json"]):
-            files.append(Path(folder, f"{arguments[0]}.json"))
-            files[-1].write_bytes(_answer(arguments))
-        return read_cluster(*files, int(time.time()))
+        squeue, sinfo = Path(folder, "squeue.json"), Path(folder, "sinfo.json")
+        squeue.write_bytes(_answer(["squeue", "--json"]))
+        sinfo.write_bytes(_answer(["sinfo", "-N", "--json"]))
+        return read_cluster(squeue, sinfo, int(time.time()))
 
 
 def _answer(arguments: list[str]) -> bytes:
