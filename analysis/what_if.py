@@ -10,10 +10,8 @@ import numpy as np
 from ..base import FloatArray, InputError
 from ..dispatchers import Dispatcher
 from ..simulation import check, simulate
+from ..simulation.metrics import bounded_slowdown
 from ..workloads import Workload
-
-#: Run times below that count as so many seconds in a bounded slowdown.
-_SHORTEST = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,7 @@ def _fared(name: str, workload: Workload, wait: FloatArray, real: FloatArray, ne
         name,
         float(wait.mean()) if len(wait) else np.nan,
         float(np.percentile(wait, 95)) if len(wait) else np.nan,
-        float(np.maximum(1, (wait + runtime) / np.maximum(runtime, _SHORTEST)).mean()) if len(wait) else np.nan,
+        float(bounded_slowdown(wait + runtime, runtime).mean()) if len(wait) else np.nan,
         {within: float((off <= within).mean()) for within in near},
         float(off.mean()) if len(off) else np.nan,
         np.nan if same else float(np.corrcoef(wait, real)[0, 1]),

@@ -57,12 +57,18 @@ def job_metrics(jobs: pd.DataFrame) -> pd.DataFrame:
             "wait": jobs["wait"].to_numpy(dtype=float)[ran],
             "turnaround": turnaround,
             "slowdown": np.maximum(1.0, turnaround / np.maximum(run, 1.0)),
-            "bounded_slowdown": np.maximum(1.0, turnaround / np.maximum(run, BOUND)),
+            "bounded_slowdown": bounded_slowdown(turnaround, run),
             "run": run,
         },
         index=jobs.index[ran],
         copy=False,
     )
+
+
+def bounded_slowdown(turnaround: Floats, run: Floats) -> Floats:
+    """Return max(1, T / max(r, 10 s)) of turnarounds and run times, seconds."""
+    found: Floats = np.maximum(1.0, turnaround / np.maximum(run, BOUND))
+    return found
 
 
 def summarize(result: Records, confidence: float | None = None) -> dict[str, float]:

@@ -128,7 +128,7 @@ def _entries(path: str | PathLike[str], kind: str) -> Iterator[tuple[int, Mappin
 
 
 def _node(entry: Mapping[str, Any], where: str) -> ClusterNode:
-    states = {_word(entry.get("state")), *_words(entry.get("state")), *_words(entry.get("state_flags"))}
+    states = {*_words(entry.get("state")), *_words(entry.get("state_flags"))}
     return ClusterNode(_text(entry, "name"), _number(entry, "cpus", where) or 0, not states & _AWAY)
 
 

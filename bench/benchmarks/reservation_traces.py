@@ -12,6 +12,7 @@ from ...analysis import ratio_of_means
 from ...base import FloatArray
 from ...predictors import Empirical, Predictor
 from ...simulation import simulate
+from ...simulation.metrics import bounded_slowdown
 from ...workloads import Checkpoint, Job, Workload, read
 from ...workloads.sources import resolve
 from ..reports.tables import Table
@@ -21,7 +22,6 @@ TRACES = ("kth-sp2", "ctc-sp2", "sdsc-sp2", "hpc2n")
 WRITE, RESTART = 300, 120
 #: Stretches of a trace, of equally many jobs in the order of their submission, that intervals are of.
 STRETCHES = 20
-BOUND = 10
 
 
 class Longest(Empirical):
@@ -81,7 +81,7 @@ def fare(workload: Workload, dispatcher: str, predictor: str | Callable[[], Pred
     result = simulate(workload, dispatcher, predictor=given, overrun="kill")
     runs = np.array([job.runtime for job in workload.jobs], dtype=float)
     response = (result.jobs["end"] - result.jobs["submit"]).to_numpy(dtype=float)
-    slowdown = np.maximum(1, response / np.maximum(runs, BOUND))
+    slowdown = bounded_slowdown(response, runs)
     kills = int((result.attempts["outcome"] == "limit").sum())
     return Fared(response - runs, slowdown, float(result.jobs["lost"].sum()) / 3600, kills)
 

@@ -13,17 +13,16 @@ from ...bench.reports.number_formats import count, fixed, percent, ratio, second
 from ...bench.reports.tables import Table
 from ...dispatchers import Dispatcher, Slurm, create_dispatcher
 from ...workloads import Workload
-from ...workloads.slurm_workload import slurm_workload, started_at
+from ...workloads.slurm_workload import started_at
 from ..app import debug_option
-from ..command_errors import say
 from ..help_texts import examples
 from ..output import console, print_json
 from ..progress import spinner
 from ..shared_options import json_option, split_specs, validate
+from ..site_options import SiteFiles, site_options
 
 #: Seconds within which a start counts as met.
 NEAR = (10, 60, 600)
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command(
@@ -33,8 +32,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
         "hpcdispatch what-if --config site.txt --sacct jobs.sacct --dispatchers easy,hcp3 --shares 'phys=10;chem=20'",
     ),
 )
-@click.option("--config", type=_FILE, required=True, metavar="FILE", help="slurm.conf, or what scontrol show prints.")
-@click.option("--sacct", type=_FILE, required=True, metavar="FILE", help="What sacct -P prints.")
+@site_options
 @click.option(
     "--dispatchers",
     multiple=True,
@@ -45,24 +43,19 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="A parameter of slurm, changed.")
 @click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; 1 where not named.")
-@click.option("--timezone", metavar="ZONE", help="Of local times.")
-@click.option("--lenient", is_flag=True, help="Drop malformed records.")
 @json_option
 @debug_option
 def command(
-    config: Path, sacct: Path, dispatchers: tuple[str, ...], changes: tuple[str, ...], shares: str,
-    timezone: str | None, lenient: bool, as_json: bool,
-) -> None:  # fmt: skip
+    site: SiteFiles, dispatchers: tuple[str, ...], changes: tuple[str, ...], shares: str, as_json: bool
+) -> None:
     """Say how recorded jobs would have fared.
 
     First how well slurm, with the site's configuration, meets the starts that really happened: what it says of changes
     is worth as much as that. Then the other dispatchers, and slurm with what --set changes. The simulation begins with
     an empty machine and with nobody's usage.
     """
-    workload = slurm_workload(sacct, config, timezone=timezone, lenient=lenient)
-    for note in workload.provenance.notes:
-        say("note", f"{sacct}: {note}")
-    policies = _policies(workload, config, split_specs(dispatchers, "dispatcher"), changes, shares)
+    workload = site.load()
+    policies = _policies(workload, site.config, split_specs(dispatchers, "dispatcher"), changes, shares)
     with spinner(f"simulating {count(len(policies), 'scheduler')}"):
         found = what_if(workload, policies, NEAR)
     if as_json:

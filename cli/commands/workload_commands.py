@@ -12,7 +12,6 @@ from ...bench.reports.number_formats import count
 from ...workloads import GENERATORS, Workload, describe, write
 from ...workloads.formats import written_suffix
 from ...workloads.formats.read_log import NoRequestedTimesError
-from ...workloads.slurm_workload import slurm_workload
 from ...workloads.sources import Source
 from ..app import debug_option
 from ..command_errors import say
@@ -20,10 +19,9 @@ from ..help_texts import examples
 from ..output import console, pairs, print_json
 from ..progress import spinner
 from ..shared_options import ReadingOptions, json_option, reading_options
+from ..site_options import SiteFiles, site_options
 from ..trace_argument import load, resolve
 from . import analyze
-
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.group("workload")
@@ -93,12 +91,9 @@ def convert_command(trace: str, out: Path, reading: ReadingOptions) -> None:
     ),
 )
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
-@click.option("--config", type=_FILE, required=True, metavar="FILE", help="slurm.conf, or what scontrol show prints.")
-@click.option("--sacct", type=_FILE, required=True, metavar="FILE", help="What sacct -P prints.")
-@click.option("--timezone", metavar="ZONE", help="Of local times.")
-@click.option("--lenient", is_flag=True, help="Drop malformed records.")
+@site_options
 @debug_option
-def from_slurm_command(out: Path, config: Path, sacct: Path, timezone: str | None, lenient: bool) -> None:
+def from_slurm_command(out: Path, site: SiteFiles) -> None:
     """Write the jobs of a Slurm site, on its machine with its partitions, as JSON lines.
 
     OUT ends in .jsonl or .jsonl.gz, and holds the machine too. A partition is a resource that its nodes have and its
@@ -106,10 +101,7 @@ def from_slurm_command(out: Path, config: Path, sacct: Path, timezone: str | Non
     """
     if written_suffix(out) != ".jsonl":
         raise InputError(f"{out}: expected .jsonl or .jsonl.gz, which hold a machine")
-    workload = slurm_workload(sacct, config, timezone=timezone, lenient=lenient)
-    for note in workload.provenance.notes:
-        say("note", f"{sacct}: {note}")
-    _write(workload, out)
+    _write(site.load(), out)
 
 
 @command.command(

@@ -16,7 +16,7 @@ from ...dispatchers.registered import layers
 from ...predictors import Predictor
 from ...workloads import Job, Provenance, Workload
 from ..budget import Budget, BudgetError
-from ..metrics import BOUND
+from ..metrics import bounded_slowdown
 from ..overrun import Overrun
 from ..recorder import Attempt, Recorder
 from ..simulation_errors import SimulationError
@@ -123,7 +123,7 @@ def _outcome(past: Past, engine: Any, recorder: _Stays) -> Outcome:
         fresh.append(job.submit >= past.begin)
     wait: FloatArray = np.array(waits, dtype=np.float64)
     run = np.array(runs, dtype=np.float64)
-    slowdown = np.maximum(1.0, (wait + run) / np.maximum(run, BOUND))
+    slowdown = bounded_slowdown(wait + run, run)
     return Outcome(wait, slowdown, np.array(fresh, dtype=bool))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO, cast
 
 import pandas as pd
 
@@ -83,7 +83,7 @@ class RecordedJob:
 
 def read_log(path: Path) -> Iterator[Event]:
     """Yield what a controller logged, in order; times are taken as UTC."""
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
+    with _opened(path) as lines:
         for number, line in enumerate(lines, 1):
             text = line[_TIMES + 2 :]
             for kind, pattern in _KINDS.items():
@@ -94,7 +94,7 @@ def read_log(path: Path) -> Iterator[Event]:
 
 def began_at(path: Path) -> float:
     """Return when the log begins, seconds since 1970: then the controller did."""
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
+    with _opened(path) as lines:
         return _seconds(next(lines, "")[1:_TIMES], str(path))
 
 
@@ -111,6 +111,10 @@ def read_jobs(accounting: Path, requests: Path) -> dict[str, RecordedJob]:
     both = [_table(path) for path in (accounting, requests)]
     table = both[0].join(both[1][["TimelimitRaw", "SubmitLine"]])
     return {str(job): _job(fields, f"{accounting}: job {job}") for job, fields in table.to_dict("index").items()}
+
+
+def _opened(path: Path) -> TextIO:
+    return cast(TextIO, gzip.open(path, "rt")) if path.suffix == ".gz" else path.open()
 
 
 def _table(path: Path) -> pd.DataFrame:
