@@ -14,6 +14,7 @@ REPEATED = {
     "__main__": "what `python -m` runs of a package",
     "campaigns": "the benchmark of bench.campaigns",
     "engine": "the benchmark of simulation.engine",
+    "registered": "what can be had by name: of dispatchers, of predictors",
     "evict": "the dispatcher and the command, both called so by users",
 }
 #: Folders of `models` for what every family shares.

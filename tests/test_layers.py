@@ -29,7 +29,7 @@ ONLY = {"ortools": "models", "numba": "models", "accasim": "simulation"}
 LIBRARIES = {
     "base": {"numpy"},
     "workloads": {"numpy", "pandas", "scipy"},
-    "predictors": {"numpy", "scipy"},
+    "predictors": {"lazy_loader", "numpy", "scipy"},
     "models": {"lazy_loader", "numpy", "scipy"},
     "dispatchers": {"lazy_loader", "numpy"},
     "simulation": {"numpy", "pandas", "scipy"},

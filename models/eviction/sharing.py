@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from .checkpointing import Storage, Write, WritingJob
-from .choices import Choices
 from .evictable import Action, Eviction, checked, decided_at, infeasible, number
 
 #: Ticks of the solver's clock in a second; times are rounded up to them, so that no plan is late.
@@ -93,6 +92,8 @@ def _solve(jobs: Sequence[WritingJob], nodes_needed: int, deadline: float, stora
         for kind in kinds
         if (write := getattr(job, kind)) is not None and _ticks(write.delay + write.least) <= limit
     }
+    from .choices import Choices  # noqa: PLC0415 - OR-Tools is slow to import, and of use here alone
+
     choices = Choices(jobs, nodes_needed, [*now, *writes])
     end = choices.model.new_int_var(0, limit, "end")
     saves = [(write, choices.does[key]) for key, write in writes.items()]
