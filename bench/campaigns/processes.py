@@ -24,6 +24,7 @@ from pebble import ProcessExpired, ProcessPool
 from ...workloads import Workload
 from .board import Board
 from .cells import Cell, CellError, Files, LastSample, simulate_cell
+from .fresh_processes import fresh_processes
 
 #: How many processes may be lost over a cell before it counts as failed.
 LOSSES = 2
@@ -79,7 +80,7 @@ class _Pool:
     """
 
     def __init__(self, board: Board, workers: int, folder: Path, losses: Counter[str]) -> None:
-        context = multiprocessing.get_context("spawn")
+        context = fresh_processes(__name__)
         self._board = board
         self._folder = folder
         self._losses = losses

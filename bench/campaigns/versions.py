@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import platform
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 from ...base import Option, Registry, convert_options, parse_spec
@@ -156,26 +156,34 @@ def _own_source() -> str:
 
 
 def _digest(files: Iterable[Path]) -> str:
-    """Return a digest of what the files do: comments, docstrings and layout do not count."""
+    """Return a digest of what the files do: comments, docstrings, assertions and layout do not count."""
     sha = hashlib.sha256()
     for path in files:
-        sha.update(f"{path.name}\0{_code(path)}\0".encode(errors="surrogateescape"))
+        sha.update(f"{path.name}\0".encode(errors="surrogateescape"))
+        for part in _code(path):
+            sha.update(part)
     return sha.hexdigest()[:16]
 
 
-def _code(path: Path) -> str:
-    """Return the code of a file; what this Python cannot read, as it stands."""
+def _code(path: Path) -> Iterator[bytes]:
+    """Yield what a file does, as byte code of this Python; what it cannot read, as it stands."""
     data = path.read_bytes()
     try:
-        tree = ast.parse(data)
+        yield from _parts(compile(data, path.name, "exec", optimize=2, dont_inherit=True))
     except (SyntaxError, ValueError):
-        return data.decode("utf-8", "surrogateescape")
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            _drop_docstring(node)
-    return ast.unparse(tree)
+        yield data
 
 
-def _drop_docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-    if ast.get_docstring(node, clean=False) is not None:
-        node.body = node.body[1:]
+def _parts(code: CodeType) -> Iterator[bytes]:
+    """Yield all that a code object does, without where it stands."""
+    yield code.co_code + code.co_exceptiontable
+    names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
+    counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
+    yield repr((code.co_name, names, counts)).encode()
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _parts(constant)
+        elif isinstance(constant, frozenset):  # in an order that changes from process to process
+            yield repr(sorted(map(repr, constant))).encode()
+        else:
+            yield repr(constant).encode(errors="surrogateescape")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import multiprocessing
 import time
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 
 import click
 
+from ...bench.campaigns.fresh_processes import in_processes
 from ...bench.reports.number_formats import count
 from ...dispatchers import create_dispatcher
 from ...models.compiled import compiling
@@ -37,8 +36,7 @@ def command(names: tuple[str, ...], workers: int) -> None:
     for name in names:
         create_dispatcher(name)
     groups = [names[first::workers] for first in range(min(workers, len(names)))] or FAMILIES
-    with ProcessPoolExecutor(min(workers, len(groups)), multiprocessing.get_context("spawn")) as pool:
-        found = list(itertools.chain.from_iterable(pool.map(compile_for, groups)))
+    found = itertools.chain.from_iterable(in_processes(compile_for, groups, workers))
     console().print(pairs([(name, f"{count(number)} functions, {took:.1f} s") for name, number, took in found]))
 
 

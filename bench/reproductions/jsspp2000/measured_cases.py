@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from ....base.atomic_files import write_whole
 from ....models.moldable import choose
 from ....simulation import ArrivalStarts, Branch, arrival_starts, branches
 from ....workloads import Job, Shape, Workload
+from ...campaigns.fresh_processes import in_processes
 from ...campaigns.versions import made_by
 from ..outcome import Means, Scale
 from .drawn_cases import BEST, USER, Candidate, Case, Kind, drawn
@@ -80,12 +80,7 @@ def measured(kinds: Sequence[Kind], means: Means) -> pd.DataFrame:
     """
     batches = [batch for kind in kinds for batch in _batches(kind, means.scale)]
     missing = [batch for batch in batches if not batch.path(means.store).is_file()]
-    if min(means.workers, len(missing)) > 1:
-        with ProcessPoolExecutor(means.workers, mp_context=get_context("spawn")) as pool:
-            list(pool.map(_keep, missing, [means.store] * len(missing)))
-    else:
-        for batch in missing:
-            _keep(batch, means.store)
+    in_processes(partial(_keep, means.store), missing, means.workers)
     return pd.concat([_kept(batch, means.store) for batch in batches], ignore_index=True)
 
 
@@ -96,7 +91,7 @@ def _batches(kind: Kind, scale: Scale) -> list[Batch]:
     return [Batch(name, kind, count, head)] if scale == "smoke" else [Batch(log, kind, count) for log in PUBLIC]
 
 
-def _keep(batch: Batch, folder: Path) -> None:
+def _keep(folder: Path, batch: Batch) -> None:
     """Simulate a batch, and keep what is found."""
     workload, path = batch.jobs(), batch.path(folder)
     found = measure(workload, drawn(workload, batch.kind, batch.count, _SEED))

@@ -17,6 +17,7 @@ from hpcdispatch.bench.campaigns.execution import Store, plan_campaign, run_camp
 
 plan = plan_campaign(sys.argv[1])
 store = Store(sys.argv[2])
+run_campaign(plan, Store(sys.argv[3]))  # so that those forked have all they need in memory
 rng = random.Random(7)
 kills = 0
 while True:
@@ -45,7 +46,7 @@ def unfinished(store):
 
 def test_killed_at_random_instants(campaign, tmp_path):
     file, expected = campaign
-    command = [sys.executable, "-c", KILLING, file, tmp_path / "store"]
+    command = [sys.executable, "-c", KILLING, file, tmp_path / "store", tmp_path / "before"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 1

@@ -1,0 +1,37 @@
+"""Processes that have nothing of this one but what they are given."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing.context import BaseContext
+from typing import TypeVar
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def fresh_processes(*modules: str) -> BaseContext:
+    """Return how such processes are started.
+
+    On Linux they are copies of a server, which has imported `modules` once for all of them, and are there at once.
+    """
+    if sys.platform != "linux":
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(modules))
+    return context
+
+
+def in_processes(function: Callable[[T], R], items: Sequence[T], workers: int) -> list[R]:
+    """Return what `function` makes of each item, so many at a time; without processes if that is one.
+
+    For work that need not outlive the loss of a process; campaigns have a pool that does.
+    """
+    workers = min(workers, len(items))
+    if workers < 2:
+        return [function(item) for item in items]
+    with ProcessPoolExecutor(workers, fresh_processes()) as pool:
+        return list(pool.map(function, items))
