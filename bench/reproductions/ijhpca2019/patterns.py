@@ -24,7 +24,7 @@ DISPATCHERS = {"RBS": "rbs", "SEJF": "sejf", "LEJF": "lejf", "EASY": "easy", "co
 HYBRIDS = {
     "RBS": "rbs",
     "hybrid, SEJF": "hybrid",
-    "hybrid, LEJF": "hybrid:order=longest",
+    "hybrid, LEJF": "hybrid:first=longest",
     "hybrid, SEJF, first come": "hybrid:reserve=submission",
     "hybrid, SEJF, shortest first": "hybrid:reserve=shortest",
     "EASY, runs on": "easy",
