@@ -55,7 +55,7 @@ class HybridOptions:
     threshold: float = 1200
     ageing: float = 1200
     gain: float = 1200
-    drain: float | None = 86_400
+    drain: float | None = None
     placement: PlacementRule = "first-fit"
 
     def __post_init__(self) -> None:
