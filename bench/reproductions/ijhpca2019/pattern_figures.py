@@ -9,7 +9,7 @@ from ..outcome import Claim, Drawing, Means, Outcome, Row, Run
 from . import patterns as runs
 from . import workflow_complexity as table1
 from .pattern_claims import hybrid_claims, hybrid_conditions, stretch_claims, utilization_claims
-from .pattern_surface import parameters, surface
+from .pattern_surface import hybrid_parameters, parameters, surface
 from .patterns import FAILURES, RESERVED, STRETCH, UTILIZATION, WAIT, WINDOW, Found
 from .workload_figures import RUNS as WORKLOADS
 
@@ -64,7 +64,8 @@ def fig12(means: Means) -> Outcome:
     )
     conditions = tuple(hybrid_conditions(found).values())
     drawing = Drawing("lines", data, _AXIS)
-    return Outcome((*runs.notes(means.scale), note), tuple(rows), hybrid_claims(found), drawing, conditions)
+    notes = (*runs.notes(means.scale), note)
+    return Outcome(notes, tuple(rows), hybrid_claims(found), drawing, conditions, hybrid_parameters(means))
 
 
 def _ranges(found: Found, metric: str, published: Mapping[str, tuple[float, float]]) -> list[Row]:

@@ -40,6 +40,16 @@ def test_only_rbs_has_failures_and_they_fall(made):
         assert found[0] > 60  # more failures than jobs
 
 
+def test_what_is_not_printed_is_varied_where_it_matters(made):
+    told = {parameter.name: parameter.sensitivity for parameter in made[FIGURES[0]].parameters}
+    assert "RBS, (a), ratio 0.5: 1.3: " in told["growth of a request that failed"]  # where requests fail
+    assert "RBS, (b), ratio 1.7: 3600: " in told["longest request that RBS backfills, s"]  # where jobs are small
+    told = {parameter.name: parameter.sensitivity for parameter in made[FIGURES[2]].parameters}
+    for name in ("nodes and inter-arrival time", "phases, of which every other has all wide jobs",
+                 "seconds that a checkpoint takes", "share of the queue that must be alike"):  # fmt: skip
+        assert told[name].count("; ") == 2
+
+
 def test_figures_8_and_9_come_from_the_same_simulations(made, means, monkeypatch):
     monkeypatch.setattr("hpcdispatch.bench.campaigns.processes.simulate_cell", None)
     assert find(FIGURES[1]).run(means) == made[FIGURES[1]]
