@@ -8,7 +8,14 @@ from ..claims import row
 from ..outcome import Claim, Drawing, Means, Outcome, Row, Run
 from . import patterns as runs
 from . import workflow_complexity as table1
-from .pattern_claims import hybrid_claims, hybrid_conditions, stretch_claims, utilization_claims
+from .pattern_claims import (
+    Conditions,
+    hybrid_claims,
+    hybrid_conditions,
+    stretch_claims,
+    utilization_claims,
+    waiting_conditions,
+)
 from .pattern_surface import hybrid_parameters, parameters, surface
 from .patterns import FAILURES, RESERVED, STRETCH, UTILIZATION, WAIT, WINDOW, Found
 from .workload_figures import RUNS as WORKLOADS
@@ -37,14 +44,16 @@ def _by_pattern(
     means: Means,
     metrics: Sequence[str],
     printed: Mapping[str, tuple[float, float]],
-    claims: Callable[[Found], tuple[Claim, ...]],
+    claims: Callable[[Found, Conditions], tuple[Claim, ...]],
 ) -> Outcome:
     """Return the outcome of a figure of the first of some metrics; `printed` are ranges over all patterns."""
     found = runs.measured(tuple(runs.PATTERNS), runs.DISPATCHERS, means)
     rows = (*_rows(found, metrics), *_ranges(found, metrics[0], printed))
     drawing = _drawing(found, metrics[0], runs.PATTERNS)
     notes = (*runs.notes(means.scale), _BEYOND)
-    return Outcome(notes, rows, claims(found), drawing, parameters=parameters(metrics[0], means))
+    conditions = waiting_conditions(found)
+    judged, varied = claims(found, conditions), parameters(metrics[0], means)
+    return Outcome(notes, rows, judged, drawing, tuple(conditions.values()), varied)
 
 
 def fig12(means: Means) -> Outcome:

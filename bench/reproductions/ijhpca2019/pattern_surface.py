@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +55,8 @@ def surface(means: Means) -> Outcome:
         rows += [row(f"{point}{mark}", metric, [value], digits=1) for metric, value in read.items()]
     note = (
         f"Mean estimation ratios {_RATIOS[0]}, {_RATIOS[1]} and {_RATIOS[2]}, the ends of the paper's and that of real "
-        f"logs, runs of each: {_SEEDS[means.scale]}. The claims are those of figures 8 and 9 that count. The paper: "
+        f"logs, runs of each: {_SEEDS[means.scale]}. The claims are those of figures 8 and 9 that count, here "
+        "also where nobody waits. The paper: "
         "window 24-48 h, utilization 20-65% (RBS) and 45-90% (LEJF), stretch 1-3 on the fly, stretch about 2 times and "
         "wait about 3 times under RBS, SEJF and LEJF flat. The point of figures 8 and 9 is chosen by the window and "
         "the ranges of utilization alone; the other rows judge it."
@@ -116,7 +118,7 @@ def parameters(metric: str, means: Means) -> tuple[Parameter, ...]:
     (b), where half of the jobs are small, and the growth where requests fail most.
     """
 
-    def rbs(spec: str, pattern: str = "a", ratio: float = _RATIOS[-1], **drawn: object) -> str:
+    def rbs(spec: str, pattern: str = "a", ratio: float = _RATIOS[-1], **drawn: Any) -> str:
         found = measured((pattern,), {"RBS": spec}, means, ratios=(ratio,), seeds=_SEEDS[means.scale], **drawn)
         return short(float(np.mean(found[pattern, "RBS", ratio][metric])))
 
@@ -154,7 +156,7 @@ def hybrid_parameters(means: Means) -> tuple[Parameter, ...]:
     All at the ratio of real logs.
     """
 
-    def stretches(point: Point = MIXED, *, options: str = "", **drawn: object) -> str:
+    def stretches(point: Point = MIXED, *, options: str = "", **drawn: Any) -> str:
         specs = {"hybrid": f"hybrid:{options}" if options else "hybrid", "RBS": "rbs"}
         found = measured((MIX,), specs, means, point, (_REAL,), _SEEDS[means.scale], **drawn)
         return " and ".join(short(float(np.mean(found[MIX, label, _REAL][STRETCH]))) for label in specs)

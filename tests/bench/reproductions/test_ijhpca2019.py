@@ -4,7 +4,12 @@ import pandas as pd
 import pytest
 
 from hpcdispatch.bench.reproductions import Drawing, Entry, draw, find
-from hpcdispatch.bench.reproductions.ijhpca2019.pattern_claims import hybrid_claims, stretch_claims, utilization_claims
+from hpcdispatch.bench.reproductions.ijhpca2019.pattern_claims import (
+    hybrid_claims,
+    stretch_claims,
+    utilization_claims,
+    waiting_conditions,
+)
 from hpcdispatch.bench.reproductions.ijhpca2019.patterns import (
     CHOSEN,
     FAILURES,
@@ -146,6 +151,21 @@ def test_what_it_does_not_have_does_not():
 def test_where_nobody_waits_the_ratio_of_waits_is_not_decided():
     claims = stretch_claims(found([numbers(wait=0.0)] * 3, numbers(wait=0.0)))
     assert verdicts(claims, "Average wait under RBS") == {None}
+
+
+def test_where_nobody_waits_an_order_is_not_tested():
+    # First come, first served met the same claims there.
+    rbs = [numbers(30, failures=1600), numbers(60, failures=100), numbers(55)]
+    made = found(rbs, numbers(80.0, 1.0, 0.09))
+    for claims in (utilization_claims, stretch_claims):
+        tried = [claim for claim in claims(made, waiting_conditions(made)) if "is flat" in claim.text]
+        assert len(tried) == 8
+        assert {(claim.holds, claim.counts) for claim in tried} == {(None, False)}
+    ranges = [claim for claim in stretch_claims(made, waiting_conditions(made)) if "is 1-3" in claim.text]
+    assert {claim.unmet for claim in ranges} == {"jobs wait for 0.1 h on average at some ratio"}
+    waiting = found(rbs, numbers(80.0, 1.5, 0.1))
+    claims = stretch_claims(waiting, waiting_conditions(waiting))
+    assert all(claim.counts for claim in claims)
 
 
 def test_the_hybrid_must_be_better_at_most_ratios():
