@@ -65,7 +65,7 @@ def occupancy(workload: Workload) -> Occupancy:
     return Occupancy(times, np.diff(times, append=times[-1:]), *counted)
 
 
-def moments(found: Occupancy, jobs: int, nodes: int | None = None) -> list[int]:
+def moments(found: Occupancy, jobs: int, nodes: int | None = None, least: int = 1) -> list[int]:
     """Return the moments at which so many jobs held so many nodes, and none of them was expendable.
 
     Each is the middle of a time between a start or end and the next; each set of jobs counts once. The paper's
@@ -79,9 +79,11 @@ def moments(found: Occupancy, jobs: int, nodes: int | None = None) -> list[int]:
         How many ran.
     nodes
         How many nodes they held together; those that were held for longest if ``None``.
+    least
+        Seconds for which just these jobs ran, at least.
     """
     nodes = found.most_common() if nodes is None else nodes
-    good = (found.jobs == jobs) & (found.nodes == nodes) & (found.expendable == 0) & (found.lasts > 0)
+    good = (found.jobs == jobs) & (found.nodes == nodes) & (found.expendable == 0) & (found.lasts >= least)
     middles: list[int] = (found.times[good] + found.lasts[good] // 2).tolist()
     return middles
 

@@ -2,7 +2,7 @@
 
 from .arrays import BoolArray, FloatArray, IntArray
 from .errors import InputError
-from .registry import Option, Registry, convert_options, options_of, parse_spec
+from .registry import Option, Registry, convert_options, options_of, parse_spec, unknown_option
 
 __all__ = [
     "BoolArray",
@@ -14,4 +14,5 @@ __all__ = [
     "convert_options",
     "options_of",
     "parse_spec",
+    "unknown_option",
 ]

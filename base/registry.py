@@ -10,7 +10,7 @@ import difflib
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any
@@ -36,11 +36,14 @@ class Option:
         The type a value is converted to.
     default
         The value without it; ``inspect.Parameter.empty`` where it must be given.
+    was
+        Its name in earlier versions, which an error for that name says; empty if it had no other.
     """
 
     name: str
     annotation: Any
     default: Any
+    was: str = ""
 
     def __str__(self) -> str:
         """Render as ``name=default``, with the choices where the type lists them."""
@@ -194,8 +197,7 @@ def convert_options(owner: str, known: list[Option], given: Mapping[str, Any]) -
     by_name = {option.name: option for option in known}
     for key in given:
         if key not in by_name:
-            listed = ", ".join(by_name) or "it has none"
-            raise InputError(f"{owner}: unknown option {shown(key)}; known: {listed}")
+            raise InputError(f"{owner}: {unknown_option(known, key)}")
     for option in known:
         if option.default is _REQUIRED and option.name not in given:
             raise InputError(f"{owner}: option {option.name!r} must be given ({_type_name(option.annotation)})")
@@ -203,6 +205,14 @@ def convert_options(owner: str, known: list[Option], given: Mapping[str, Any]) -
         key: _convert(value, by_name[key].annotation, f"{owner}: option {key!r}") if isinstance(value, str) else value
         for key, value in given.items()
     }
+
+
+def unknown_option(known: Sequence[Option], name: str) -> str:
+    """Return what is wrong with a name that none of some options has: its new name, or those that are known."""
+    now = next((option.name for option in known if option.was == name), None)
+    if now is not None:
+        return f"unknown option {shown(name)}; it is called {now!r} now"
+    return f"unknown option {shown(name)}; known: {', '.join(option.name for option in known) or 'it has none'}"
 
 
 def _convert(text: str, wanted: Any, where: str) -> Any:

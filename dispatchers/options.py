@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from inspect import Parameter
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from ..base import Option
+from ..base import Option, unknown_option
 from ..base.checks import check_choice
 from ..models import PlacementRule
 from ..workloads import Machine
@@ -34,17 +34,22 @@ def declared(options: Any, fixed: frozenset[str] = frozenset()) -> list[Option]:
     settable = [field for field in fields(kind) if field.init and field.name not in fixed]
     defaults = [field.default if isinstance(options, type) else getattr(options, field.name) for field in settable]
     return [
-        Option(field.name, hints[field.name], Parameter.empty if default is MISSING else default)
+        Option(
+            field.name,
+            hints[field.name],
+            Parameter.empty if default is MISSING else default,
+            field.metadata.get("was", ""),
+        )
         for field, default in zip(settable, defaults, strict=True)
     ]
 
 
-def check_known(owner: str, known: Iterable[Option], given: Iterable[str]) -> None:
+def check_known(owner: str, known: Sequence[Option], given: Iterable[str]) -> None:
     """Raise ``TypeError``, which lists the `known` options of `owner`, for a name in `given` that is none of them."""
     names = [option.name for option in known]
     for name in given:
         if name not in names:
-            raise TypeError(f"{owner}: unknown option {name!r}; known: {', '.join(names) or 'it has none'}")
+            raise TypeError(f"{owner}: {unknown_option(known, name)}")
 
 
 def with_options(owner: str, options: OptionsT, given: dict[str, Any], fixed: frozenset[str] = frozenset()) -> OptionsT:

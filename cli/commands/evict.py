@@ -160,7 +160,7 @@ def _front(scenario: Scenario, query: _Query, plot: Path | None, as_json: bool) 
 def _grid(found: pd.DataFrame) -> Table:
     """Return a row for each number of nodes and a column for each deadline."""
     wide = found.pivot(index="nodes", columns="deadline", values="loss")
-    table = Table("nodes", *(clock(int(deadline)) for deadline in wide.columns))
+    table = Table("nodes", *(clock(int(deadline)) for deadline in wide.columns), pad_edge=False, collapse_padding=True)
     for column in table.columns:
         column.justify = "right"
     for nodes, losses in zip(wide.index, wide.to_numpy(), strict=True):

@@ -36,8 +36,8 @@ class EvictOptions:
     aggregate, node
         Bandwidth of the file system and of a node, GB/s.
     ends
-        Leave jobs that are predicted to end by the deadline to do so, where that is expected to lose less. Who has not
-        ended then is killed.
+        Leave jobs that are predicted to end by the deadline to do so, where that is expected to lose less. Where one
+        has not ended then, somebody is chosen anew.
     unsure
         The probability, 0 to 1, that a job does not end when it is predicted to; where the job has a law of its run
         time, that of the law is taken.

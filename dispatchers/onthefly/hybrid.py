@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
@@ -25,7 +25,7 @@ class HybridOptions:
 
     Attributes
     ----------
-    order
+    first
         ``"shortest"`` or ``"longest"`` estimate first, on the fly.
     drain, placement
         As of :class:`~.onthefly.OnTheFlyOptions`.
@@ -46,7 +46,7 @@ class HybridOptions:
         in seconds of its estimate.
     """
 
-    order: First = "shortest"
+    first: First = field(default="shortest", metadata={"was": "order"})
     alike: float = 1.0
     reservations: int = 100
     reserve: Reserve = "priority"
@@ -55,11 +55,11 @@ class HybridOptions:
     threshold: float = 1200
     ageing: float = 1200
     gain: float = 1200
-    drain: float | None = 86_400
+    drain: float | None = None
     placement: PlacementRule = "first-fit"
 
     def __post_init__(self) -> None:
-        check_choice("order", self.order, First)
+        check_choice("first", self.first, First)
         self.on_the_fly()
         check_number("alike", self.alike, above=0, most=1)
         check_whole("reservations", self.reservations, 1, MOST_STEPS, EACH_STEP)
@@ -70,7 +70,7 @@ class HybridOptions:
 
     def on_the_fly(self) -> OnTheFlyOptions:
         """Return the options on the fly; ``ValueError`` if one is out of its range."""
-        return OnTheFlyOptions(self.order, drain=self.drain, placement=self.placement)
+        return OnTheFlyOptions(self.first, drain=self.drain, placement=self.placement)
 
     def priority(self) -> Ageing:
         """Return the order in which reservations are made; ``ValueError`` if a number of it is out of its range."""

@@ -36,7 +36,7 @@ class OnTheFlyOptions:
     quantile
         Which quantile, between 0 and 1.
     drain
-        Seconds after which everybody waits for a large job; ``None`` lets it wait for ever.
+        Seconds after which everybody waits for a large job; ``None`` lets it wait for ever, as the paper's do.
     placement
         ``"first-fit"`` or ``"best-fit"``.
     """
@@ -44,7 +44,7 @@ class OnTheFlyOptions:
     first: First = "shortest"
     order: Order = "estimate"
     quantile: float = 0.5
-    drain: float | None = 86_400
+    drain: float | None = None
     placement: PlacementRule = "first-fit"
 
     def __post_init__(self) -> None:
@@ -60,9 +60,9 @@ class OnTheFly(Configured[OnTheFlyOptions]):
 
     Whenever something is free, the first job of the order that fits starts. Estimates are single numbers, or ranges and
     other laws of the run time, which a predictor gives or the jobs have. Nobody gets a reservation and nobody is
-    killed. A job of several slots, or of large ones, could wait for ever while others take what becomes free bit by
-    bit. Therefore time counts from when a job did not fit and one that asks for less of something started: `drain`
-    seconds later everybody waits until it fits. Jobs that all ask for the same never meet this.
+    killed. A job of several slots, or of large ones, may wait for ever while others take what becomes free bit by
+    bit. `drain` bounds that: time counts from when a job did not fit and one that asks for less of something started,
+    and so many seconds later everybody waits until it fits. Jobs that all ask for the same never meet this.
 
     Its options are those of :class:`OnTheFlyOptions`.
 

@@ -33,6 +33,8 @@ def test_moments_have_so_many_jobs_and_none_that_is_expendable():
     assert moments(found, 2) == [150 + 3860 // 2]
     assert moments(found, 3, 12) == []
     assert moments(found, 1, 6) == [4030]
+    assert moments(found, 1, 6, least=40) == [4030]
+    assert moments(found, 1, 6, least=41) == []
 
 
 def test_a_scenario_is_what_ran_then():

@@ -1,7 +1,17 @@
 import pytest
 
 from hpcdispatch.base import InputError
-from hpcdispatch.dispatchers import LEJF, RBS, SEJF, ATOptimal, Conservative, Rounds, TOptimal, create_dispatcher
+from hpcdispatch.dispatchers import (
+    LEJF,
+    RBS,
+    SEJF,
+    ATOptimal,
+    Conservative,
+    Hybrid,
+    Rounds,
+    TOptimal,
+    create_dispatcher,
+)
 from hpcdispatch.dispatchers.backfilling import ConservativeOptions
 
 
@@ -28,6 +38,13 @@ def test_options_come_from_a_dataclass_or_by_name_or_both():
 def test_unknown_options_are_named_beside_the_known(part, known):
     with pytest.raises(TypeError, match=rf"unknown option 'speed'; known: {known}$"):
         part(speed=1)
+
+
+def test_a_former_name_is_refused_with_the_new_one():
+    with pytest.raises(TypeError, match=r"^Hybrid: unknown option 'order'; it is called 'first' now$"):
+        Hybrid(order="longest")
+    with pytest.raises(InputError, match=r"^dispatcher hybrid: unknown option 'order'; it is called 'first' now$"):
+        create_dispatcher("hybrid:order=longest")
 
 
 def test_options_of_another_kind_are_refused():

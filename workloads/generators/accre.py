@@ -46,6 +46,7 @@ def accre(
     nodes: int = 40,
     mean_er: float = 1.2,
     interarrival: float = 480.0,
+    deviation: float = NORMAL[1],
     phases: int = 0,
     workflows: int = 0,
     seed: int = 0,
@@ -77,6 +78,8 @@ def accre(
         Mean estimation ratio, above 0.
     interarrival
         Mean seconds from one submission to the next, above 0.
+    deviation
+        Of the normal law of pattern (a), seconds, above 0.
     phases
         Into how many phases of as many jobs the time is divided, of which every other has all wide jobs; 0 strews them.
     workflows
@@ -94,12 +97,13 @@ def accre(
     check_whole("seed", seed, 0)
     check_number("mean_er", mean_er, above=0, most=1000)
     check_number("interarrival", interarrival, above=0, most=MOST_GAP)
+    check_number("deviation", deviation, above=0, most=ALL[1])
     check_whole("jobs and wide together", jobs + wide, 1)
     # A stream each, so that no option changes what it does not name.
     arrivals, lengths, ratios, places = (np.random.default_rng([seed, stream]) for stream in range(4))
     count = jobs + wide
     submit = np.rint(np.cumsum(arrivals.exponential(interarrival, count))).astype(np.int64)
-    runtime = np.rint(_runtimes(lengths, pattern, jobs)).astype(np.int64)
+    runtime = np.rint(_runtimes(lengths, pattern, jobs, deviation)).astype(np.int64)
     is_wide = np.zeros(count, dtype=bool)
     is_wide[_wide_places(places, count, phases)[:wide]] = True
     runtimes = np.empty(count, dtype=np.int64)
@@ -109,7 +113,8 @@ def accre(
     walltime = np.maximum(1, np.rint(runtimes * ratio)).astype(np.int64)
     slots = np.where(is_wide, max(1, nodes // 2), 1)
     options = {"pattern": pattern, "jobs": jobs, "wide": wide, "nodes": nodes, "mean_er": mean_er}
-    more = {name: value for name, value in (("phases", phases), ("workflows", workflows)) if value}
+    usual = {"deviation": (deviation, NORMAL[1]), "phases": (phases, 0), "workflows": (workflows, 0)}
+    more = {name: value for name, (value, default) in usual.items() if value != default}
     options |= {"interarrival": interarrival, **more, "seed": seed}
     names = _names(np.random.default_rng([seed, 4]), runtimes, workflows)
     return Workload(
@@ -127,12 +132,12 @@ def _wide_places(rng: np.random.Generator, count: int, phases: int) -> IntArray:
     return drawn[np.argsort(drawn * phases // count % 2 == 0, kind="stable")]
 
 
-def _runtimes(rng: np.random.Generator, pattern: Pattern, count: int) -> FloatArray:
+def _runtimes(rng: np.random.Generator, pattern: Pattern, count: int, deviation: float) -> FloatArray:
     """Draw the run times of one-node jobs, seconds."""
     if pattern in ("a", "mix"):
-        drawn = rng.normal(*NORMAL, count)
+        drawn = rng.normal(NORMAL[0], deviation, count)
         while (outside := np.flatnonzero((drawn < ALL[0]) | (drawn > ALL[1]))).size:
-            drawn[outside] = rng.normal(*NORMAL, outside.size)
+            drawn[outside] = rng.normal(NORMAL[0], deviation, outside.size)
         return drawn
     small = rng.random(count) < SMALL_SHARE[pattern]
     return np.where(small, rng.uniform(*SMALL, count), rng.uniform(*LARGE, count))

@@ -13,6 +13,7 @@ from ....analysis import scenario_of
 from ....models.eviction import RunningJob, greedy_by_deadline, plan
 from ....simulation import mean_interval
 from ....workloads import generate
+from ....workloads.generators.eviction_scenarios import CRITICAL, IN_USE, MEMORY
 from ...benchmarks.eviction import DEADLINES, HORIZON, JOBS, LIMIT, MINUTE, NODES, Response, respond, scenario
 from ...reports.number_formats import short
 from ..claims import LEAST, Floats, by_construction, less, row
@@ -195,7 +196,7 @@ def fig8(means: Means) -> Outcome:
 
 
 _MOMENTS = (
-    "Moments of the trace are a day apart at least; it has none of 24 jobs. A loss is in node-hours since the last "
+    "Moments of the trace share no job; it has none of 24 jobs. A loss is in node-hours since the last "
     "application checkpoint."
 )
 _Losses = Mapping[tuple[int, int], Floats]
@@ -224,30 +225,30 @@ def _loss_rows(subject: str, extra: Floats, best: Floats) -> list[Row]:
 def parameters(count: int) -> tuple[Parameter, ...]:
     """Return what the paper does not print of its scenarios, and what greedy's extra loss is with other values."""
 
-    def extra(**options: Any) -> str:
-        """Return the mean extra loss over K and deadlines of 12 jobs."""
-        drawn = [scenario_of(generate("theta-scenario", jobs=12, seed=seed, **options)) for seed in range(count)]
-        best, quick = _losses({12: [one.running() for one in drawn]})
-        return short(float(np.mean([quick[key] - best[key] for key in best])))
-
-    def interval(seconds: int) -> str:
-        drawn = [scenario_of(generate("theta-scenario", jobs=12, grain=1, seed=seed)) for seed in range(count)]
-        other = [
-            one.model_copy(update={"jobs": tuple(job.model_copy(update={"interval": seconds}) for job in one.jobs)})
-            for one in drawn
-        ]
+    def extra(grain: int = 1, **fields: float) -> str:
+        """Return the mean extra loss over K and deadlines of 12 jobs, with some fields of all jobs set anew."""
+        drawn = [scenario_of(generate("theta-scenario", jobs=12, seed=seed, grain=grain)) for seed in range(count)]
+        jobs = [tuple(job.model_copy(update=fields) for job in one.jobs) for one in drawn]
+        other = [one.model_copy(update={"jobs": each}) for one, each in zip(drawn, jobs, strict=True)]
         best, quick = _losses({12: [one.running() for one in other]})
         return short(float(np.mean([quick[key] - best[key] for key in best])))
 
-    grains = "; ".join(f"{grain}: {extra(grain=grain)}" for grain in (1, 16, 128))
-    intervals = "; ".join(f"{minutes} min: {interval(60 * minutes)}" for minutes in (30, 60, 120))
+    def used(place: float) -> str:
+        """Return the same where all jobs use so much of the printed ranges of the memory."""
+        share, critical = (low + place * (high - low) for low, high in (IN_USE, CRITICAL))
+        return extra(system_size=MEMORY * share, application_size=MEMORY * share * critical)
+
+    grains = "; ".join(f"{grain}: {extra(grain)}" for grain in (1, 16, 128))
+    intervals = "; ".join(f"{minutes} min: {extra(interval=60 * minutes)}" for minutes in (30, 60, 120))
+    shares = "; ".join(f"all {name}: {used(place)}" for name, place in (("least", 0), ("middle", 0.5), ("most", 1)))
     return (
-        Parameter("grain of the sizes, nodes", "1", "the sizes of the trace of 2022, which have no common divisor",
+        Parameter("grain of the sizes, nodes", "1", "all sizes of the trace of 2022, which have no common divisor",
                   f"mean extra loss of greedy, 12 jobs, node-hours: {grains}"),
         Parameter("interval of the application checkpoints", "1 h, as printed", "the paper", f"the same: {intervals}"),
         Parameter("starts, ends and the moment", "uniform in the stretches of figure 2", "the drawing of figure 2",
                   "moments of the trace stand beside them"),
-        Parameter("shares of the memory in use", "uniform in the printed ranges", "nothing better known", "not varied"),
+        Parameter("shares of the memory in use", "uniform in the printed ranges", "nothing better known",
+                  f"the same: uniform: {extra()}; {shares}"),
     )  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -12,10 +13,10 @@ from ....simulation import Result
 from ....workloads import OnDemand, Workload, with_on_demand
 from ...campaigns.samples import Samples
 from ...reports.number_formats import short
-from ..claims import LEAST, row
+from ..claims import LEAST, less, row
 from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Row, Scale
 from ..simulations import simulate_all
-from .batch_machine import POLICIES, Summaries, judged
+from .batch_machine import PLAN, POLICIES, Summaries, judged
 from .recorded_moments import DAY, NOTE, trace
 
 #: Months of the trace, 30 days each, and days of each that are taken.
@@ -44,7 +45,20 @@ def recorded_months(means: Means) -> Outcome:
         "the trace; waits are the simulation's.",
         "Own ends: a job that is predicted, by its request, to end within the deadline is left to do so.",
     )
-    return judged(found, notes, _APART, _parameters(found, means))
+    outcome = judged(found, notes, _APART, _parameters(found, means))
+    return replace(outcome, claims=(*outcome.claims, *_own_ends(found)))
+
+
+def _own_ends(found: Summaries) -> tuple[Claim, ...]:
+    """Return what relying on jobs that are predicted to end by themselves is worth."""
+
+    def named(policy: str, key: str) -> tuple[str, list[float]]:
+        return policy, [summary[key] for summary in found[policy]]
+
+    return tuple(
+        less(f"{PLAN} {text} where it relies on own ends", named(_ENDS, key), named(PLAN, key))
+        for text, key in (("loses fewer node-hours", "lost_node_hours"), ("delays on-demand jobs less", "delay_mean"))
+    )
 
 
 def _parameters(found: Summaries, means: Means) -> tuple[Parameter, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -19,10 +19,29 @@ _STEPS = {UTILIZATION: 2.5, STRETCH: 0.5, WINDOW: 6.0}
 #: By how much the most may be above the least of what is flat in the estimation ratio.
 _FLAT = {UTILIZATION: 1.05, STRETCH: 1.25}
 _FLY = ("SEJF", "LEJF")
+#: Hours that jobs wait on average at some ratio where their order matters.
+_WAITS = 0.1
+#: What must be so for a claim about a pattern and a dispatcher to be tested.
+Conditions = Mapping[tuple[str, str], Precondition]
+_NONE: Conditions = {}
 
 
-def utilization_claims(found: Found) -> tuple[Claim, ...]:
-    """Return the claims about the utilization and the failures (section 4.4, figure 8)."""
+def waiting_conditions(found: Found) -> dict[tuple[str, str], Precondition]:
+    """Return, for each pattern and dispatcher on the fly, that jobs wait; where none does, any order will do."""
+    conditions = {}
+    for pattern, label in product(PATTERNS, _FLY):
+        hours = max(_curve(found, WAIT, label, pattern))
+        evidence = f"{label}, {PATTERNS[pattern]}: at most {short(hours)} h"
+        text = f"jobs wait for {_WAITS:g} h on average at some ratio"
+        conditions[pattern, label] = Precondition(text, hours >= _WAITS, evidence)
+    return conditions
+
+
+def utilization_claims(found: Found, conditions: Conditions = _NONE) -> tuple[Claim, ...]:
+    """Return the claims about the utilization and the failures (section 4.4, figure 8).
+
+    Where a condition of :func:`waiting_conditions` is given and not met, a claim about an order cannot be tested.
+    """
     real = _near(found, _REAL)
     return (
         *(calibrated(_range(found, UTILIZATION, "RBS", pattern, 20, 65)) for pattern in PATTERNS),
@@ -31,19 +50,20 @@ def utilization_claims(found: Found) -> tuple[Claim, ...]:
         *(less(f"RBS uses less of the machine than LEJF at a ratio of {real}: {name}",
                _of(found, UTILIZATION, "RBS", pattern, real), _of(found, UTILIZATION, "LEJF", pattern, real),
                "-45%" if pattern in "ac" else "-35%") for pattern, name in PATTERNS.items()),
-        *_flat(found, UTILIZATION),
+        *_flat(found, UTILIZATION, conditions),
         *(by_construction(_fall(found, pattern)) for pattern in PATTERNS),
         *(_peak(found, pattern) for pattern in "ac"),
         *(_no_loss(found, pattern) for pattern in "bd"),
     )  # fmt: skip
 
 
-def stretch_claims(found: Found) -> tuple[Claim, ...]:
-    """Return the claims about the average stretch (section 4.4, figure 9)."""
+def stretch_claims(found: Found, conditions: Conditions = _NONE) -> tuple[Claim, ...]:
+    """Return the claims about the average stretch (section 4.4, figure 9); conditions as of figure 8."""
     ratios = _ratios(found)
     return (
-        *(_range(found, STRETCH, label, pattern, 1, 3) for pattern in PATTERNS for label in _FLY),
-        *_flat(found, STRETCH),
+        *(claim for pattern, label in product(PATTERNS, _FLY)
+          for claim in given([_range(found, STRETCH, label, pattern, 1, 3)], _of_order(conditions, pattern, label))),
+        *_flat(found, STRETCH, conditions),
         *(less(f"SEJF stretches jobs less than LEJF at a ratio of {_near(found, _REAL)}: {PATTERNS[pattern]}",
                _of(found, STRETCH, "SEJF", pattern, _near(found, _REAL)),
                _of(found, STRETCH, "LEJF", pattern, _near(found, _REAL)), "a gap") for pattern in "ac"),
@@ -120,18 +140,21 @@ def _window(found: Found) -> Claim:
     return Claim("The simulated time is 24 to 48 h on the fly", _decided(found, inside), evidence)
 
 
-def _flat(found: Found, metric: str) -> Iterator[Claim]:
+def _of_order(conditions: Conditions, pattern: str, label: str) -> list[Precondition]:
+    return [conditions[pattern, label]] if (pattern, label) in conditions else []
+
+
+def _flat(found: Found, metric: str, conditions: Conditions) -> Iterator[Claim]:
     ratios, factor = _ratios(found), _FLAT[metric]
-    for pattern, name in PATTERNS.items():
-        for label in _FLY:
-            curve = _curve(found, metric, label, pattern)
-            most, least = (ratios[int(place)] for place in (np.argmax(curve), np.argmin(curve)))
-            named = f"{label} at {most}", found[pattern, label, most][metric]
-            other = f"at {least}", found[pattern, label, least][metric]
-            text = (
-                f"{label} is flat in the estimation ratio, the most at most {100 * (factor - 1):.0f}% above the least"
-            )
-            yield less(f"{text}: {metric.partition(',')[0]}, {name}", named, other, "a small variation", factor=factor)
+    for pattern, label in product(PATTERNS, _FLY):
+        curve = _curve(found, metric, label, pattern)
+        most, least = (ratios[int(place)] for place in (np.argmax(curve), np.argmin(curve)))
+        named = f"{label} at {most}", found[pattern, label, most][metric]
+        other = f"at {least}", found[pattern, label, least][metric]
+        text = f"{label} is flat in the estimation ratio, the most at most {100 * (factor - 1):.0f}% above the least"
+        text = f"{text}: {metric.partition(',')[0]}, {PATTERNS[pattern]}"
+        claim = less(text, named, other, "a small variation", factor=factor)
+        yield from given([claim], _of_order(conditions, pattern, label))
 
 
 def _fall(found: Found, pattern: str) -> Claim:

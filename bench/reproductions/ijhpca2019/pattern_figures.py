@@ -8,8 +8,15 @@ from ..claims import row
 from ..outcome import Claim, Drawing, Means, Outcome, Row, Run
 from . import patterns as runs
 from . import workflow_complexity as table1
-from .pattern_claims import hybrid_claims, hybrid_conditions, stretch_claims, utilization_claims
-from .pattern_surface import parameters, surface
+from .pattern_claims import (
+    Conditions,
+    hybrid_claims,
+    hybrid_conditions,
+    stretch_claims,
+    utilization_claims,
+    waiting_conditions,
+)
+from .pattern_surface import hybrid_parameters, parameters, surface
 from .patterns import FAILURES, RESERVED, STRETCH, UTILIZATION, WAIT, WINDOW, Found
 from .workload_figures import RUNS as WORKLOADS
 
@@ -37,14 +44,16 @@ def _by_pattern(
     means: Means,
     metrics: Sequence[str],
     printed: Mapping[str, tuple[float, float]],
-    claims: Callable[[Found], tuple[Claim, ...]],
+    claims: Callable[[Found, Conditions], tuple[Claim, ...]],
 ) -> Outcome:
     """Return the outcome of a figure of the first of some metrics; `printed` are ranges over all patterns."""
     found = runs.measured(tuple(runs.PATTERNS), runs.DISPATCHERS, means)
     rows = (*_rows(found, metrics), *_ranges(found, metrics[0], printed))
     drawing = _drawing(found, metrics[0], runs.PATTERNS)
     notes = (*runs.notes(means.scale), _BEYOND)
-    return Outcome(notes, rows, claims(found), drawing, parameters=parameters(metrics[0], means))
+    conditions = waiting_conditions(found)
+    judged, varied = claims(found, conditions), parameters(metrics[0], means)
+    return Outcome(notes, rows, judged, drawing, tuple(conditions.values()), varied)
 
 
 def fig12(means: Means) -> Outcome:
@@ -64,7 +73,8 @@ def fig12(means: Means) -> Outcome:
     )
     conditions = tuple(hybrid_conditions(found).values())
     drawing = Drawing("lines", data, _AXIS)
-    return Outcome((*runs.notes(means.scale), note), tuple(rows), hybrid_claims(found), drawing, conditions)
+    notes = (*runs.notes(means.scale), note)
+    return Outcome(notes, tuple(rows), hybrid_claims(found), drawing, conditions, hybrid_parameters(means))
 
 
 def _ranges(found: Found, metric: str, published: Mapping[str, tuple[float, float]]) -> list[Row]:

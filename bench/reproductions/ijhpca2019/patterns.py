@@ -24,7 +24,7 @@ DISPATCHERS = {"RBS": "rbs", "SEJF": "sejf", "LEJF": "lejf", "EASY": "easy", "co
 HYBRIDS = {
     "RBS": "rbs",
     "hybrid, SEJF": "hybrid",
-    "hybrid, LEJF": "hybrid:order=longest",
+    "hybrid, LEJF": "hybrid:first=longest",
     "hybrid, SEJF, first come": "hybrid:reserve=submission",
     "hybrid, SEJF, shortest first": "hybrid:reserve=shortest",
     "EASY, runs on": "easy",
@@ -78,17 +78,18 @@ def measured(
     point: Point = CHOSEN,
     ratios: Sequence[float] | None = None,
     seeds: int | None = None,
+    **drawn: Any,
 ) -> Found:
     """Return what was measured of each pattern, dispatcher and mean estimation ratio.
 
-    `ratios` and `seeds` are those of the scale if ``None``.
+    `ratios` and `seeds` are those of the scale if ``None``; `drawn` are further options of the generator.
     """
     rows: dict[tuple[str, float], list[tuple[Cell, ...]]] = {}
     loaders: Loaders = {}
     count = _SEEDS[means.scale] if seeds is None else seeds
     for pattern in patterns:
         for ratio in ratios or grid(means.scale):
-            draw = partial(jobs, pattern, ratio, means.scale, point)
+            draw = partial(jobs, pattern, ratio, means.scale, point, **drawn)
             rows[pattern, ratio] = []
             for label, spec in dispatchers.items():
                 again = "resubmit" if label in _RESUBMIT else "run"
@@ -103,15 +104,15 @@ def measured(
     return found
 
 
-def jobs(pattern: str, ratio: float, scale: Scale, point: Point, seed: int) -> Workload:
+def jobs(pattern: str, ratio: float, scale: Scale, point: Point, seed: int, **drawn: Any) -> Workload:
     """Return the jobs of a run, on one pool of as many cores as there are nodes, which are alike and used whole."""
     options: dict[str, Any] = {"nodes": point.nodes, "interarrival": point.interarrival}
     if scale == "smoke":
         options = {**_SMOKE, **({"wide": 6} if pattern == MIX else {})}
     if pattern == MIX:
         options["phases"] = PHASES
-    drawn = generate("accre", pattern=pattern, mean_er=ratio, seed=seed, **options)
-    return Workload(drawn.jobs, Machine.pool(options["nodes"]), drawn.provenance)
+    made = generate("accre", pattern=pattern, mean_er=ratio, seed=seed, **{**options, **drawn})
+    return Workload(made.jobs, Machine.pool(options["nodes"]), made.provenance)
 
 
 def metrics(result: Result) -> dict[str, float]:

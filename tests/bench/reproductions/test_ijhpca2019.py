@@ -4,7 +4,12 @@ import pandas as pd
 import pytest
 
 from hpcdispatch.bench.reproductions import Drawing, Entry, draw, find
-from hpcdispatch.bench.reproductions.ijhpca2019.pattern_claims import hybrid_claims, stretch_claims, utilization_claims
+from hpcdispatch.bench.reproductions.ijhpca2019.pattern_claims import (
+    hybrid_claims,
+    stretch_claims,
+    utilization_claims,
+    waiting_conditions,
+)
 from hpcdispatch.bench.reproductions.ijhpca2019.patterns import (
     CHOSEN,
     FAILURES,
@@ -38,6 +43,16 @@ def test_only_rbs_has_failures_and_they_fall(made):
         found = [row.measured for row in rows if row.subject.startswith(name)]
         assert found == sorted(found, reverse=True)
         assert found[0] > 60  # more failures than jobs
+
+
+def test_what_is_not_printed_is_varied_where_it_matters(made):
+    told = {parameter.name: parameter.sensitivity for parameter in made[FIGURES[0]].parameters}
+    assert "RBS, (a), ratio 0.5: 1.3: " in told["growth of a request that failed"]  # where requests fail
+    assert "RBS, (b), ratio 1.7: 3600: " in told["longest request that RBS backfills, s"]  # where jobs are small
+    told = {parameter.name: parameter.sensitivity for parameter in made[FIGURES[2]].parameters}
+    for name in ("nodes and inter-arrival time", "phases, of which every other has all wide jobs",
+                 "seconds that a checkpoint takes", "share of the queue that must be alike"):  # fmt: skip
+        assert told[name].count("; ") == 2
 
 
 def test_figures_8_and_9_come_from_the_same_simulations(made, means, monkeypatch):
@@ -136,6 +151,21 @@ def test_what_it_does_not_have_does_not():
 def test_where_nobody_waits_the_ratio_of_waits_is_not_decided():
     claims = stretch_claims(found([numbers(wait=0.0)] * 3, numbers(wait=0.0)))
     assert verdicts(claims, "Average wait under RBS") == {None}
+
+
+def test_where_nobody_waits_an_order_is_not_tested():
+    # First come, first served met the same claims there.
+    rbs = [numbers(30, failures=1600), numbers(60, failures=100), numbers(55)]
+    made = found(rbs, numbers(80.0, 1.0, 0.09))
+    for claims in (utilization_claims, stretch_claims):
+        tried = [claim for claim in claims(made, waiting_conditions(made)) if "is flat" in claim.text]
+        assert len(tried) == 8
+        assert {(claim.holds, claim.counts) for claim in tried} == {(None, False)}
+    ranges = [claim for claim in stretch_claims(made, waiting_conditions(made)) if "is 1-3" in claim.text]
+    assert {claim.unmet for claim in ranges} == {"jobs wait for 0.1 h on average at some ratio"}
+    waiting = found(rbs, numbers(80.0, 1.5, 0.1))
+    claims = stretch_claims(waiting, waiting_conditions(waiting))
+    assert all(claim.counts for claim in claims)
 
 
 def test_the_hybrid_must_be_better_at_most_ratios():

@@ -66,6 +66,64 @@ def test_draws_and_saves_a_scenario(invoke, tmp_path):
     assert read_scenario(saved) == scenario_of(generate(spec))
 
 
+def test_the_front_has_the_loss_of_every_number_of_nodes_and_deadline(invoke, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    asked = ("evict", "theta-scenario:jobs=16,seed=1", "--nodes", 2048, "--deadline", "15m", "--front")
+    found = invoke(*asked, "--plot", tmp_path / "front.png")
+    assert (found.exit_code, found.stderr) == (0, "")
+    heads = next(line for line in found.stdout.splitlines() if "nodes ┃" in line)
+    assert heads.rstrip("┃ ").endswith("15:00")  # whole, at the width of a terminal
+    assert [row[0] for row in rows(found.stdout)] == [f"{256 * eighth:,}" for eighth in range(1, 9)]
+    assert (tmp_path / "front.png").read_bytes().startswith(b"\x89PNG")
+    front = json.loads(invoke(*asked, "--json").stdout)["front"]
+    made = plan(scenario_of(generate(asked[1])).running(), 2008, 900)
+    assert front[-1]["loss"] == made[900].loss
+    assert [float(cell) for cell in rows(found.stdout)[-1][1:]] == [
+        pytest.approx(cell["loss"], abs=0.05) for cell in front if cell["nodes"] == 2048
+    ]
+
+
+RECORDS = """; MaxNodes: 100
+; MaxProcs: 100
+1 0 10 100 {size} -1 -1 {size} 200 -1 1 1 1 -1 1 -1 -1 -1
+2 5000 {wait} 100 8 -1 -1 8 200 -1 1 1 1 -1 1 -1 -1 -1
+"""
+
+
+def test_takes_what_ran_at_a_time_of_a_trace(invoke, tmp_path):
+    trace = tmp_path / "trace.swf"
+    trace.write_text(RECORDS.format(size=40, wait=10))
+    found = invoke("evict", trace, "--at", "99s", "--nodes", 80, "--deadline", "15m", "--json")
+    shown = json.loads(found.stdout)
+    assert (found.exit_code, shown["machine_nodes"], shown["idle"], shown["freed_at_least"]) == (0, 100, 60, 20)
+    assert set(shown["decision"]["actions"]) == {"1"}
+
+
+@pytest.mark.parametrize(
+    ("size", "wait", "at", "message"),
+    [
+        (40, 10, "100s", "trace.swf: expected a moment at which jobs ran, got none at 110 s"),
+        (40, -1, "10s", "trace.swf: expected recorded waits of all jobs, got none"),
+        (-1, 10, "110s", "trace.swf: expected a moment at which jobs ran, got none at 5120 s"),
+    ],
+)
+def test_a_moment_that_is_none_is_named(invoke, tmp_path, size, wait, at, message):
+    trace = tmp_path / "trace.swf"
+    trace.write_text(RECORDS.format(size=size, wait=wait))
+    found = invoke("evict", trace, "--at", at, "--nodes", 80, "--deadline", "15m")
+    assert (found.exit_code, found.stdout) == (2, "")
+    assert message in found.stderr
+    assert ("1 of 2 records left out as unusable: 1 no processor count" in found.stderr) == (size < 0)
+
+
+def test_a_trace_without_sizes_is_refused(invoke, tmp_path):
+    trace = tmp_path / "trace.swf"
+    trace.write_text(RECORDS.format(size=-1, wait=10).replace(" 8 ", " -1 "))
+    found = invoke("evict", trace, "--at", "1s", "--nodes", 80, "--deadline", "15m")
+    assert found.exit_code == 2
+    assert "trace.swf: expected usable records, got none among 2 (2 no processor count)" in found.stderr
+
+
 def test_idle_nodes_go_first(invoke):
     found = invoke("evict", EXAMPLE, "--nodes", 32, "--deadline", 0)
     assert found.exit_code == 0

@@ -83,7 +83,7 @@ def test_nobody_gives_way_to_a_smaller_job():
 
 def test_who_gave_way_starts_before_jobs_of_more_priority():
     more = [Job("later", 101, 9000, 9000), Job("latest", 101, 9000, 9000)]
-    result = run([*over(), *more], "hybrid:order=longest")
+    result = run([*over(), *more], "hybrid:first=longest")
     assert stays(result, "a")[1] == (210, 460, "completed", 250)
     assert [stays(result, job.id)[0][0] for job in more] == [210, 460]
 
@@ -101,7 +101,7 @@ def test_reservations_after_each_time_over_are_longer_so_that_it_ends():
 @pytest.mark.parametrize("order", ["shortest", "longest"])
 def test_while_the_queue_is_alike_it_is_sejf_or_lejf(order):
     workload = generate("accre", pattern="b", jobs=120, nodes=8, mean_er=0.7, seed=2)
-    mine = simulate(workload, f"hybrid:order={order}")
+    mine = simulate(workload, f"hybrid:first={order}")
     other = simulate(workload, "sejf" if order == "shortest" else "lejf")
     assert mine.jobs.equals(other.jobs)
     assert set(mine.decisions["reserving"]) == {0}
@@ -137,7 +137,7 @@ def test_it_keeps_the_machine_busier_than_reservations_do():
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("order", "widest"), ("alike", 0), ("alike", 1.1), ("reservations", 0), ("cost", -1), ("growth", 1),
+    [("first", "widest"), ("alike", 0), ("alike", 1.1), ("reservations", 0), ("cost", -1), ("growth", 1),
      ("ageing", 0), ("drain", -1)],
 )  # fmt: skip
 def test_bad_options_are_refused(option, value):

@@ -36,6 +36,9 @@ def test_pattern_a_is_normal_around_8_hours_up_to_15():
     assert runtime.std() == pytest.approx(2.5 * HOUR, rel=0.02)
     assert runtime.min() >= 300
     assert runtime.max() <= 15 * HOUR
+    assert columns(jobs=20_000, deviation=1.5 * HOUR, seed=3)[1].std() == pytest.approx(1.5 * HOUR, rel=0.02)
+    workload = generate("accre", jobs=5, deviation=1.5 * HOUR, seed=3)
+    assert generate(workload.provenance.source) == workload
 
 
 @pytest.mark.parametrize(("pattern", "small"), [("b", 0.5), ("c", 0.2), ("d", 0.8)])
@@ -100,7 +103,7 @@ def test_the_seed_alone_decides():
 @pytest.mark.parametrize(
     ("option", "value"),
     [("pattern", "e"), ("jobs", -1), ("jobs", 0), ("wide", -1), ("nodes", 0), ("mean_er", 0.0), ("seed", -1),
-     ("interarrival", 0.0), ("interarrival", float("inf")), ("jobs", 1.5)],
+     ("interarrival", 0.0), ("interarrival", float("inf")), ("jobs", 1.5), ("deviation", 0.0)],
 )  # fmt: skip
 def test_bad_options_are_refused(option, value):
     with pytest.raises(InputError, match=f"workload accre: .*{option}.*(: expected| must be)"):

@@ -21,6 +21,15 @@ def test_all_figures_are_built():
     assert set(RUNS) >= set(NAMES)
 
 
+def test_what_is_not_printed_is_varied(made):
+    for name in ("dsrt2020/fig5", "dsrt2020/fig8"):
+        told = {parameter.name: parameter.sensitivity for parameter in made[name].parameters}
+        assert told.pop("starts, ends and the moment") == "moments of the trace stand beside them"
+        for text in told.values():
+            values = [float(part.rpartition(" ")[2]) for part in text.split("; ")]
+            assert len(set(values)) >= 3
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_says_what_was_drawn_and_decides_nothing_with_one_sample(made, name):
     assert "drawn by theta-scenario, seeds 0 to 0" in made[name].notes[0]

@@ -3,6 +3,7 @@
 import pytest
 
 from hpcdispatch.bench.reproductions import Means, find
+from hpcdispatch.bench.reproductions.dsrt2020.recorded_moments import recorded_scenarios
 from hpcdispatch.workloads import at_hand
 
 pytestmark = pytest.mark.skipif(at_hand("theta-2022.swf.gz") is None, reason="the trace of Theta is not at hand")
@@ -29,10 +30,20 @@ def test_the_trace_has_moments_of_12_and_16_jobs_and_none_of_24(means):
     found = [find(f"dsrt2020/fig{number}").run(means) for number in (2, 3, 4)]
     assert [outcome.claims[0].holds for outcome in found] == [True, True, False]
     assert [measured(outcome)["trace", "moments"] for outcome in found] == [53, 6, 0]
+    assert [measured(outcome)["trace", "of 10 min or more"] for outcome in found[:2]] == [37, 3]
+
+
+def test_moments_that_are_compared_share_no_job():
+    for jobs, count in ((12, 17), (16, 4)):
+        each = [{job.id for job in running} for running in recorded_scenarios(jobs, 99)]
+        assert len(each) == count
+        assert len(set.union(*each)) == jobs * count
 
 
 def test_months_have_every_policy(means):
-    rows = measured(find("dsrt2020/recorded-months").run(means))
+    outcome = find("dsrt2020/recorded-months").run(means)
+    assert sum("relies on own ends" in claim.text for claim in outcome.claims) == 2
+    rows = measured(outcome)
     assert rows["kill only", "mean delay of on-demand jobs, min"] <= rows["wait", "mean delay of on-demand jobs, min"]
     assert rows["wait", "lost node-hours"] == 0
     assert {subject for subject, _ in rows} == {
