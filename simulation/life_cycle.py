@@ -7,11 +7,11 @@ from dataclasses import replace
 from time import perf_counter
 
 from ..dispatchers import JobView, Placement, Running, Waiting
+from ..dispatchers.ordered_jobs import JobsOnMachine, WaitingQueue
 from ..workloads import Job, Machine
 from .event_calendar import COMPLETION, CORRECTION, EventCalendar
 from .forecasts import Forecasts
 from .node_matrix import NodeMatrix
-from .ordered_jobs import JobsOnMachine, WaitingQueue
 from .overrun import Overrun
 from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, Attempt, Recorder
 from .simulated_job import Request, SimulatedJob
