@@ -129,7 +129,8 @@ class LifeCycle:
         useful = job.saved(running, outcome, now)
         units = running.nodes * running.demand[self._primary]
         request, placement = job.request, running.placement
-        stay = Attempt(running.start, now, outcome, useful, request.shape, units, request.walltime, placement)
+        asked = request.walltime if running.kill_at is None else running.kill_at - running.start
+        stay = Attempt(running.start, now, outcome, useful, request.shape, units, request.walltime, asked, placement)
         job.attempts += (stay,)
         if outcome == COMPLETED:
             self._complete(job)
