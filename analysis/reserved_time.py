@@ -24,6 +24,6 @@ def reserved_response(result: Result) -> FloatArray:
     if "request" not in attempts:
         raise ValueError("attempts must have a column 'request', got a result that was made without")
     ends = (attempts["start"] + attempts["request"]).groupby(attempts["id"]).max()
-    reserved = jobs["id"].map(ends).fillna(0)
-    found: FloatArray = np.maximum(reserved, jobs["end"]).to_numpy(dtype=float) - jobs["submit"].to_numpy(dtype=float)
+    reserved = jobs["id"].map(ends).fillna(0).to_numpy(dtype=float)
+    found: FloatArray = np.maximum(reserved, jobs["end"].to_numpy(dtype=float)) - jobs["submit"].to_numpy(dtype=float)
     return found
