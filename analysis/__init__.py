@@ -18,6 +18,7 @@ from .requests import (
     fare,
     strategies,
 )
+from .reserved_time import reserved_response
 from .statistics import METRICS, STATISTICS, describe, fairness, grouped, jain, prediction, run_time_class, width_class
 from .trimming import NOTHING, Cut, Window, steady_state
 from .workflows import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, phase_table, summary_table
@@ -61,6 +62,7 @@ __all__ = [
     "prediction",
     "ratio_of_means",
     "read_scenario",
+    "reserved_response",
     "run_time_class",
     "scenario_at",
     "scenario_of",

@@ -7,11 +7,11 @@ from dataclasses import replace
 from time import perf_counter
 
 from ..dispatchers import JobView, Placement, Running, Waiting
+from ..dispatchers.ordered_jobs import JobsOnMachine, WaitingQueue
 from ..workloads import Job, Machine
 from .event_calendar import COMPLETION, CORRECTION, EventCalendar
 from .forecasts import Forecasts
 from .node_matrix import NodeMatrix
-from .ordered_jobs import JobsOnMachine, WaitingQueue
 from .overrun import Overrun
 from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, Attempt, Recorder
 from .simulated_job import Request, SimulatedJob
@@ -129,7 +129,8 @@ class LifeCycle:
         useful = job.saved(running, outcome, now)
         units = running.nodes * running.demand[self._primary]
         request, placement = job.request, running.placement
-        stay = Attempt(running.start, now, outcome, useful, request.shape, units, request.walltime, placement)
+        asked = request.walltime if running.kill_at is None else running.kill_at - running.start
+        stay = Attempt(running.start, now, outcome, useful, request.shape, units, request.walltime, asked, placement)
         job.attempts += (stay,)
         if outcome == COMPLETED:
             self._complete(job)

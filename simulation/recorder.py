@@ -22,7 +22,7 @@ STATUSES = ("completed", "killed", "rejected")
 #: How an attempt ended.
 OUTCOMES = ("completed", "limit", "killed", "checkpointed")
 #: What is kept of a stay on the machine and of a decision, in this order.
-STAY = ("order", "start", "end", "outcome", "useful", "shape", "units", "walltime")
+STAY = ("order", "start", "end", "outcome", "useful", "shape", "units", "walltime", "request")
 DECISION = ("time", "queued", "running", "started", "stopped", "rejected")
 COMPLETED, LIMIT, KILLED, CHECKPOINTED = range(4)
 
@@ -42,6 +42,7 @@ class Attempt(NamedTuple):
     shape: int
     units: int
     walltime: int
+    request: int
     placement: Placement
 
 
@@ -100,8 +101,8 @@ class Recorder:
 
     def complete(self, order: int, attempts: Sequence[Attempt]) -> None:
         """Book the attempts of a job, the last of which completed it."""
-        for start, end, outcome, useful, shape, units, walltime, placement in attempts:
-            self.stays.extend((order, start, end, outcome, useful, shape, units, walltime))
+        for *numbers, placement in attempts:
+            self.stays.extend((order, *numbers))
             self.placements.append(self._compact(placement))
 
     def fail(self, order: int, status: str, end: int, reason: str, attempts: Sequence[Attempt] = ()) -> None:
@@ -147,7 +148,7 @@ class Recorder:
         columns: dict[str, Any] = {"id": ids.take(order).array if len(order) else np.empty(0, dtype=object)}
         columns |= {name: number[name] for name in ("start", "end")}
         columns["outcome"] = _coded(number["outcome"], OUTCOMES)
-        columns |= {name: number[name] for name in ("useful", "shape", "units")}
+        columns |= {name: number[name] for name in ("useful", "shape", "units", "request")}
         columns["nodes"] = np.fromiter(map(len, self.placements), dtype=np.int64, count=len(self.placements))
         columns["placement"] = as_column(self.placements)
         return pd.DataFrame(columns, copy=False)

@@ -53,7 +53,8 @@ class Result:
     attempts
         One row a stay on the machine: ``id, start, end``; ``outcome`` (completed, limit, killed, checkpointed);
         ``useful`` seconds whose work counted; ``shape`` (-1: the request itself); ``nodes`` slots; ``units`` held of
-        the primary resource; ``placement``.
+        the primary resource; ``request``: seconds after which it would have been ended, or else what it asked for;
+        ``placement``.
     decisions
         One row a call of the dispatcher: ``time``, ``queued`` and ``running`` before it, ``started, stopped,
         rejected`` by it, and what the dispatcher reports itself.

@@ -112,14 +112,18 @@ class StandingReservations:
     def _drop_gone(self, state: State) -> None:
         """Drop the reservations of jobs that left the queue for good or came back to it as others."""
         waiting = {entry.id: entry for entry in state.queue} if self.reserved else {}
-        for id_, booking in list(self.reserved.items()):
-            entry, run = waiting.get(id_), self.running.get(id_)
-            booking.away = entry is None and run is not None and run.end <= booking.start
-            if entry is not None and booking.is_for(entry):
-                booking.waiting = entry
-            elif not booking.away:
-                del self.reserved[id_]
-                self._free(max(state.now, booking.start), booking.end, booking)
+        for id_ in list(self.reserved):
+            self._drop_if_gone(id_, waiting.get(id_), state.now)
+
+    def _drop_if_gone(self, id_: str, entry: Waiting | None, now: int) -> None:
+        """Drop the reservation of a job that left the queue for good or came back to it as another, `entry`."""
+        booking, run = self.reserved[id_], self.running.get(id_)
+        booking.away = entry is None and run is not None and run.end <= booking.start
+        if entry is not None and booking.is_for(entry):
+            booking.waiting = entry
+        elif not booking.away:
+            del self.reserved[id_]
+            self._free(max(now, booking.start), booking.end, booking)
 
     def _rebuild(self, state: State) -> None:
         """Make the reservations anew, in the order in which they stood, none earlier than it was."""

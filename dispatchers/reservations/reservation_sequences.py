@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any, ClassVar, Literal
@@ -11,7 +11,9 @@ import numpy as np
 
 from ...base.checks import check_choice
 from ...workloads import Machine
+from ..columns import RunningJobs
 from ..options import Configured
+from ..ordered_jobs import ChangesSeen, WaitingQueue
 from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting, id_of
 from ..registered import create_inner
 from ..space import space_of
@@ -20,7 +22,7 @@ from .request_strategies import CheckpointingStrategy, Reservation, Strategy
 
 #: Whether stochastic jobs are tried in gaps that their requests do not fit.
 Backfill = Literal["plain", "speculative"]
-_by_end = attrgetter("predicted_end")
+_by_end, _by_place = attrgetter("predicted_end"), attrgetter("since", "order")
 
 
 @dataclass(frozen=True)
@@ -54,12 +56,12 @@ class _Asked:
     shown
         The job as the dispatcher underneath is shown it: its prediction is the request.
     request
-        What it is, without a restart.
+        What it is, without a restart; ``None`` for a job without a distribution, which is shown as it is.
     """
 
     entry: Waiting
     shown: Waiting
-    request: Reservation
+    request: Reservation | None
 
 
 @dataclass(slots=True)
@@ -133,6 +135,7 @@ class ReservationSequences(Configured[SequenceOptions]):
 
     uses: ClassVar[tuple[str, ...]] = ()
     Options = SequenceOptions
+    _queue: WaitingQueue
 
     def __init__(self, strategy: Strategy, options: SequenceOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
@@ -146,6 +149,9 @@ class ReservationSequences(Configured[SequenceOptions]):
     def forget(self) -> None:
         """Forget all jobs."""
         self._asked: dict[str, _Asked] = {}
+        self._machine: Machine | None = None
+        self._waits: ChangesSeen[Waiting] = ChangesSeen()
+        self._runs: ChangesSeen[Running] = ChangesSeen()
         self._known: dict[str, _Known] = {}
         self._trials: dict[str, _Trial] = {}
         self._first: list[str] = []
@@ -161,15 +167,13 @@ class ReservationSequences(Configured[SequenceOptions]):
     def dispatch(self, state: State) -> Sequence[Action]:
         """Ask the dispatcher underneath, with other requests; then fill the gaps."""
         self.strategy.observe(state)
-        self._learn(state)
-        asked = {entry.id: self._ask(entry) for entry in state.queue if entry.law is not None}
-        queue = [entry if entry.law is None else asked[entry.id].shown for entry in state.queue]
-        first = [id_ for id_ in self._first if id_ in asked]
-        if first:
-            ahead = set(first)
-            queue = [asked[id_].shown for id_ in first] + [entry for entry in queue if entry.id not in ahead]
-        self._asked, self._first = asked, first
-        shown = State(state.now, queue, self._reserved(state.running, state.now), state.free, state.machine)
+        running, _ = self._runs.look(state.running)
+        waiting, changed = self._waits.look(state.queue)
+        self._learn(waiting, running)
+        self._follow(waiting, changed, state.machine)
+        queue = self._queue.shown if state.queue.kept and not self._first else self._in_order(state.queue)
+        runs = self._reserved(state.running, running, state.now)
+        shown = State(state.now, queue, runs, state.free, state.machine)
         actions = [self._carry_out(action, state.now) for action in self.over.dispatch(shown)]
         if self.options.backfill == "speculative":
             actions += self._speculate(shown, actions)
@@ -177,17 +181,13 @@ class ReservationSequences(Configured[SequenceOptions]):
 
     # Requests.
 
-    def _learn(self, state: State) -> None:
+    def _learn(self, waiting: Mapping[str, Waiting], running: Mapping[str, Running]) -> None:
         """See which jobs came back: they run for longer than they were given."""
-        trials, self._trials = self._trials, {}
-        for run in state.running:
-            if run.id in trials:
-                self._trials[run.id] = trials.pop(run.id)
-        if not trials:
-            return
-        for entry in state.queue:
-            trial = trials.pop(entry.id, None)
-            if trial is None or entry.since < trial.end:  # Somebody else may have stopped it before its time.
+        over = {id_: self._trials.pop(id_) for id_ in [id_ for id_ in self._trials if id_ not in running]}
+        back = [waiting[id_] for id_ in over if id_ in waiting]
+        for entry in sorted(back, key=_by_place):
+            trial = over.pop(entry.id)
+            if entry.since < trial.end:  # Somebody else may have stopped it before its time.
                 continue
             known = self._known[entry.id]
             known.above = max(trial.request.reached, known.above)
@@ -196,14 +196,36 @@ class ReservationSequences(Configured[SequenceOptions]):
                 self._first.remove(entry.id)
             if trial.speculative:
                 self._first.append(entry.id)
-        for id_ in trials:
+        for id_ in over:
             del self._known[id_]
+
+    def _follow(self, waiting: Mapping[str, Waiting], changed: Iterable[str], machine: Machine) -> None:
+        """Keep the queue as the dispatcher underneath is shown it: drop who left, and ask for who came."""
+        if self._machine is not machine:
+            self._machine, self._queue, self._asked = machine, WaitingQueue(len(machine.resources)), {}
+        came = []
+        for id_ in changed:
+            before, entry = self._asked.get(id_), waiting.get(id_)
+            if before is not None and before.entry is not entry:
+                self._queue.remove(before.shown)
+                del self._asked[id_]
+            if entry is not None and (before is None or before.entry is not entry):
+                came.append(entry)
+        for entry in sorted(came, key=_by_place):
+            asked = self._asked[entry.id] = self._ask(entry)
+            self._queue.add(asked.shown)
+        self._first = [id_ for id_ in self._first if id_ in self._asked]
+
+    def _in_order(self, queue: Iterable[Waiting]) -> Sequence[Waiting]:
+        """Return the queue in the order that it has, with those at its head that go there after a failed trial."""
+        ahead = set(self._first)
+        others = [self._asked[entry.id].shown for entry in queue if entry.id not in ahead]
+        return [self._asked[id_].shown for id_ in self._first] + others
 
     def _ask(self, entry: Waiting) -> _Asked:
         """Return the request of a waiting job; it stays the same while the job waits."""
-        asked = self._asked.get(entry.id)
-        if asked is not None and asked.entry is entry:
-            return asked
+        if entry.law is None:
+            return _Asked(entry, entry, None)
         law, walltime = entry.law, entry.job.walltime
         known = self._known.get(entry.id)
         if known is None or known.law is not law or known.walltime != walltime:
@@ -222,10 +244,10 @@ class ReservationSequences(Configured[SequenceOptions]):
         application = entry.job.user, entry.job.name
         return [Reservation(seconds) for seconds in self.strategy.requests(law, walltime, application)]
 
-    def _reserved(self, running: Sequence[Running], now: int) -> Sequence[Running]:
+    def _reserved(self, running: RunningJobs[Running], by_id: Mapping[str, Running], now: int) -> Sequence[Running]:
         """Return what runs with its reservations: a job under a request holds its nodes until that is over."""
         ends = {id_: trial.end for id_, trial in self._trials.items() if trial.end > now}
-        if all(run.predicted_end == ends.get(run.id, run.predicted_end) or run.stopping for run in running):
+        if all(by_id[id_].predicted_end == end or by_id[id_].stopping for id_, end in ends.items()):
             return running
         shown = []
         for run in running:
@@ -242,7 +264,7 @@ class ReservationSequences(Configured[SequenceOptions]):
         if not isinstance(action, Start):
             return action
         asked = self._asked.get(id_of(action.job))
-        if asked is None:
+        if asked is None or asked.request is None:
             return action
         request = asked.request
         if action.shape is not None or (action.limit is not None and action.limit < request.length):

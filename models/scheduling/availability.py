@@ -21,14 +21,12 @@ class Profile(Protocol):
 
     The list of available time slots that a conservative backfilling scheduler keeps (Cirne and Berman, JSSPP 2000,
     section 2), for nodes and several resources.
-
-    Attributes
-    ----------
-    times
-        When what is free changes, increasing; the first is now.
     """
 
-    times: list[int]
+    @property
+    def times(self) -> list[int]:
+        """When what is free changes, increasing; the first is now."""
+        ...
 
     def advance(self, now: int) -> None:
         """Forget what lies before `now`."""

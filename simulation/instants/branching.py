@@ -221,7 +221,8 @@ def _end_to_come(job: SimulatedJob) -> JobEnd:
     """Return what will become of a running job that nobody stops, and that does not come back."""
     running, request, end = job.running, job.request, job.completion[0]
     assert running is not None
-    stay = Attempt(running.start, end, job.outcome, 0, request.shape, 0, request.walltime, running.placement)
+    asked = request.walltime
+    stay = Attempt(running.start, end, job.outcome, 0, request.shape, 0, asked, asked, running.placement)
     limit = f"reached its requested time of {request.walltime} s"
     status, reason = ("completed", "") if job.outcome == COMPLETED else ("killed", limit)
     return _end(job.job, (*job.attempts, stay), status, end, reason)

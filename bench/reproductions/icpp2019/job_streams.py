@@ -27,22 +27,30 @@ _RATES: Mapping[Scale, Sequence[float]] = {
     "small": (0.1, 0.3, 0.5, 0.7, 0.9),
     "full": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
 }
-#: Processors of a small job, and for how many hours they arrive for each large one: longer than HPC needs.
-_WIDTH, _HOURS = 50, 12
+#: Processors of a small job.
+_WIDTHS: Mapping[Scale, int] = {"smoke": 50, "small": 20, "full": 1}
+#: For how many hours small jobs arrive for each large one: longer than HPC needs.
+_HOURS = 12
 #: Up to which ratio two results count as close.
 _CLOSE = 1.05
-_PARAMETERS = (
-    runs.PROCESSORS,
-    Parameter(
-        "processors of a small job",
-        str(_WIDTH),
-        "the time that a simulation may take: sequential ones, as in the paper, are 50 times as many",
-        "not measured: a narrow job fits into gaps that one of this width does not, so that utilization is understated",
-    ),
-    Parameter(
-        "hours over which small jobs arrive, for each large job", str(_HOURS), "longer than HPC needs", "not measured"
-    ),
-)
+
+
+def _parameters(scale: Scale) -> tuple[Parameter, ...]:
+    return (
+        runs.PROCESSORS,
+        Parameter(
+            "processors of a small job",
+            str(_WIDTHS[scale]),
+            "sequential, as the paper says of them, at full scale; at the others, the time that a simulation may take",
+            "see reservations.md, for 20 large jobs",
+        ),
+        Parameter(
+            "hours over which small jobs arrive, for each large job",
+            str(_HOURS),
+            "longer than HPC needs",
+            "not measured",
+        ),
+    )
 
 
 def fig6(means: Means) -> Outcome:
@@ -50,7 +58,7 @@ def fig6(means: Means) -> Outcome:
     values = _by_rate(means)
     shown = (USE, ALL_RESPONSE)
     claims, curves = tuple(fig6_claims(values)), _curves(values, means.scale, shown)
-    return Outcome(_notes(means.scale), runs.rows(values, shown), claims, curves, parameters=_PARAMETERS)
+    return Outcome(_notes(means.scale), runs.rows(values, shown), claims, curves, parameters=_parameters(means.scale))
 
 
 def fig6_claims(values: Values) -> Iterator[Claim]:
@@ -81,7 +89,9 @@ def fig7(means: Means) -> Outcome:
     values = _by_rate(means)
     claims = tuple(fig7_claims(values))
     curves = _curves(values, means.scale, (RESPONSE,))
-    return Outcome(_notes(means.scale), runs.rows(values, (RESPONSE,)), claims, curves, parameters=_PARAMETERS)
+    return Outcome(
+        _notes(means.scale), runs.rows(values, (RESPONSE,)), claims, curves, parameters=_parameters(means.scale)
+    )
 
 
 def fig7_claims(values: Values) -> Iterator[Claim]:
@@ -107,11 +117,11 @@ def fig7_claims(values: Values) -> Iterator[Claim]:
 def _by_rate(means: Means) -> Values:
     """Return the results by rate; figures 6 and 7 share the simulations."""
     seeds, large = runs.SIZES["fig6"][means.scale]
-    window = _HOURS * large
+    window, width = _HOURS * large, _WIDTHS[means.scale]
     settings = {}
     for rate in _RATES[means.scale]:
         drawn = runs.jobs(
-            large, processors="beta", low=1, high=20, work_rate=rate, window=window, stream_processors=_WIDTH
+            large, processors="beta", low=1, high=20, work_rate=rate, window=window, stream_processors=width
         )
         contenders = [Contender(HPC), Contender(TOPT), Contender(ATOPT, options=f"rate={rate}")]
         settings[f"rate {rate}"] = drawn, contenders
@@ -127,6 +137,6 @@ def _notes(scale: Scale) -> tuple[str, ...]:
     return (
         *runs.NOTES,
         f"Runs: {seeds} of {large} large jobs (the paper: 50 of 100), whose processors have the law Beta, which the "
-        f"paper leaves open. Small jobs take {_WIDTH} of the 100 processors each, so that there are few enough of them "
-        f"to simulate, and arrive for {_HOURS * large} h. ATOptimal is told the work rate.",
+        f"paper leaves open. Small jobs take {_WIDTHS[scale]} of the 100 processors each, and arrive for "
+        f"{_HOURS * large} h. ATOptimal is told the work rate.",
     )

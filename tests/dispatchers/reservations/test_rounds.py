@@ -6,9 +6,10 @@ from oracles.batch_rounds import BatchRounds
 from scipy import stats
 
 from hpcdispatch.base import InputError
-from hpcdispatch.dispatchers import ReservationSequences, create_dispatcher
+from hpcdispatch.dispatchers import ReservationSequences, State, create_dispatcher
+from hpcdispatch.dispatchers.columns import WaitingJobs
 from hpcdispatch.simulation import check, simulate
-from hpcdispatch.workloads import Job, Machine, Workload
+from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 
 def run(rows, machine=None, **options):
@@ -142,6 +143,58 @@ def test_batches_as_by_trying_every_start(seed, batch):
     found = {id_: frame.to_numpy().tolist() for id_, frame in attempts}
     expected = BatchRounds(jobs, 4, batch).attempts
     assert found == {str(i): rows for i, rows in enumerate(expected, 1)}
+
+
+class FromLists:
+    """A dispatcher that is shown plain lists, whose changes nobody tells."""
+
+    def __init__(self, inner):
+        self.inner = create_dispatcher(inner)
+
+    def reset(self, machine, rng=None):
+        self.inner.reset(machine, rng)
+
+    def dispatch(self, state):
+        return self.inner.dispatch(State(state.now, list(state.queue), list(state.running), state.free, state.machine))
+
+
+BATCHES = "rounds:batch=6/move=never"
+
+
+@pytest.mark.parametrize(
+    "dispatcher",
+    [
+        "rounds:batch=6,move=never",
+        f"classic-hpc:over={BATCHES}",
+        f"toptimal:over={BATCHES}",
+        f"atoptimal:over={BATCHES}",
+        "toptimal:over=easy",
+        f"toptimal:over={BATCHES},backfill=speculative",
+    ],
+)
+@pytest.mark.parametrize("overrun", ["kill", "run"])
+def test_what_changed_is_all_that_matters(dispatcher, overrun):
+    options = {"processors": "beta", "low": 1, "high": 20, "work_rate": 0.6, "window": 15, "stream_processors": 45}
+    workload = generate("stochastic", large=12, seed=3, **options)
+    given = {"predictor": "empirical", "overrun": overrun}
+    told, untold = (simulate(workload, each, **given) for each in (dispatcher, FromLists(dispatcher)))
+    check(workload, told)
+    assert told.attempts.equals(untold.attempts)
+
+
+@pytest.mark.parametrize("dispatcher", ["rounds:batch=100,move=never", "toptimal:over=rounds:batch=100/move=never"])
+def test_a_decision_does_not_walk_the_queue(dispatcher, monkeypatch):
+    walked = []
+
+    def walk(jobs):
+        walked.append(len(jobs))
+        return iter(jobs.entries)
+
+    monkeypatch.setattr(WaitingJobs, "__iter__", walk)
+    jobs = [Job(str(i), i, 50, 50, nodes=1) for i in range(400)]
+    result = simulate(Workload(tuple(jobs), Machine.pool(4)), dispatcher)
+    assert result.decisions["queued"].max() > 300
+    assert sum(walked) < len(jobs)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
@@ -12,8 +12,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from ..base import IntArray
-from ..dispatchers import Running, Waiting
-from ..dispatchers.columns import Jobs, RunningJobs, WaitingJobs, slots_of
+from .columns import Jobs, RunningJobs, WaitingJobs, slots_of
+from .protocol import Running, Waiting, id_of
 
 T = TypeVar("T")
 _FEW = 64
@@ -190,3 +190,56 @@ class JobsOnMachine(OrderedJobs[Running]):
         self.remove(running)
         running.predicted_end = end
         self.add(running)
+
+
+class Changes(Generic[T]):
+    """Which jobs came or left since somebody looked, and which are there.
+
+    Parameters
+    ----------
+    jobs
+        Those that are there at first, all of which count as changed.
+
+    Attributes
+    ----------
+    present
+        The jobs that are there, by id.
+    """
+
+    def __init__(self, jobs: Iterable[T]) -> None:
+        self.present: dict[str, T] = {id_of(job): job for job in jobs}
+        self._touched = dict.fromkeys(self.present)
+
+    def changed(self, job: T, came: bool) -> bool:
+        """Take note of a job that came or left."""
+        id_ = id_of(job)
+        if came:
+            self.present[id_] = job
+        elif self.present.get(id_) is job:
+            del self.present[id_]
+        self._touched[id_] = None
+        return True
+
+    def taken(self) -> Iterable[str]:
+        """Return the ids of the jobs that came or left, and begin anew."""
+        touched, self._touched = self._touched, {}
+        return touched
+
+
+class ChangesSeen(Generic[T]):
+    """The changes of the jobs in one state after the other, which may have lists of their own."""
+
+    def __init__(self) -> None:
+        self._changes: Changes[T] | None = None
+
+    def look(self, jobs: Jobs[T]) -> tuple[Mapping[str, T], Iterable[str]]:
+        """Return the jobs that are there by id, and the ids of those that came or left since the last look.
+
+        Jobs that are there still may be among them.
+        """
+        before, changes = self._changes, jobs.followed(self, Changes)
+        touched = changes.taken()
+        if before is not None and before is not changes:
+            touched = dict.fromkeys([*before.present, *before.taken(), *touched])
+        self._changes = changes
+        return changes.present, touched

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hpcdispatch.dispatchers import create_dispatcher
+from hpcdispatch.dispatchers.ordered_jobs import KeptColumns, WaitingQueue
 from hpcdispatch.simulation import simulate
-from hpcdispatch.simulation.ordered_jobs import KeptColumns, WaitingQueue
 from hpcdispatch.testing import samples
 
 OF_QUEUE = ("order", "nodes", "predicted", "since")

@@ -1,0 +1,122 @@
+"""The reservations of a round, of which those that fit into a gap move there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ...base.checks import check_choice, check_whole
+from ..backfilling.conservative import ConservativeOptions
+from ..backfilling.moving_reservations import Compress, MovingReservations
+from ..protocol import Placement, State, Waiting
+
+#: What is put into the gaps of a round: jobs of the round too, or only such as have no reservation.
+Move = Literal["fill", "never"]
+
+
+@dataclass(frozen=True)
+class RoundsOptions(ConservativeOptions):
+    """The options of :class:`Rounds`.
+
+    Attributes
+    ----------
+    batch
+        How many jobs a round has at most; ``None`` for all that wait when it begins.
+    move
+        ``"never"``: what has a reservation keeps it, and gaps are for jobs that have none. ``"fill"``: jobs of the
+        round may move into a gap that they fit as a whole, before those that came later.
+    """
+
+    compress: Compress = field(default="never", init=False)
+    batch: int | None = None
+    move: Move = "fill"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("move", self.move, Move)
+        if self.batch is not None:
+            check_whole("batch", self.batch, 1)
+
+
+class RoundReservations(MovingReservations):
+    """Reservations for the jobs of a round, of which those that fit into a gap move there.
+
+    Parameters
+    ----------
+    state
+        As of :class:`.StandingReservations`.
+    options
+        Those of :class:`Rounds`.
+    """
+
+    def __init__(self, state: State, options: RoundsOptions) -> None:
+        super().__init__(state, options.placement)
+        self._batch = options.batch
+        self._primary = state.machine.primary
+        self._round: set[str] = set()
+        self._round_end = 0
+
+    def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
+        """Return for how many seconds from now a job's slots are free within the round, and where."""
+        found = super().gap(waiting)
+        left = self._round_end - self.profile.times[0]
+        if found is None or left <= 0:
+            return None
+        return left if found[0] is None else min(left, found[0]), found[1]
+
+    def reserve_new(self, state: State) -> None:
+        """Fill the gaps, or reserve for a batch, largest area first, if the round is over."""
+        if self._is_over():
+            self._begin(state)
+        if self.reserved or self.running:
+            self._fill(state)
+
+    def _is_over(self) -> bool:
+        """Return whether nothing of the round is left."""
+        self._round &= self.reserved.keys() | self.running.keys()
+        return not self._round
+
+    def _begin(self, state: State) -> None:
+        """Begin a round."""
+        for waiting in self._candidates(state):
+            self.reserve(waiting, state.now)
+        self._round = set(self.reserved)
+        self._round_end = max((booking.end for booking in self.reserved.values()), default=0)
+
+    def _candidates(self, state: State, but: Collection[str] = ()) -> Sequence[Waiting]:
+        """Return the waiting jobs without a reservation, largest area first, `but` some.
+
+        Of more than a batch, the largest of those that entered the queue at the first instants, as many as a batch has
+        jobs: where all jobs were submitted together, the largest of all.
+        """
+        waiting = [entry for entry in state.queue if entry.id not in self.reserved and entry.id not in but]
+        if self._batch is not None and len(waiting) > self._batch:
+            instants = sorted({entry.since for entry in waiting})
+            last = instants[min(self._batch, len(instants)) - 1]
+            waiting = [entry for entry in waiting if entry.since <= last]
+        waiting.sort(key=self._area, reverse=True)
+        return waiting[: self._batch]
+
+    def _area(self, entry: Waiting) -> int:
+        return entry.nodes * entry.demand[self._primary] * entry.predicted
+
+    def _fill(self, state: State) -> None:
+        """Start what fits into the gaps: first of the round, in the order of its reservations, then what came later."""
+        now = state.now
+        room = self.profile.peak(now, now + 1)
+        for booking in sorted(self.reserved.values(), key=lambda booking: booking.start) if any(room) else ():
+            if booking.start > now and not booking.away and not booking.exceeds(room):
+                slots, seconds = len(booking.placement), booking.end - booking.start
+                found = self.profile.earliest(slots, booking.demand, seconds, now, now + 1)
+                if found is not None:
+                    self.rebook(booking, *found)
+                    room = self.profile.peak(now, now + 1)
+        for waiting in state.queue:
+            if not any(room):
+                break
+            if waiting.id in self.reserved or now + waiting.predicted > self._round_end:
+                continue
+            fits = all(waiting.nodes * amount <= free for amount, free in zip(waiting.demand, room, strict=True))
+            if fits and self.reserve(waiting, now, now + 1):
+                room = self.profile.peak(now, now + 1)
