@@ -20,8 +20,9 @@ REPEATED = {
 #: Folders of `models` for what every family shares.
 SHARED = {"scheduling"}
 
-#: Folders of `tests` for what breaks anywhere: inputs as nobody should write them; processes, disks and plug-ins.
-OF_THE_WHOLE = {"faults", "fuzz"}
+#: Folders of `tests` for what breaks anywhere: all parts with all others; inputs as nobody should write them;
+#: processes, disks and plug-ins.
+OF_THE_WHOLE = {"cross", "faults", "fuzz"}
 
 FUNCTIONS = [
     (path, node)

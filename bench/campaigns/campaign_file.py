@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Callable
 from os import PathLike
@@ -55,7 +56,11 @@ def _several(value: Any) -> Any:
 
 
 #: To find the line of an error the text is read again and again.
-_MOST_BYTES = 1 << 20
+_MOST_BYTES = 1 << 16
+#: Of many mistakes the first by line is looked for among so many.
+_MOST_MISTAKES = 5
+#: A key of more parts than any campaign has; the time to read one grows with their square.
+_LONG_KEY = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')\s*+\.\s*+){32}""")
 _Whole = Annotated[int, Field(ge=0, le=LONGEST)]
 _Positive = Annotated[int, Field(ge=1, le=LONGEST)]
 _NotEmpty = Annotated[str, Field(min_length=1)]
@@ -174,6 +179,9 @@ def read_campaign(path: str | PathLike[str]) -> CampaignTable:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: expected text in UTF-8, got byte {error.object[error.start]:#x}") from None
+    if (found := _LONG_KEY.search(text)) is not None:
+        line = text.count("\n", 0, found.start()) + 1
+        raise InputError(f"{path}:{line}: expected a key of at most 32 parts, got {shown(found[0])}")
     try:
         read = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -202,7 +210,7 @@ def _syntax(path: Path, message: str) -> str:
 def _first(path: Path, text: str, error: ValidationError) -> str:
     """Return the first error by line."""
     found = []
-    for problem in error.errors(include_url=False):
+    for problem in error.errors(include_url=False)[:_MOST_MISTAKES]:
         place: KeyPath = _place(problem["loc"], problem["type"])
         found.append((line_of(text, place), _said(place, problem["type"], problem["msg"], problem["input"])))
     line, message = min(found, key=lambda pair: pair[0])

@@ -7,6 +7,7 @@ import os
 import pickle
 import signal
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -88,14 +89,17 @@ class _Pool:
         self._free = list(range(workers))
         self._running: dict[Future[None], _Running] = {}
         self._broken = False
+        self._threads: set[threading.Thread] = set()
         self._pool = ProcessPool(
             workers, initializer=_Worker.begin, initargs=(folder, self._jobs, self._pids), context=context
         )
 
     def __enter__(self) -> _Pool:
         """Start the processes."""
+        before = set(threading.enumerate())
         with _interrupts_held():
             self._broken = not self._pool.active
+        self._threads = set(threading.enumerate()) - before
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -166,7 +170,14 @@ class _Pool:
         return found
 
     def _missed(self) -> Iterator[Future[None]]:
-        """Yield those whose process has ended without the pool's noticing, as it does not with exit code 0."""
+        """Yield those whose process has ended without the pool's noticing, as it does not with exit code 0.
+
+        If a thread of the pool has ended, nobody hands cells out or takes them in any more: all of them are missed.
+        """
+        self._broken = self._broken or not (self._pool.active and all(thread.is_alive() for thread in self._threads))
+        if self._broken:
+            yield from (future for future in list(self._running) if future.done() or future.cancel())
+            return
         alive = {process.pid for process in multiprocessing.active_children()}
         for future, running in list(self._running.items()):
             pid = self._pids[running.seat]

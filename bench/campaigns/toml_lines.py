@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
+from bisect import bisect_left
+from functools import lru_cache
 from typing import Any
 
 KeyPath = tuple[int | str, ...]
+#: What opens or closes a value, and what must be taken as a whole since it may contain such letters.
+_TOKENS = re.compile(
+    r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|#[^\n]*|[\[\]{}]|\n', re.DOTALL
+)
 
 
 def line_of(text: str, path: KeyPath) -> int:
@@ -16,20 +23,32 @@ def line_of(text: str, path: KeyPath) -> int:
 
     Notes
     -----
-    Every beginning of a TOML text that ends with a complete statement is TOML itself. The statement that sets a key is
-    the one after the longest beginning without it.
+    Every beginning of a TOML text that ends with a complete statement is TOML itself, and what one of them sets the
+    longer ones set, too. So the statement is found by halving.
     """
-    lines = text.split("\n")
-    begun = 0
-    for end in range(1, len(lines) + 1):
-        try:
-            read = tomllib.loads("\n".join(lines[:end]))
-        except tomllib.TOMLDecodeError:
-            continue
-        if _leads(read, path):
-            return _item(lines, _first_statement(lines, begun, end), end, read, path)
-        begun = end
-    return line_of(text, path[:-1]) if path else 1
+    lines, ends = text.split("\n"), statement_ends(text)
+    place = bisect_left(ends, True, key=lambda end: _leads(_beginning(text, end), path))
+    if place == len(ends):
+        return line_of(text, path[:-1]) if path else 1
+    first = _first_statement(lines, ends[place - 1] if place else 0, ends[place])
+    return _item(lines, first, ends[place], _beginning(text, ends[place]), path)
+
+
+@lru_cache(64)
+def _beginning(text: str, lines: int) -> Any:
+    """Return what stands in the first lines of a text; several mistakes in one are looked for in the same."""
+    return tomllib.loads("\n".join(text.split("\n")[:lines]))
+
+
+def statement_ends(text: str) -> list[int]:
+    """Return after how many lines a TOML text has a complete statement, rising; blank lines and comments count."""
+    ends, line, depth = [], 0, 0
+    for token in _TOKENS.findall(text + "\n"):
+        line += token.count("\n")
+        depth += (token in "[{") - (token in "]}")
+        if token == "\n" and not depth:
+            ends.append(line)
+    return ends
 
 
 def _first_statement(lines: list[str], begun: int, end: int) -> int:

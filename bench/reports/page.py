@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
 import re
 from collections.abc import Callable, Iterator
@@ -94,8 +96,10 @@ def page(study: Study, sections: list[list[Part]], title: str, folder: str) -> s
     environment.policies["json.dumps_kwargs"] = {"sort_keys": False, "separators": (",", ":"), "allow_nan": False}
     environment.filters["pieces"] = re.compile(r"(?<=[:,=])(?=\S)").split
     template = environment.from_string(_text("report.html.j2"))
+    js, plotly = _text("report.js"), get_plotlyjs()
     return template.render(
         title=title,
+        policy=_policy(js, plotly),
         version=version("hpcdispatch"),
         folder=folder,
         facts=_facts(study),
@@ -106,8 +110,21 @@ def page(study: Study, sections: list[list[Part]], title: str, folder: str) -> s
         glossary=_GLOSSARY,
         styles={"colours": COLOURS, "dashes": DASHES, "classes": [[name, *look] for name, look in CLASS_STYLE.items()]},
         css=Markup(_text("report.css")),
-        js=Markup(_text("report.js")),
-        plotly=Markup(get_plotlyjs()),
+        js=Markup(js),
+        plotly=Markup(plotly),
+    )
+
+
+def _policy(*scripts: str) -> str:
+    """Return a Content-Security-Policy that runs these scripts alone and loads nothing from anywhere.
+
+    Styles may stand in the page, since plotly writes them on what it draws.
+    """
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
     )
 
 

@@ -10,7 +10,9 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
+from ...base import FloatArray
 from ...base.checks import EACH_STEP, LONGEST, MOST_STEPS, check_number, check_whole
+from ...models.onthefly import RemainingTimes
 from ...models.reservations import (
     ESDD,
     Checkpointing,
@@ -163,8 +165,17 @@ class LastRuns(UpperBound):
             return known[-self.history :]
         key = law, application
         if key not in self._drawn:
-            self._drawn[key] = law.ppf(self._rng.random(self.history)).tolist()
+            self._drawn[key] = _quantiles(law, self._rng.random(self.history))
         return self._drawn[key]
+
+
+def _quantiles(law: Any, shares: FloatArray) -> list[float]:
+    """Return quantiles of a law, which need not have more than ``cdf`` and ``support``, seconds."""
+    if hasattr(law, "ppf"):
+        found: list[float] = law.ppf(shares).tolist()
+        return found
+    times = RemainingTimes(law)
+    return [times.quantile(share) or 0.0 for share in shares.tolist()]
 
 
 class TimeOptimal(UpperBound):

@@ -1,7 +1,8 @@
 """Kill campaigns at random instants: ``PYTHONPATH=tests python -m faults --kills 1000 [--first SEED]``.
 
-Each kill -9 hits the client, one of its two workers, or the whole group. After each no stored cell may be damaged; a
-campaign that comes to its end must have left, byte for byte, the store of an undisturbed one.
+Each kill -9 hits the client, one of its two workers, or the whole group: of a campaign on one or two processes, of one
+that the command has started, or of two at once on one store. After each no stored cell may be damaged; a campaign that
+comes to its end must have left, byte for byte, the store of an undisturbed one.
 """
 
 import argparse
@@ -9,93 +10,149 @@ import contextlib
 import os
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 from collections import Counter
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic, sleep
 
 import small_campaign
 
 from hpcdispatch.bench.benchmarks.campaigns import deterministic
-from hpcdispatch.bench.campaigns.execution import Store, plan_campaign, run_campaign
+from hpcdispatch.bench.campaigns.execution import Plan, Store, plan_campaign, run_campaign
 
-TEXT = small_campaign.TEXT.format(jobs=150)
+TEXT = small_campaign.TEXT.format(jobs=40)
+#: A folder in memory: what a kill can do to a store does not hang on the disk, where every file waits to be written.
+IN_MEMORY = Path("/dev/shm")
+#: Who works on the campaign, of whom a half dies soon: processes of one client, and how it starts.
+WAYS = {"alone": (1, False), "two at once": (1, False), "workers": (2, False), "command": (2, True)}
+#: How often of ten; the others take longer to start.
+SHARES = (4, 3, 2, 1)
+#: Within which part of the time that a campaign needs somebody is killed.
+SOON = 0.4
+#: What is killed: the client, one of its workers, or client and workers.
+CLIENT, ANYBODY = ("client",), ("client", "worker", "worker", "group")
+VICTIMS = {"alone": CLIENT, "two at once": CLIENT, "workers": ANYBODY, "command": ANYBODY}
 
 
-def children(pid):
-    """Return the processes that a process has started."""
+@dataclass
+class Campaign:
+    """A campaign, the store it is to leave, and what was done to it."""
+
+    file: Path
+    plan: Plan
+    expected: dict
+    rng: random.Random
+    counts: Counter = field(default_factory=Counter)
+    #: Seconds that a client needs which nobody kills, by its way.
+    needs: dict = field(default_factory=lambda: dict.fromkeys(WAYS, 2.0))
+
+    def start(self, way, store):
+        """Start a client in a session of its own; return its process id."""
+        workers, cold = WAYS[way]
+        process = os.fork()
+        if process:
+            return process
+        os.setsid()
+        silence = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silence, 1)
+        os.dup2(silence, 2)
+        if cold:
+            command = [sys.executable, "-m", "hpcdispatch.cli", "campaign", str(self.file), "--retry"]
+            os.execv(sys.executable, [*command, "--workers", str(workers), "--out", str(store.folder)])
+        code = 1
+        try:
+            outcome = run_campaign(self.plan, store, workers=workers, retry=True)
+            code = int(bool(outcome.failed))
+        finally:
+            os._exit(code)
+
+    def live(self, way, store, kill):
+        """Let a client work, or two; kill one of its processes at a random instant. Return whether it is done."""
+        begin, victim = monotonic(), self.rng.choice(VICTIMS[way])
+        clients = [self.start(way, store) for _ in range(1 + (way == "two at once"))]
+        struck, after = not kill, self.rng.uniform(0, SOON * self.needs[way])
+        codes = {}
+        while len(codes) < len(clients):
+            for client in set(clients) - set(codes):
+                ended, status = os.waitpid(client, os.WNOHANG)
+                if ended:
+                    codes[client] = status
+            if not struck and monotonic() - begin > after and clients[0] not in codes:
+                struck = self.strike(clients[0], victim, way)
+            sleep(0.005)
+        if not kill or not struck:
+            self.needs[way] = 0.5 * self.needs[way] + 0.5 * (monotonic() - begin)
+        for client in clients:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(client, signal.SIGKILL)
+        return not any(codes.values())
+
+    def strike(self, client, victim, way):
+        """Kill; return whether there was anybody to kill."""
+        found = workers_of(client)
+        if victim == "worker" and not found:
+            return False
+        with contextlib.suppress(ProcessLookupError):
+            if victim == "group":
+                os.killpg(client, signal.SIGKILL)
+            else:
+                os.kill(self.rng.choice(found) if victim == "worker" else client, signal.SIGKILL)
+            self.counts[f"{victim} ({way})"] += 1
+        return True
+
+
+def workers_of(pid):
+    """Return the processes that a client has started to simulate cells."""
     found = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
-            found += map(int, task.read_text().split())
-    return found
+            found += [int(child) for child in task.read_text().split()]
+    return [child for child in found if b"spawn_main" in command_of(child)]
 
 
-def strike(rng, process, counts):
-    """Kill the client, a worker or all of them; count what was hit."""
-    workers = children(process.pid)
-    victim = rng.choice(("client", "group", "worker" if workers else "client"))
-    counts[victim] += 1
-    if victim == "worker":
-        try:
-            os.kill(rng.choice(workers), signal.SIGKILL)
-        except ProcessLookupError:
-            counts["gone before"] += 1
-        return
-    if victim == "client":
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+def command_of(pid):
+    """Return how a process was called; of one that is gone, nothing."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return b""
 
 
-def run_once(rng, command, most, counts):
-    """Run the command, struck up to `most` times; return whether it came to its end."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-    until = monotonic() + rng.uniform(0.5, 12)
-    while process.poll() is None:
-        if counts.total() < most and monotonic() > until:
-            strike(rng, process, counts)
-            until = monotonic() + rng.uniform(0.5, 12)
-        sleep(0.01)
-    return process.returncode == 0
+def undamaged(store):
+    """Return how many cells are stored, each of which must be whole."""
+    keys = list(store.finished())
+    for key in keys:
+        assert store.damage(key) is None, (key, store.damage(key))
+    return len(keys)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=20, metavar="N")
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
+    parser.add_argument("--long", type=float, default=float("inf"), metavar="SECONDS", help="stop after so long")
     given = parser.parse_args()
-    rng, counts, ended, begin = random.Random(given.first), Counter(), 0, monotonic()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        file = folder / "campaign.toml"
-        file.write_text(TEXT)
-        whole = Store(folder / "whole")
-        run_campaign(plan_campaign(file), whole)
-        expected = deterministic(whole)
-        while counts.total() < given.kills:
-            store = Store(folder / f"store{ended}")
-            command = [sys.executable, "-m", "hpcdispatch.cli", "campaign", file, "--out", store.folder, "--retry"]
-            while not run_once(rng, [*command, "--workers", "2"], given.kills, counts):
-                for key in store.finished():
-                    assert store.damage(key) is None, (key, store.damage(key))
-            assert deterministic(store) == expected
-            ended += 1
-    struck = ", ".join(f"{count} {victim}" for victim, count in sorted(counts.items()))
-    print(f"{counts.total()} kills ({struck}) over {ended} campaigns of {len(plan_cells(TEXT))} cells in "
-          f"{monotonic() - begin:,.0f} s: no damaged cell, every store as an undisturbed one")  # fmt: skip
-
-
-def plan_cells(text):
-    """Return the cells of a campaign."""
-    with tempfile.TemporaryDirectory() as name:
+    rng, ended, checked, begin = random.Random(given.first), 0, 0, monotonic()
+    with tempfile.TemporaryDirectory(dir=IN_MEMORY if IN_MEMORY.is_dir() else None) as name:
         file = Path(name) / "campaign.toml"
-        file.write_text(text)
-        return plan_campaign(file).cells
+        file.write_text(TEXT)
+        plan, whole = plan_campaign(file), Store(Path(name) / "whole")
+        run_campaign(plan, whole)
+        campaign = Campaign(file, plan, deterministic(whole), rng)
+        while campaign.counts.total() < given.kills and monotonic() - begin < given.long:
+            store, done = Store(Path(name) / f"store{ended}"), False
+            while not done:
+                done = campaign.live(
+                    rng.choices(list(WAYS), SHARES)[0], store, kill=campaign.counts.total() < given.kills
+                )
+                checked += undamaged(store)
+            assert deterministic(store) == campaign.expected
+            ended += 1
+    struck = ", ".join(f"{count} {victim}" for victim, count in sorted(campaign.counts.items()))
+    print(f"{campaign.counts.total()} kills ({struck}) over {ended} campaigns of {len(plan.cells)} cells")
+    print(f"{monotonic() - begin:,.0f} s; of {checked:,} cells looked at none is damaged, every store as undisturbed")
 
 
 if __name__ == "__main__":

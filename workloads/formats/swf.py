@@ -204,7 +204,7 @@ def _parse(data: bytes) -> FloatArray | None:
                     return None
                 values[rows : rows + len(block)] = block[:, :-1]
                 rows += len(block)
-    except ValueError:  # pandas' own parser errors are of this kind too
+    except (ValueError, OverflowError):  # parser errors of pandas; whole numbers too large for a float
         return None
     return values[:rows]
 

@@ -135,7 +135,7 @@ function draw(place, figure, chosen) {
   layout.yaxis = { automargin: true, gridcolor: "#e2e2e2", ...made.layout.yaxis };
   if (layout.yaxis.title) layout.yaxis.title.font = layout.xaxis.title.font;
   Plotly.react(place, made.traces, layout, {
-    responsive: true, displaylogo: false, scrollZoom: false, displayModeBar: bar,
+    responsive: true, displaylogo: false, showSendToCloud: false, scrollZoom: false, displayModeBar: bar,
     modeBarButtonsToRemove: ["select2d", "lasso2d"],
   });
 }
@@ -143,7 +143,8 @@ function draw(place, figure, chosen) {
 function csv(figure) {
   const names = Object.keys(figure.columns), columns = names.map((name) => column(figure, name));
   const cell = (value) => {
-    const text = value === null ? "" : String(value);
+    // An apostrophe before what a spreadsheet would take for a formula, as in the files beside the page.
+    const text = value === null ? "" : typeof value === "string" ? value.replace(/^[=+\-@\t\r]/, "'$&") : String(value);
     return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
   };
   const rows = columns[0].map((_, row) => columns.map((one) => cell(one[row])).join(","));

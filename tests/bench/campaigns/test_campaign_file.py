@@ -4,6 +4,7 @@ import pytest
 
 from hpcdispatch.analysis.trimming import NOTHING
 from hpcdispatch.base import InputError
+from hpcdispatch.bench.campaigns import campaign_file
 from hpcdispatch.bench.campaigns.campaign_file import read_campaign
 from hpcdispatch.bench.campaigns.plan import plan_campaign
 from hpcdispatch.bench.campaigns.toml_lines import line_of
@@ -115,6 +116,35 @@ def test_lines_in_spite_of_texts_that_look_like_keys():
     assert line_of(text, ("t", "c d")) == 10
     assert line_of(text, ("t", "nowhere")) == 8
     assert line_of("", ("a",)) == 1
+
+
+def test_brackets_and_quotes_in_texts_end_no_statement():
+    text = 'a = """[\n{"\n""" # ]\nb = [ # [\n  "]",\n  \'{\', # }\n]\nc = { d = "\\"[" }\ne = 1\n'
+    assert [line_of(text, (key,)) for key in "abce"] == [1, 4, 8, 9]
+    assert line_of(text, ("b", 1)) == 6
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# a comment\n" * 2_000 + "x = 1\n",
+        "".join(f"x{number} = 1\n" for number in range(2_000)),
+        "x = [\n" + "1,\n" * 5_000 + "]\n",
+        "a." * 30_000 + "b = 1\n",
+        "x = {" + "'a' . " * 10_000 + "b = 1}\n",
+        "x = " + "[" * 60_000,
+        "x" * 60_000 + " = 1",
+    ],
+)
+def test_a_large_file_of_nonsense_is_refused_soon(tmp_path, text, monkeypatch):
+    read = []
+    loads = campaign_file.tomllib.loads
+    monkeypatch.setattr(campaign_file.tomllib, "loads", lambda text: read.append(len(text)) or loads(text))
+    with pytest.raises(
+        InputError, match=r"campaign\.toml(:\d+)?: .*(expected this key|unknown key|at most 32 parts|nested|whole)"
+    ):
+        read_campaign(written(tmp_path, text))
+    assert sum(read) < 60 * len(text)
 
 
 def test_a_workload_is_molded(tmp_path):

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from pebble.pool import process
 from rich.console import Console
 
 from hpcdispatch.analysis.trimming import NOTHING, Cut
@@ -334,6 +335,15 @@ def test_a_process_that_ends_without_a_word_is_missed(plugin, tmp_path):
     outcome = run_campaign(plan_of(tmp_path, text), Store(tmp_path / "store"), workers=2)
     assert len(outcome.done) == 2
     assert [str(error) for _, error in outcome.failed] == ["WorkerDied: its process ended with exit code 0"]
+
+
+def test_a_pool_whose_thread_ends_is_replaced(undisturbed, tmp_path, monkeypatch):
+    loop, calls = process.task_scheduler_loop, []
+    monkeypatch.setattr(process, "task_scheduler_loop", lambda pool: loop(pool) if calls else calls.append(pool))
+    store = Store(tmp_path)
+    outcome = run_campaign(undisturbed[0], store, workers=2)
+    assert (len(calls), len(outcome.failed)) == (1, 0)
+    assert deterministic(store) == undisturbed[1]
 
 
 def test_damaged_cells_are_named_and_simulated_again(undisturbed, tmp_path):

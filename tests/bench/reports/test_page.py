@@ -1,5 +1,6 @@
 """The report: what is on the page and beside it, that names stay text, and that it stays small whatever the jobs."""
 
+import base64
 import csv
 import html
 import json
@@ -322,43 +323,88 @@ def test_a_million_jobs(tmp_path):
 
 
 #: Uses the page as a reader would, and says what came of it.
-PROBE = """<script>
+PROBE = """
 const table = document.querySelector("table"), heads = table.querySelectorAll("th button");
 const select = document.querySelector("select"), wide = document.documentElement.scrollWidth > innerWidth;
 const sorted = () => [...table.tBodies[0].rows].map((row) => Number(row.cells[2].dataset.value));
 heads[2].click(); const up = sorted(); heads[2].click(); const down = sorted();
 heads[0].click(); const names = [...table.tBodies[0].rows].map((row) => row.cells[0].textContent);
 select.value = "fcfs"; select.dispatchEvent(new Event("change"));
-const found = { up, down, names, wide, csv: csv(read("ecdf-wait-data")) };
+const hovered = (id, curve) => {
+  const plot = document.querySelector(`[data-figure=${id}-data] .plot`);
+  Plotly.Fx.hover(plot, [{ curveNumber: curve, pointNumber: 0 }]);
+  return plot.querySelector(".hoverlayer").textContent;
+};
+const bars = document.querySelector("[data-figure=schedule-data] .plot").data;
+const job = hovered("schedule", bars.findIndex((bar) => bar.x.length)), long = (name) => name.length > 20;
+const wait = hovered("ecdf-wait", read("ecdf-wait-data").names.findIndex(long));
+const buttons = [...document.querySelectorAll(".modebar-btn")].map((one) => one.dataset.title);
+const found = {
+  up, down, names, wide, job, wait, buttons, csv: csv(read("ecdf-wait-data")), schedule: csv(read("schedule-data")),
+};
 const place = document.createElement("pre");
 place.id = "probe"; place.textContent = JSON.stringify(found); document.body.append(place);
-</script></body>"""
+"""
+#: As a user may be called.
+FORMULA = "=1+1<b onmouseover=alert(3)>"
+
+
+def opened(page, folder):
+    """Open a page that allows the probe beside its own scripts; return what the browser says, and the probe."""
+    digest = base64.b64encode(sha256(PROBE.encode()).digest()).decode()
+    text = page.read_text(encoding="utf-8").replace("script-src ", f"script-src 'sha256-{digest}' ", 1)
+    page.write_text(text.replace("</body>", f"<script>{PROBE}</script></body>"), encoding="utf-8")
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=20000"]
+    options += ["--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"]
+    options += ["--disable-quic", f"--user-data-dir={folder / 'profile'}", "--window-size=900,900"]
+    ran = subprocess.run(
+        [CHROMIUM, *options, "--dump-dom", page.as_uri()], capture_output=True, text=True, timeout=PATIENCE, check=True
+    )
+    said = re.search(r'<pre id="probe">(.*?)</pre>', ran.stdout, flags=re.DOTALL)
+    return ran, json.loads(html.unescape(said[1]))
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
-def test_the_page_opens_without_an_error(changed, undrawn, tmp_path):
+def test_the_page_works_under_its_own_policy(changed, undrawn, tmp_path):
     rename(changed / "sjf_walltime_seed0", dispatcher=NASTY)
+    jobs = pd.read_parquet(changed / "fcfs_walltime_seed0" / "jobs.parquet")
+    jobs["user"] = pd.Categorical([FORMULA] * len(jobs))
+    jobs.to_parquet(changed / "fcfs_walltime_seed0" / "jobs.parquet", index=False)
     out = tmp_path / "page.html"
     made_page(changed, out)
-    out.write_text(out.read_text(encoding="utf-8").replace("</body>", PROBE), encoding="utf-8")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=20000"]
-    options += [f"--user-data-dir={tmp_path / 'profile'}", "--window-size=500,900"]
-    ran = subprocess.run(
-        [CHROMIUM, *options, "--dump-dom", out.as_uri()], capture_output=True, text=True, timeout=PATIENCE, check=True
-    )
+    ran, found = opened(out, tmp_path)
     assert "CONSOLE" not in ran.stderr
     assert ran.stdout.count('class="main-svg"') >= 8
     assert 'onerror="' not in ran.stdout
-    found = json.loads(html.unescape(re.search(r'<pre id="probe">(.*?)</pre>', ran.stdout, flags=re.DOTALL)[1]))
+    assert 'onmouseover="' not in ran.stdout
     assert found["up"] == sorted(found["up"]) == found["down"][::-1]
     assert set(found["names"]) == {"easy", "fcfs", "sjf", NASTY}
     assert not found["wide"]
+    assert f"user {FORMULA}" in found["job"]
+    assert NASTY in found["wait"]
+    assert not [button for button in found["buttons"] if "loud" in button]
+    assert f"'{FORMULA}" in {row["user"] for row in csv.DictReader(found["schedule"].splitlines())}
     rows = list(csv.DictReader(found["csv"].splitlines()))
     with open(tmp_path / "page_files" / "ecdf-wait.csv", encoding="utf-8", newline="") as file:
         beside = list(csv.DictReader(file))
     assert [(row["contender"], float(row["wait"]), float(row["share_percent"])) for row in rows] == [
         (row["contender"], float(row["wait"]), float(row["share_percent"])) for row in beside
     ]
+
+
+def test_the_page_allows_its_own_scripts_and_no_network(written):
+    text = written.read_text(encoding="utf-8")
+    meta = Reader(text).tags
+    [policy] = [found["content"] for tag, found in meta if found.get("http-equiv") == "Content-Security-Policy"]
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    scripts = re.findall(r"<script>(.*?)</script>", text, flags=re.DOTALL)
+    digests = {f"'sha256-{base64.b64encode(sha256(script.encode()).digest()).decode()}'" for script in scripts}
+    assert set(rules.pop("script-src").split()) == digests
+    assert rules == {
+        "default-src": "'none'", "style-src": "'unsafe-inline'", "img-src": "data: blob:", "base-uri": "'none'",
+        "form-action": "'none'",
+    }  # fmt: skip
+    assert "showSendToCloud: false" in scripts[-1]
 
 
 def test_tables_as_text():

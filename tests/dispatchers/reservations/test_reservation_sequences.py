@@ -15,7 +15,7 @@ from hpcdispatch.dispatchers.reservations.gaps import expected_utilization
 from hpcdispatch.dispatchers.reservations.request_strategies import Adaptive, LastRuns, TimeOptimal, UpperBound
 from hpcdispatch.dispatchers.reservations.reservation_sequences import ReservationSequences
 from hpcdispatch.models.reservations import Checkpointing, discretize, optimal_checkpointed_sequence, optimal_sequence
-from hpcdispatch.predictors import Empirical, RunTimes
+from hpcdispatch.predictors import Empirical, LogNormal, RunTimeRanges, RunTimes
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records, cluster, pool, samples, stochastic, urgent
 from hpcdispatch.workloads import Checkpoint, Job, Machine, Workload, generate
@@ -217,6 +217,14 @@ def test_the_last_runs_of_a_law_are_drawn_once_and_grow():
     assert requests[0] == np.ceil(100 * np.random.default_rng(5).random(3).max())
     assert requests[-1] == 100
     assert all(after == 100 or after == np.ceil(before * 1.5) for before, after in pairwise(requests))
+
+
+@pytest.mark.parametrize("law", [RunTimeRanges((20, 60, 80), (0.25, 0.75)), LogNormal(3, 1, 80)])
+def test_the_last_runs_of_a_law_without_quantiles_are_drawn_too(law):
+    strategy = LastRuns(history=50)
+    strategy.reset(Machine.pool(1), np.random.default_rng(5))
+    longest = np.random.default_rng(5).random(50).max()
+    assert float(law.cdf(strategy.requests(law, 100)[0])) == pytest.approx(longest, abs=0.03)
 
 
 def test_each_application_has_its_own_last_runs():

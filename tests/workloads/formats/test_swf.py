@@ -133,6 +133,14 @@ def test_the_first_malformed_line_is_the_one_named(swf):
         read(swf(record(1), record(1), "1 2 3"))
 
 
+def test_a_number_of_400_digits_beside_text(swf):
+    rows = [
+        f"{number} 10 0 60 4 {field} -1 4 120 -1 1 1 1 1 1 1 -1 -1" for number, field in ((1, "9" * 400), (2, "1_0"))
+    ]
+    with pytest.raises(InputError, match=r":3: field 'average CPU time used': expected a number up to"):
+        read(swf("\n".join(rows)))
+
+
 def test_long_lists_of_lines_are_capped(swf):
     workload = read(swf(record(1), *["x"] * 30), lenient=True)
     assert workload.provenance.counts == {"wrong number of fields": 30}

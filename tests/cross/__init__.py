@@ -1,0 +1,1 @@
+"""Every dispatcher x overrun mode x predictor: `python -m cross`, with `tests` in the path."""
