@@ -56,13 +56,13 @@ def print_summary(summary: Mapping[str, float], source: str, manifest: Mapping[s
     out.print(_totals(summary))
 
 
-def pairs(rows: Sequence[tuple[str, str]]) -> Table:
-    """Return a table of labels and values."""
+def pairs(rows: Sequence[tuple[str, str | Text]]) -> Table:
+    """Return a table of labels and values; a value is wrapped, unless it is a text that says otherwise."""
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True, style="bold")
     table.add_column(overflow="fold")
     for label, value in rows:
-        table.add_row(Text(label), Text(value))
+        table.add_row(Text(label), Text(value) if isinstance(value, str) else value)
     return table
 
 

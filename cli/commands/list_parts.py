@@ -45,12 +45,11 @@ KINDS: dict[str, Registry] = {
 @json_option
 @debug_option
 def command(name: str | None, as_json: bool) -> None:
-    """List dispatchers, objectives, constraints, goals, predictors and workloads with one line each and their options.
+    """List dispatchers, objectives, constraints, goals, predictors and workloads, a line each.
 
-    With NAME: what that one is, its paper, and of each option its meaning, range and default.
-
-    An option is shown as key=default, with its choices in brackets where it has some. It is given after the name, as
-    in conservative:compress=once,placement=best-fit. A part that cannot be loaded is listed with its error.
+    With NAME: what that one is, its paper, and of each option its meaning, range and default. An option is shown as
+    key=default, with its choices in brackets where it has some. It is given after the name, as in
+    conservative:compress=once,placement=best-fit. A part that cannot be loaded is listed with its error.
     """
     if name is not None:
         _explain(name, as_json)
@@ -62,10 +61,12 @@ def command(name: str | None, as_json: bool) -> None:
     out = console()
     for kind, entries in found.items():
         out.print(Text(kind, style="bold underline"))
-        out.print(pairs([(entry["name"], _lines(entry)) for entry in entries]))
+        out.print(pairs([(entry["name"], _line(entry)) for entry in entries]))
         out.print()
     out.print(Text("published traces", style="bold underline"))
     out.print(", ".join(TRACES))
+    out.print()
+    out.print("hpcdispatch list NAME explains one, with its options")
 
 
 def _explain(name: str, as_json: bool) -> None:
@@ -118,7 +119,8 @@ def _option(option: Option) -> dict[str, Any]:
     }
 
 
-def _lines(entry: dict[str, Any]) -> str:
+def _line(entry: dict[str, Any]) -> Text:
+    """Return what a part is, as much of it as a line holds; or why it cannot be used, whole."""
     if entry["error"]:
-        return f"cannot be used: {entry['error']}"
-    return "\n".join([entry["summary"] or "(no description)", *(f"  {option['shown']}" for option in entry["options"])])
+        return Text(f"cannot be used: {entry['error']}")
+    return Text(entry["summary"] or "(no description)", no_wrap=True, overflow="ellipsis")
