@@ -1,8 +1,8 @@
 """Kill campaigns at random instants: ``PYTHONPATH=tests python -m faults --kills 1000 [--first SEED]``.
 
-Each kill -9 hits the client, one of its two workers, or the whole group: of a campaign on one or two processes, of one
-that the command has started, or of two at once on one store. After each no stored cell may be damaged; a campaign that
-comes to its end must have left, byte for byte, the store of an undisturbed one.
+Each kill -9 hits the client, one of its two workers, the server that makes these, or the whole group: of a campaign on
+one or two processes, of one that the command has started, or of two at once on one store. After each no stored cell may
+be damaged; a campaign that comes to its end must have left, byte for byte, the store of an undisturbed one.
 """
 
 import argparse
@@ -31,8 +31,8 @@ WAYS = {"alone": (1, False), "two at once": (1, False), "workers": (2, False), "
 SHARES = (4, 3, 2, 1)
 #: Within which part of the time that a campaign needs somebody is killed.
 SOON = 0.4
-#: What is killed: the client, one of its workers, or client and workers.
-CLIENT, ANYBODY = ("client",), ("client", "worker", "worker", "group")
+#: What is killed: the client, one of its workers, the server that makes these, or all together.
+CLIENT, ANYBODY = ("client",), ("client", "worker", "worker", "server", "group")
 VICTIMS = {"alone": CLIENT, "two at once": CLIENT, "workers": ANYBODY, "command": ANYBODY}
 
 
@@ -91,25 +91,34 @@ class Campaign:
 
     def strike(self, client, victim, way):
         """Kill; return whether there was anybody to kill."""
-        found = workers_of(client)
-        if victim == "worker" and not found:
+        found = {"worker": workers_of, "server": servers_of}.get(victim, lambda pid: [pid])(client)
+        if not found:
             return False
         with contextlib.suppress(ProcessLookupError):
             if victim == "group":
                 os.killpg(client, signal.SIGKILL)
             else:
-                os.kill(self.rng.choice(found) if victim == "worker" else client, signal.SIGKILL)
+                os.kill(self.rng.choice(found), signal.SIGKILL)
             self.counts[f"{victim} ({way})"] += 1
         return True
 
 
+def servers_of(pid):
+    """Return the process that a client has started to make its workers."""
+    return [child for child in children_of(pid) if b"multiprocessing.forkserver" in command_of(child)]
+
+
 def workers_of(pid):
-    """Return the processes that a client has started to simulate cells."""
+    """Return the processes that simulate cells for a client."""
+    return [worker for server in servers_of(pid) for worker in children_of(server)]
+
+
+def children_of(pid):
     found = []
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError):
             found += [int(child) for child in task.read_text().split()]
-    return [child for child in found if b"spawn_main" in command_of(child)]
+    return found
 
 
 def command_of(pid):
