@@ -16,6 +16,8 @@ from .columns import Jobs, RunningJobs, WaitingJobs, slots_of
 from .protocol import Running, Waiting, id_of
 
 T = TypeVar("T")
+#: The order of the queue.
+by_place = attrgetter("since", "order")
 _FEW = 64
 
 
@@ -176,7 +178,7 @@ class WaitingQueue(OrderedJobs[Waiting]):
     """The waiting jobs in order of `since`; ties in the order of the trace."""
 
     def __init__(self, resources: int) -> None:
-        super().__init__(WaitingJobs, resources, attrgetter("since", "order"))
+        super().__init__(WaitingJobs, resources, by_place)
 
 
 class JobsOnMachine(OrderedJobs[Running]):

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush, nsmallest
 from itertools import islice
-from operator import attrgetter
 
 from ...models import Profile
 from ...models.backfilling.counted_profile import CountedProfile
 from ..backfilling.moving_reservations import Compress
 from ..backfilling.standing_reservations import Booking
-from ..ordered_jobs import ChangesSeen
+from ..ordered_jobs import ChangesSeen, by_place
 from ..protocol import Placement, Running, State, Waiting
 from ..space import space_of
 from .round_reservations import RoundReservations, RoundsOptions
 
 #: Area with a minus, when the job entered the queue, and its place in the trace: largest first.
 Rank = tuple[int, int, int]
-_by_place = attrgetter("since", "order")
 
 
 class Unreserved:
@@ -27,20 +25,19 @@ class Unreserved:
 
     Parameters
     ----------
-    primary
-        The resource in which areas are counted.
+    area
+        Says how large a job is.
     """
 
-    def __init__(self, primary: int) -> None:
-        self._primary = primary
+    def __init__(self, area: Callable[[Waiting], int]) -> None:
+        self._area = area
         self._ranks: dict[str, Rank] = {}
         self._instants: list[int] = []
         self._entered: dict[int, list[tuple[Rank, Waiting]]] = {}
 
     def add(self, entry: Waiting) -> None:
         """Put a job in."""
-        area = entry.nodes * entry.demand[self._primary] * entry.predicted
-        rank = self._ranks[entry.id] = -area, entry.since, entry.order
+        rank = self._ranks[entry.id] = -self._area(entry), entry.since, entry.order
         if entry.since not in self._entered:
             self._entered[entry.since] = []
             insort(self._instants, entry.since)
@@ -126,7 +123,7 @@ class BatchReservations(RoundReservations):
         super().__init__(state, options)
         self._waits: ChangesSeen[Waiting] = ChangesSeen()
         self._runs: ChangesSeen[Running] = ChangesSeen()
-        self._unreserved = Unreserved(self._primary)
+        self._unreserved = Unreserved(self._area)
         self._held = Held()
         #: The jobs of the queue after the last decision, and those that came since.
         self._seen: dict[str, Waiting] = {}
@@ -157,7 +154,7 @@ class BatchReservations(RoundReservations):
         for id_ in self.reserved.keys() & {*ran, *waited}:
             self._drop_if_gone(id_, waiting.get(id_), now)
         came = self._follow_queue(waiting, waited)
-        self._came = sorted(came.values(), key=_by_place)
+        self._came = sorted(came.values(), key=by_place)
         if not state.queue.kept:  # Somebody may have put it in another order.
             self._came = [entry for entry in state.queue if entry.id in came]
         if any(corrected):
@@ -226,11 +223,12 @@ class BatchReservations(RoundReservations):
         super()._begin(state)
         self.freed.append((state.now, self._round_end))
 
-    def _candidates(self, state: State, but: Collection[str] = ()) -> Sequence[Waiting]:
+    def _candidates(self, state: State) -> Sequence[Waiting]:
         """Return the waiting jobs without a reservation that did not come just now, largest area first."""
-        if not state.queue.kept:  # Ties are in the order of the queue.
-            return super()._candidates(state, {*but, *(entry.id for entry in self._came)})
-        return self._unreserved.largest(self._batch)
+        if state.queue.kept:
+            return self._unreserved.largest(self._batch)
+        taken = {*self.reserved, *(entry.id for entry in self._came)}
+        return self._largest([entry for entry in state.queue if entry.id not in taken])  # Ties as in the queue.
 
     def _settle(self) -> None:
         """Let those that came wait as the others do."""

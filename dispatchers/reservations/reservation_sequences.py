@@ -13,7 +13,7 @@ from ...base.checks import check_choice
 from ...workloads import Machine
 from ..columns import RunningJobs
 from ..options import Configured
-from ..ordered_jobs import ChangesSeen, WaitingQueue
+from ..ordered_jobs import ChangesSeen, WaitingQueue, by_place
 from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting, id_of
 from ..registered import create_inner
 from ..space import space_of
@@ -22,7 +22,7 @@ from .request_strategies import CheckpointingStrategy, Reservation, Strategy
 
 #: Whether stochastic jobs are tried in gaps that their requests do not fit.
 Backfill = Literal["plain", "speculative"]
-_by_end, _by_place = attrgetter("predicted_end"), attrgetter("since", "order")
+_by_end = attrgetter("predicted_end")
 
 
 @dataclass(frozen=True)
@@ -185,7 +185,7 @@ class ReservationSequences(Configured[SequenceOptions]):
         """See which jobs came back: they run for longer than they were given."""
         over = {id_: self._trials.pop(id_) for id_ in [id_ for id_ in self._trials if id_ not in running]}
         back = [waiting[id_] for id_ in over if id_ in waiting]
-        for entry in sorted(back, key=_by_place):
+        for entry in sorted(back, key=by_place):
             trial = over.pop(entry.id)
             if entry.since < trial.end:  # Somebody else may have stopped it before its time.
                 continue
@@ -211,7 +211,7 @@ class ReservationSequences(Configured[SequenceOptions]):
                 del self._asked[id_]
             if entry is not None and (before is None or before.entry is not entry):
                 came.append(entry)
-        for entry in sorted(came, key=_by_place):
+        for entry in sorted(came, key=by_place):
             asked = self._asked[entry.id] = self._ask(entry)
             self._queue.add(asked.shown)
         self._first = [id_ for id_ in self._first if id_ in self._asked]

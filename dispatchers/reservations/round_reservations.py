@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -84,13 +84,16 @@ class RoundReservations(MovingReservations):
         self._round = set(self.reserved)
         self._round_end = max((booking.end for booking in self.reserved.values()), default=0)
 
-    def _candidates(self, state: State, but: Collection[str] = ()) -> Sequence[Waiting]:
-        """Return the waiting jobs without a reservation, largest area first, `but` some.
+    def _candidates(self, state: State) -> Sequence[Waiting]:
+        """Return the waiting jobs without a reservation, largest area first."""
+        return self._largest([entry for entry in state.queue if entry.id not in self.reserved])
+
+    def _largest(self, waiting: list[Waiting]) -> Sequence[Waiting]:
+        """Return the next batch of some jobs, largest area first.
 
         Of more than a batch, the largest of those that entered the queue at the first instants, as many as a batch has
         jobs: where all jobs were submitted together, the largest of all.
         """
-        waiting = [entry for entry in state.queue if entry.id not in self.reserved and entry.id not in but]
         if self._batch is not None and len(waiting) > self._batch:
             instants = sorted({entry.since for entry in waiting})
             last = instants[min(self._batch, len(instants)) - 1]
