@@ -6,7 +6,7 @@ import functools
 import os
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
 
@@ -86,19 +86,21 @@ _READING = (
 )
 
 
-def reading_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of reading a trace; the command gets them as `reading`."""
+def gathered(name: str, kind: type[Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+    """Return a decorator that adds options to a command, which gets them as one object, `name`, of a dataclass."""
+    names = [field.name for field in fields(kind)]
 
-    @functools.wraps(function)
-    def gathered(*args: Any, **options: Any) -> None:
-        names = ("machine", "lenient", "strict", "default_walltime", "head", "timezone", "no_cache")
-        reading = ReadingOptions(**{name: options.pop(name) for name in names})
-        function(*args, reading=reading, **options)
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def command(*args: Any, **given: Any) -> None:
+            function(*args, **{name: kind(**{each: given.pop(each) for each in names})}, **given)
 
-    command: Callable[..., None] = gathered
-    for option in reversed(_READING):
-        command = option(command)
-    return command
+        return functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
+
+    return decorate
+
+
+reading_options = gathered("reading", ReadingOptions, _READING)
 
 
 overrun_option = click.option(

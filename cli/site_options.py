@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
 
 from ..workloads import Workload
 from ..workloads.slurm_workload import slurm_workload
 from .command_errors import say
+from .shared_options import gathered
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OPTIONS = (
@@ -48,16 +46,4 @@ class SiteFiles:
         return workload
 
 
-def site_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Add the options of a site; the command gets them as `site`."""
-
-    @functools.wraps(function)
-    def gathered(*args: Any, **options: Any) -> None:
-        names = ("config", "sacct", "timezone", "lenient")
-        site = SiteFiles(**{name: options.pop(name) for name in names})
-        function(*args, site=site, **options)
-
-    command: Callable[..., None] = gathered
-    for option in reversed(_OPTIONS):
-        command = option(command)
-    return command
+site_options = gathered("site", SiteFiles, _OPTIONS)
