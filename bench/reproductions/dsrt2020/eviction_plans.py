@@ -238,7 +238,8 @@ def parameters(count: int) -> tuple[Parameter, ...]:
         share, critical = (low + place * (high - low) for low, high in (IN_USE, CRITICAL))
         return extra(system_size=MEMORY * share, application_size=MEMORY * share * critical)
 
-    grains = "; ".join(f"{grain}: {extra(grain)}" for grain in (1, 16, 128))
+    usual = extra()
+    grains = "; ".join([f"1: {usual}", *(f"{grain}: {extra(grain)}" for grain in (16, 128))])
     intervals = "; ".join(f"{minutes} min: {extra(interval=60 * minutes)}" for minutes in (30, 60, 120))
     shares = "; ".join(f"all {name}: {used(place)}" for name, place in (("least", 0), ("middle", 0.5), ("most", 1)))
     return (
@@ -248,7 +249,7 @@ def parameters(count: int) -> tuple[Parameter, ...]:
         Parameter("starts, ends and the moment", "uniform in the stretches of figure 2", "the drawing of figure 2",
                   "moments of the trace stand beside them"),
         Parameter("shares of the memory in use", "uniform in the printed ranges", "nothing better known",
-                  f"the same: uniform: {extra()}; {shares}"),
+                  f"the same: uniform: {usual}; {shares}"),
     )  # fmt: skip
 
 

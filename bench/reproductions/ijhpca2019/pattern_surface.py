@@ -122,15 +122,15 @@ def parameters(metric: str, means: Means) -> tuple[Parameter, ...]:
         found = measured((pattern,), {"RBS": spec}, means, ratios=(ratio,), seeds=_SEEDS[means.scale], **drawn)
         return short(float(np.mean(found[pattern, "RBS", ratio][metric])))
 
-    what = f"{metric} of RBS, (a), ratio {_RATIOS[-1]}: "
-
-    def varied(name: str, *values: object, pattern: str = "a", ratio: float = _RATIOS[-1]) -> str:
-        each = "; ".join(f"{value}: {rbs(f'rbs:{name}={value}', pattern, ratio)}" for value in values)
+    def told(found: Mapping[Any, str], pattern: str = "a", ratio: float = _RATIOS[-1]) -> str:
+        each = "; ".join(f"{value}: {of_it}" for value, of_it in found.items())
         return f"{metric} of RBS, ({pattern}), ratio {ratio}: {each}"
 
-    sizes = 3600, 7200, 14400, "none"
+    def varied(name: str, *values: object, pattern: str = "a", ratio: float = _RATIOS[-1]) -> str:
+        return told({value: rbs(f"rbs:{name}={value}", pattern, ratio) for value in values}, pattern, ratio)
 
-    deviations = "; ".join(f"{hours:g}: {rbs('rbs', deviation=3600 * hours)}" for hours in (1.5, 2.5, 3.5))
+    sizes = 3600, 7200, 14400, "none"
+    deviations = {hours: rbs("rbs", deviation=3600 * hours) for hours in (1.5, 2.5, 3.5)}
 
     return (
         Parameter("nodes and inter-arrival time", str(CHOSEN), "the window and the ranges of utilization",
@@ -144,7 +144,7 @@ def parameters(metric: str, means: Means) -> tuple[Parameter, ...]:
         Parameter("seconds that a gain of priority is worth", "1200", "nothing better known",
                   varied("gain", 0, 1200, 4800)),
         Parameter("deviation of the run times of pattern (a), h", "2.5", "minutes to 15 h are printed",
-                  what + deviations),
+                  told(deviations)),
         Parameter("laws of small and of large jobs", "uniform in the printed ranges", "the drawing of figure 6",
                   "not varied"),
     )  # fmt: skip
@@ -156,18 +156,20 @@ def hybrid_parameters(means: Means) -> tuple[Parameter, ...]:
     All at the ratio of real logs.
     """
 
-    def stretches(point: Point = MIXED, *, options: str = "", **drawn: Any) -> str:
-        specs = {"hybrid": f"hybrid:{options}" if options else "hybrid", "RBS": "rbs"}
-        found = measured((MIX,), specs, means, point, (_REAL,), _SEEDS[means.scale], **drawn)
-        return " and ".join(short(float(np.mean(found[MIX, label, _REAL][STRETCH]))) for label in specs)
+    def stretch(spec: str, point: Point = MIXED, **drawn: Any) -> str:
+        found = measured((MIX,), {spec: spec}, means, point, (_REAL,), _SEEDS[means.scale], **drawn)
+        return short(float(np.mean(found[MIX, spec, _REAL][STRETCH])))
+
+    def both(point: Point = MIXED, **drawn: Any) -> str:
+        return f"{stretch('hybrid', point, **drawn)} and {stretch('rbs', point, **drawn)}"
 
     def option(name: str, *values: float) -> str:
-        each = {value: stretches(options=f"{name}={value:g}").partition(" and ")[0] for value in values}
-        return "of the hybrid: " + "; ".join(f"{value:g}: {found}" for value, found in each.items())
+        each = (f"{value:g}: {stretch(f'hybrid:{name}={value:g}')}" for value in values)
+        return "of the hybrid: " + "; ".join(each)
 
     points = (MIXED, *(Point(MIXED.nodes, gap * MIXED.interarrival) for gap in (0.5, 2)))
-    sizes = "; ".join(f"{point}: {stretches(point)}" for point in points)
-    strewn = "; ".join(f"{phases or 'none'}: {stretches(phases=phases)}" for phases in (0, 2, PHASES))
+    sizes = "; ".join(f"{point}: {both(point)}" for point in points)
+    strewn = "; ".join(f"{phases or 'none'}: {both(phases=phases)}" for phases in (0, 2, PHASES))
     return (
         Parameter("nodes and inter-arrival time", str(MIXED), "a load near 1",
                   f"stretch of the hybrid (SEJF) and of RBS at a ratio of {_REAL}: {sizes}"),
