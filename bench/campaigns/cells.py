@@ -18,7 +18,7 @@ import numpy as np
 from ...analysis.trimming import NOTHING, Cut
 from ...dispatchers import Dispatcher
 from ...predictors import Predictor
-from ...simulation import Budget, Result, SameInstant, check, simulate
+from ...simulation import Budget, SameInstant, check, simulate
 from ...workloads import Workload, jitter
 from .versions import made_by
 
@@ -92,6 +92,10 @@ class Cell:
     @cached_property
     def text(self) -> str:
         """All that determines the result, as JSON in one spelling."""
+        return json.dumps(self.determined(), indent=2, sort_keys=True) + "\n"
+
+    def determined(self) -> dict[str, Any]:
+        """Return all that determines the result."""
         determined: dict[str, Any] = {
             "format": FORMAT,
             "workload": self.digest,
@@ -106,7 +110,7 @@ class Cell:
         determined |= {"checked": True} if self.check else {}
         if not self.lasting:
             determined["objects"] = [f"{type(part).__module__}.{type(part).__qualname__}" for part in self.parts]
-        return json.dumps(determined, indent=2, sort_keys=True) + "\n"
+        return determined
 
     @cached_property
     def key(self) -> str:
@@ -121,6 +125,35 @@ class Cell:
         parts += [self.same_instant] * (self.same_instant != "batch")
         parts += [f"jitter {self.jitter} s"] * (self.jitter is not None)
         return ", ".join([*parts, f"seed {self.seed}"])
+
+    def simulated(self, jobs: Workload, report: Callable[[int], None] | None) -> Any:
+        """Simulate; return what is found, a :class:`Result`. Other experiments find something else in other ways.
+
+        Parameters
+        ----------
+        jobs
+            The workload, shifted if it is to be.
+        report
+            Called with the number of finished jobs, now and then.
+        """
+        result = simulate(
+            jobs,
+            *copy.deepcopy(self.parts),
+            overrun=self.overrun,
+            seed=self.seed,
+            same_instant=self.same_instant,
+            progress=report,
+            budget=self.budget,
+        )
+        if self.check:
+            check(jobs, result)
+        return result
+
+    def files(self, found: Any) -> Files:
+        """Return the files of what is found, :data:`TIMINGS` among them."""
+        with tempfile.TemporaryDirectory(prefix="hpcdispatch-") as folder:
+            found.save(folder)
+            return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,34 +220,16 @@ def simulate_cell(
     if mismatch:
         return CellError("WrongVersion", mismatch, blameless=True)
     try:
-        sample = samples(cell, workload)
-        result = simulate(
-            sample,
-            *copy.deepcopy(cell.parts),
-            overrun=cell.overrun,
-            seed=cell.seed,
-            same_instant=cell.same_instant,
-            progress=report,
-            budget=cell.budget,
-        )
-        if cell.check:
-            check(sample, result)
+        found = cell.simulated(samples(cell, workload), report)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugged-in part may raise anything; the rest goes on
         return CellError.of(error)
     try:
-        return {DESCRIPTION: cell.text.encode(), **_files(result)}
+        return {DESCRIPTION: cell.text.encode(), **cell.files(found)}
     except OSError as error:
         place = error.filename or tempfile.gettempdir()
         return CellError("OSError", f"{place}: {error.strerror or error}", blameless=True)
     except Exception as error:  # noqa: BLE001 - a part may report what no table holds
         return CellError.of(error)
-
-
-def _files(result: Result) -> Files:
-    """Return what ``Result.save`` writes."""
-    with tempfile.TemporaryDirectory(prefix="hpcdispatch-") as folder:
-        result.save(folder)
-        return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
 
 
 def _mismatch(cell: Cell) -> str | None:

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from ....base.atomic_files import write_whole
 from ....models.moldable import choose
 from ....simulation import ArrivalStarts, Branch, arrival_starts, branches
 from ....workloads import Job, Shape, Workload
-from ...campaigns.fresh_processes import in_processes
-from ...campaigns.versions import made_by
+from ...campaigns.cells import TIMINGS, Cell, Files
+from ...campaigns.samples import Loaders
+from ...campaigns.store import Store
 from ..outcome import Means, Scale
+from ..simulations import finished
 from .drawn_cases import BEST, USER, Candidate, Case, Kind, drawn
 from .recorded_logs import PUBLIC, recorded
 
 #: Raised with every change of what is drawn or kept.
 _FORMAT = 1
+#: The file of the cases.
+_TABLE = "cases.parquet"
 _SEED = 2000
 #: Cases of a log. In the paper 14,000, and of NAS benchmarks 10,000 of all four logs.
 _CASES: dict[Kind, dict[Scale, int]] = {
@@ -40,37 +40,33 @@ _MONTH = 30 * 86400
 Key = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Cases that are simulated together.
+@dataclass(frozen=True)
+class Batch(Cell):
+    """Cases of a log that are simulated together.
 
     Attributes
     ----------
-    log
-        Its name.
     kind
         How sizes are drawn.
     count
         How many cases.
-    head
-        Only the first so many jobs of the log; ``None`` for all.
     """
 
-    log: str
-    kind: Kind
-    count: int
-    head: int | None = None
+    kind: Kind = "literal"
+    count: int = 0
 
-    def jobs(self) -> Workload:
-        """Return the jobs of the log."""
-        whole = recorded(self.log)
-        return whole if self.head is None else whole.head(self.head)
+    def determined(self) -> dict[str, Any]:
+        """Return all that determines the cases."""
+        return super().determined() | {"cases": [_FORMAT, self.kind, self.count]}
 
-    def path(self, folder: Path) -> Path:
-        """Return where its cases are kept: under a name that says all that determines them."""
-        described = [_FORMAT, _SEED, self.kind, self.count, self.jobs().digest(), made_by("sa", "walltime")]
-        key = hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
-        return folder / "moldable" / f"{self.log}-{self.kind}-{key[:16]}.json"
+    def simulated(self, jobs: Workload, report: Callable[[int], None] | None) -> pd.DataFrame:
+        """Return the cases, a row each."""
+        del report
+        return measure(jobs, drawn(jobs, self.kind, self.count, self.seed))
+
+    def files(self, found: pd.DataFrame) -> Files:
+        """Return the table of the cases; none was timed."""
+        return {_TABLE: found.to_parquet(), TIMINGS: found[[]].to_parquet()}
 
 
 def measured(kinds: Sequence[Kind], means: Means) -> pd.DataFrame:
@@ -78,31 +74,33 @@ def measured(kinds: Sequence[Kind], means: Means) -> pd.DataFrame:
 
     Its columns are those of :func:`measure`, and ``log``, ``kind`` and ``month``, which is another one for each log.
     """
-    batches = [batch for kind in kinds for batch in _batches(kind, means.scale)]
-    missing = [batch for batch in batches if not batch.path(means.store).is_file()]
-    in_processes(partial(_keep, means.store), missing, means.workers)
-    return pd.concat([_kept(batch, means.store) for batch in batches], ignore_index=True)
+    loaders: Loaders = {}
+    batches = [batch for kind in kinds for batch in _batches(kind, means.scale, loaders)]
+    store = finished(batches, loaders, means)
+    return pd.concat([_kept(batch, store) for batch in batches], ignore_index=True)
 
 
-def _batches(kind: Kind, scale: Scale) -> list[Batch]:
-    """Return what is simulated of a kind at a scale."""
-    name, head = _SMOKE
-    count = _CASES[kind][scale]
-    return [Batch(name, kind, count, head)] if scale == "smoke" else [Batch(log, kind, count) for log in PUBLIC]
+def _batches(kind: Kind, scale: Scale, loaders: Loaders) -> list[Batch]:
+    """Return what is simulated of a kind at a scale; what loads the jobs is added to `loaders`."""
+    found = []
+    for log, head in [_SMOKE] if scale == "smoke" else [(log, None) for log in PUBLIC]:
+        load = partial(_jobs, log, head)
+        jobs = load()
+        loaders[jobs.digest()] = load
+        sample = log, len(jobs), jobs.digest(), None, _SEED
+        found.append(Batch(*sample, "sa", "walltime", "kill", "batch", kind=kind, count=_CASES[kind][scale]))
+    return found
 
 
-def _keep(folder: Path, batch: Batch) -> None:
-    """Simulate a batch, and keep what is found."""
-    workload, path = batch.jobs(), batch.path(folder)
-    found = measure(workload, drawn(workload, batch.kind, batch.count, _SEED))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, json.dumps({name: values.tolist() for name, values in found.items()}))
+def _jobs(log: str, head: int | None) -> Workload:
+    """Return the jobs of a log, all or the first."""
+    return recorded(log) if head is None else recorded(log).head(head)
 
 
-def _kept(batch: Batch, folder: Path) -> pd.DataFrame:
-    found = pd.DataFrame(json.loads(batch.path(folder).read_text(encoding="utf-8")))
-    found["month"] = [f"{batch.log} {month}" for month in found["time"] // _MONTH]
-    return found.assign(log=batch.log, kind=batch.kind)
+def _kept(batch: Batch, store: Store) -> pd.DataFrame:
+    found = pd.read_parquet(store.path(batch.key) / _TABLE)
+    found["month"] = [f"{batch.workload} {month}" for month in found["time"] // _MONTH]
+    return found.assign(log=batch.workload, kind=batch.kind)
 
 
 def measure(workload: Workload, cases: Sequence[Case]) -> pd.DataFrame:

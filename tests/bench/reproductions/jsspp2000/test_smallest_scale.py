@@ -35,6 +35,15 @@ def test_what_is_kept_is_not_simulated_again(means, monkeypatch):
     assert find("jsspp2000/table2").run(means) == before
 
 
+def test_a_damaged_table_of_cases_is_found_and_made_again(means):
+    before = find("jsspp2000/table2").run(means)
+    tables = [*means.store.glob("cells/*/*/cases.parquet")]
+    for table in tables:
+        table.write_bytes(table.read_bytes()[:-9])
+    assert tables
+    assert find("jsspp2000/table2").run(means) == before
+
+
 def test_table_2_has_the_published_numbers_beside_ours(means):
     rows = {(row.subject, row.metric): row for row in find("jsspp2000/table2").run(means).rows}
     published = [
