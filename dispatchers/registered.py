@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import cast
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+import numpy as np
 
 from ..base import InputError, Registry
 from ..base.checks import shown
+from ..workloads import Machine
 from .protocol import Dispatcher
 
 registry = Registry("dispatcher", "hpcdispatch.dispatchers")
@@ -53,6 +56,19 @@ def layers(dispatcher: Dispatcher) -> Iterator[Dispatcher]:
     while part is not None:
         yield part
         part = getattr(part, "over", None)
+
+
+def reset_part(part: Dispatcher, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
+    """Let a dispatcher forget the last simulation, if it is one that remembers."""
+    reset = getattr(part, "reset", None)
+    if reset is not None:
+        reset(machine, rng)
+
+
+def reported(part: Dispatcher) -> Mapping[str, Any]:
+    """Return what a dispatcher has to say of its last decision, nothing if it never does."""
+    report = getattr(part, "report", None)
+    return {} if report is None else report() or {}
 
 
 def spec_of_inner(text: str) -> str:

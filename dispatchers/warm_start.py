@@ -10,7 +10,7 @@ import numpy as np
 from ..base.checks import check_whole
 from ..workloads import Machine
 from .protocol import Action, Dispatcher, State
-from .registered import create_inner
+from .registered import create_inner, reported, reset_part
 
 
 class WarmStart:
@@ -44,13 +44,11 @@ class WarmStart:
         """Begin anew."""
         self._warm = not self.jobs
         for part in (self.first, self.over):
-            if hasattr(part, "reset"):
-                part.reset(machine, rng)
+            reset_part(part, machine, rng)
 
     def report(self) -> Mapping[str, Any]:
         """Return what the second dispatcher reports, nothing before its first decision."""
-        report = getattr(self.over, "report", None)
-        return report() if report is not None and self._warm else {}
+        return reported(self.over) if self._warm else {}
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Let the one whose turn it is decide."""

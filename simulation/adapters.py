@@ -10,6 +10,7 @@ import numpy as np
 
 from ..base import InputError
 from ..dispatchers import Dispatcher, JobView, Reject, Running, Start, State, Waiting, Wake, create_dispatcher
+from ..dispatchers.registered import reset_part
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine
@@ -112,8 +113,7 @@ class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
         self._names = list(nodes)
         self._index = {name: index for index, name in enumerate(self._names)}
         self._order, self._entries, self._wakes = {}, {}, set()
-        if hasattr(self._dispatcher, "reset"):
-            self._dispatcher.reset(self._machine, np.random.default_rng(0))
+        reset_part(self._dispatcher, self._machine, np.random.default_rng(0))
 
     def _free(self) -> Any:
         assert self._machine is not None

@@ -15,6 +15,7 @@ from unittest.mock import patch
 import numpy as np
 
 from ..dispatchers import Action, Dispatcher, JobView, Reject, Start, State, Stop, Wake
+from ..dispatchers.registered import reset_part
 from ..predictors import Predictor
 from ..simulation import SimulationError
 from ..workloads import Job, Machine
@@ -50,8 +51,7 @@ class WatchedDispatcher:
 
     def reset(self, machine: Machine, rng: np.random.Generator) -> None:
         """Pass it on to a dispatcher that has it."""
-        if hasattr(self._inner, "reset"):
-            self._inner.reset(machine, rng)
+        reset_part(self._inner, machine, rng)
 
     @property
     def over(self) -> Dispatcher:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...dispatchers import Action, State, create_dispatcher
+from ...dispatchers.registered import reported, reset_part
 from ...workloads import Machine
 
 
@@ -31,13 +32,11 @@ class Clocked:
     def reset(self, machine: Machine, rng: np.random.Generator) -> None:
         """Forget what was measured."""
         self._ns = array("q")
-        if hasattr(self._dispatcher, "reset"):
-            self._dispatcher.reset(machine, rng)
+        reset_part(self._dispatcher, machine, rng)
 
     def report(self) -> Mapping[str, Any]:
         """Return what the other one reports."""
-        found: Mapping[str, Any] = getattr(self._dispatcher, "report", dict)()
-        return found
+        return reported(self._dispatcher)
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Let the other one decide; all threads of the process count."""

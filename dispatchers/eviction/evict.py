@@ -11,7 +11,7 @@ import numpy as np
 from ...workloads import Machine
 from ..options import Configured
 from ..protocol import Action, Running, State, Waiting, Wake
-from ..registered import create_inner, layers
+from ..registered import create_inner, layers, reported, reset_part
 from .decision_round import Holds, Round
 from .evict_options import EvictOptions
 from .eviction_candidates import Candidate, decide
@@ -74,8 +74,7 @@ class Evict(Configured[EvictOptions]):
         if self.options.policy == "static":
             self._partition = Partition.of(machine, self.options.reserve)
             shown = self._partition.rest
-        if hasattr(self.over, "reset"):
-            self.over.reset(shown, rng)
+        reset_part(self.over, shown, rng)
 
     def report(self) -> Mapping[str, Any]:
         """Return what the other dispatcher reports, and who was made to give way.
@@ -123,9 +122,7 @@ class Evict(Configured[EvictOptions]):
         actions = self.over.dispatch(state)
         self._wakes = {at for at in self._wakes if at > state.now}
         self._wakes |= {action.at for action in actions if isinstance(action, Wake)}
-        report = getattr(self.over, "report", None)
-        if report is not None:
-            self._record = {**report(), **self._record}
+        self._record = {**reported(self.over), **self._record}
         return actions
 
     # On-demand jobs.

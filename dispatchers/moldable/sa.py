@@ -14,7 +14,7 @@ from ...workloads import Machine
 from ..backfilling import Conservative
 from ..options import Configured
 from ..protocol import Action, Dispatcher, Start, State, Waiting
-from ..registered import create_inner
+from ..registered import create_inner, layers, reported, reset_part
 from .forecast import forecast_start, starts_now
 from .rigid_jobs import Size, as_rigid, sizes_of
 
@@ -89,11 +89,8 @@ class SA(Configured[SAOptions]):
     def __init__(self, options: SAOptions | None = None, /, **given: object) -> None:
         super().__init__(options, **given)
         self.over = create_inner(self.options.over)
-        inner: Dispatcher | None = self.over
-        while inner is not None:
-            if isinstance(inner, SA):
-                raise InputError("over: expected a dispatcher of rigid jobs, got one that chooses shapes itself")
-            inner = getattr(inner, "over", None)
+        if any(isinstance(part, SA) for part in layers(self.over)):
+            raise InputError("over: expected a dispatcher of rigid jobs, got one that chooses shapes itself")
         if self.options.again:
             self.report = self._report
         elif hasattr(self.over, "report"):
@@ -112,8 +109,7 @@ class SA(Configured[SAOptions]):
         """Forget what the last simulation left."""
         self.forget()
         self._rng = np.random.default_rng(0) if rng is None else rng
-        if hasattr(self.over, "reset"):
-            self.over.reset(machine, rng)
+        reset_part(self.over, machine, rng)
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Choose for who arrived, and let the dispatcher underneath start jobs."""
@@ -230,8 +226,7 @@ class SA(Configured[SAOptions]):
         shown[waiting.order] = as_rigid(waiting, size)
 
     def _report(self) -> dict[str, object]:
-        inner = getattr(self.over, "report", None)
-        return {**(inner() if inner is not None else None or {}), "changed": self._changed}
+        return {**reported(self.over), "changed": self._changed}
 
     def _of_shape(self, action: Start, shown: dict[int, Waiting]) -> Start:
         """Return the start of a rigid job as one of the moldable job it stands for."""

@@ -11,7 +11,7 @@ import numpy as np
 from ...workloads import Machine
 from ..options import Configured
 from ..protocol import Action, Dispatcher, State
-from ..registered import create_dispatcher, layers
+from ..registered import create_dispatcher, layers, reset_part
 from .portfolio_options import PortfolioOptions
 from .recorded_past import RecordedPast, Replay
 from .tuning import Tuner, Tuning
@@ -102,8 +102,7 @@ class Portfolio(Configured[PortfolioOptions]):
     def _made(self, place: int) -> Dispatcher:
         """Return the dispatcher of a place as it is before its first decision."""
         made = create_dispatcher(self._names[place])
-        if hasattr(made, "reset"):
-            made.reset(self._machine, np.random.default_rng((self._seed, place)))
+        reset_part(made, self._machine, np.random.default_rng((self._seed, place)))
         return made
 
     def _tune(self, state: State, past: RecordedPast) -> Tuning | None:

@@ -15,7 +15,7 @@ from ..columns import RunningJobs
 from ..options import Configured
 from ..ordered_jobs import ChangesSeen, WaitingQueue, by_place
 from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, State, Stop, Waiting, id_of
-from ..registered import create_inner
+from ..registered import create_inner, reset_part
 from ..space import space_of
 from .gaps import Gaps, ShadowGaps, expected_utilization
 from .request_strategies import CheckpointingStrategy, Reservation, Strategy
@@ -161,8 +161,7 @@ class ReservationSequences(Configured[SequenceOptions]):
         super().reset(machine, rng)
         draws, others = (np.random.default_rng(0) if rng is None else rng).spawn(2)
         self.strategy.reset(machine, draws)
-        if hasattr(self.over, "reset"):
-            self.over.reset(machine, others)
+        reset_part(self.over, machine, others)
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Ask the dispatcher underneath, with other requests; then fill the gaps."""

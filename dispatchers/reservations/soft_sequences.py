@@ -16,7 +16,7 @@ from ...models.onthefly import RemainingTimes
 from ...workloads import Machine
 from ..options import Configured
 from ..protocol import Action, Dispatcher, Running, Start, State, Waiting, id_of
-from ..registered import create_inner
+from ..registered import create_inner, reported, reset_part
 from .plan_trials import PlanTrials
 from .request_strategies import TimeOptimal
 
@@ -85,8 +85,7 @@ class SoftTOptimal(Configured[SoftOptions]):
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
         """Forget all jobs; reset the dispatcher underneath."""
         super().reset(machine, rng)
-        if hasattr(self.over, "reset"):
-            self.over.reset(machine, rng)
+        reset_part(self.over, machine, rng)
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Ask the dispatcher underneath, with other predictions."""
@@ -105,8 +104,7 @@ class SoftTOptimal(Configured[SoftOptions]):
 
     def report(self) -> dict[str, Any]:
         """Return the quantile that is planned with, and what the dispatcher underneath reports."""
-        below = self.over.report() if hasattr(self.over, "report") else None
-        return {**(below or {}), "quantile": self.quantile}
+        return {**reported(self.over), "quantile": self.quantile}
 
     def _plan(self, entry: Waiting) -> tuple[Waiting, float, Waiting]:
         """Return a waiting job, what it is planned with, and the job with that as its prediction."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ....dispatchers import Action, Start, State, create_dispatcher
+from ....dispatchers.registered import reset_part
 from ....simulation import simulate
 from ....workloads import Machine
 from ...reports.tables import Table
@@ -78,8 +79,7 @@ class Sampled:
         """Forget what was found."""
         self.found, self._wait = [], 0
         for dispatcher in (self._rest, *self._made.values()):
-            if hasattr(dispatcher, "reset"):
-                dispatcher.reset(machine, np.random.default_rng(0))
+            reset_part(dispatcher, machine, np.random.default_rng(0))
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Decide as the first of them."""
