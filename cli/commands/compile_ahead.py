@@ -47,13 +47,13 @@ def compile_for(names: Sequence[str]) -> list[tuple[str, int, float]]:
         calls: list[None] = []
         begun = time.perf_counter()
         with compiling(lambda calls=calls: calls.append(None), lambda: None):  # type: ignore[misc]
-            for workload in _pool_and_nodes():
+            for workload in pool_and_nodes():
                 simulate(workload, name)
         found.append((name, len(calls), time.perf_counter() - begun))
     return found
 
 
-def _pool_and_nodes() -> tuple[Workload, Workload]:
+def pool_and_nodes() -> tuple[Workload, Workload]:
     """Return a crowd on a pool, long enough for the compiled search of a queue, and one on nodes of two kinds."""
     nodes = generate("eurora:jobs=1200", seed=1)
-    return generate("lublin:jobs=400,processors=32,load=8", seed=5), nodes.with_jobs(nodes.jobs[:150])
+    return generate("lublin:jobs=1000,processors=32,load=20", seed=5), nodes.with_jobs(nodes.jobs[:150])

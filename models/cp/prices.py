@@ -79,7 +79,7 @@ def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STE
     jobs, kind = _kinds(problem, np.concatenate((problem.need[:, asked], slots), axis=1))
     now, later = np.empty(len(jobs.many)), np.empty(len(jobs.many))
     # Capacity on an interval: the sum over its seconds; a schedule keeps it if it keeps that of each second.
-    best = _ascend(jobs, edges, rooms.astype(np.float64), float(cost), steps, now, later)
+    best = _ascend(jobs, edges, np.ascontiguousarray(rooms, np.float64), float(cost), steps, now, later)
     slack = 1e-9 * abs(best) + 1e-6
     alone = problem.cost(problem.earliest)
     return Bounds(max(alone, int(np.ceil(best - slack))), now[kind] - slack, later[kind] - slack)

@@ -103,10 +103,8 @@ def optimal_checkpointed_sequence(
     if not number("kept", kept) < esdd.values[0]:
         raise InputError(f"kept: must be in [0, {esdd.values[0]:g}), below the first value, got {kept:g}")
     price, tails = cost or Cost(), tails_of(esdd)
-    indices, keeps = _plan(
-        tails.values, tails.beyond, tails.moment,
-        (price.alpha, price.beta, price.gamma, checkpointing.write, checkpointing.restart, kept),
-    )  # fmt: skip
+    prices = np.array([price.alpha, price.beta, price.gamma, checkpointing.write, checkpointing.restart, kept], float)
+    indices, keeps = _plan(tails.values, tails.beyond, tails.moment, prices)
     return evaluate_checkpointed(tails.values[indices], keeps, esdd, checkpointing, cost=cost, kept=kept)
 
 
@@ -183,15 +181,13 @@ def _by_rank(rank: IntArray, weights: FloatArray, ends: FloatArray) -> FloatArra
 
 
 @compiled
-def _plan(
-    values: FloatArray, beyond: FloatArray, moment: FloatArray, prices: tuple[float, float, float, float, float, float]
-) -> tuple[IntArray, BoolArray]:
+def _plan(values: FloatArray, beyond: FloatArray, moment: FloatArray, prices: FloatArray) -> tuple[IntArray, BoolArray]:
     """Return the indices of the best reservations, and which end with a checkpoint.
 
     `prices` are alpha, beta, gamma, C, R and what is kept at first. ``after[i]`` is the least cost that reservations
     from v_i on have, but for the shift by what is kept, if the next one ends with a checkpoint, and ``to[i]`` that one.
     """
-    alpha, beta, _, write, restart, kept = prices
+    alpha, beta, write, restart, kept = prices[0], prices[1], prices[3], prices[4], prices[5]
     last = len(values) - 1
     whole, after, to = np.zeros(last + 1), np.full(last + 1, np.inf), np.zeros(last + 1, np.int64)
     following = np.empty(last + 1, np.int64)
@@ -220,7 +216,7 @@ def _from(
     values: FloatArray,
     beyond: FloatArray,
     moment: FloatArray,
-    prices: tuple[float, float, float, float, float, float],
+    prices: FloatArray,
     after: FloatArray,
     to: IntArray,
     following: IntArray,
@@ -230,7 +226,7 @@ def _from(
     Sets `following` from there on: the index of the next reservation, below 0 if that ends with a checkpoint. As in
     :func:`.sequence_search.without_backfilling` the least of lines of falling slopes at points that do not fall.
     """
-    alpha, beta, gamma, _, _, _ = prices
+    alpha, beta, gamma = prices[0], prices[1], prices[2]
     last = len(values) - 1
     heights, envelope = np.zeros(last + 1), np.empty(last + 1, np.int64)
     envelope[0], lines, best, cost = last, 1, 0, 0.0

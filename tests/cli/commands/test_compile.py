@@ -4,8 +4,10 @@ import itertools
 
 import pytest
 
-from hpcdispatch.cli.commands.compile_ahead import FAMILIES, compile_for
+from hpcdispatch.cli.commands.compile_ahead import FAMILIES, compile_for, pool_and_nodes
 from hpcdispatch.dispatchers import create_dispatcher
+from hpcdispatch.dispatchers.backfilling.counted import LONG
+from hpcdispatch.simulation import simulate
 
 
 def test_says_what_was_compiled_for_each(invoke):
@@ -18,6 +20,12 @@ def test_all_that_is_run_is_compiled():
     first, again = (compile_for(["fcfs"]) for _ in range(2))
     assert [name for name, *_ in first] == ["fcfs"]
     assert again[0][1] == 0
+
+
+@pytest.mark.parametrize("name", ["easy", "easy-sjbf", "lxf"])
+def test_the_crowd_is_long_enough_for_the_compiled_search_of_a_queue(name):
+    pool, _ = pool_and_nodes()
+    assert simulate(pool, name).decisions["queued"].max() > LONG
 
 
 @pytest.mark.parametrize("name", [*itertools.chain.from_iterable(FAMILIES)])

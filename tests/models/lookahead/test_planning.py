@@ -19,6 +19,7 @@ def ints(values):
 def queue_of(rows, free):
     """Lay out rows of (wait, duration, need) on a pool of one resource."""
     wait, duration, need = (ints(column) for column in zip(*rows, strict=True))
+    duration.flags.writeable = False  # as dispatchers are shown it, which the functions are compiled for
     return Queue(wait, duration, need[:, None], need <= free)
 
 
