@@ -5,7 +5,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hpcdispatch.simulation import check, simulate
-from hpcdispatch.testing import check_dispatcher, pool, samples, tiny
 from hpcdispatch.testing.strategies import workloads
 
 #: Whoever ends attempts of jobs, by their requests or for others.
@@ -22,10 +21,3 @@ def test_every_schedule_is_valid(registered, overrun, workload, predictor):
     if overrun == "run":
         assert (result.jobs["status"] == "completed").all()
         assert (result.jobs["attempts"] == 1).all() or registered in STOPS_JOBS
-
-
-def test_keeps_the_rules(registered):
-    # Among them: it never reads a run time, changes no state, and answers the same when asked again.
-    share = 0.3 if "d_max=" in registered else 1  # of the jobs, where a solver decides
-    check_dispatcher(registered, [tiny(), pool(round(24 * share))], predictors=("walltime", "last2"))
-    check_dispatcher(registered, samples(share), overruns=("resubmit",), predictors=("heuristic",))

@@ -99,7 +99,7 @@ class TestMemory:
         with pytest.raises(InputError, match="about 8,000 records"):
             read(path, head=4000, memory=2_000_000)
 
-    @pytest.mark.parametrize(("text", "name"), [(swf(30_000), "a.swf"), (sacct(30_000), "a.txt.gz")])
+    @pytest.mark.parametrize(("text", "name"), [(swf(15_000), "a.swf"), (sacct(15_000), "a.txt.gz")])
     def test_the_estimate_is_an_upper_bound(self, trace, text, name):
         path = trace(text, name)
         tracemalloc.start()
