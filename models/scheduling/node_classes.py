@@ -111,20 +111,18 @@ def equal_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
     rows
         Shape (rows, columns).
     """
-    kind = np.zeros(len(rows), dtype=np.int64)
-    kinds = 1
-    for column in rows.T:
-        value = column - column.min(initial=0)
-        span = int(value.max(initial=0)) + 1
+    value = rows - rows.min(axis=0, initial=np.iinfo(np.int64).max)
+    spans = value.max(axis=0, initial=0) + 1
+    kind, kinds = np.zeros(len(rows), dtype=np.int64), 1
+    for place in np.flatnonzero(spans > 1).tolist():
+        column, span = value[:, place], int(spans[place])
         if kinds * span > _WIDEST:
-            _, value = np.unique(value, return_inverse=True)
+            _, column = np.unique(column, return_inverse=True)
             _, kind = np.unique(kind, return_inverse=True)
-            span, kinds = int(value.max(initial=0)) + 1, int(kind.max(initial=0)) + 1
-        kind = kind * span + value
+            span, kinds = int(column.max()) + 1, int(kind.max()) + 1
+        kind = kind * span + column
         kinds *= span
-    found, label = np.unique(kind, return_inverse=True)
-    first = np.empty(len(found), dtype=np.int64)
-    first[label[::-1]] = np.arange(len(rows))[::-1]  # Of several for the same kind the last one stays.
+    _, first, label = np.unique(kind, return_index=True, return_inverse=True)
     return first, label
 
 
