@@ -23,6 +23,7 @@ from ...simulation import SimulationError, mean_interval, simulate
 from ...workloads import Workload, generate, read
 from ...workloads.generators import workload_names
 from ...workloads.sources import resolve
+from ..reports.tables import Table, show
 
 #: What is compared; the first is the reference, the last the portfolio.
 DISPATCHERS = (
@@ -70,6 +71,13 @@ class Found:
         regrets: FloatArray = np.maximum(cost[-1] / best - 1, 0)
         return regrets
 
+    def regret(self) -> str:
+        """Return how often there is a regret, and how large it is, as a sentence."""
+        regrets = self.regrets()
+        often = f"{int((regrets > 0).sum())} of {len(regrets)} stretches"
+        much = f"{regrets.mean():.0%} in the mean, {regrets.max():.0%} at most"
+        return f"Regret of `{self.dispatchers[-1]}`: on {often}, {much}."
+
 
 def stretches(trace: str, jobs: int, count: int) -> list[Workload]:
     """Return disjoint stretches of so many jobs, evenly over the trace, or draws of a generator."""
@@ -95,19 +103,6 @@ def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: s
     return Found(tuple(dispatchers), np.array(values))
 
 
-def markdown(found: Found) -> Iterator[str]:
-    """Yield the lines of a table in Markdown, and what is regretted."""
-    yield f"| dispatcher | {' | '.join(heading for heading, _ in METRICS)} |"
-    yield f"| --- |{' ---: |' * len(METRICS)}"
-    for cells in found.rows():
-        yield f"| {' | '.join(cells)} |"
-    regrets = found.regrets()
-    yield ""
-    often = f"{int((regrets > 0).sum())} of {len(regrets)} stretches"
-    much = f"{regrets.mean():.0%} in the mean, {regrets.max():.0%} at most"
-    yield f"Regret of `{found.dispatchers[-1]}`: on {often}, {much}."
-
-
 def accuracy(parts: Sequence[Workload], predictor: str) -> str:
     """Return how far predictions are off under EASY, and how many jobs do not exceed theirs, as a sentence."""
     jobs = pd.concat([simulate(part, "easy", predictor).jobs for part in parts])
@@ -123,9 +118,11 @@ def accuracy(parts: Sequence[Workload], predictor: str) -> str:
 @click.option("--stretches", "count", type=click.IntRange(1), default=3, show_default=True)
 @click.option("--dispatcher", "dispatchers", multiple=True, default=DISPATCHERS, help="The reference first.")
 @click.option("--predictor", "predictors", multiple=True, default=("walltime",), show_default=True)
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 def main(
-    traces: tuple[str, ...], jobs: int, count: int, dispatchers: tuple[str, ...], predictors: tuple[str, ...]
-) -> None:
+    traces: tuple[str, ...], jobs: int, count: int, dispatchers: tuple[str, ...], predictors: tuple[str, ...],
+    as_markdown: bool,
+) -> None:  # fmt: skip
     """Print a table a trace and predictor."""
     for trace in traces:
         for predictor in predictors:
@@ -134,8 +131,10 @@ def main(
                 found = compared(parts, dispatchers, predictor)
             except (InputError, OSError, SimulationError) as error:
                 raise click.ClickException(str(error)) from None
-            print(f"\n{trace}, {count} stretches of {jobs:,} jobs, {predictor}\n")
-            print("\n".join([*markdown(found), accuracy(parts, predictor)]))
+            title = f"{trace}, {count} stretches of {jobs:,} jobs, {predictor}"
+            note = f"{found.regret()}\n{accuracy(parts, predictor)}"
+            columns = "dispatcher", *(heading for heading, _ in METRICS)
+            show([Table(title, columns, [*found.rows()], note=note)], as_markdown)
             sys.stdout.flush()
 
 

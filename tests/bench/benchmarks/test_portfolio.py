@@ -24,7 +24,18 @@ def test_regret_is_against_the_best_that_kept_the_bound():
 
 
 def test_the_command_prints_a_table():
-    given = ["lublin:processors=16", "--jobs", "30", "--stretches", "2", "--dispatcher", "fcfs", "--dispatcher", "sjf"]
+    given = [
+        "lublin:processors=16",
+        "--jobs",
+        "30",
+        "--stretches",
+        "2",
+        "--dispatcher",
+        "fcfs",
+        "--dispatcher",
+        "sjf",
+        "--markdown",
+    ]
     done = CliRunner().invoke(main, given)
     assert done.exit_code == 0, done.output
     rows = [line.split(" |")[0] for line in done.output.splitlines() if line.startswith("| `")]
