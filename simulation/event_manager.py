@@ -250,6 +250,8 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         except ActionError as error:
             raise ActionError(f"{self._where()}: {error}") from None
         self.recorder.decision((now, queued, before, started, stopped, len(rejected)), report, ns)
+        if started or stopped:
+            self._spending.acted = True
         if started or rejected or running or self.loaded:
             self._idle = 0
         else:

@@ -43,6 +43,19 @@ def test_a_livelock_is_found_by_lack_of_progress(monkeypatch):
         simulate(WORKLOAD, Restless())
 
 
+def test_who_only_looks_from_time_to_time_may_wait_for_the_next_job(monkeypatch):
+    class Polling(FCFS):
+        def dispatch(self, state):
+            return [*super().dispatch(state), *[Wake(state.now + 1)] * (state.now < 4000)]
+
+    monkeypatch.setattr(budget, "PATIENCE", 100)
+    workload = Workload([Job("1", 0, 10, 10), Job("2", 4000, 10, 10)], Machine.pool(4))
+    assert len(simulate(workload, Polling()).decisions) > 4000
+    far = Workload([Job("1", 0, 100, 100), Job("2", 4000, 10, 10)], Machine.pool(4))
+    with pytest.raises(SimulationError, match="without any progress"):
+        simulate(far, Restless())
+
+
 def test_budgets():
     with pytest.raises(BudgetError, match="Restless at t=25: expected an end within the budget of 50 decisions"):
         simulate(WORKLOAD, Restless(), budget=Budget(decisions=50))
