@@ -12,11 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from ..base import InputError, IntArray
+from ..base.bounded_files import read_bounded
 from ..base.checks import LONGEST, MOST_PROCESSORS, shown
 from .machine import Machine
 
 #: The resource that the slots of a job ask for if each is to lie on a node of its own, as with ``-N``.
 APART = "node"
+#: Bytes of a configuration; what scontrol prints of ten thousand nodes has a half.
+_MOST_BYTES = 1 << 24
 #: Names that a list may stand for: no cluster of Slurm has more nodes.
 _MOST_NAMES = 2**16
 _FIELD = re.compile(r"(?<!\S)([^\s=]+)\s*=\s*(\"[^\"]*\"|\S*)")
@@ -193,17 +196,19 @@ def slurm_seconds(text: str, where: str) -> int | None:
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines without comments, with their numbers; one that ends with a backslash goes on in the next."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bounded(path, "a configuration of Slurm", _MOST_BYTES).decode()
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such configuration of Slurm") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: expected text in UTF-8, got other bytes") from None
-    before = ""
-    for number, raw in enumerate(text.splitlines(), 1):
-        line = before + re.split(r"(?<!\\)#", raw)[0].strip()
-        before = line[:-1] if line.endswith("\\") else ""
-        if line and not before:
-            yield number, line
+    parts: list[str] = []
+    for number, raw in enumerate(text.split("\n"), 1):
+        part = re.split(r"(?<!\\)#", raw, maxsplit=1)[0].strip()
+        parts.append(part.removesuffix("\\"))
+        if not part.endswith("\\"):
+            line, parts = "".join(parts), []
+            if line:
+                yield number, line
 
 
 def _numbers(ranges: str, where: str) -> Iterator[str]:
