@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Literal
+from typing import Any, Literal
 
 from ..base import InputError
 from ..workloads.slurm_cluster import ClusterJob, Snapshot
-from .eviction_scenario import JobPart, MachinePart, Scenario
+from .eviction_scenario import Scenario, checked_scenario
 
 Unit = Literal["node", "core"]
 
@@ -25,7 +25,7 @@ def cluster_state(snapshot: Snapshot, unit: Unit = "node") -> Scenario:
     Raises
     ------
     InputError
-        If nothing runs, or if jobs share a node and `unit` is a node.
+        If nothing runs, if a job has no id or no nodes, or if jobs share a node and `unit` is a node.
     """
     if not snapshot.running:
         raise InputError("cluster: expected running jobs, got none")
@@ -36,11 +36,12 @@ def cluster_state(snapshot: Snapshot, unit: Unit = "node") -> Scenario:
         raise InputError(f"cluster: jobs {both} share node {shared}; count cores (--unit core)")
     there = [node for node in snapshot.nodes if node.usable or taken[node.name]]
     size = len(there) if unit == "node" else sum(node.cores for node in there)
-    jobs = tuple(_part(job, snapshot.now, unit) for job in snapshot.running)
-    return Scenario(machine=MachinePart(nodes=size), jobs=jobs)
+    jobs = [_part(job, snapshot.now, unit) for job in snapshot.running]
+    return checked_scenario({"machine": {"nodes": size}, "jobs": jobs}, "cluster")
 
 
-def _part(job: ClusterJob, now: int, unit: Unit) -> JobPart:
+def _part(job: ClusterJob, now: int, unit: Unit) -> dict[str, Any]:
     elapsed = max(0, now - (now if job.start is None else job.start))
     ends = None if job.limit is None else float(max(0, job.limit - elapsed))
-    return JobPart(id=job.id, nodes=len(job.nodes) if unit == "node" else job.cores, elapsed=float(elapsed), ends=ends)
+    nodes = len(job.nodes) if unit == "node" else job.cores
+    return {"id": job.id, "nodes": nodes, "elapsed": float(elapsed), "ends": ends}

@@ -92,18 +92,18 @@ class Application(click.Group):
             )
             if sys.stdout is not None:  # closed by the caller
                 sys.stdout.flush()
-        except Exception as error:  # noqa: BLE001 - the end of the program: everything becomes one line and an exit code
-            code = _end(error, settings.debug)
         except KeyboardInterrupt:
             code = _end(click.Abort(), settings.debug)
         except SystemExit as error:
             if isinstance(error.__context__, BrokenPipeError):  # as click ends where nobody reads any more
                 raise
             code = _end(RunFailedError(f"a part ended the program (sys.exit({error.code!r}))"), settings.debug)
+        except BaseException as error:  # noqa: BLE001 - the end of the program: everything becomes one line and a code
+            code = _end(error, settings.debug)
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def _end(error: Exception, debug: bool) -> int:
+def _end(error: BaseException, debug: bool) -> int:
     """Say what went wrong; return the exit code."""
     if isinstance(error, BrokenPipeError):
         _let_go_of_stdout()

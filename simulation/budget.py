@@ -43,7 +43,13 @@ class Budget:
 
 
 class Spending:
-    """What a simulation has taken of its budget, and when it last got anywhere."""
+    """What a simulation has taken of its budget, and when it last got anywhere.
+
+    Attributes
+    ----------
+    acted
+        Whether a job was started or stopped since the last check; without, timers wait for the next one to arrive.
+    """
 
     def __init__(self, budget: Budget | None) -> None:
         budget = budget or Budget()
@@ -53,6 +59,7 @@ class Spending:
         self._decisions = 0
         self._checked: tuple[int, int] | None = None
         self._work = -1
+        self.acted = False
 
     def spend(self) -> bool:
         """Count a decision; return whether it is time to look at the work done.
@@ -82,9 +89,10 @@ class Spending:
         Raises
         ------
         SimulationError
-            If no job has arrived or left, and no more work is done than ever before.
+            If jobs were started or stopped, but none has arrived or left, and no more work is done than ever before.
         """
-        if jobs == self._checked and work <= self._work:
+        acted, self.acted = self.acted, False
+        if acted and jobs == self._checked and work <= self._work:
             raise SimulationError(f"{PATIENCE:,} decisions in a row without any progress: jobs are started and stopped")
         self._work = max(work, self._work) if jobs == self._checked else work
         self._checked = jobs

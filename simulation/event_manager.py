@@ -206,7 +206,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         begin = perf_counter_ns()
         try:
             actions = self._decide(state)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugged-in part may raise anything
+        except BaseException as error:  # noqa: BLE001 - a plugged-in part may raise anything
             failed(self._where(), "dispatch", error)
         ns = perf_counter_ns() - begin
         report = None if self._report is None else checked_report(self._where, self._report)
@@ -250,6 +250,8 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         except ActionError as error:
             raise ActionError(f"{self._where()}: {error}") from None
         self.recorder.decision((now, queued, before, started, stopped, len(rejected)), report, ns)
+        if started or stopped:
+            self._spending.acted = True
         if started or rejected or running or self.loaded:
             self._idle = 0
         else:

@@ -13,7 +13,7 @@ from ..predictors import Predictor
 from ..workloads import Job
 from .recorder import Recorder
 from .simulated_job import Request, SimulatedJob
-from .simulation_errors import SimulationError, asked, failed
+from .simulation_errors import SimulationError, failed
 
 
 class Forecasts:
@@ -47,15 +47,7 @@ class Forecasts:
         SimulationError
             If the predictor raises anything or gives no time.
         """
-        runtime = job.runtime
-        begin = perf_counter_ns()
-        try:
-            predicted = self._predict(job, now)
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugged-in part may raise anything
-            failed(self._where(job, now), "predict", error)
-        self._recorder.prediction_ns += perf_counter_ns() - begin
-        if job.runtime != runtime:
-            raise SimulationError(f"{self._where(job, now)}: predict changed the run time of the job")
+        predicted = self._asked("predict", self._predict, job, now, now)
         try:
             seconds = math.ceil(predicted) or 1 if 0 <= predicted <= LONGEST else -1
         except (TypeError, ValueError):
@@ -78,38 +70,45 @@ class Forecasts:
         """Return when a job that outlives its prediction is expected to end, ``None`` if nobody knows."""
         began = running.start + running.restart
         elapsed = running.done + max(0, now - began)
-        begin = perf_counter_ns()
         own = job.request.job
-        whole = asked(lambda: self._where(own, now), "correct", self._correct, own, elapsed, job.misses)  # type: ignore[arg-type]
-        self._recorder.prediction_ns += perf_counter_ns() - begin
+        whole = self._asked("correct", self._correct, own, now, elapsed, job.misses)
         job.misses += 1
-        if not is_number(whole) and whole != math.inf:
+        if not is_number(whole) and not (isinstance(whole, float) and whole == math.inf):
             raise SimulationError(self._wrong(own, now, whole))
         if not elapsed < whole <= LONGEST:
             return None
         end: int = max(began + math.ceil(whole) - running.done, now + 1)
         return end if running.kill_at is None else min(end, max(running.kill_at, now + 1))
 
-    def law(self, job: Job) -> Any:
+    def law(self, job: Job, now: int) -> Any:
         """Return the distribution of a job's run time: the predictor's, if it gives any, else the job's own."""
         if self._distribution is None:
             return job.law
-        begin = perf_counter_ns()
-        law = asked(lambda: self._where(job), "distribution", self._distribution, job)
-        self._recorder.prediction_ns += perf_counter_ns() - begin
+        law = self._asked("distribution", self._distribution, job, now)
+        known = hasattr(law, "cdf") or (hasattr(law, "values") and not callable(law.values))
+        if law is not None and not known:
+            expected = "a distribution must have cdf(x) and support(), or values"
+            raise SimulationError(f"{self._where(job, now)}: {expected}, got {shown(law)}")
         return law
 
-    def observe(self, job: Job, ran: int) -> None:
+    def observe(self, job: Job, ran: int, now: int) -> None:
         """Show the predictor a job that has ended, with the time that it ran."""
-        if ran != job.runtime:
-            job = replace(job, runtime=ran)
-        begin = perf_counter_ns()
-        asked(lambda: self._where(job), "observe", self._observe, job)
-        self._recorder.prediction_ns += perf_counter_ns() - begin
+        self._asked("observe", self._observe, job if ran == job.runtime else replace(job, runtime=ran), now)
 
-    def _where(self, job: Job, now: int | None = None) -> str:
-        at = "" if now is None else f" at t={now}"
-        return f"{type(self._predictor).__name__}{at}: job {job.id}"
+    def _asked(self, call: str, function: Any, job: Job, now: int, *given: Any) -> Any:
+        """Return what the predictor answers of a job, which it may not change; book the time that it takes."""
+        times, begin = (job.runtime, job.walltime), perf_counter_ns()
+        try:
+            answer = function(job, *given)
+        except BaseException as error:  # noqa: BLE001 - a plugged-in part may raise anything
+            failed(self._where(job, now), call, error)
+        self._recorder.prediction_ns += perf_counter_ns() - begin
+        if (job.runtime, job.walltime) != times:
+            raise SimulationError(f"{self._where(job, now)}: {call} changed the times of the job")
+        return answer
+
+    def _where(self, job: Job, now: int) -> str:
+        return f"{type(self._predictor).__name__} at t={now}: job {job.id}"
 
     def _wrong(self, job: Job, now: int, predicted: Any) -> str:
         most = f" and at most {LONGEST}" if is_number(predicted) and predicted > LONGEST else ""

@@ -123,9 +123,10 @@ def _attempts(workload: Workload, result: Result) -> Iterator[str]:
             yield f"job {row.id}: holds {row.units} units, expected {nodes * per_node.get(primary, 0)}"
         lost[row.id] = lost.get(row.id, 0) + (row.end - row.start - row.useful) * row.units
         done, slack = work.get(row.id, (Fraction(0), Fraction(0)))
-        work[row.id] = (
-            (done + Fraction(row.useful, runtime), slack + Fraction(1, runtime)) if runtime else (done, slack)
-        )
+        if runtime:
+            work[row.id] = done + Fraction(row.useful, runtime), slack + Fraction(1, runtime)
+        else:  # on a shape that takes no time, all that is left is done at once
+            work[row.id] = max(done, Fraction(row.outcome == "completed")), slack
     yield from _conservation(result, jobs, status, work, lost)
 
 

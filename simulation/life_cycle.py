@@ -174,7 +174,7 @@ class LifeCycle:
             job.correction = None
 
     def _wait(self, job: SimulatedJob, since: int, predicted: int, now: int) -> None:
-        view, law = JobView(job.job, self._machine), self._forecasts.law(job.job)
+        view, law = JobView(job.job, self._machine), self._forecasts.law(job.job, now)
         if view.shapes:
             self._predict_shapes(job, view, now)
         done = job.own.runtime - job.remaining_on(job.own) if job.attempts else 0
@@ -231,9 +231,10 @@ class LifeCycle:
 
     def _observe(self, job: SimulatedJob, ran: int) -> None:
         """Let those learn from a job that has ended who want to."""
-        self._forecasts.observe(job.request.job, ran)
+        now = job.attempts[-1].end
+        self._forecasts.observe(job.request.job, ran, now)
         for tell in self._told:
-            tell(job.id, ran, job.attempts[-1].end)
+            tell(job.id, ran, now)
 
     def _leave(self, job: SimulatedJob) -> None:
         del self.jobs[job.id]

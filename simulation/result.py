@@ -22,6 +22,7 @@ from ..workloads import Workload
 from .metrics import summarize
 from .placements import restored, stored
 from .recorder import Recorder
+from .simulation_errors import SimulationError
 
 _FORMAT = 1
 #: The file without which a folder is no result.
@@ -133,6 +134,8 @@ class Result:
         ------
         OSError
             If it cannot be written; nothing is left of it.
+        SimulationError
+            If a dispatcher has reported what no column can hold; likewise.
         """
         folder = Path(directory)
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -150,7 +153,12 @@ class Result:
         pool = self.manifest.get("machine", {}).get("nodes") == 1
         for name in _TABLES:
             table = getattr(self, name)
-            (stored(table) if pool else table).to_parquet(folder / f"{name}.parquet", index=False)
+            try:
+                (stored(table) if pool else table).to_parquet(folder / f"{name}.parquet", index=False)
+            except (ValueError, TypeError, OverflowError) as error:
+                reason = "; ".join(map(str, reversed(error.args)))  # which column, before which value
+                where = f"{self.manifest.get('dispatcher')}: {name} with what it reports"
+                raise SimulationError(f"{where} cannot be saved: {type(error).__name__}: {reason}") from error
         text = json.dumps(self.manifest, indent=2, sort_keys=True) + "\n"
         (folder / MANIFEST).write_text(text, encoding="utf-8")
 

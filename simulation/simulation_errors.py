@@ -50,5 +50,5 @@ def asked(
     """Return what a part answers; errors as :func:`failed`, for which `where` is asked when there is one."""
     try:
         return function(*given, **named)
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a part may raise anything
+    except BaseException as error:  # noqa: BLE001 - a part may raise anything
         failed(where(), call, error)

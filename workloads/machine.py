@@ -49,8 +49,8 @@ class Machine:
             raise ValueError(f"machine: capacity must have shape (nodes, {len(names)}), got {received.shape}")
         if not np.issubdtype(received.dtype, np.integer):
             raise ValueError(f"machine: capacity must be integers, got {received.dtype}")
-        if len(set(names)) != len(names):
-            raise ValueError(f"machine: resources must differ, got {names}")
+        if len(set(names)) != len(names) or not all(isinstance(name, str) for name in names):
+            raise ValueError(f"machine: resources must be texts that differ, got {shown(names)}")
         capacity = np.array(received, dtype=np.int64, order="C")
         if (capacity < 0).any() or not capacity.any(axis=1).all():
             node = int(np.flatnonzero((capacity < 0).any(axis=1) | ~capacity.any(axis=1))[0])

@@ -11,7 +11,7 @@ from typing import Any
 from ..base import InputError
 from ..base.checks import shown
 from ..base.json_files import read_json
-from .slurm_conf import expand_names
+from .slurm_conf import count_numbers, expand_names
 
 #: Releases whose JSON is known.
 RELEASES = ("22.05", "23.02", "24.05")
@@ -152,7 +152,7 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
 
 def _tasks(text: str, where: str) -> int:
     """Return how many tasks ``9-39%10`` stands for, at least 1."""
-    return len(expand_names(f"[{text.partition('%')[0]}]", where)) if text else 1
+    return count_numbers(text.partition("%")[0], where) if text else 1
 
 
 def _text(entry: Mapping[str, Any], key: str) -> str:

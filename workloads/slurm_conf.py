@@ -5,23 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 
 from ..base import InputError, IntArray
-from ..base.checks import LONGEST, MOST_NODES, shown
+from ..base.bounded_files import read_bounded
+from ..base.checks import LONGEST, MOST_PROCESSORS, shown
 from .machine import Machine
 
 #: The resource that the slots of a job ask for if each is to lie on a node of its own, as with ``-N``.
 APART = "node"
-_FIELD = re.compile(r"(\S+?)\s*=\s*(\"[^\"]*\"|\S*)")
+#: Bytes of a configuration; what scontrol prints of ten thousand nodes has a half.
+_MOST_BYTES = 1 << 24
+#: Names that a list may stand for: no cluster of Slurm has more nodes.
+_MOST_NAMES = 2**16
+_FIELD = re.compile(r"(?<!\S)([^\s=]+)\s*=\s*(\"[^\"]*\"|\S*)")
 _SETTING = re.compile(r"([A-Za-z_]\w*(?:\[\d+\])?)\s*=\s*(.*)")
 _NAMES = re.compile(r"([^,\[\]]*)(?:\[([^\[\]]*)\])?([^,\[\]]*)(?:,|$)")
-_RANGE = re.compile(r"(\d+)(?:-(\d+))?")
-_GPUS = re.compile(r"gpu(?::[^:,(]+)*?(?::(\d+))?(?=[,(]|$)")
-_DURATION = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+_RANGE = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
+_GPUS = re.compile(r"gpu(?::[^:,(]+)*?(?::(\d+))?(?=[(]|$)")
+_DURATION = re.compile(r"(?:(\d{1,15})-)?(\d{1,15})(?::(\d{1,15}))?(?::(\d{1,15}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +153,21 @@ def expand_names(text: str, where: str) -> list[str]:
             raise InputError(f"{where}: expected names such as n[1-4,7], got {shown(text)}")
         before, ranges, after = part.groups()
         names += [f"{before}{number}{after}" for number in _numbers(ranges, where)] if ranges else [before + after]
+        if len(names) > _MOST_NAMES:
+            raise InputError(f"{where}: expected at most {_MOST_NAMES:,} names, got {shown(text)}")
         at = part.end()
     return names
+
+
+def count_numbers(ranges: str, where: str) -> int:
+    """Return how many numbers ``1-4,7`` stands for.
+
+    Raises
+    ------
+    InputError
+        If it is no such list, at `where`.
+    """
+    return sum(last - first + 1 for first, last, _ in _ends(ranges, where))
 
 
 def slurm_seconds(text: str, where: str) -> int | None:
@@ -177,26 +196,36 @@ def slurm_seconds(text: str, where: str) -> int | None:
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the lines without comments, with their numbers; one that ends with a backslash goes on in the next."""
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_bounded(path, "a configuration of Slurm", _MOST_BYTES).decode()
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such configuration of Slurm") from None
     except UnicodeDecodeError:
         raise InputError(f"{path}: expected text in UTF-8, got other bytes") from None
-    before = ""
-    for number, raw in enumerate(text.splitlines(), 1):
-        line = before + re.split(r"(?<!\\)#", raw)[0].strip()
-        before = line[:-1] if line.endswith("\\") else ""
-        if line and not before:
-            yield number, line
+    parts: list[str] = []
+    for number, raw in enumerate(text.split("\n"), 1):
+        part = re.split(r"(?<!\\)#", raw, maxsplit=1)[0].strip()
+        parts.append(part.removesuffix("\\"))
+        if not part.endswith("\\"):
+            line, parts = "".join(parts), []
+            if line:
+                yield number, line
 
 
 def _numbers(ranges: str, where: str) -> Iterator[str]:
+    for first, last, digits in _ends(ranges, where):
+        if last - first >= _MOST_NAMES:
+            raise InputError(f"{where}: expected at most {_MOST_NAMES:,} names, got {shown(ranges)}")
+        for number in range(first, last + 1):
+            yield str(number).zfill(digits)
+
+
+def _ends(ranges: str, where: str) -> Iterator[tuple[int, int, int]]:
+    """Yield the first and the last number of each range, and how many digits they are written with."""
     for part in ranges.split(","):
         found = _RANGE.fullmatch(part)
-        if found is None or int(found[2] or found[1]) - int(found[1]) >= MOST_NODES:
+        if found is None:
             raise InputError(f"{where}: expected numbers such as 1-4,7, got {shown(ranges)}")
-        for number in range(int(found[1]), int(found[2] or found[1]) + 1):
-            yield str(number).zfill(len(found[1]))
+        yield int(found[1]), int(found[2] or found[1]), len(found[1])
 
 
 def _site(read: _Read, path: Path) -> SlurmSite:
@@ -217,8 +246,12 @@ def _capacity(fields: Mapping[str, str]) -> tuple[int, int, int]:
         cores = _whole("CPUs", cpus, where)
     else:
         per_node = ("sockets", "corespersocket", "threadspercore")
-        cores = int(np.prod([_whole(key, fields.get(key, "1"), where) for key in per_node]))
-    gpus = sum(int(count or 1) for count in _GPUS.findall(fields.get("gres", "")))
+        cores = prod(_whole(key, fields.get(key, "1"), where) for key in per_node)
+    kinds = filter(None, map(_GPUS.match, fields.get("gres", "").split(",")))
+    gpus = sum(_whole("Gres", kind[1] or "1", where) for kind in kinds)
+    for name, amount in (("cores", cores), ("Gres", gpus)):
+        if amount > MOST_PROCESSORS:
+            raise InputError(f"{where}: expected at most {MOST_PROCESSORS} {name}, got {shown(amount)}")
     return cores, _whole("RealMemory", fields.get("realmemory", "1"), where) * 1024, gpus
 
 
@@ -229,7 +262,9 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int]) 
     unknown = [node for node in names if node not in places]
     if unknown or not names:
         found = shown(unknown[0]) if unknown else "none"
-        raise InputError(f"{where}: partition {name}: field 'Nodes': expected nodes with a NodeName, got {found}")
+        raise InputError(
+            f"{where}: partition {shown(name)}: field 'Nodes': expected nodes with a NodeName, got {found}"
+        )
     return SlurmPartition(
         name,
         tuple(sorted(places[node] for node in names)),
@@ -240,6 +275,6 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int]) 
 
 
 def _whole(name: str, text: str, where: str) -> int:
-    if not text.isdecimal():
-        raise InputError(f"{where}: field {name!r}: expected a whole number, got {shown(text)}")
+    if not text.isdecimal() or len(text) > len(str(MOST_PROCESSORS)):
+        raise InputError(f"{where}: field {name!r}: expected a whole number up to {MOST_PROCESSORS}, got {shown(text)}")
     return int(text)

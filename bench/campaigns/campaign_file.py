@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ...analysis.trimming import EXPECTED, NOTHING, Cut
 from ...base import InputError
+from ...base.bounded_files import read_bounded
 from ...base.checks import LARGEST, LONGEST, MOST_STEPS, shown
 from ...simulation import Overrun
 from .molding_specs import check_molding
@@ -173,10 +174,8 @@ def read_campaign(path: str | PathLike[str]) -> CampaignTable:
         If it cannot be read.
     """
     path = Path(path)
-    if path.is_file() and path.stat().st_size > _MOST_BYTES:
-        raise InputError(f"{path}: expected a campaign of at most {_MOST_BYTES:,} bytes, got {path.stat().st_size:,}")
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = read_bounded(path, "a campaign", _MOST_BYTES).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: expected text in UTF-8, got byte {error.object[error.start]:#x}") from None
     if (found := _LONG_KEY.search(text)) is not None:

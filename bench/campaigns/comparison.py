@@ -142,6 +142,8 @@ def compare(
         For an unknown name or option, a name given twice, or a number out of range; before anything runs.
     ComparisonInterrupted
         On Ctrl-C, with what was finished; the workers are stopped.
+    WorkerError
+        If no worker can be started, as from a script without its main guard.
     """
     labels = list(product(_labels(dispatchers, "dispatcher"), _labels(predictors, "predictor")))
     shift = _jitter(workload, seeds, jitter)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -16,8 +17,11 @@ R = TypeVar("R")
 def fresh_processes(*modules: str) -> BaseContext:
     """Return how such processes are started.
 
-    On Linux they are copies of a server, which has imported `modules` once for all of them, and are there at once.
+    On Linux they are copies of a server, which has imported `modules` once for all of them, and are there at once. A
+    process that is being started itself, and has come here as it imports a main module without a guard, ends.
     """
+    if getattr(multiprocessing.current_process(), "_inheriting", False):  # as multiprocessing tells it, with a page
+        os._exit(1)
     if sys.platform != "linux":
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 from pebble import ProcessExpired, ProcessPool
 
 from ...workloads import Workload
-from .board import Board
+from .board import Board, WorkerError
 from .cells import Cell, CellError, Files, LastSample, simulate_cell
 from .fresh_processes import fresh_processes
 
@@ -33,6 +33,8 @@ LOSSES = 2
 _TICK, _MISSED = 0.1, 2.0
 #: Seconds that the process of a cell has beyond twice its budget, to start, read its workload and write its result.
 _GRACE = 30.0
+#: What is wrong if not one process has begun.
+_NONE_BEGUN = "worker: no process could be started; a script that starts some needs the guard if __name__ == '__main__'"
 #: The signal with which a system that is out of memory ends a process.
 _KILLED = 9
 
@@ -86,12 +88,13 @@ class _Pool:
         self._folder = folder
         self._losses = losses
         self._jobs, self._pids = context.RawArray("q", workers), context.RawArray("q", workers)
+        self._begun = context.RawValue("b")
         self._free = list(range(workers))
         self._running: dict[Future[None], _Running] = {}
         self._broken = False
         self._threads: set[threading.Thread] = set()
         self._pool = ProcessPool(
-            workers, initializer=_Worker.begin, initargs=(folder, self._jobs, self._pids), context=context
+            workers, initializer=_Worker.begin, initargs=(folder, self._jobs, self._pids, self._begun), context=context
         )
 
     def __enter__(self) -> _Pool:
@@ -160,6 +163,8 @@ class _Pool:
         self._losses[cell.key] += 1
         if self._losses[cell.key] < LOSSES:
             self._board.again(cell)
+        elif isinstance(error, BrokenProcessPool) and not self._begun.value:
+            raise WorkerError(_NONE_BEGUN)
         else:
             self._board.finish(cell, CellError("WorkerDied", _reason(error)))
 
@@ -241,9 +246,10 @@ class _Worker:
     last: LastSample = field(default_factory=LastSample)
 
     @classmethod
-    def begin(cls, folder: Path, jobs: Any, pids: Any) -> None:
+    def begin(cls, folder: Path, jobs: Any, pids: Any, begun: Any) -> None:
         """Make this process one that simulates and that a termination ends at once, also within a solver."""
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        begun.value = True
         cls.here = cls(folder, jobs, pids)
 
     @classmethod

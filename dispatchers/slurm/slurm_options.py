@@ -7,12 +7,12 @@ from collections.abc import Collection
 from dataclasses import dataclass, fields, replace
 
 from ...base import InputError
-from ...base.checks import LONGEST, MOST_STEPS, check_whole, shown
+from ...base.checks import LONGEST, MOST_PROCESSORS, MOST_STEPS, check_whole, shown
 from ...models.slurm import BackfillRules, Weights
 from ...workloads.slurm_conf import SlurmSite, read_slurm_conf, slurm_seconds
 
 _MINUTE = 60
-_WHOLE = re.compile(r"(\d+)(?: \w+)?")
+_WHOLE = re.compile(r"(\d{1,15})(?: \w+)?")
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def shares_of(text: str) -> dict[str, int]:
     found = {}
     for part in filter(None, text.split(";")):
         name, _, number = part.partition("=")
-        if not name or not number.isdecimal():
+        if not name or not number.isdecimal() or len(number) > len(str(MOST_PROCESSORS)):
             raise ValueError(f"shares must be parts NAME=N with ; between, got {shown(part)}")
         found[name] = int(number)
     return found
@@ -164,7 +164,10 @@ def configured(options: SlurmOptions, given: Collection[str] = ()) -> tuple[Slur
         text = settings.get(option.name.lower())
         if text and option.name not in given:
             found[option.name] = _value(option.name, text, option.default, site.source)
-    return replace(options, **found), site  # type: ignore[arg-type]
+    try:
+        return replace(options, **found), site  # type: ignore[arg-type]
+    except ValueError as error:
+        raise InputError(f"{site.source}: {error}") from None
 
 
 def _value(name: str, text: str, default: object, source: str) -> object:

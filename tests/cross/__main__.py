@@ -1,9 +1,11 @@
-"""Try the full cross: ``PYTHONPATH=tests python -m cross [--first SEED] [--rounds N]``.
+"""Try the full cross: ``PYTHONPATH=tests python -m cross [--first SEED] [--rounds N] [--long SECONDS]``.
 
-Every registered dispatcher x overrun mode x predictor, on random workloads of nodes of several kinds and of a pool.
+Every registered dispatcher x overrun mode x predictor, on random workloads of nodes of several kinds and of a pool. The
+order is one of chance, so that a run that is cut short has tried some of all.
 """
 
 import argparse
+import random
 from collections import Counter
 from time import monotonic
 
@@ -14,9 +16,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--first", type=int, default=0, metavar="SEED")
     parser.add_argument("--rounds", type=int, default=1, metavar="N")
+    parser.add_argument("--long", type=float, default=float("inf"), metavar="SECONDS", help="stop after so long")
     given = parser.parse_args()
     begin, counts = monotonic(), Counter()
-    for seed, case in enumerate(CASES * given.rounds, given.first):
+    drawn = list(enumerate(CASES * given.rounds, given.first))
+    random.Random(given.first).shuffle(drawn)
+    for seed, case in drawn:
+        if monotonic() - begin > given.long:
+            break
         try:
             found, result = try_case(case, seed)
         except Exception as error:  # noqa: BLE001 - whatever comes is what is looked for
@@ -28,7 +35,7 @@ def main():
         for line in found[:3]:
             print(f"{' '.join(case)}, seed {seed}: {line[:300]}", flush=True)
     told = ", ".join(f"{count:,} {what}" for what, count in counts.items())
-    print(f"{told}; {monotonic() - begin:,.0f} s")
+    print(f"of {len(drawn):,} cases {told}; {monotonic() - begin:,.0f} s")
     raise SystemExit(counts["wrong"] > 0)
 
 

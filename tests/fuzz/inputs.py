@@ -5,16 +5,14 @@ import json
 import random
 import warnings
 
-from hpcdispatch.analysis import read_scenario
 from hpcdispatch.base import InputError
-from hpcdispatch.bench.campaigns.campaign_file import read_campaign
 from hpcdispatch.dispatchers import create_dispatcher
 from hpcdispatch.dispatchers import registry as dispatchers
 from hpcdispatch.predictors import create as create_predictor
 from hpcdispatch.predictors import registry as predictors
 from hpcdispatch.simulation import Overrun
 from hpcdispatch.workloads import GENERATORS, Machine, TraceWarning, read
-from hpcdispatch.workloads.formats import RunColumns, read_run_times, read_runs
+from hpcdispatch.workloads.formats import RunColumns, read_runs
 
 #: Counts in a provenance that are not of records left out.
 KEPT = ("requested time filled in", "rounded to seconds")
@@ -260,6 +258,8 @@ def records(data, path):
     """Count the records of a trace, independently of what reads it."""
     if data[:2] == b"\x1f\x8b":
         data = gzip.decompress(data)
+    if ".jsonl" in path.name:
+        return sum(bool(line.strip()) for line in data.decode("utf-8", "replace").split("\n")) - 1
     if ".swf" in path.name:
         return sum(bool(line.partition(b";")[0].split()) for line in data.removeprefix(b"\xef\xbb\xbf").splitlines())
     return sum(bool(line.strip()) for line in data.decode("utf-8", "replace").split("\n")[1:])
@@ -286,38 +286,3 @@ def read_machine(path):
 
 def read_table(path):
     return read_runs(path, RunColumns("size", "time"))
-
-
-#: What is drawn, the suffix of its file, and what reads it.
-TARGETS = {
-    "swf": (swf, ".swf", read_trace),
-    "sacct": (sacct, ".sacct", read_trace),
-    "machine": (machine, ".json", read_machine),
-    "scenario": (scenario, ".json", read_scenario),
-    "campaign": (campaign, ".toml", read_campaign),
-    "runs": (runs, ".csv", read_run_times),
-    "table": (table, ".csv", read_table),
-    "option": (lambda rng: option(rng).encode(), ".txt", read_option),
-}
-
-
-def draw(target, seed):
-    """Return the bytes of an input and the suffix of its file, the same for the same seed."""
-    rng = random.Random(f"{target} {seed}")
-    make, suffix, _ = TARGETS[target]
-    data = make(rng)
-    if rng.random() < 0.25:
-        data = mangled(rng, data)
-    if target in ("swf", "sacct") and rng.random() < 0.1:
-        data = gzip.compress(data, mtime=0)
-        data = mangled(rng, data) if rng.random() < 0.5 else data
-        suffix += ".gz"
-    return data, suffix
-
-
-def attempt(target, seed, folder):
-    """Give an input to its reader; raises what it finds."""
-    data, suffix = draw(target, seed)
-    path = folder / f"input{suffix}"
-    path.write_bytes(data)
-    outcome(TARGETS[target][2], path)

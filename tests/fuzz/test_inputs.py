@@ -2,7 +2,7 @@
 
 import pytest
 
-from fuzz.inputs import TARGETS, attempt
+from fuzz.targets import TARGETS, attempt
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -82,9 +82,9 @@ def test_the_law_is_the_predictors_or_the_jobs_own():
     law = stats.uniform(10, 20)
     own = Job("b", 0, 15, 30, law=law)
     knowing = Says(1)
-    assert forecasts(knowing).law(own) is law
+    assert forecasts(knowing).law(own, 0) is law
     knowing.distribution = lambda job: None
-    assert forecasts(knowing).law(own) is None
+    assert forecasts(knowing).law(own, 0) is None
 
 
 def test_the_time_that_a_predictor_takes_is_booked():
@@ -92,12 +92,12 @@ def test_the_time_that_a_predictor_takes_is_booked():
     made = Forecasts(Says(1), recorder, bounded=False)
     made.of(JOB, 0)
     after = recorder.prediction_ns
-    made.observe(JOB, 100)
+    made.observe(JOB, 100, 115)
     assert 0 < after < recorder.prediction_ns
 
 
 @pytest.mark.parametrize("ran", [100, 70])
 def test_what_is_observed_is_the_time_that_it_ran(ran):
     predictor = Says(1)
-    forecasts(predictor).observe(JOB, ran)
+    forecasts(predictor).observe(JOB, ran, 115)
     assert [(job.id, job.runtime) for job in predictor.observed] == [("a", ran)]

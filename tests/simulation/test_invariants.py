@@ -8,7 +8,7 @@ import pytest
 
 from hpcdispatch.simulation import InvariantError, check, simulate, violations
 from hpcdispatch.testing import tiny
-from hpcdispatch.workloads import Job, Machine, Workload
+from hpcdispatch.workloads import Job, Machine, Shape, Workload
 
 
 @pytest.fixture
@@ -42,6 +42,14 @@ def again(result, id_, **changes):
 def test_a_valid_schedule_passes(result):
     check(tiny(), result)
     assert list(violations(tiny(), result)) == []
+
+
+def test_a_job_whose_shape_takes_no_time_has_done_its_work():
+    job = Job("a", 0, 100, 200, 2, shapes=(Shape(1, 0, 200),))
+    workload = Workload([Job("b", 0, 50, 50), job], Machine.homogeneous(1, core=2))
+    result = simulate(workload, "sa:over=fcfs")
+    assert result.jobs["shape"].tolist() == [-1, 0]
+    check(workload, result)
 
 
 def set_attempt(column, value, id_="c"):

@@ -72,10 +72,18 @@ def test_names_are_expanded():
     [
         ("nothing here", r"slurm.conf:1: expected KEY=VALUE, got 'nothing here'"),
         ("KillWait=2", r"slurm.conf: expected lines with NodeName=, got none"),
-        ("NodeName=n1 CPUs=x", r"slurm.conf:1: field 'CPUs': expected a whole number, got 'x'"),
+        ("NodeName=n1 CPUs=x", r"slurm.conf:1: field 'CPUs': expected a whole number up to 1000000000, got 'x'"),
         ("NodeName=n[1-x] CPUs=2", r"slurm.conf:1: expected numbers such as 1-4,7, got '1-x'"),
-        ("NodeName=n[1-9999999]", r"slurm.conf:1: expected numbers such as 1-4,7, got '1-9999999'"),
-        ("NodeName=n1 CPUs=2\nPartitionName=p Nodes=n2", r"slurm.conf:2: partition p: .* a NodeName, got 'n2'"),
+        ("NodeName=n[1-9999999]", r"slurm.conf:1: expected at most 65,536 names, got '1-9999999'"),
+        ("NodeName=n[1-60000],m[1-60000]", r"slurm.conf:1: expected at most 65,536 names, got 'n"),
+        (
+            "NodeName=n1 CPUs=" + "9" * 5000,
+            r"slurm.conf:1: field 'CPUs': expected a whole number up to 1000000000, got",
+        ),
+        ("NodeName=n1 Sockets=99999 CoresPerSocket=99999", r"slurm.conf:1: expected at most 1000000000 cores, got 999"),
+        ("NodeName=n1 Gres=gpu:" + "9" * 400, r"slurm.conf:1: field 'Gres': expected a whole number up to 1000000000"),
+        ("a" * 60_000, r"slurm.conf:1: expected KEY=VALUE, got 'aaa"),  # took a minute, as the square of its letters
+        ("NodeName=n1 CPUs=2\nPartitionName=p Nodes=n2", r"slurm.conf:2: partition 'p': .* a NodeName, got 'n2'"),
         ("NodeName=n1 CPUs=2\nPartitionName=p Nodes=n1 MaxTime=soon", r"slurm.conf:2: expected a time .* got 'soon'"),
         ("NodeName=n1]", r"slurm.conf:1: expected names such as n\[1-4,7\], got 'n1\]'"),
     ],

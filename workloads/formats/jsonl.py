@@ -157,6 +157,9 @@ def _header(line: str) -> tuple[Machine, Provenance, dict[str, str] | None]:
         raise _WrongLineError(f"expected a header with format {FORMAT!r} and version {VERSION}, got {shown(asked)}")
     _known(found, _HEADER)
     said = _sub(found, "provenance", {})
+    counts = {name: _sub(said, name, {}) for name in ("options", "counts")}["counts"]
+    if not all(isinstance(count, int) for count in counts.values()):
+        raise _WrongLineError(f"field 'provenance': counts: expected whole numbers, got {shown(counts)}")
     try:
         provenance = Provenance(**{**said, **{name: tuple(said.get(name, ())) for name in ("header", "notes")}})
     except TypeError:
@@ -321,6 +324,6 @@ def _frame(rows: list[list[Any]], columns: dict[str, str]) -> pd.DataFrame:
     for name, dtype in columns.items():
         try:
             frame[name] = frame[name].astype(pd.api.types.pandas_dtype(dtype))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             frame[name] = frame[name].infer_objects()
     return frame

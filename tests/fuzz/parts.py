@@ -1,0 +1,108 @@
+"""Registered parts with options as nobody should give them, on a few jobs."""
+
+import random
+
+from hpcdispatch.base import InputError
+from hpcdispatch.dispatchers import registry as dispatchers
+from hpcdispatch.predictors import registry as predictors
+from hpcdispatch.simulation import Budget, BudgetError, simulate
+from hpcdispatch.workloads import GENERATORS
+
+from .inputs import NUMBERS
+
+#: Values within and just beyond what an option may be: the very large ones of generators are taken, and take long.
+SMALL = (
+    "0",
+    "1",
+    "2",
+    "3",
+    "7",
+    "16",
+    "0.5",
+    "1.5",
+    "1e-9",
+    "1e-300",
+    "0.999",
+    "-1",
+    "none",
+    "inf",
+    "nan",
+    "true",
+    "1.0",
+    "60",
+)
+#: More of what a dispatcher may stand on.
+OVER = (
+    "easy",
+    "fcfs",
+    "conservative",
+    "slurm",
+    "rounds",
+    "sa",
+    "evict",
+    "toptimal",
+    "soft-toptimal",
+    "portfolio",
+    "hcp1",
+    "x",
+)
+OFTEN = {
+    "over": OVER,
+    "first": OVER,
+    "reference": OVER,
+    "of": ("easy+fcfs", "easy", "+", "easy:placement=best-fit+lxf"),
+}
+#: What makes a workload small.
+FEW = {"lublin": "jobs=20", "eurora": "jobs=50", "accre": "jobs=20", "theta": "days=1", "theta-scenario": "jobs=5"}
+
+
+def drawn_spec(rng, registry, values):
+    """Return a part with some options, each of the others as it is by default."""
+    name = rng.choice(registry.names())
+    given = {}
+    for option in rng.sample(registry.options(name), min(len(registry.options(name)), rng.randint(0, 3))):
+        choices = getattr(option.annotation, "__args__", ())
+        pool = OFTEN.get(option.name, values)
+        if choices and all(isinstance(choice, str) for choice in choices) and rng.random() < 0.7:
+            pool = choices
+        given[option.name] = str(rng.choice(pool))
+    return name, given
+
+
+def written(name, given):
+    return name + ":" * bool(given) + ",".join(f"{key}={value}" for key, value in given.items())
+
+
+def simulated(rng):
+    """Return a dispatcher and a predictor."""
+    values = NUMBERS if rng.random() < 0.3 else SMALL
+    return "\n".join(written(*drawn_spec(rng, registry, values)) for registry in (dispatchers, predictors)).encode()
+
+
+def generated(rng):
+    """Return a generator."""
+    name, given = drawn_spec(rng, GENERATORS, NUMBERS if rng.random() < 0.2 else SMALL)
+    key, _, value = FEW.get(name, "seed=1").partition("=")
+    return written(name, {key: value, **given}).encode()
+
+
+def simulate_few(path):
+    """Simulate some jobs; a part that takes its options goes through with them."""
+    from cross.cases import MODES, drawn_workload  # noqa: PLC0415 - it loads what simulates, which others do without
+
+    dispatcher, _, predictor = path.read_bytes().decode("utf-8", "replace").partition("\n")
+    seed = random.Random(dispatcher).randrange(1000)
+    workload = drawn_workload(seed, ("nodes", "pool")[seed % 2]).head(12)
+    try:
+        return simulate(workload, dispatcher, predictor, overrun=MODES[seed % 3], budget=Budget(decisions=3000))
+    except BudgetError as error:
+        raise InputError(str(error)) from error
+
+
+def generate_few(path):
+    """Draw a workload."""
+    return GENERATORS.create(path.read_bytes().decode("utf-8", "replace"))
+
+
+#: What is drawn, the suffix of its file, and what reads it.
+PARTS = {"simulated": (simulated, ".txt", simulate_few), "generated": (generated, ".txt", generate_few)}
