@@ -1,18 +1,16 @@
 """What is simulated in compiled steps has the records that the engine makes of the same dispatcher as a plug-in."""
 
 import numpy as np
-import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hpcdispatch.dispatchers import EASY, FCFS
 from hpcdispatch.simulation import Budget, check, compiled_events, simulate
-from hpcdispatch.testing import pool
+from hpcdispatch.testing import assert_same_records, pool
 from hpcdispatch.workloads import Job, Machine, Shape, Workload, generate
 from hpcdispatch.workloads.job_columns import JobColumns
 
-TABLES = ("jobs", "attempts", "decisions")
 #: Machine and the amounts of a slot, and how many of them the machine has room for.
 MACHINES = {
     "pool": (Machine.pool(8), [{"core": 1}, {"core": 2}]),
@@ -44,19 +42,15 @@ def crowds(draw, kind):
     return Workload(tuple(jobs), machine)
 
 
-def assert_same(ours, theirs):
-    for name in TABLES:
-        pd.testing.assert_frame_equal(getattr(ours, name), getattr(theirs, name))
-
-
 @pytest.mark.parametrize("kind", MACHINES)
 @pytest.mark.parametrize("overrun", ["run", "kill"])
 @pytest.mark.parametrize("predictor", ["walltime", "oracle"])
 @given(data=st.data())
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 def test_has_the_records_of_the_engine(kind, overrun, predictor, data):
     workload, dispatcher = data.draw(crowds(kind)), data.draw(st.sampled_from([EASY(), FCFS()]))
     result = simulate(workload, dispatcher, predictor, overrun=overrun)
-    assert_same(result, simulate(workload, PlugIn(dispatcher), predictor, overrun=overrun))
+    assert_same_records(result, simulate(workload, PlugIn(dispatcher), predictor, overrun=overrun))
     check(workload, result)
 
 
@@ -71,7 +65,7 @@ def test_has_them_with_a_long_queue_and_in_many_steps(monkeypatch, dispatcher):
     assert told == sorted(told)
     assert told[-1] == len(workload)
     assert len(told) > 10
-    assert_same(result, simulate(workload, PlugIn(dispatcher)))
+    assert_same_records(result, simulate(workload, PlugIn(dispatcher)))
 
 
 @pytest.fixture
