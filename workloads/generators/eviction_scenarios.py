@@ -89,7 +89,7 @@ def theta_scenario(*, jobs: int = 12, nodes: int = 4352, grain: int = SMALLEST, 
         walltime=walltime,
         nodes=sizes,
         per_node=Coded.same(ResourceMap(core=CORES), jobs),
-        checkpoint=Coded(np.arange(jobs), draw_checkpoints(rng, jobs)),
+        checkpoint=Coded(np.arange(jobs, dtype=np.int32), draw_checkpoints(rng, jobs)),
     )
     machine = Machine.homogeneous(max(nodes, THETA_NODES), core=CORES, name="Theta")
     return Workload(made, machine, provenance_of("theta-scenario", options, instant=instant))

@@ -152,7 +152,7 @@ def _columns(
 ) -> JobColumns:
     """Return stochastic jobs, each of the application of its kind, and behind them those of the stream."""
     users, numbers = [*(application.name for application in applications), "stream"], np.arange(1, len(kinds) + 1)
-    few = int((kinds < len(applications)).sum())
+    few, codes = int((kinds < len(applications)).sum()), kinds.astype(np.int32)
     walltimes = np.array([*(application.walltime for application in applications), 0])
     names = [f"{users[kind]}-{number}" for number, kind in enumerate(kinds[:few].tolist(), 1)]
     return JobColumns.made(
@@ -161,10 +161,10 @@ def _columns(
         runtime=runtime,
         walltime=np.where(kinds < len(applications), walltimes[kinds], runtime),
         nodes=nodes,
-        user=Coded(kinds, users),
-        name=Coded(np.minimum(numbers - 1, few), [*names, "stream"]),
-        queue=Coded(kinds, [*(application.queue for application in applications), "stream"]),
-        law=Coded(kinds, [*(application.law for application in applications), None]),
+        user=Coded(codes, users),
+        name=Coded(np.minimum(numbers - 1, few).astype(np.int32), [*names, "stream"]),
+        queue=Coded(codes, [*(application.queue for application in applications), "stream"]),
+        law=Coded(codes, [*(application.law for application in applications), None]),
     )
 
 
