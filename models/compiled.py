@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 from numba.core.event import Event, Listener, install_listener
+
+#: Seconds of compiling, altogether, that nobody wonders about.
+PATIENCE = 1.0
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -43,3 +48,36 @@ def compiling(begun: Callable[[], None], ended: Callable[[], None]) -> AbstractC
     """Return a context in which `begun` and `ended` are called around every compilation, one within another too."""
     manager: AbstractContextManager[Any] = install_listener("numba:compile", _Calls(begun, ended))
     return manager
+
+
+class CompileClock:
+    """Calls `say` once, when compiling has taken longer than :data:`PATIENCE`."""
+
+    def __init__(self, say: Callable[[], None]) -> None:
+        self._tell = say
+        self._depth = 0
+        self._begun = self._spent = 0.0
+        self._said = False
+        self._clock: threading.Timer | None = None
+
+    def begin(self) -> None:
+        """Begin to count, unless what is compiled is called by what is being compiled."""
+        self._depth += 1
+        if self._depth == 1 and not self._said:
+            self._begun = time.monotonic()
+            self._clock = threading.Timer(max(0.0, PATIENCE - self._spent), self._say)
+            self._clock.daemon = True
+            self._clock.start()
+
+    def end(self) -> None:
+        """Stop counting."""
+        self._depth -= 1
+        if self._depth == 0 and self._clock is not None:
+            self._clock.cancel()
+            self._clock = None
+            self._spent += time.monotonic() - self._begun
+
+    def _say(self) -> None:
+        if not self._said:
+            self._said = True
+            self._tell()

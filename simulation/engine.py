@@ -21,6 +21,7 @@ from ..workloads import Job, Machine, Workload
 from ..workloads.fitting_requests import as_request, fitting_requests, room_for, why_it_cannot_run
 from .accasim_compat import Simulator
 from .budget import Budget
+from .compiled_events import CompiledEvents, compiled_events
 from .event_manager import DispatchEvents
 from .overrun import Overrun
 from .portfolio import Replayer, let_learn
@@ -107,10 +108,10 @@ class Engine(Simulator):  # type: ignore[misc]
     here, so that any number of simulations can run in one process.
     """
 
-    def __init__(self, events: Arrivals, mapper: DispatchEvents) -> None:
+    def __init__(self, events: Arrivals, mapper: DispatchEvents | CompiledEvents) -> None:
         self.arrivals = events
         self.ahead: list[SimulatedJob] = []
-        self.mapper = mapper
+        self.mapper: Any = mapper
         self.constants = SimpleNamespace(
             load_constant=lambda name, value: None,
             BENCHMARK_OUTPUT=False,
@@ -200,8 +201,10 @@ def simulate(
     policy = Overrun.parse(overrun)
     dispatching, predicting = fresh_parts(workload.machine, dispatcher, predictor, seed)
     recorder = Recorder(workload)
-    begin = perf_counter()
-    engine = engine_of(recorder, dispatching, predicting, policy, same_instant, progress, budget)
+    begin, plain = perf_counter(), same_instant == "batch" and budget is None
+    engine = compiled_engine(recorder, dispatching, predicting, policy, progress) if plain else None
+    if engine is None:
+        engine = engine_of(recorder, dispatching, predicting, policy, same_instant, progress, budget)
     with settled_heap():
         engine.start_hpc_simulation()
     seconds = perf_counter() - begin
@@ -238,6 +241,19 @@ def engine_of(
         budget=budget, told=told,
     )  # fmt: skip
     return Engine(Arrivals(recorder), mapper)
+
+
+def compiled_engine(
+    recorder: Recorder, dispatcher: Dispatcher, predictor: Predictor, overrun: Overrun,
+    progress: Callable[[int], None] | None,
+) -> Engine | None:  # fmt: skip
+    """Return the engine of a simulation of which compiled code can do all; ``None`` for others."""
+    mapper = compiled_events(recorder, dispatcher, predictor, overrun, progress)
+    if mapper is None:
+        return None
+    arrivals = Arrivals(recorder)
+    arrivals.position = len(recorder.workload)
+    return Engine(arrivals, mapper)
 
 
 @contextmanager

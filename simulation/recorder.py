@@ -86,7 +86,7 @@ class Recorder:
 
     def __init__(self, workload: Workload) -> None:
         self.workload = workload
-        self._primary = workload.machine.resources[workload.machine.primary]
+        self.primary = workload.machine.resources[workload.machine.primary]
         # Arrays of machine integers: a number is written faster than into a numpy array, and takes no more room.
         self.predicted = array("q", [-1]) * len(workload.jobs)
         self.stays = array("q")
@@ -128,12 +128,12 @@ class Recorder:
             frame[name] = lives.pop(name)
         frame["predicted"] = np.frombuffer(self.predicted, dtype=np.int64)
         frame["attempts"] = lives.pop("attempts")
-        frame["units"] = jobs.amounts(self._primary)
+        frame["units"] = jobs.amounts(self.primary)
         nodes = np.fromiter(map(len, self.placements), dtype=np.int64, count=len(self.placements))
         frame["shape"] = _of_last(stays["shape"], last, -1)
         frame["run_nodes"] = _of_last(nodes, last, 0)
         frame["run_walltime"] = _of_last(stays["walltime"], last, 0)
-        frame["sequential_work"] = sequential_work(jobs, self._primary)
+        frame["sequential_work"] = sequential_work(jobs, self.primary)
         frame["lost"] = lives.pop("lost")
         frame["deadline"] = jobs.deadline.numbers(lambda deadline: -1 if deadline is None else deadline)
         frame["status"] = _coded(lives["status"], STATUSES)

@@ -61,7 +61,8 @@ class Result:
         rejected`` by it, and what the dispatcher reports itself.
     timings
         Measured times, never the same twice: ``what`` (decision, prediction, simulation), ``index`` of the decision,
-        ``seconds``. Kept apart from all the rest.
+        ``seconds``. Kept apart from all the rest. Decisions that were taken together, in compiled code, share the time
+        of all that happened meanwhile.
     manifest
         Versions, options, seed and workload hash.
     constraints

@@ -78,7 +78,7 @@ class Row:
     value, unit
         The figure: a ratio (``"x"``), CPU seconds (``"s"``) or megabytes (``"MB"``); ``None`` if it was not measured.
     required, at_least
-        The bound, and whether it is a lower one.
+        The bound, ``None`` where nothing is required, and whether it is a lower one.
     note
         What else was found: whether the schedules agree, or why nothing was measured.
     """
@@ -89,14 +89,14 @@ class Row:
     ours: float | None
     value: float | None
     unit: str
-    required: float
+    required: float | None
     at_least: bool
     note: str = ""
 
     @property
     def passed(self) -> bool | None:
-        """Whether the requirement is met; ``None`` if the figure was not measured."""
-        if self.value is None:
+        """Whether the requirement is met; ``None`` if there is none or the figure was not measured."""
+        if self.value is None or self.required is None:
             return None
         return self.value >= self.required if self.at_least else self.value <= self.required
 
@@ -111,7 +111,7 @@ def measure(setting: Setting) -> Iterator[Row]:
     theta = theta_like(setting.cut(SMALL_THETA) or 5000)
     yield against_stock("FIFO, Theta-like, 4,392 x 64 cores", theta, "fifo", 50, setting.repeat)
     yield against_stock("EASY, Theta-like, 4,392 x 64 cores", theta, "easy", 50, setting.repeat)
-    yield against_floor(f"EASY, {name}, pool, times the bare loop", traced, setting.repeat)
+    yield from against_floor(f"EASY, {name}, pool, times the bare loop", traced, setting.repeat)
     yield from large(setting, "HPC2N, EASY", "easy", HPC2N, None, 700)
     yield from large(setting, "RICC, EASY", "easy", RICC, 60, 1000)
     yield from large(setting, "RICC, EASY-SJBF", "easy-sjbf", RICC, 60, 1000)
@@ -148,14 +148,17 @@ def equal_jobs(workload: Workload, schedule: Schedule) -> int:
     )
 
 
-def against_floor(case: str, workload: Workload, repeat: int) -> Row:
-    """Measure our EASY on a pool against the bare loop; the figure is how many times slower it is."""
+def against_floor(case: str, workload: Workload, repeat: int) -> Iterator[Row]:
+    """Measure our EASY on a pool, itself and as a plug-in, against the bare loop: how many times slower they are."""
     with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
         swf, _ = write_inputs(workload, Path(folder))
         took = run_module("engine_process", "pool", str(repeat), str(swf))
-    count, slower = took["jobs"], took["cpu"] / took["floor"]
+    count, floor = took["jobs"], took["floor"]
     note = f"start equal for {took['equal']:,} of {count:,} jobs"
-    return Row(case, count, count / took["floor"], count / took["cpu"], slower, "x", 3, False, note)
+    yield Row(case, count, count / floor, count / took["cpu"], took["cpu"] / floor, "x", 3, False, note)
+    note = f"its decisions are {took['decisions']:.0%} of the simulation"
+    slower, rate = took["plugged"] / floor, count / took["plugged"]
+    yield Row(f"{case}, as a plug-in", count, count / floor, rate, slower, "x", None, False, note)
 
 
 def large(
@@ -191,7 +194,7 @@ def table(rows: list[Row], setting: Setting) -> Table:
     for row in rows:
         rates = ["-" if rate is None else f"{rate:,.0f}" for rate in (row.reference, row.ours)]
         figure = "-" if row.value is None else f"{row.value:,.1f} {row.unit}"
-        bound = f"{'>=' if row.at_least else '<='} {row.required:g} {row.unit}"
+        bound = "-" if row.required is None else f"{'>=' if row.at_least else '<='} {row.required:g} {row.unit}"
         made.add_row(row.case, f"{row.jobs:,}", *rates, figure, bound, verdicts[row.passed], row.note)
     return made
 

@@ -13,12 +13,22 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+from ...dispatchers import EASY
 from ...simulation import Result, simulate
 from ...workloads import read
 from .bare_easy import bare_jobs, easy_starts
 from .measurements import measured, peak_memory
 
 _WARM = 200
+
+
+class _PlugIn:
+    """EASY, as the engine sees a dispatcher that it does not know."""
+
+    name = "EASY as a plug-in"
+
+    def __init__(self) -> None:
+        self.dispatch = EASY().dispatch
 
 
 def nodes(repeat: int, dispatcher: str, swf: str, system: str) -> dict[str, Any]:
@@ -32,21 +42,31 @@ def nodes(repeat: int, dispatcher: str, swf: str, system: str) -> dict[str, Any]
 
 
 def pool(repeat: int, swf: str) -> dict[str, Any]:
-    """Simulate EASY on a pool and run the bare loop on the same jobs, in turns; CPU seconds, medians."""
+    """Simulate EASY on a pool, itself and as a plug-in, and run the bare loop on the same jobs, in turns.
+
+    CPU seconds, medians; and what part of the plug-in's simulation its decisions took.
+    """
     workload = read(swf)
     cores = int(workload.machine.capacity.sum())
     warm = workload.head(_WARM)
-    simulate(warm, "easy")
+    simulate(workload, "easy")  # Whole, since the compiled code of long traces is to be loaded.
     easy_starts(bare_jobs(warm), cores)
     ours: list[float] = []
+    plugged: list[float] = []
     floor: list[float] = []
     for _ in range(max(repeat, 3)):
         result, seconds = measured(lambda: simulate(workload, "easy"))
         ours.append(seconds.cpu)
+        other, seconds = measured(lambda: simulate(workload, _PlugIn()))
+        plugged.append(seconds.cpu)
         starts, seconds = measured(lambda: easy_starts(bare_jobs(workload), cores))
         floor.append(seconds.cpu)
     equal = sum(map(int.__eq__, result.jobs["start"].tolist(), starts))
-    return {"jobs": len(workload), "cpu": median(ours), "floor": median(floor), "equal": equal}
+    taken = other.timings.groupby("what", observed=False)["seconds"].sum()
+    return {
+        "jobs": len(workload), "cpu": median(ours), "plugged": median(plugged), "floor": median(floor), "equal": equal,
+        "decisions": float(taken["decision"] / taken["simulation"]),
+    }  # fmt: skip
 
 
 def whole(_: int, dispatcher: str, trace: str, jobs: str) -> dict[str, Any]:

@@ -25,6 +25,8 @@ class CampaignProgress(NamedTuple):
         Jobs finished, and all.
     running
         The cells that are being simulated.
+    compiling
+        Whether a worker has compiled for longer than a moment.
     """
 
     cells: int
@@ -33,6 +35,7 @@ class CampaignProgress(NamedTuple):
     jobs: int
     expected: int
     running: tuple[str, ...]
+    compiling: bool = False
 
 
 @dataclass
@@ -103,6 +106,7 @@ class Board:
         self.underway: dict[str, tuple[Cell, int]] = {}
         self._planned = len(missing)
         self._expected = sum(cell.jobs for cell in missing)
+        self.compiling = False
         self._jobs = 0
         self._progress = progress
         self._tell()
@@ -156,4 +160,5 @@ class Board:
             running = tuple(cell.label for cell, _ in self.underway.values())
             ended = self._planned - len(self.waiting) - len(running)
             failed = len(self.outcome.failed)
-            self._progress(CampaignProgress(ended, self._planned, failed, jobs, self._expected, running))
+            counts = ended, self._planned, failed, jobs, self._expected
+            self._progress(CampaignProgress(*counts, running, self.compiling))

@@ -83,18 +83,21 @@ class _Pool:
     """
 
     def __init__(self, board: Board, workers: int, folder: Path, losses: Counter[str]) -> None:
-        context = fresh_processes(__name__)
+        context = fresh_processes(__name__, "hpcdispatch.models.compiled")
         self._board = board
         self._folder = folder
         self._losses = losses
         self._jobs, self._pids = context.RawArray("q", workers), context.RawArray("q", workers)
-        self._begun = context.RawValue("b")
+        self._begun, self._compiling = context.RawValue("b"), context.RawValue("b")
         self._free = list(range(workers))
         self._running: dict[Future[None], _Running] = {}
         self._broken = False
         self._threads: set[threading.Thread] = set()
         self._pool = ProcessPool(
-            workers, initializer=_Worker.begin, initargs=(folder, self._jobs, self._pids, self._begun), context=context
+            workers,
+            initializer=_Worker.begin,
+            initargs=(folder, self._jobs, self._pids, self._begun, self._compiling),
+            context=context,
         )
 
     def __enter__(self) -> _Pool:
@@ -120,6 +123,7 @@ class _Pool:
             ended, _ = wait(self._running, _TICK, FIRST_COMPLETED)
             for future in ended or self._missed():
                 self._take(future, self._running.pop(future))
+            self._board.compiling = bool(self._compiling.value)
             for running in self._running.values():
                 self._board.advance(running.cell, self._jobs[running.seat])
 
@@ -239,6 +243,7 @@ class _Worker:
     """
 
     here: ClassVar[_Worker]
+    listening: ClassVar[Any]
     folder: Path
     jobs: Any
     pids: Any
@@ -246,10 +251,18 @@ class _Worker:
     last: LastSample = field(default_factory=LastSample)
 
     @classmethod
-    def begin(cls, folder: Path, jobs: Any, pids: Any, begun: Any) -> None:
-        """Make this process one that simulates and that a termination ends at once, also within a solver."""
+    def begin(cls, folder: Path, jobs: Any, pids: Any, begun: Any, compiles: Any) -> None:
+        """Make this process one that simulates and that a termination ends at once, also within a solver.
+
+        It sets `begun`, and `compiles` if it compiles for longer than a moment.
+        """
+        from ...models.compiled import CompileClock, compiling  # noqa: PLC0415 - numba is slow to import, and here only
+
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         begun.value = True
+        clock = CompileClock(partial(setattr, compiles, "value", 1))
+        cls.listening = compiling(clock.begin, clock.end)
+        cls.listening.__enter__()
         cls.here = cls(folder, jobs, pids)
 
     @classmethod

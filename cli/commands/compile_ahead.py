@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import click
 
@@ -13,6 +13,7 @@ from ...bench.reports.number_formats import count
 from ...dispatchers import create_dispatcher
 from ...models.compiled import compiling
 from ...simulation import simulate
+from ...simulation.compiled_events import WORTH
 from ...workloads import Workload, generate
 from ..app import debug_option
 from ..help_texts import examples
@@ -47,13 +48,21 @@ def compile_for(names: Sequence[str]) -> list[tuple[str, int, float]]:
         calls: list[None] = []
         begun = time.perf_counter()
         with compiling(lambda calls=calls: calls.append(None), lambda: None):  # type: ignore[misc]
-            for workload in pool_and_nodes():
+            for workload in _workloads(name):
                 simulate(workload, name)
         found.append((name, len(calls), time.perf_counter() - begun))
     return found
 
 
-def pool_and_nodes() -> tuple[Workload, Workload]:
-    """Return a crowd on a pool, long enough for the compiled search of a queue, and one on nodes of two kinds."""
+def crowd() -> Workload:
+    """Return jobs of which so many wait at once on a pool that the queue is searched by compiled code."""
+    return generate("lublin:jobs=1000,processors=32,load=20", seed=5)
+
+
+def _workloads(name: str) -> Iterator[Workload]:
+    """Yield a crowd on a pool, one on nodes of two kinds, and a trace long enough for those that take compiled steps."""
+    yield crowd()
     nodes = generate("eurora:jobs=1200", seed=1)
-    return generate("lublin:jobs=1000,processors=32,load=20", seed=5), nodes.with_jobs(nodes.jobs[:150])
+    yield nodes.with_jobs(nodes.jobs[:150])
+    if name in ("easy", "fcfs"):
+        yield generate(f"lublin:jobs={WORTH}", seed=5)

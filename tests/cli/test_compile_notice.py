@@ -6,6 +6,7 @@ import numba
 import pytest
 
 from hpcdispatch.cli import compile_notice
+from hpcdispatch.models import compiled
 from hpcdispatch.models.compiled import compiling
 
 TRACE = "lublin:jobs=60,processors=32"
@@ -24,9 +25,8 @@ def test_every_compilation_begins_and_ends():
 def said(monkeypatch, patience, compilations):
     """Return what is said when functions are compiled, each until the clock has gone off or long before."""
     lines, told = [], threading.Event()
-    monkeypatch.setattr(compile_notice, "PATIENCE", patience)
-    monkeypatch.setattr(compile_notice.click, "echo", lambda text, err: (lines.append((text, err)), told.set()))
-    clock = compile_notice.CompileClock()
+    monkeypatch.setattr(compiled, "PATIENCE", patience)
+    clock = compiled.CompileClock(lambda: (lines.append("said"), told.set()))
     for _ in range(compilations):
         clock.begin()
         clock.begin()
@@ -38,7 +38,7 @@ def said(monkeypatch, patience, compilations):
 
 
 def test_it_is_said_once(monkeypatch):
-    assert said(monkeypatch, 0, 3) == [(compile_notice.NOTICE, True)]
+    assert said(monkeypatch, 0, 3) == ["said"]
 
 
 def test_nothing_is_said_before(monkeypatch):
@@ -46,7 +46,12 @@ def test_nothing_is_said_before(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "args", [("run", TRACE, "--dispatcher", "compiling"), ("compare", TRACE, "--dispatchers", "compiling")]
+    "args",
+    [
+        ("run", TRACE, "--dispatcher", "compiling"),
+        ("compare", TRACE, "--dispatchers", "compiling"),
+        ("compare", TRACE, "--dispatchers", "compiling,fcfs", "--workers", "2"),
+    ],
 )
 def test_on_a_terminal_only(on_terminal, invoke, plugin, args):
     shown = on_terminal(*args)

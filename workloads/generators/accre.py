@@ -13,7 +13,7 @@ import numpy as np
 
 from ...base import FloatArray, IntArray
 from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_NODES, check_choice, check_number, check_whole
-from ..job import Job
+from ..job_columns import Coded, JobColumns
 from ..machine import Machine
 from ..workload import Workload
 from .generator import generator, provenance_of
@@ -153,9 +153,12 @@ def _names(rng: np.random.Generator, runtimes: IntArray, workflows: int) -> list
     return [f"workflow-{place + 1}" for place in places.tolist()]
 
 
-def _build(
-    submit: IntArray, runtime: IntArray, walltime: IntArray, slots: IntArray, names: list[str]
-) -> tuple[Job, ...]:
-    rows = zip(submit.tolist(), runtime.tolist(), walltime.tolist(), slots.tolist(), strict=True)
-    named = enumerate(zip(rows, names, strict=True), 1)
-    return tuple(Job(str(number), *row, name=name) for number, (row, name) in named)
+def _build(submit: IntArray, runtime: IntArray, walltime: IntArray, slots: IntArray, names: list[str]) -> JobColumns:
+    return JobColumns.made(
+        np.arange(1, len(submit) + 1),
+        submit=submit,
+        runtime=runtime,
+        walltime=walltime,
+        nodes=slots,
+        name=Coded.gathered(names),
+    )

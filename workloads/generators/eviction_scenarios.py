@@ -10,7 +10,8 @@ import numpy as np
 
 from ...base import IntArray
 from ...base.checks import MOST_NODES, check_whole
-from ..job import Checkpoint, Job, ResourceMap
+from ..job import Checkpoint, ResourceMap
+from ..job_columns import Coded, JobColumns
 from ..machine import Machine
 from ..workload import Workload
 from .generator import generator, provenance_of
@@ -80,14 +81,15 @@ def theta_scenario(*, jobs: int = 12, nodes: int = 4352, grain: int = SMALLEST, 
     instant = int(rng.integers(start[-1], end.min()))
     runtime = end - start
     walltime = ROUND_TIMES[np.searchsorted(ROUND_TIMES, runtime)]
-    rows = zip(*(column.tolist() for column in (start, runtime, walltime, sizes)), strict=True)
     options = {"jobs": jobs, "nodes": nodes, "grain": grain, "seed": seed}
-    node = ResourceMap(core=CORES)
-    made = tuple(
-        Job(str(number), submit, run, request, size, node, checkpoint=checkpoint)
-        for number, ((submit, run, request, size), checkpoint) in enumerate(
-            zip(rows, draw_checkpoints(rng, jobs), strict=True), 1
-        )
+    made = JobColumns.made(
+        np.arange(1, jobs + 1),
+        submit=start,
+        runtime=runtime,
+        walltime=walltime,
+        nodes=sizes,
+        per_node=Coded.same(ResourceMap(core=CORES), jobs),
+        checkpoint=Coded(np.arange(jobs, dtype=np.int32), draw_checkpoints(rng, jobs)),
     )
     machine = Machine.homogeneous(max(nodes, THETA_NODES), core=CORES, name="Theta")
     return Workload(made, machine, provenance_of("theta-scenario", options, instant=instant))

@@ -6,15 +6,16 @@ applications", ICPP 2019, section 5. Laws, counts and rates are the paper's; how
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from ...base import IntArray
 from ...base.checks import IN_MEMORY, MOST_JOBS, MOST_PROCESSORS, check_choice, check_number, check_whole
-from ..job import Job
+from ..job_columns import Coded, JobColumns
 from ..machine import Machine
 from ..workload import Workload
 from .applications import (
@@ -123,27 +124,48 @@ def stochastic(
     kinds = rng.permutation(np.arange(large) < round(small_share * large)).astype(np.int64)
     size = allocation(rng, processors, machine, large)
     runtime = np.where(kinds, *(application.draw(rng, large) for application in reversed(applications)))
-    rows = zip(kinds.tolist(), runtime.tolist(), size.tolist(), strict=True)
-    jobs = [
-        applications[kind].job(number, 0, run, cores, f"{applications[kind].name}-{number}")
-        for number, (kind, run, cores) in enumerate(rows, 1)
-    ]
+    submit, runs = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     if work_rate:
         work = float((size * np.array([application.mean for application in applications])[kinds]).sum())
         span = OUTLASTS * work / machine if window is None else window * HOUR
-        jobs += _stream(rng, applications[0].law, work_rate * machine * span, span, stream_processors, large + 1)
+        stream = Application("stream", "stream", applications[0].law)
+        submit, runs = _stream(rng, stream, work_rate * machine * span / stream_processors, span)
+    jobs = _columns(
+        applications,
+        kinds=np.concatenate([kinds, np.full(len(submit), len(applications))]),
+        submit=np.concatenate([np.zeros_like(runtime), submit]),
+        runtime=np.concatenate([runtime, runs]),
+        nodes=np.concatenate([size, np.full(len(submit), stream_processors)]),
+    )
     whole = Machine.pool(machine, name="stochastic jobs of ICPP 2019")
-    return Workload(tuple(jobs), whole, provenance_of("stochastic", options))
+    return Workload(jobs, whole, provenance_of("stochastic", options))
 
 
-def _stream(rng: np.random.Generator, law: Any, work: float, span: float, processors: int, first: int) -> list[Job]:
-    """Return predictable jobs of an expected `work` in processor-seconds within `span` seconds, from id `first` on."""
-    small = Application("stream", "stream", law)
-    count = round(work / (small.mean / SCALED_DOWN * processors))
-    submit = uniform_times(rng, count, span)
-    runtime = small.draw(rng, count, over=SCALED_DOWN)
-    rows = zip(submit.tolist(), runtime.tolist(), strict=True)
-    return [small.predictable(number, when, run, processors) for number, (when, run) in enumerate(rows, first)]
+def _stream(rng: np.random.Generator, small: Application, work: float, span: float) -> tuple[IntArray, IntArray]:
+    """Return when predictable jobs come, and run times that add up to an expected `work`, all in `span` seconds."""
+    count = round(work / (small.mean / SCALED_DOWN))
+    return uniform_times(rng, count, span), small.draw(rng, count, over=SCALED_DOWN)
+
+
+def _columns(
+    applications: Sequence[Application], kinds: IntArray, submit: IntArray, runtime: IntArray, nodes: IntArray
+) -> JobColumns:
+    """Return stochastic jobs, each of the application of its kind, and behind them those of the stream."""
+    users, numbers = [*(application.name for application in applications), "stream"], np.arange(1, len(kinds) + 1)
+    few, codes = int((kinds < len(applications)).sum()), kinds.astype(np.int32)
+    walltimes = np.array([*(application.walltime for application in applications), 0])
+    names = [f"{users[kind]}-{number}" for number, kind in enumerate(kinds[:few].tolist(), 1)]
+    return JobColumns.made(
+        numbers,
+        submit=submit,
+        runtime=runtime,
+        walltime=np.where(kinds < len(applications), walltimes[kinds], runtime),
+        nodes=nodes,
+        user=Coded(codes, users),
+        name=Coded(np.minimum(numbers - 1, few).astype(np.int32), [*names, "stream"]),
+        queue=Coded(codes, [*(application.queue for application in applications), "stream"]),
+        law=Coded(codes, [*(application.law for application in applications), None]),
+    )
 
 
 def _hours(walltime: str, options: Mapping[str, Any]) -> Hours:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from operator import attrgetter
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from ...base import IntArray
 from ...base.checks import IN_MEMORY, LONGEST, MOST_NODES, check_number, check_whole
-from ..job import Checkpoint, Job, Kind, ResourceMap
+from ..job import Checkpoint, ResourceMap
+from ..job_columns import Coded, JobColumns
 from ..machine import Machine
 from ..workload import Workload
 from .eviction_scenarios import CORES, SMALLEST, THETA_NODES, draw_checkpoints
@@ -79,17 +79,11 @@ def theta(
     rng = np.random.default_rng(seed)
     urgent = _urgent(rng, days, nodes, rate)
     batch = _batch(rng, days, nodes, load * nodes * days * DAY - urgent.work)
-    saves: Sequence[Checkpoint | None] = [None] * len(batch.submit)
-    if checkpoints:
-        saves = draw_checkpoints(rng, len(batch.submit))
+    saves = draw_checkpoints(rng, len(batch.submit)) if checkpoints else []
     options = {"days": days, "nodes": nodes, "load": load, "rate": rate, "deadline": deadline,
                "checkpoints": checkpoints, "seed": seed}  # fmt: skip
     machine = Machine.homogeneous(nodes, core=CORES, name="Theta-like")
-    nothing = [None] * len(urgent.submit)
-    made = [*_jobs(batch, "batch", saves, None), *_jobs(urgent, "on-demand", nothing, deadline)]
-    made.sort(key=attrgetter("submit"))
-    named = tuple(replace(job, id=str(number)) for number, job in enumerate(made, 1))
-    return Workload(named, machine, provenance_of("theta", options))
+    return Workload(_together(batch, urgent, saves, deadline), machine, provenance_of("theta", options))
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +147,23 @@ def _log_uniform(rng: np.random.Generator, low: IntArray, high: IntArray) -> Int
     return np.exp(rng.uniform(np.log(low), np.log(high))).astype(np.int64)
 
 
-def _jobs(drawn: _Drawn, kind: Kind, saves: Sequence[Checkpoint | None], deadline: int | None) -> Iterator[Job]:
-    columns = (drawn.submit, drawn.runtime, drawn.walltime, drawn.nodes, drawn.user)
-    rows = zip(*(column.tolist() for column in columns), saves, strict=True)
-    for submit, runtime, walltime, nodes, user, saving in rows:
-        yield Job(
-            "unnamed", submit, runtime, walltime, nodes, _NODE, user=str(user), kind=kind, checkpoint=saving,
-            deadline=deadline,
-        )  # fmt: skip
+def _together(batch: _Drawn, urgent: _Drawn, saves: Sequence[Checkpoint], deadline: int) -> JobColumns:
+    """Return batch jobs and on-demand jobs in order of submission; ties: batch jobs first."""
+    submit, runtime, walltime, nodes, user = (
+        np.concatenate([getattr(batch, field.name), getattr(urgent, field.name)]) for field in fields(_Drawn)
+    )
+    order = np.argsort(submit, kind="stable")
+    on_demand = np.repeat([0, 1], [len(batch.submit), len(urgent.submit)])
+    saving = np.concatenate([1 + np.arange(len(saves)), np.zeros(len(submit) - len(saves), dtype=np.int64)])
+    return JobColumns.made(
+        np.arange(1, len(submit) + 1),
+        submit=submit[order],
+        runtime=runtime[order],
+        walltime=walltime[order],
+        nodes=nodes[order],
+        per_node=Coded.same(_NODE, len(submit)),
+        user=Coded.of(user[order]),
+        kind=Coded(on_demand[order], ["batch", "on-demand"]),
+        checkpoint=Coded(saving[order], [None, *saves]),
+        deadline=Coded(on_demand[order], [None, deadline]),
+    )

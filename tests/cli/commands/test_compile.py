@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from hpcdispatch.cli.commands.compile_ahead import FAMILIES, compile_for, pool_and_nodes
+from hpcdispatch.cli.commands.compile_ahead import FAMILIES, compile_for, crowd
 from hpcdispatch.dispatchers import create_dispatcher
 from hpcdispatch.dispatchers.backfilling.counted import LONG
 from hpcdispatch.simulation import simulate
@@ -24,8 +24,7 @@ def test_all_that_is_run_is_compiled():
 
 @pytest.mark.parametrize("name", ["easy", "easy-sjbf", "lxf"])
 def test_the_crowd_is_long_enough_for_the_compiled_search_of_a_queue(name):
-    pool, _ = pool_and_nodes()
-    assert simulate(pool, name).decisions["queued"].max() > LONG
+    assert simulate(crowd(), name).decisions["queued"].max() > LONG
 
 
 @pytest.mark.parametrize("name", [*itertools.chain.from_iterable(FAMILIES)])

@@ -34,7 +34,7 @@ def test_conservative(sample, compress, predictor, overrun):
 
 
 @pytest.mark.parametrize(("predictor", "overrun"), BELIEFS)
-@pytest.mark.parametrize("name", ["easy", "easy-sjbf", "sjf", "ljf", "lxf"])
+@pytest.mark.parametrize("name", ["easy", "easy-sjbf", "sjf", "ljf", "lxf", "sejf", "lejf"])
 @pytest.mark.parametrize("sample", [*SAMPLES, "nodes"])
 def test_both_ways_of_a_decision(sample, name, predictor, overrun, monkeypatch):
     """Guards the way of short queues and that of long ones."""

@@ -1,0 +1,115 @@
+"""What is simulated in compiled steps has the records that the engine makes of the same dispatcher as a plug-in."""
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hpcdispatch.dispatchers import EASY, FCFS
+from hpcdispatch.simulation import Budget, check, compiled_events, simulate
+from hpcdispatch.testing import assert_same_records, pool
+from hpcdispatch.workloads import Job, Machine, Shape, Workload, generate
+from hpcdispatch.workloads.job_columns import JobColumns
+
+#: Machine and the amounts of a slot, and how many of them the machine has room for.
+MACHINES = {
+    "pool": (Machine.pool(8), [{"core": 1}, {"core": 2}]),
+    "nodes": (Machine(("core", "mem"), np.array([[4, 8], [2, 9], [1, 9], [5, 1]])), [{"core": 2, "mem": 1}]),
+}
+
+
+class PlugIn:
+    """Decides as another dispatcher does, which the engine cannot know."""
+
+    def __init__(self, over):
+        self.dispatch = over.dispatch
+
+
+@pytest.fixture(autouse=True)
+def worth_it(monkeypatch):
+    monkeypatch.setattr(compiled_events, "WORTH", 1)
+
+
+@st.composite
+def crowds(draw, kind):
+    machine, slots = MACHINES[kind]
+    number = st.integers
+    jobs, now = [], 0
+    for id_ in range(draw(number(1, 90))):
+        now += draw(st.sampled_from([0, 0, 0, 1, 7]))
+        runtime, walltime, nodes = draw(number(0, 30)), draw(number(1, 25)), draw(number(1, 9))
+        jobs.append(Job(str(id_), now, runtime, walltime, nodes=nodes, per_node=draw(st.sampled_from(slots))))
+    return Workload(tuple(jobs), machine)
+
+
+@pytest.mark.parametrize("kind", MACHINES)
+@pytest.mark.parametrize("overrun", ["run", "kill"])
+@pytest.mark.parametrize("predictor", ["walltime", "oracle"])
+@given(data=st.data())
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+def test_has_the_records_of_the_engine(kind, overrun, predictor, data):
+    workload, dispatcher = data.draw(crowds(kind)), data.draw(st.sampled_from([EASY(), FCFS()]))
+    result = simulate(workload, dispatcher, predictor, overrun=overrun)
+    assert_same_records(result, simulate(workload, PlugIn(dispatcher), predictor, overrun=overrun))
+    check(workload, result)
+
+
+@pytest.mark.parametrize("dispatcher", [EASY(), FCFS()])
+def test_has_them_with_a_long_queue_and_in_many_steps(monkeypatch, dispatcher):
+    # More jobs wait than are passed over together, and the records come in parts.
+    monkeypatch.setattr("hpcdispatch.dispatchers.backfilling.compiled_traces._DECISIONS", 50)
+    told = []
+    workload = generate("lublin", jobs=1200, processors=64, load=3.0, seed=2)
+    result = simulate(workload, dispatcher, progress=told.append)
+    assert result.decisions["queued"].max() > 200
+    assert told == sorted(told)
+    assert told[-1] == len(workload)
+    assert len(told) > 10
+    assert_same_records(result, simulate(workload, PlugIn(dispatcher)))
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """Return whether a simulation is one of compiled steps."""
+    taken = []
+    step = compiled_events.CompiledEvents.next_events
+    monkeypatch.setattr(compiled_events.CompiledEvents, "next_events", lambda self: taken.append(1) or step(self))
+
+    def simulated(workload, dispatcher="easy", predictor="walltime", **options):
+        taken.clear()
+        simulate(workload, dispatcher, predictor, **options)
+        return bool(taken)
+
+    return simulated
+
+
+def test_takes_what_nobody_else_has_a_say_in(compiled):
+    workload = pool(40)
+    assert compiled(workload)
+    assert compiled(workload, "fcfs", "oracle", overrun="kill")
+    assert not compiled(workload, PlugIn(EASY()))
+    assert not compiled(workload, "easy-sjbf")
+    assert not compiled(workload, "fcfs:blocked=skip")
+    assert not compiled(workload, "easy", "last2")
+    assert not compiled(workload, overrun="resubmit")
+    assert not compiled(workload, same_instant="sequence")
+    assert not compiled(workload, budget=Budget(decisions=10**6))
+
+
+def test_leaves_what_is_no_number_to_the_engine(compiled, monkeypatch):
+    job = Job("1", 0, 5, 5)
+    two = Machine.homogeneous(2, core=4)
+    assert compiled(Workload((job, Job("2", 3, 5, 5)), two))
+    assert not compiled(Workload((job, Job("2", 3, 5, 5, per_node={"core": 2})), two), "fcfs")
+    moldable = Job("2", 3, 5, 5, shapes=(Shape(2, 3, 3),))
+    assert not compiled(Workload((job, moldable), two))
+    assert not compiled(Workload((job, Job("2", 3, 5, 5)), two), "easy:placement=best-fit")
+    monkeypatch.setattr(compiled_events, "WORTH", 3)
+    assert not compiled(Workload((job, Job("2", 3, 5, 5)), two))
+
+
+def test_makes_no_object_a_job(monkeypatch):
+    workload = generate("lublin", jobs=200, processors=64, seed=2)
+    assert isinstance(workload.jobs, JobColumns)
+    monkeypatch.setattr(JobColumns, "_jobs", None)
+    assert len(simulate(workload, "easy").jobs) == 200
