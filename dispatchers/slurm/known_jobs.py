@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ class KnownJobs:
         Shape (room,).
     users
         Of the jobs that were met.
+    ids
+        Theirs, likewise.
     """
 
     def __init__(self, machine: Machine, partitions: KnownPartitions, weights: Weights, *, small: bool) -> None:
@@ -39,6 +41,7 @@ class KnownJobs:
         self._size = np.zeros(_FEW)
         self._since = np.full(_FEW, -1, dtype=np.int64)
         self.users: dict[int, tuple[tuple[str, str], Association]] = {}
+        self.ids: dict[int, str] = {}
 
     def met(self, state: State, shares: AccountUsage) -> list[Waiting]:
         """Note the jobs that have joined the queue, and return them."""
@@ -57,12 +60,25 @@ class KnownJobs:
         """Set the priorities of all waiting jobs anew."""
         self._prioritize(state.queue.order, state.now - state.queue.since)
 
-    def charged(self, state: State) -> Iterator[tuple[tuple[str, str], int, int]]:
-        """Yield owner, start and CPUs of the running jobs."""
-        primary = self._machine.primary
+    def charged(self, state: State, shares: AccountUsage) -> list[tuple[tuple[str, str], int, int]]:
+        """Return owner, start and CPUs of the running jobs."""
+        primary, found = self._machine.primary, []
         for running in state.running:
-            if running.order in self.users:
-                yield self.users[running.order][0], running.start, running.nodes * running.demand[primary]
+            if running.order not in self.users:  # It ran when the simulation began.
+                owner = (running.job.group, running.job.user)
+                self.users[running.order] = owner, shares.user(*owner)
+            found.append((self.users[running.order][0], running.start, running.nodes * running.demand[primary]))
+        return found
+
+    def priorities(self) -> dict[str, int]:
+        """Return the priorities of the jobs that were met, by id."""
+        return {id_: int(self.priority[order]) for order, id_ in self.ids.items()}
+
+    def restore(self, state: State, known: Mapping[str, int]) -> None:
+        """Give waiting jobs the priorities that they had, by id."""
+        for waiting in state.queue:
+            if waiting.id in known:
+                self.priority[waiting.order] = known[waiting.id]
 
     def tried(self, state: State, rows: IntArray) -> Tried:
         """Return waiting jobs as they are tried, from their rows in the queue."""
@@ -99,6 +115,7 @@ class KnownJobs:
         self._since[order] = waiting.since
         owner = (job.group, job.user)
         self.users[order] = owner, shares.user(*owner)
+        self.ids[order] = waiting.id
 
     def _prioritize(self, order: IntArray, age: IntArray) -> None:
         factors: Sequence[FloatArray] = (
