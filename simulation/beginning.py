@@ -38,7 +38,9 @@ def begin_from(engine: Engine, dispatcher: Dispatcher, predictor: Predictor, sta
     jobs = _standing(engine, state)
     known = [since for since in state.running if since.placement is not None]
     unknown = [since for since in state.running if since.placement is None]
-    for since in sorted(known, key=attrgetter("start")) + sorted(unknown, key=attrgetter("start")):
+    # What has fewer nodes to choose from comes first.
+    unknown.sort(key=lambda since: (_choices(engine, jobs, since), since.start))
+    for since in [*sorted(known, key=attrgetter("start")), *unknown]:
         _start(engine, jobs, since, at)
     heap = mapper.calendar.heap
     while heap and heap[0][0] < at:
@@ -85,6 +87,11 @@ def _start(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince, a
     engine.dispatched_jobs += 1
     if job.completion[0] < at:
         raise InputError(f"{where}: expected an end at {at} or later, got {job.completion[0]}")
+
+
+def _choices(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince) -> int:
+    """Return for how many slots of a job the empty machine has room, 0 if it is not there."""
+    return engine.mapper.machine.slots_of(jobs[since.id].own.demand) if since.id in jobs else 0
 
 
 def _room(engine: Engine, asks: Request) -> tuple[int, ...]:

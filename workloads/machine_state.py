@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import numpy as np
 
 from ..base import InputError
 from .job import Job
+from .workload import Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,3 +99,38 @@ class MachineState:
         for each in self.ended:
             if each.end > self.at:
                 raise InputError(f"state: job {each.job.id}: expected an end at {self.at} or before, got {each.end}")
+
+
+def recorded_state(workload: Workload, at: int | None = None) -> tuple[Workload, MachineState]:
+    """Return the jobs of a trace that had not ended at an instant, and what really ran then.
+
+    Parameters
+    ----------
+    workload
+        Jobs with their recorded waits (``records["wait"]``); one without a wait is taken to come, or to wait.
+    at
+        The instant, seconds; by default when the first job ends: what ended before that is not on record.
+
+    Raises
+    ------
+    InputError
+        If no waits are recorded, or all jobs had ended by then.
+    """
+    if workload.records is None or "wait" not in workload.records:
+        raise InputError(f"{workload.provenance.source}: expected recorded waits, got none")
+    wait, jobs = workload.records["wait"].to_numpy(dtype=np.float64), workload.columns
+    known = np.isfinite(wait) & (wait >= 0)
+    start = np.where(known, jobs.submit + np.where(known, wait, 0), np.inf)
+    end = start + jobs.runtime
+    instant = int(end.min(initial=np.inf)) if at is None and known.any() else at or 0
+    stays, runs = end >= instant, (start < instant) & (end >= instant)
+    if not stays.any():
+        raise InputError(f"{workload.provenance.source}: expected jobs that end at {instant} s or later, got none")
+    rows = np.flatnonzero(runs).tolist()
+    texts = workload.records["placement"].tolist() if "placement" in workload.records else [""] * len(runs)
+    where = {row: tuple(map(int, texts[row].split())) or None for row in rows}
+    running = [RunningSince(workload.jobs[row].id, int(start[row]), where[row]) for row in rows]
+    ended = [Ended(workload.jobs[row], int(start[row])) for row in np.flatnonzero(~stays).tolist()]
+    kept = tuple(workload.jobs[row] for row in np.flatnonzero(stays).tolist())
+    records = workload.records[stays].reset_index(drop=True)
+    return replace(workload, jobs=kept, records=records), MachineState(instant, tuple(running), ended=tuple(ended))

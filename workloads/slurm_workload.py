@@ -15,7 +15,7 @@ from .formats import read
 from .formats.slots import GPU, MEMORY
 from .job import Job, ResourceMap
 from .machine import Machine
-from .slurm_conf import APART, SlurmSite, read_slurm_conf
+from .slurm_conf import APART, SlurmSite, expand_names, read_slurm_conf
 from .slurm_unmodelled import unmodelled
 from .workload import Workload
 
@@ -51,7 +51,8 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
         notes.append(f"{site.source} has what slurm does not do: {'; '.join(left_out)}")
     shown_options = {**workload.provenance.options, "config": str(config)}
     provenance = replace(workload.provenance, options=shown_options, notes=tuple(notes))
-    return Workload(jobs, machine, provenance, workload.records)
+    records = workload.records.assign(placement=_placements(jobs, workload.records, machine, site))
+    return Workload(jobs, machine, provenance, records.drop(columns="node_list"))
 
 
 def started_at(workload: Workload) -> int:
@@ -92,3 +93,22 @@ def _per_slot(machine: Machine, slots: int, processors: int, memory: int, gpus: 
     if GPU in machine.resources and gpus > 0:
         amounts[GPU] = -(-gpus // slots)
     return amounts
+
+
+def _placements(jobs: tuple[Job, ...], records: pd.DataFrame, machine: Machine, site: SlurmSite) -> list[str]:
+    """Return on which nodes the slots of each job were, places with blanks between; empty where that is not known.
+
+    How tasks lie on several nodes is not on record, unless they fill them.
+    """
+    places = {name: place for place, name in enumerate(site.nodes)}
+    cores = machine.capacity[:, machine.primary].tolist()
+    found = []
+    for job, text in zip(jobs, records["node_list"].tolist(), strict=True):
+        names = [] if " " in text else expand_names(text, f"{site.source}: job {job.id}: field 'NodeList'")
+        nodes = [places[name] for name in names if name in places]
+        if len(nodes) == 1:
+            nodes *= job.nodes
+        elif APART not in job.per_node:
+            nodes = [node for node in nodes for _ in range(cores[node] // max(job.per_node["core"], 1))]
+        found.append(" ".join(map(str, nodes)) if len(nodes) == job.nodes else "")
+    return found

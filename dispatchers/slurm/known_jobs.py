@@ -43,8 +43,8 @@ class KnownJobs:
         self.users: dict[int, tuple[tuple[str, str], Association]] = {}
         self.ids: dict[int, str] = {}
 
-    def met(self, state: State, shares: AccountUsage) -> list[Waiting]:
-        """Note the jobs that have joined the queue, and return them."""
+    def met(self, state: State, shares: AccountUsage, tick: int) -> list[Waiting]:
+        """Note the jobs that have joined the queue, with priorities as of the last tick, and return them."""
         order, since = state.queue.order, state.queue.since
         if len(order) and order.max() >= len(self._since):
             self._grow(int(order.max()) + 1)
@@ -53,12 +53,12 @@ class KnownJobs:
         for waiting in joined:
             self._note(waiting, shares)
         if joined:
-            self._prioritize(order[rows], state.now - since[rows])
+            self._prioritize(order[rows], tick - since[rows])
         return joined
 
-    def prioritize(self, state: State) -> None:
-        """Set the priorities of all waiting jobs anew."""
-        self._prioritize(state.queue.order, state.now - state.queue.since)
+    def prioritize(self, state: State, tick: int) -> None:
+        """Set the priorities of all waiting jobs anew, as of a tick."""
+        self._prioritize(state.queue.order, tick - state.queue.since)
 
     def charged(self, state: State, shares: AccountUsage) -> list[tuple[tuple[str, str], int, int]]:
         """Return owner, start and CPUs of the running jobs."""
@@ -119,7 +119,7 @@ class KnownJobs:
 
     def _prioritize(self, order: IntArray, age: IntArray) -> None:
         factors: Sequence[FloatArray] = (
-            age.astype(np.float64),
+            np.maximum(age, 0).astype(np.float64),
             np.array([self.users[place][1].factor for place in order.tolist()]),
             self._size[order],
             self._partitions.factor[self.partition[order]],

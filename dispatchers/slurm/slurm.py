@@ -130,12 +130,12 @@ class Slurm(Configured[SlurmOptions]):
 
     def _look(self, state: State) -> list[Action]:
         """See what has changed; return refusals of jobs that could never run."""
-        joined = self._resumed(state, self._jobs.met(state, self._shares))
         tick = state.now - state.now % self._period
+        joined = self._resumed(state, self._jobs.met(state, self._shares, tick))
         if tick > self._ticked:
             if self._rules.PriorityWeightFairshare:
                 self._shares.tick(tick, self._jobs.charged(state, self._shares))
-            self._jobs.prioritize(state)
+            self._jobs.prioritize(state, tick)
             self._ticked, self._changed = tick, True
         running = np.sort(state.running.order)
         if joined or not np.array_equal(running, self._running):
