@@ -198,6 +198,11 @@ class Scenario(_Part):
     waiting: tuple[WaitingPart, ...] = ()
 
     @property
+    def standing(self) -> tuple[JobPart | WaitingPart, ...]:
+        """What runs and what waits."""
+        return *self.jobs, *self.waiting
+
+    @property
     def idle(self) -> int:
         """Nodes on which no job runs."""
         return self.machine.nodes - sum(job.nodes for job in self.jobs)
@@ -205,10 +210,10 @@ class Scenario(_Part):
     @model_validator(mode="after")
     def _fits(self) -> Scenario:
         seen: set[str] = set()
-        for job in (*self.jobs, *self.waiting):
-            if job.id in seen:
-                raise ValueError(f"jobs: id {job.id!r} must be unique, got it twice")
-            seen.add(job.id)
+        for standing in self.standing:
+            if standing.id in seen:
+                raise ValueError(f"jobs: id {standing.id!r} must be unique, got it twice")
+            seen.add(standing.id)
         for job in self.jobs:
             beyond = [node for node in job.placement or () if node >= self.machine.nodes]
             if beyond:

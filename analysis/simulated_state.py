@@ -30,8 +30,8 @@ def from_state(scenario: Scenario, to_come: Workload | None = None) -> tuple[Wor
     """
     machine = Machine.homogeneous(scenario.machine.nodes, core=1) if to_come is None else to_come.machine
     unit = _unit(scenario, machine)
-    at = math.ceil(max((each.before for each in (*scenario.jobs, *scenario.waiting)), default=0))
-    jobs = [_job(each, at, unit) for each in (*scenario.jobs, *scenario.waiting)]
+    at = math.ceil(max(each.before for each in scenario.standing))
+    jobs = [_job(each, at, unit) for each in scenario.standing]
     if to_come is not None:
         jobs += [replace(job, submit=job.submit + at) for job in to_come.jobs]
     workload = Workload(

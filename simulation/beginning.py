@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +11,14 @@ from ..base import InputError
 from ..dispatchers import Dispatcher, Start
 from ..dispatchers.registered import layers
 from ..predictors import Predictor
+from ..workloads import Machine
 from ..workloads.machine_state import MachineState, RunningSince
 from .event_calendar import CORRECTION, TIMER
 from .simulated_job import Request, SimulatedJob
 from .simulation_errors import ActionError, asked
 
-if TYPE_CHECKING:
-    from .engine import Engine
+#: An :class:`~.engine.Engine`, which begins by this.
+Engine = Any
 
 
 def begin_from(engine: Engine, dispatcher: Dispatcher, predictor: Predictor, state: MachineState) -> None:
@@ -66,7 +67,8 @@ def _standing(engine: Engine, state: MachineState) -> dict[str, SimulatedJob]:
             mapper.cycle.arrive(event, event.queued_time, state.predicted.get(event.id))
     arrivals.position = before
     engine.loaded_jobs += len(mapper.events)
-    return mapper.events
+    jobs: dict[str, SimulatedJob] = mapper.events
+    return jobs
 
 
 def _start(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince, at: int) -> None:
@@ -91,7 +93,8 @@ def _start(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince, a
 
 def _choices(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince) -> int:
     """Return for how many slots of a job the empty machine has room, 0 if it is not there."""
-    return engine.mapper.machine.slots_of(jobs[since.id].own.demand) if since.id in jobs else 0
+    machine: Machine = engine.mapper.machine
+    return machine.slots_of(jobs[since.id].own.demand) if since.id in jobs else 0
 
 
 def _room(engine: Engine, asks: Request) -> tuple[int, ...]:

@@ -52,7 +52,7 @@ def test_slurm_is_asked_where_nothing_is_given(invoke, printed, tmp_path, monkey
     ],
 )
 def test_a_controller_that_does_not_answer_is_told_in_one_line(invoke, tmp_path, monkeypatch, text, message):
-    monkeypatch.setattr("hpcdispatch.cli.commands.slurm_commands.PATIENCE", 0.2)
+    monkeypatch.setattr("hpcdispatch.cli.slurm_answers.PATIENCE", 0.2)
     script(tmp_path, "squeue", text)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
     found = invoke("slurm", "state", tmp_path / "state.json")
@@ -72,3 +72,46 @@ def test_files_come_together(invoke, printed, tmp_path):
     found = invoke("slurm", "state", tmp_path / "state.json", *printed[:2])
     assert found.exit_code == 2
     assert "expected all of them or none" in found.stderr
+
+
+@pytest.fixture
+def site(tmp_path):
+    (tmp_path / "slurm.conf").write_text("NodeName=n[1-3] CPUs=4\nPartitionName=all Nodes=ALL\n")
+    header = "JobID|User|Account|Partition|Submit|Start|End|TimelimitRaw|NNodes|NCPUS"
+    ended = [f"{900 + number}|ann|a|all|{number}|{number}|{number + 60}|60|1|4" for number in range(1, 12)]
+    (tmp_path / "jobs.sacct").write_text("\n".join([header, *ended, "2|ann|a|all|950|1300|1360|60|3|12", ""]))
+    waits = {"job_id": 2, "job_state": "PENDING", "cpus": 12, "node_count": 3, "tasks": 3, "submit_time": 950,
+             "start_time": 4500, "time_limit": 60}  # fmt: skip
+    jobs = [{**job, "partition": "all", "user_name": "ann", "account": "a"} for job in (SQUEUE["jobs"][0], waits)]
+    (tmp_path / "q.json").write_text(json.dumps({**SQUEUE, "jobs": jobs}))
+    return ["--config", tmp_path / "slurm.conf", "--sacct", tmp_path / "jobs.sacct"]
+
+
+def test_a_forecast_is_kept_and_judged(invoke, printed, site, tmp_path):
+    options = [*printed, *site, "--kept", tmp_path / "kept.jsonl"]
+    found = invoke("slurm", "forecast", *options, "--json")
+    assert found.exit_code == 0, found.stderr
+    (made,) = json.loads(found.stdout)
+    assert (made["job"], made["made"], made["slurm"]) == ("2", 1000, 4500)
+    # The job before it has run 100 s, longer than anything of the past, so that it is thought to reach its hour.
+    assert 1000 <= made["low"] <= made["high"] <= 4600
+    assert invoke("slurm", "forecast", "2", *options).exit_code == 0
+    judged = invoke("slurm", "forecast", "--judge", *site, "--kept", tmp_path / "kept.jsonl", "--json")
+    assert json.loads(judged.stdout)["known"] == 2
+    told = invoke("slurm", "forecast", "--judge", *site, "--kept", tmp_path / "kept.jsonl")
+    assert "2 forecasts of jobs that have started, 0 of others" in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["77"], "job 77: expected one that waits"),
+        (["--shares", "a"], "shares must be parts NAME=N"),
+        (["--predictor", "nobody"], "unknown predictor 'nobody'"),
+    ],
+)
+def test_a_forecast_that_cannot_be_is_one_line(invoke, printed, site, tmp_path, more, message):
+    found = invoke("slurm", "forecast", *more, *printed, *site, "--kept", tmp_path / "kept.jsonl")
+    assert found.exit_code == 2
+    assert message in found.stderr
+    assert not (tmp_path / "kept.jsonl").exists()
