@@ -145,12 +145,12 @@ def _to_come(workload: Workload, state: MachineState, run_times: RunTimeDraws, r
     past = [*(each.job for each in state.ended), *workload.jobs]
     first = min((job.submit for job in past), default=state.at)
     count = rng.poisson(len(past) * rng.random()) if first < state.at else 0
-    submits = np.sort(rng.integers(state.at, 2 * state.at - first, count)) if count else []
+    submits: list[int] = sorted(rng.integers(state.at, 2 * state.at - first, count).tolist()) if count else []
     chosen = rng.integers(0, len(past), count)
     known = len(state.ended)
     return [
         replace(
-            past[row], id=f"to come {number}", submit=int(submit),
+            past[row], id=f"to come {number}", submit=submit,
             runtime=min(past[row].runtime, past[row].walltime) if row < known else run_times.draw(past[row]),
         )
         for number, (row, submit) in enumerate(zip(chosen.tolist(), submits, strict=True))

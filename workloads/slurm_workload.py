@@ -152,8 +152,8 @@ def _standing(job: ClusterJob, id_: str, now: int, zero: int) -> Job:
     assert job.limit is not None
     limit = max(job.limit, now - job.start + 1 if job.start is not None else 1)
     submit = min(job.submit, now - 1, now - 1 if job.start is None else job.start)
-    named = {"user": job.user, "group": job.account, "queue": partition}
-    return Job(id_, submit - zero, limit, limit, slots, per_slot, **named)
+    asked = Job(id_, submit - zero, limit, limit, slots, per_slot)
+    return replace(asked, user=job.user, group=job.account, queue=partition)
 
 
 def _where(job: ClusterJob, places: Mapping[str, int]) -> tuple[int, ...] | None:

@@ -13,6 +13,7 @@ from ..app import debug_option
 from ..command_errors import say
 from ..help_texts import examples
 from ..site_options import SnapshotFiles, snapshot_options
+from .slurm_evict import evict
 from .slurm_forecast import forecast
 
 
@@ -21,6 +22,7 @@ def command() -> None:
     """Ask a Slurm that runs here."""
 
 
+command.add_command(evict)
 command.add_command(forecast)
 
 

@@ -115,3 +115,58 @@ def test_a_forecast_that_cannot_be_is_one_line(invoke, printed, site, tmp_path, 
     assert found.exit_code == 2
     assert message in found.stderr
     assert not (tmp_path / "kept.jsonl").exists()
+
+
+@pytest.fixture
+def busy(tmp_path, monkeypatch):
+    """Three nodes with two jobs, of which the longer one has run for less; every command is written down."""
+    jobs = [
+        {**SQUEUE["jobs"][0], "job_id": 1, "nodes": "n1", "cpus": 4, "user_name": "ann", "start_time": 100},
+        {**SQUEUE["jobs"][0], "job_id": 2, "nodes": "n[2-3]", "user_name": "$(reboot)", "start_time": 990},
+    ]
+    (tmp_path / "q.json").write_text(json.dumps({**SQUEUE, "jobs": jobs}))
+    (tmp_path / "i.json").write_text(json.dumps(SINFO))
+    (tmp_path / "bin").mkdir()
+    script(tmp_path / "bin", "scontrol", f'for word; do echo "<$word>"; done >> {tmp_path}/called')
+    script(tmp_path / "bin", "sacctmgr", f"cat {tmp_path}/level")
+    (tmp_path / "level").write_text("Operator\n")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    monkeypatch.setattr("getpass.getuser", lambda: "ann")
+    return ["--squeue", tmp_path / "q.json", "--sinfo", tmp_path / "i.json", "--now", 1000]
+
+
+def test_the_least_loss_gives_way_and_only_if_it_is_told(invoke, busy, tmp_path):
+    found = invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", *busy)
+    assert found.exit_code == 0, found.stderr
+    reserve = "scontrol create reservation Users=ann StartTime=now Duration=25 Nodes=n2,n3 Flags=IGNORE_JOBS"
+    assert found.stdout.splitlines() == [reserve, "scontrol requeue 2"]
+    assert "1 job to give way, 0.0 node-hours lost" in found.stderr
+    assert not (tmp_path / "called").exists()
+    assert invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", *busy, "--yes").exit_code == 0
+    assert "".join((tmp_path / "called").read_text().split()).endswith("<requeue><2>")
+
+
+def test_what_ends_in_time_is_waited_for(invoke, busy):
+    found = invoke("slurm", "evict", "--nodes", 1, "--deadline", "1h", *busy)
+    assert found.stdout.splitlines() == [
+        "scontrol create reservation Users=ann StartTime=now Duration=75 Nodes=n1 Flags=IGNORE_JOBS"
+    ]
+
+
+def test_the_jobs_of_others_are_left_alone(invoke, busy, tmp_path):
+    (tmp_path / "level").write_text("None\n")
+    refused = invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", *busy, "--yes")
+    assert refused.exit_code == 2
+    assert "expected jobs of ann or the rights of an operator, got 2 of $(reboot)" in refused.stderr
+    assert not (tmp_path / "called").exists()
+    own = invoke("slurm", "evict", "--nodes", 1, "--deadline", "1h", *busy)
+    assert own.exit_code == 0
+    assert own.stdout == ""
+    assert "the nodes are not reserved" in own.stderr
+
+
+def test_more_nodes_than_there_are_are_infeasible(invoke, busy):
+    found = invoke("slurm", "evict", "--nodes", 4, "--deadline", "1h", *busy)
+    assert found.exit_code == 1
+    assert "4 nodes asked for, and the machine has 3" in found.stderr
