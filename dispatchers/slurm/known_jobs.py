@@ -42,6 +42,7 @@ class KnownJobs:
         self._since = np.full(_FEW, -1, dtype=np.int64)
         self.users: dict[int, tuple[tuple[str, str], Association]] = {}
         self.ids: dict[int, str] = {}
+        self._room: dict[tuple[int, tuple[int, ...], bool], int] = {}
 
     def met(self, state: State, shares: AccountUsage, tick: int) -> list[Waiting]:
         """Note the jobs that have joined the queue, with priorities as of the last tick, and return them."""
@@ -91,17 +92,21 @@ class KnownJobs:
     def by_priority(self, state: State) -> IntArray:
         """Return the rows of the queue by priority tier, priority, submission and place in the trace."""
         order = state.queue.order
+        if len(order) < 2:
+            return np.arange(len(order))
         tier = self._partitions.tier[self.partition[order]]
         return np.lexsort((order, state.queue.submit, -self.priority[order], -tier))
 
     def could_run(self, waiting: Waiting) -> bool:
         """Tell whether the empty nodes of its partition have room for a job."""
-        members = self._partitions.members[self.partition[waiting.order]]
-        demand = np.array(waiting.demand)
-        used = demand > 0
-        room = (self._machine.capacity[np.ix_(members, used)] // demand[used]).min(axis=1)
-        slots = (room > 0).sum() if self.apart[waiting.order] else room.sum()
-        return bool(slots >= waiting.nodes)
+        asks = int(self.partition[waiting.order]), waiting.demand, bool(self.apart[waiting.order])
+        if asks not in self._room:
+            demand = np.array(waiting.demand)
+            used = demand > 0
+            capacity = self._machine.capacity[np.ix_(self._partitions.members[asks[0]], used)]
+            room = (capacity // demand[used]).min(axis=1)
+            self._room[asks] = int((room > 0).sum() if asks[2] else room.sum())
+        return self._room[asks] >= waiting.nodes
 
     def _note(self, waiting: Waiting, shares: AccountUsage) -> None:
         order, job = waiting.order, waiting.job

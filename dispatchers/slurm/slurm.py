@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,7 +22,6 @@ from .slurm_options import SlurmOptions, configured, seconds, shares_of
 #: Row of a running job: the end of its limit, its nodes, its slots on each, and the demand of a slot.
 Row = tuple[int, IntArray, IntArray, Sequence[int]]
 _UNAVAILABLE = "Requested node configuration is not available"
-_NOWHERE: tuple[int, IntArray, IntArray] = (-1, np.empty(0, np.int64), np.empty(0, np.int64))
 #: Jobs whose nodes are kept after they have ended.
 _MANY = 1_000
 #: Before any time of a simulation.
@@ -170,7 +168,7 @@ class Slurm(Configured[SlurmOptions]):
 
     def _backfill(self, instant: _Instant) -> None:
         state, epoch = instant.state, self._rules.epoch
-        running = [self._row(each) for each in sorted(state.running, key=attrgetter("order"))] + instant.rows
+        running = self._rows(state) + instant.rows
         tried = self._jobs.tried(state, instant.left[: self._rules.bf_max_job_test])
         table = placed(running, tried, len(instant.cluster.free))
         backfill_pass(tried, instant.cluster, table, state.now + epoch, self._rules.rules())
@@ -194,14 +192,24 @@ class Slurm(Configured[SlurmOptions]):
         instant.started = np.append(instant.started, instant.state.queue.order[instant.left[begun]])
         instant.left = np.delete(instant.left, begun)
 
-    def _row(self, running: Running) -> Row:
-        """Return a running job with the end of its limit, which is in whole minutes."""
-        start, nodes, slots = self._nodes.get(running.order, _NOWHERE)
-        if start != running.start:
+    def _rows(self, state: State) -> list[Row]:
+        """Return the running jobs by place in the trace, with the ends of their limits, in whole minutes."""
+        jobs = state.running
+        start = np.array([each.start for each in jobs.entries], dtype=np.int64)
+        ends = start + whole_minutes(jobs.predicted_end - start) + self._rules.epoch
+        by_place = np.argsort(jobs.order)
+        return [
+            (end, *self._where(jobs.entries[place]), jobs.entries[place].demand)
+            for end, place in zip(ends[by_place].tolist(), by_place.tolist(), strict=True)
+        ]
+
+    def _where(self, running: Running) -> tuple[IntArray, IntArray]:
+        """Return the nodes of a running job, and its slots on each."""
+        found = self._nodes.get(running.order)
+        if found is None or found[0] != running.start:
             nodes, slots = np.unique(running.placement, return_counts=True)
-            self._nodes[running.order] = running.start, nodes, slots
-        limit = whole_minutes(running.predicted_end - running.start)
-        return running.start + limit + self._rules.epoch, nodes, slots, running.demand
+            found = self._nodes[running.order] = running.start, nodes, slots
+        return found[1], found[2]
 
     def _woken(self, state: State, left: IntArray, actions: list[Action]) -> list[Action]:
         """Return the actions, and a timer for what is next if nothing happens before."""
