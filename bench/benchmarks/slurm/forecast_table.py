@@ -23,7 +23,7 @@ from ...reports.tables import Table
 #: What Slurm says where it expects nothing.
 _NOTHING = "N/A"
 #: Predictors that learn run times.
-_LEARNED = (LEARNED, "regression")
+_LEARNED = (LEARNED,)
 
 
 class Moment(NamedTuple):

@@ -215,7 +215,7 @@ def main(part: Part | None, small: bool, as_markdown: bool) -> None:
         if part in (None, "free"):
             yield free_running(recorded())
         if part in (None, "forecast"):
-            every, draws = (100, 4) if small else (10, 25)
+            every, draws = (100, 4) if small else (20, 25)
             yield forecasts(recorded().folder, _shares(), every, draws)
         if part in (None, "scale"):
             yield scale(_SMALL if small else JOBS)
