@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from ..base import InputError
@@ -14,6 +15,8 @@ Unit = Literal["node", "core"]
 
 def cluster_state(snapshot: Snapshot, unit: Unit = "node") -> Scenario:
     """Return what runs, for how long it has, and when its limit ends it, on the nodes on which something could start.
+
+    And what waits, but for jobs without a limit.
 
     Parameters
     ----------
@@ -36,12 +39,35 @@ def cluster_state(snapshot: Snapshot, unit: Unit = "node") -> Scenario:
         raise InputError(f"cluster: jobs {both} share node {shared}; count cores (--unit core)")
     there = [node for node in snapshot.nodes if node.usable or taken[node.name]]
     size = len(there) if unit == "node" else sum(node.cores for node in there)
-    jobs = [_part(job, snapshot.now, unit) for job in snapshot.running]
-    return checked_scenario({"machine": {"nodes": size}, "jobs": jobs}, "cluster")
+    places = {node.name: place for place, node in enumerate(there)} if unit == "node" else {}
+    jobs = [_part(job, snapshot.now, places) for job in snapshot.running]
+    waiting = [part for job in snapshot.waiting for part in _waiting(job, snapshot, unit)]
+    return checked_scenario({"machine": {"nodes": size}, "jobs": jobs, "waiting": waiting}, "cluster")
 
 
-def _part(job: ClusterJob, now: int, unit: Unit) -> dict[str, Any]:
-    elapsed = max(0, now - (now if job.start is None else job.start))
-    ends = None if job.limit is None else float(max(0, job.limit - elapsed))
-    nodes = len(job.nodes) if unit == "node" else job.cores
-    return {"id": job.id, "nodes": nodes, "elapsed": float(elapsed), "ends": ends}
+def _part(job: ClusterJob, now: int, places: Mapping[str, int]) -> dict[str, Any]:
+    """Return a running job, on its nodes where these have places, else on so many cores."""
+    start = now if job.start is None else min(job.start, now)
+    where: dict[str, Any] = {"nodes": job.cores}
+    if places:
+        where = {"nodes": len(job.nodes), "placement": tuple(places[name] for name in job.nodes)}
+    ends = None if job.limit is None else float(max(0, start + job.limit - now))
+    waited = float(max(0, start - job.submit))
+    return {"id": job.id, "elapsed": float(now - start), "ends": ends, "waited": waited, **where, **_whose(job)}
+
+
+def _waiting(job: ClusterJob, snapshot: Snapshot, unit: Unit) -> Iterator[dict[str, Any]]:
+    """Yield a waiting job, or the tasks of an array; what has no limit nobody can plan with."""
+    if job.limit is None or not job.cores:
+        return
+    per_node = max((node.cores for node in snapshot.nodes), default=1)
+    nodes = job.cores if unit == "core" else -(-job.cores // max(per_node, 1))
+    waited = float(max(0, snapshot.now - job.submit))
+    for task in range(job.tasks):
+        id_ = job.id if job.tasks == 1 else f"{job.id}_{task}"
+        yield {"id": id_, "nodes": nodes, "waited": waited, "walltime": max(1, job.limit), **_whose(job)}
+
+
+def _whose(job: ClusterJob) -> dict[str, Any]:
+    named = {"user": job.user, "group": job.account, "queue": job.partition}
+    return {name: value for name, value in named.items() if value}

@@ -25,6 +25,7 @@ _Seconds = Annotated[int, Field(ge=1, le=LONGEST, strict=True)]
 _NotNegativeWhole = Annotated[int, Field(ge=0, le=LONGEST, strict=True)]
 _Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, strict=True)]
 _Name = Annotated[str, Field(min_length=1)]
+_Places = Annotated[tuple[Annotated[int, Field(ge=0, lt=MOST_NODES, strict=True)], ...], Field(min_length=1)]
 
 #: What is said for some kinds of error in place of pydantic's words.
 _EXPECTED = {
@@ -105,6 +106,9 @@ class JobPart(_Part):
     ends, unsure
         Seconds until it is predicted to end by itself, and the probability that it does not; left out, its end is not
         relied on.
+    placement, waited, user, group, queue
+        On which nodes it runs, counted from 0, how many seconds it had waited, and whose it is, for simulations that
+        begin here.
     """
 
     id: _Name
@@ -120,6 +124,21 @@ class JobPart(_Part):
     restart: _NotNegativeWhole = 0
     ends: _NotNegative | None = None
     unsure: _Share = 0.0
+    placement: _Places | None = None
+    waited: _NotNegative = 0.0
+    user: str = ""
+    group: str = ""
+    queue: str = ""
+
+    @property
+    def before(self) -> float:
+        """Seconds since its submission."""
+        return (self.elapsed or 0) + self.waited
+
+    @property
+    def lasts(self) -> float | None:
+        """Seconds that it is predicted to run in all, ``None`` where nobody knows."""
+        return None if self.ends is None else (self.elapsed or 0) + self.ends
 
     @model_validator(mode="after")
     def _consistent(self) -> JobPart:
@@ -133,7 +152,31 @@ class JobPart(_Part):
             for other in others:
                 if name in given and other not in given:
                     raise ValueError(f"{name} wants {other} beside it, got none")
+        if self.placement is not None and len(self.placement) != self.nodes:
+            raise ValueError(f"placement: expected {self.nodes} nodes, got {len(self.placement)}")
         return self
+
+
+class WaitingPart(_Part):
+    """A waiting job: its nodes, for how long it has waited, and for how long it may run, seconds."""
+
+    id: _Name
+    nodes: _Nodes
+    waited: _NotNegative
+    walltime: _Seconds
+    user: str = ""
+    group: str = ""
+    queue: str = ""
+
+    @property
+    def before(self) -> float:
+        """Seconds since its submission."""
+        return self.waited
+
+    @property
+    def lasts(self) -> float:
+        """Seconds that it may run."""
+        return self.walltime
 
 
 class Scenario(_Part):
@@ -145,11 +188,19 @@ class Scenario(_Part):
         What they run on, and what they write to.
     jobs
         At most as many nodes together as there are.
+    waiting
+        What waits, for simulations that begin here; nobody gives way to it.
     """
 
     machine: MachinePart
     storage: StoragePart = StoragePart()
     jobs: Annotated[tuple[JobPart, ...], Field(min_length=1)]
+    waiting: tuple[WaitingPart, ...] = ()
+
+    @property
+    def standing(self) -> tuple[JobPart | WaitingPart, ...]:
+        """What runs and what waits."""
+        return *self.jobs, *self.waiting
 
     @property
     def idle(self) -> int:
@@ -159,10 +210,14 @@ class Scenario(_Part):
     @model_validator(mode="after")
     def _fits(self) -> Scenario:
         seen: set[str] = set()
+        for standing in self.standing:
+            if standing.id in seen:
+                raise ValueError(f"jobs: id {standing.id!r} must be unique, got it twice")
+            seen.add(standing.id)
         for job in self.jobs:
-            if job.id in seen:
-                raise ValueError(f"jobs: id {job.id!r} must be unique, got it twice")
-            seen.add(job.id)
+            beyond = [node for node in job.placement or () if node >= self.machine.nodes]
+            if beyond:
+                raise ValueError(f"jobs: job {job.id}: expected nodes below {self.machine.nodes}, got {beyond[0]}")
         if self.idle < 0:
             raise ValueError(
                 f"jobs: expected at most the {self.machine.nodes:,} nodes of the machine, "
@@ -262,7 +317,9 @@ def _said(error: ValidationError) -> str:
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in first["loc"]).lstrip(".")
     place, kind = f"{field}: " if field else "", first["type"]
     if kind == "extra_forbidden":
-        parts: dict[object, type[_Part]] = {"machine": MachinePart, "storage": StoragePart, "jobs": JobPart}
+        parts: dict[object, type[_Part]] = {
+            "machine": MachinePart, "storage": StoragePart, "jobs": JobPart, "waiting": WaitingPart,
+        }  # fmt: skip
         owner = Scenario if len(first["loc"]) == 1 else parts[first["loc"][0]]
         return f"{place}unknown field; known: {', '.join(owner.model_fields)}"
     if kind == "missing":

@@ -11,7 +11,7 @@ from ..base import FloatArray, InputError
 from ..dispatchers import Dispatcher
 from ..simulation import check, simulate
 from ..simulation.metrics import bounded_slowdown
-from ..workloads import Workload
+from ..workloads import MachineState, Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +41,12 @@ class WhatIf:
     correlation: float
 
 
-def what_if(workload: Workload, dispatchers: Mapping[str, str | Dispatcher], near: tuple[int, ...]) -> list[WhatIf]:
+def what_if(
+    workload: Workload, dispatchers: Mapping[str, str | Dispatcher], near: tuple[int, ...], state: MachineState
+) -> list[WhatIf]:
     """Return what really happened, then what each dispatcher would have done; every schedule is checked.
+
+    Jobs that run when it begins are what they are, and are not counted.
 
     Parameters
     ----------
@@ -52,6 +56,8 @@ def what_if(workload: Workload, dispatchers: Mapping[str, str | Dispatcher], nea
         By the names under which they are shown.
     near
         Seconds within which a start counts as met.
+    state
+        Where it begins; see :func:`~hpcdispatch.workloads.recorded_state`.
 
     Raises
     ------
@@ -60,10 +66,12 @@ def what_if(workload: Workload, dispatchers: Mapping[str, str | Dispatcher], nea
     """
     if workload.records is None or "wait" not in workload.records:
         raise InputError(f"{workload.provenance.source}: expected recorded waits, got none")
-    real = workload.records["wait"].to_numpy(dtype=np.float64)
+    real = workload.records["wait"].to_numpy(dtype=np.float64, copy=True)
+    ran = {since.id for since in state.running}
+    real[[id_ in ran for id_ in workload.columns.texts()]] = np.nan
     found = [_fared("recorded", workload, real, real, near)]
     for name, dispatcher in dispatchers.items():
-        result = simulate(workload, dispatcher)
+        result = simulate(workload, dispatcher, state=state)
         check(workload, result)
         started = (result.jobs["start"] - result.jobs["submit"]).to_numpy(dtype=np.float64)
         started[(result.jobs["status"] == "rejected").to_numpy()] = np.nan
@@ -72,7 +80,7 @@ def what_if(workload: Workload, dispatchers: Mapping[str, str | Dispatcher], nea
 
 
 def _fared(name: str, workload: Workload, wait: FloatArray, real: FloatArray, near: tuple[int, ...]) -> WhatIf:
-    ran = ~np.isnan(wait)
+    ran = ~np.isnan(wait) & ~np.isnan(real)
     wait, real, runtime = wait[ran], real[ran], workload.columns.runtime[ran].astype(np.float64)
     off = np.abs(wait - real)
     same = not len(wait) or wait.std() == 0 or real.std() == 0

@@ -7,17 +7,18 @@ from pathlib import Path
 
 import click
 
-from ..workloads import Workload
+from ..workloads import Snapshot, Workload
 from ..workloads.slurm_workload import slurm_workload
 from .command_errors import say
 from .shared_options import gathered
+from .slurm_answers import cluster
 
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _OPTIONS = (
     click.option(
-        "--config", type=_FILE, required=True, metavar="FILE", help="slurm.conf, or what scontrol show prints."
+        "--config", type=FILE, required=True, metavar="FILE", help="slurm.conf, or what scontrol show prints."
     ),
-    click.option("--sacct", type=_FILE, required=True, metavar="FILE", help="What sacct -P prints."),
+    click.option("--sacct", type=FILE, required=True, metavar="FILE", help="What sacct -P prints."),
     click.option("--timezone", metavar="ZONE", help="Of local times."),
     click.option("--lenient", is_flag=True, help="Drop malformed records."),
 )
@@ -47,3 +48,27 @@ class SiteFiles:
 
 
 site_options = gathered("site", SiteFiles, _OPTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotFiles:
+    """What the commands of Slurm printed at one moment; none: they are asked."""
+
+    squeue: Path | None = None
+    sinfo: Path | None = None
+    now: int | None = None
+
+    def read(self) -> Snapshot:
+        """Return what runs and waits; errors as :func:`~.slurm_answers.cluster`."""
+        return cluster(self.squeue, self.sinfo, self.now)
+
+
+snapshot_options = gathered(
+    "moment",
+    SnapshotFiles,
+    (
+        click.option("--squeue", type=FILE, metavar="FILE", help="What squeue --json printed, in place of asking."),
+        click.option("--sinfo", type=FILE, metavar="FILE", help="What sinfo -N --json printed, likewise."),
+        click.option("--now", type=click.IntRange(0), metavar="SECONDS", help="When they were printed, since 1970."),
+    ),
+)

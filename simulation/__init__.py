@@ -3,7 +3,7 @@
 from .adapters import accasim_predictor, accasim_scheduler
 from .budget import Budget, BudgetError
 from .engine import SameInstant, simulate
-from .instants import ArrivalStarts, Branch, JobEnd, arrival_starts, branch, branches, promised_starts
+from .instants import ArrivalStarts, Branch, JobEnd, arrival_starts, branch, branches, promised_starts, state_at
 from .invariants import check, violations
 from .metrics import job_metrics, mean_interval
 from .overrun import Overrun
@@ -32,5 +32,6 @@ __all__ = [
     "mean_interval",
     "promised_starts",
     "simulate",
+    "state_at",
     "violations",
 ]

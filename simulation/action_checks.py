@@ -54,13 +54,8 @@ class ActionChecks:
 
     def start(self, action: Start) -> tuple[SimulatedJob, Request, Placement, int | None]:
         """Return which job is started, on which request and nodes, and after how many seconds it is killed."""
-        job, waiting = self.waiting(action.job, "start")
-        request = job.own
-        if action.shape is not None:
-            shapes = waiting.job.shapes
-            if not 0 <= action.shape < len(shapes):
-                raise ActionError(f"job {job.id}: shape must be below {len(shapes)}, got {action.shape}")
-            request = job.request_of(action.shape, shapes[action.shape])
+        job, _ = self.waiting(action.job, "start")
+        request = job.own if action.shape is None else self.requested(job, action.shape)
         placement = action.placement
         if placement is not NODE_ZERO or request.nodes != 1:
             placement = self._placement(job, placement, request.nodes)
@@ -69,6 +64,15 @@ class ActionChecks:
             limit = self._limit(job, limit, request.walltime)
         job.write = self._write(job, action.write, limit) if action.write else 0
         return job, request, placement, limit
+
+    def requested(self, job: SimulatedJob, shape: int | None) -> Request:
+        """Return what a waiting job asks for on one of its shapes, ``None``: by itself."""
+        if shape is None or job.waiting is None:
+            return job.own
+        shapes = job.waiting.job.shapes
+        if not 0 <= shape < len(shapes):
+            raise ActionError(f"job {job.id}: shape must be below {len(shapes)}, got {shape}")
+        return job.request_of(shape, shapes[shape])
 
     def stop(self, action: Stop) -> tuple[SimulatedJob, int | None]:
         """Return which job gives way, and after which delay; ``None`` if it is killed."""

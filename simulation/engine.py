@@ -19,7 +19,9 @@ from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine, Workload
 from ..workloads.fitting_requests import as_request, fitting_requests, room_for, why_it_cannot_run
+from ..workloads.machine_state import MachineState
 from .accasim_compat import Simulator
+from .beginning import begin_from
 from .budget import Budget
 from .compiled_events import CompiledEvents, compiled_events
 from .event_manager import DispatchEvents
@@ -151,6 +153,7 @@ def simulate(
     same_instant: SameInstant = "batch",
     progress: Callable[[int], None] | None = None,
     budget: Budget | None = None,
+    state: MachineState | None = None,
 ) -> Result:
     """Simulate a workload under a dispatcher.
 
@@ -181,6 +184,9 @@ def simulate(
         Called with the number of jobs that have left the system, now and then.
     budget
         How many decisions or seconds it may take; without one it goes on for as long as it gets anywhere.
+    state
+        Where it begins: what runs then, and what has been before. Without one, with an empty machine. Jobs that run at
+        the beginning have the starts and the waits of the state, and the machine's use counts from there.
 
     Returns
     -------
@@ -190,7 +196,7 @@ def simulate(
     Raises
     ------
     InputError
-        For an unknown name or option.
+        For an unknown name or option, or a state that cannot be.
     SimulationError
         If the dispatcher asks for something impossible, leaves jobs waiting for ever, or starts and stops them without
         any progress; if a part raises anything, with its name, the time and the job.
@@ -201,18 +207,23 @@ def simulate(
     policy = Overrun.parse(overrun)
     dispatching, predicting = fresh_parts(workload.machine, dispatcher, predictor, seed)
     recorder = Recorder(workload)
-    begin, plain = perf_counter(), same_instant == "batch" and budget is None
+    begin, plain = perf_counter(), same_instant == "batch" and budget is None and state is None
     engine = compiled_engine(recorder, dispatching, predicting, policy, progress) if plain else None
     if engine is None:
         engine = engine_of(recorder, dispatching, predicting, policy, same_instant, progress, budget)
+    if state is not None:
+        begin_from(engine, dispatching, predicting, state)
     with settled_heap():
         engine.start_hpc_simulation()
     seconds = perf_counter() - begin
-    options = {"overrun": str(policy), "seed": seed, "same_instant": same_instant}
+    options: dict[str, Any] = {"overrun": str(policy), "seed": seed, "same_instant": same_instant}
     if recorder.dropped_shapes:
         options["dropped_shapes"] = recorder.dropped_shapes
+    if state is not None:
+        options["state"] = {"at": state.at, "running": len(state.running)}
     constraints = tuple(getattr(dispatching, "constraints", ()))
-    return Result.from_recorder(workload, recorder, manifest(workload, named, options), seconds, constraints)
+    made = manifest(workload, named, options)
+    return Result.from_recorder(workload, recorder, made, seconds, constraints, state)
 
 
 def fresh_parts(

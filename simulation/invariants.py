@@ -31,7 +31,7 @@ def check(workload: Workload, result: Result, constraints: Sequence[SiteConstrai
 
     No resource of any node is ever over its capacity; nothing starts before its submission; each job ends exactly once
     or is rejected with a reason; two stays of a job do not overlap; a completed job did all its work; work done + work
-    lost = time used.
+    lost = time used. What ran when the simulation began ran on.
 
     Parameters
     ----------
@@ -63,6 +63,7 @@ def violations(
     yield from _jobs(workload, result)
     yield from _attempts(workload, result)
     yield from _capacity(workload, result)
+    yield from _beginning(result)
     yield from broken_constraints(workload, result, result.constraints if constraints is None else constraints)
 
 
@@ -128,6 +129,25 @@ def _attempts(workload: Workload, result: Result) -> Iterator[str]:
         else:  # on a shape that takes no time, all that is left is done at once
             work[row.id] = max(done, Fraction(row.outcome == "completed")), slack
     yield from _conservation(result, jobs, status, work, lost)
+
+
+def _beginning(result: Result) -> Iterator[str]:
+    """Check that what ran at the beginning runs on where it ran, and that nothing else started before."""
+    state = result.state
+    if state is None:
+        return
+    ran = {since.id: since for since in state.running}
+    stays = result.attempts[result.attempts["start"] < state.at]
+    for row in _rows(stays):
+        since = ran.pop(row.id, None)
+        if since is None:
+            yield f"job {row.id}: starts at {row.start}, before the state of {state.at}, in which it does not run"
+        elif row.start != since.start or row.end < state.at:
+            yield f"job {row.id}: runs since {since.start} at {state.at}, on record [{row.start}, {row.end})"
+        elif since.placement is not None and not np.array_equal(row.placement, since.placement):
+            yield f"job {row.id}: runs on {list(since.placement)}, on record {list(row.placement)}"
+    for id_ in ran:
+        yield f"job {id_}: runs at {state.at}, but has no stay since then"
 
 
 def _conservation(

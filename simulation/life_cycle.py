@@ -62,9 +62,10 @@ class LifeCycle:
         self._finished = 0
         self._reported = perf_counter()
 
-    def arrive(self, job: SimulatedJob, now: int) -> None:
-        """Let a job enter the queue for the first time."""
-        predicted = self._forecasts.of(job.job, now)
+    def arrive(self, job: SimulatedJob, now: int, predicted: int | None = None) -> None:
+        """Let a job enter the queue for the first time, with the run time that was predicted then if that is known."""
+        if predicted is None:
+            predicted = self._forecasts.of(job.job, now)
         self._recorder.predicted[job.order] = predicted
         self._wait(job, now, predicted, now)
 

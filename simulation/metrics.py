@@ -163,10 +163,12 @@ def _machine_use(result: Records) -> dict[str, float]:
     machine = result.manifest["machine"]
     capacity = machine["total"][machine["resources"].index(machine["primary"])]
     started = result.jobs["submit"].to_numpy()[(result.jobs["attempts"] > 0).to_numpy()]
-    span = int(attempts["end"].max() - started.min()) if len(attempts) else 0
+    begin = result.manifest.get("state", {}).get("at")
+    span = int(attempts["end"].max() - (started.min() if begin is None else begin)) if len(attempts) else 0
     units = attempts["units"].to_numpy()
-    used = int(((attempts["end"] - attempts["start"]).to_numpy() * units).sum())
-    useful = int((attempts["useful"].to_numpy() * units).sum())
+    before = 0 if begin is None else np.maximum(begin - attempts["start"].to_numpy(), 0)
+    used = int((((attempts["end"] - attempts["start"]).to_numpy() - before) * units).sum())
+    useful = int((np.maximum(attempts["useful"].to_numpy() - before, 0) * units).sum())
     available = float(capacity * span)
     return {
         "utilization": useful / available if available else float("nan"),

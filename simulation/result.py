@@ -19,6 +19,7 @@ from ..base import InputError
 from ..base.installed import version_of
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Workload
+from ..workloads.machine_state import MachineState
 from .metrics import summarize
 from .placements import restored, stored
 from .recorder import Recorder
@@ -67,6 +68,8 @@ class Result:
         Versions, options, seed and workload hash.
     constraints
         What the dispatcher was to meet, for :func:`.check`; not saved.
+    state
+        Where the simulation began, likewise.
     """
 
     jobs: pd.DataFrame
@@ -75,16 +78,17 @@ class Result:
     timings: pd.DataFrame
     manifest: dict[str, Any]
     constraints: tuple[SiteConstraint, ...] = ()
+    state: MachineState | None = None
 
     @classmethod
     def from_recorder(
         cls, workload: Workload, recorder: Recorder, manifest: dict[str, Any], seconds: float,
-        constraints: tuple[SiteConstraint, ...] = (),
+        constraints: tuple[SiteConstraint, ...] = (), state: MachineState | None = None,
     ) -> Result:  # fmt: skip
         """Build the tables from what was recorded; `seconds` is the measured time of the simulation."""
         jobs = recorder.jobs_frame()
         attempts, decisions = recorder.attempts_frame(jobs["id"]), recorder.decisions_frame()
-        return cls(jobs, attempts, decisions, _timings(recorder, seconds), manifest, constraints)
+        return cls(jobs, attempts, decisions, _timings(recorder, seconds), manifest, constraints, state)
 
     @cached_property
     def _basic_summary(self) -> dict[str, float]:

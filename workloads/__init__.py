@@ -21,6 +21,7 @@ from .generators import (
 from .jitter import jitter
 from .job import Checkpoint, Job, ResourceMap, Shape
 from .machine import Machine
+from .machine_state import Ended, MachineState, RunningSince, recorded_state
 from .molding import Speedup, SpeedupLaw, mold
 from .on_demand import OnDemand, with_on_demand
 from .recorded_waits import expected_waits
@@ -31,12 +32,15 @@ __all__ = [
     "GENERATORS",
     "Checkpoint",
     "Description",
+    "Ended",
     "Job",
     "Machine",
+    "MachineState",
     "OnDemand",
     "Provenance",
     "ResourceMap",
     "RunColumns",
+    "RunningSince",
     "Shape",
     "Snapshot",
     "Speedup",
@@ -60,6 +64,7 @@ __all__ = [
     "read_cluster",
     "read_run_times",
     "read_runs",
+    "recorded_state",
     "stochastic",
     "theta",
     "theta_scenario",

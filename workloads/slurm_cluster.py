@@ -50,6 +50,10 @@ class ClusterJob:
         The names of its nodes, none while it waits; how many cores in all.
     tasks
         How many jobs it stands for: those of an array that have not begun are one.
+    apart
+        On how many nodes it is to be (``-N``); 0: its tasks go anywhere (``-n``).
+    expected
+        When Slurm expects a waiting job to start, seconds since 1970; ``None`` where it says nothing.
     """
 
     id: str
@@ -62,6 +66,8 @@ class ClusterJob:
     nodes: tuple[str, ...]
     cores: int
     tasks: int = 1
+    apart: int = 0
+    expected: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +153,16 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
         nodes=() if waits else tuple(expand_names(_text(entry, "nodes"), where)),
         cores=_number(entry, "cpus", where) or 0,
         tasks=_tasks(_text(entry, "array_task_string"), where) if waits else 1,
+        apart=_apart(entry, where),
+        expected=(_number(entry, "start_time", where) or None) if waits else None,
     )  # fmt: skip
+
+
+def _apart(entry: Mapping[str, Any], where: str) -> int:
+    """Return the nodes of a job whose tasks are counted by node, or that has one for each."""
+    nodes = _number(entry, "node_count", where) or 0
+    by_node = _number(entry, "tasks_per_node", where) or _number(entry, "tasks", where) == nodes
+    return nodes if by_node else 0
 
 
 def _tasks(text: str, where: str) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -15,9 +15,11 @@ from .formats import read
 from .formats.slots import GPU, MEMORY
 from .job import Job, ResourceMap
 from .machine import Machine
-from .slurm_conf import APART, SlurmSite, read_slurm_conf
+from .machine_state import Ended, MachineState, RunningSince
+from .slurm_cluster import ClusterJob, Snapshot
+from .slurm_conf import APART, SlurmSite, expand_names, read_slurm_conf
 from .slurm_unmodelled import unmodelled
-from .workload import Workload
+from .workload import Provenance, Workload
 
 
 def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **options: Any) -> Workload:
@@ -51,7 +53,8 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
         notes.append(f"{site.source} has what slurm does not do: {'; '.join(left_out)}")
     shown_options = {**workload.provenance.options, "config": str(config)}
     provenance = replace(workload.provenance, options=shown_options, notes=tuple(notes))
-    return Workload(jobs, machine, provenance, workload.records)
+    records = workload.records.assign(placement=_placements(jobs, workload.records, machine, site))
+    return Workload(jobs, machine, provenance, records.drop(columns="node_list"))
 
 
 def started_at(workload: Workload) -> int:
@@ -92,3 +95,89 @@ def _per_slot(machine: Machine, slots: int, processors: int, memory: int, gpus: 
     if GPU in machine.resources and gpus > 0:
         amounts[GPU] = -(-gpus // slots)
     return amounts
+
+
+def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = None) -> tuple[Workload, MachineState]:
+    """Return what runs and what waits at a moment as jobs on the machine of a site, and what has ended before.
+
+    Running jobs are on their nodes where these are known one by one. Run times are the limits; jobs without one, and
+    those that ask for no known partition, are left out.
+
+    Parameters
+    ----------
+    snapshot
+        The moment.
+    site
+        Its configuration.
+    past
+        Its accounting, of :func:`slurm_workload`.
+    """
+    machine, places = site.machine(), {name: place for place, name in enumerate(site.nodes)}
+    known = {partition.name for partition in site.partitions}
+    found = [
+        (job, f"{job.id}_{task}" if job.tasks > 1 else job.id)
+        for job in (*snapshot.running, *snapshot.waiting)
+        if job.limit and job.cores and job.partition.partition(",")[0] in known
+        for task in range(job.tasks)
+    ]
+    zero = min([job.submit for job, _ in found] + ([started_at(past)] if past is not None else []), default=0)
+    jobs = sorted((_standing(job, id_, snapshot.now, zero) for job, id_ in found), key=lambda job: job.submit)
+    running = [
+        RunningSince(id_, min(job.start, snapshot.now - 1) - zero, _where(job, places))
+        for job, id_ in found if job.start is not None
+    ]  # fmt: skip
+    here = {id_ for _, id_ in found}
+    ended = () if past is None else tuple(
+        each for each in ended_by(past, snapshot.now, zero) if each.job.id not in here
+    )  # fmt: skip
+    provenance = Provenance("a moment of a cluster", header=(f"; UnixStartTime: {zero}",))
+    return Workload(tuple(jobs), machine, provenance), MachineState(snapshot.now - zero, tuple(running), ended=ended)
+
+
+def ended_by(past: Workload, now: int, zero: int) -> Iterator[Ended]:
+    """Yield the jobs of an accounting that had ended at a time since 1970, on a clock that begins at another."""
+    if past.records is None:
+        return
+    shift = started_at(past) - zero
+    for job, wait in zip(past.jobs, past.records["wait"].tolist(), strict=True):
+        start = job.submit + int(wait) + shift
+        if wait >= 0 and start + job.runtime <= now - zero:
+            yield Ended(replace(job, submit=job.submit + shift), start)
+
+
+def _standing(job: ClusterJob, id_: str, now: int, zero: int) -> Job:
+    slots = job.apart or job.cores
+    partition = job.partition.partition(",")[0]
+    per_slot = {"core": -(-job.cores // slots), partition: 1} | ({APART: 1} if job.apart else {})
+    assert job.limit is not None
+    limit = max(job.limit, now - job.start + 1 if job.start is not None else 1)
+    submit = min(job.submit, now - 1, now - 1 if job.start is None else job.start)
+    asked = Job(id_, submit - zero, limit, limit, slots, per_slot)
+    return replace(asked, user=job.user, group=job.account, queue=partition)
+
+
+def _where(job: ClusterJob, places: Mapping[str, int]) -> tuple[int, ...] | None:
+    """Return the nodes of the slots of a running job, ``None`` where its tasks are on several."""
+    nodes = tuple(places[name] for name in job.nodes if name in places)
+    slots = job.apart or job.cores
+    nodes = nodes * slots if len(nodes) == 1 else nodes
+    return nodes if len(nodes) == slots else None
+
+
+def _placements(jobs: tuple[Job, ...], records: pd.DataFrame, machine: Machine, site: SlurmSite) -> list[str]:
+    """Return on which nodes the slots of each job were, places with blanks between; empty where that is not known.
+
+    How tasks lie on several nodes is not on record, unless they fill them.
+    """
+    places = {name: place for place, name in enumerate(site.nodes)}
+    cores = machine.capacity[:, machine.primary].tolist()
+    found = []
+    for job, text in zip(jobs, records["node_list"].tolist(), strict=True):
+        names = [] if " " in text else expand_names(text, f"{site.source}: job {job.id}: field 'NodeList'")
+        nodes = [places[name] for name in names if name in places]
+        if len(nodes) == 1:
+            nodes *= job.nodes
+        elif APART not in job.per_node:
+            nodes = [node for node in nodes for _ in range(cores[node] // max(job.per_node["core"], 1))]
+        found.append(" ".join(map(str, nodes)) if len(nodes) == job.nodes else "")
+    return found

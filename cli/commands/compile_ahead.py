@@ -60,7 +60,7 @@ def crowd() -> Workload:
 
 
 def _workloads(name: str) -> Iterator[Workload]:
-    """Yield a crowd on a pool, one on nodes of two kinds, and a trace long enough for those that take compiled steps."""
+    """Yield a crowd on a pool, one on nodes of two kinds, and a trace long enough for compiled steps."""
     yield crowd()
     nodes = generate("eurora:jobs=1200", seed=1)
     yield nodes.with_jobs(nodes.jobs[:150])

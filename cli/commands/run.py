@@ -7,10 +7,14 @@ from pathlib import Path
 
 import click
 
+from ...analysis import read_scenario
+from ...analysis.simulated_state import from_state
+from ...base import InputError
 from ...bench.campaigns.molding_specs import molded
 from ...bench.reports.number_formats import count
 from ...simulation import Overrun, Result, SameInstant, check, simulate
-from ...workloads import Workload
+from ...workloads import MachineState, Workload
+from ...workloads.sources import Source
 from ..app import debug_option
 from ..command_errors import InterruptedRunError, RunFailedError, say
 from ..help_texts import examples
@@ -38,6 +42,7 @@ class Setup:
     overrun: Overrun
     same_instant: SameInstant
     seed: int
+    state: MachineState | None = None
 
 
 @click.command(
@@ -74,6 +79,10 @@ class Setup:
 @click.option(
     "--check", "checked", is_flag=True, help="Check the schedule against the invariants; exit code 1 if one is broken."
 )
+@click.option(
+    "--state", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+    help="Begin with what runs and waits there, a file as evict reads it; the jobs of TRACE, if any, come after it.",
+)  # fmt: skip
 @json_option
 @debug_option
 def command(
@@ -87,6 +96,7 @@ def command(
     seed: int,
     out: Path | None,
     checked: bool,
+    state: Path | None,
     as_json: bool,
 ) -> None:
     """Simulate one dispatcher on a workload and print its metrics.
@@ -96,10 +106,17 @@ def command(
 
     Times are in seconds. With --json: the flat summary as one object; what is not defined is null.
     """
-    setup = Setup(dispatcher, predictor, Overrun.parse(overrun), same_instant, seed)
+    policy = Overrun.parse(overrun)
     validate([dispatcher], [predictor])
-    source = resolve(trace)
-    workload = molded(load(source, reading, seed), mold, seed)
+    begin = None if state is None else read_scenario(state)
+    if begin is not None and trace is None:
+        source, (workload, started) = Source(str(state)), from_state(begin)
+    else:
+        source, started = resolve(trace), None
+        workload = molded(load(source, reading, seed), mold, seed)
+        if begin is not None:
+            workload, started = from_state(begin, workload)
+    setup = Setup(dispatcher, predictor, policy, same_instant, seed, started)
     make_folder(out)
     result = _simulate(workload, setup)
     if checked:
@@ -128,11 +145,14 @@ def _simulate(workload: Workload, setup: Setup) -> Result:
                 overrun=setup.overrun,
                 same_instant=setup.same_instant,
                 seed=setup.seed,
+                state=setup.state,
                 progress=bar.update,
             )
         except KeyboardInterrupt:
             raise InterruptedRunError(f"after {bar.done:,} of {len(workload):,} jobs") from None
         except Exception as error:
+            if setup.state is not None and isinstance(error, InputError):
+                raise
             raise _failed(setup, error) from error
 
 

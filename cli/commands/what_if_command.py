@@ -12,9 +12,10 @@ from ...base import InputError
 from ...bench.reports.number_formats import count, fixed, percent, ratio, seconds
 from ...bench.reports.tables import Table
 from ...dispatchers import Dispatcher, Slurm, create_dispatcher
-from ...workloads import Workload
+from ...workloads import MachineState, Workload, recorded_state
 from ...workloads.slurm_workload import started_at
 from ..app import debug_option
+from ..durations import Duration, clock
 from ..help_texts import examples
 from ..output import console, print_json
 from ..progress import spinner
@@ -43,25 +44,34 @@ NEAR = (10, 60, 600)
 )
 @click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="A parameter of slurm, changed.")
 @click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; 1 where not named.")
+@click.option(
+    "--begin", type=Duration(), metavar="TIME",
+    help="Begin so long after the first arrival. Default: when the first job ends.",
+)  # fmt: skip
 @json_option
 @debug_option
 def command(
-    site: SiteFiles, dispatchers: tuple[str, ...], changes: tuple[str, ...], shares: str, as_json: bool
+    site: SiteFiles,
+    dispatchers: tuple[str, ...],
+    changes: tuple[str, ...],
+    shares: str,
+    begin: int | None,
+    as_json: bool,
 ) -> None:
     """Say how recorded jobs would have fared.
 
     First how well slurm, with the site's configuration, meets the starts that really happened: what it says of changes
     is worth as much as that. Then the other dispatchers, and slurm with what --set changes. The simulation begins with
-    an empty machine and with nobody's usage.
+    what ran and what waited at its beginning; what ended before is the past usage of users.
     """
-    workload = site.load()
+    workload, state = recorded_state(site.load(), begin)
     policies = _policies(workload, site.config, split_specs(dispatchers, "dispatcher"), changes, shares)
     with spinner(f"simulating {count(len(policies), 'scheduler')}"):
-        found = what_if(workload, policies, NEAR)
+        found = what_if(workload, policies, NEAR, state)
     if as_json:
         print_json([asdict(row) for row in found])
     else:
-        _print(workload, found)
+        _print(workload, found, state)
 
 
 def _policies(
@@ -91,10 +101,11 @@ def _with_site(made: Dispatcher, site: Slurm, spec: str) -> Dispatcher:
     return Slurm(**(site.given | made.given))
 
 
-def _print(workload: Workload, found: list[WhatIf]) -> None:
+def _print(workload: Workload, found: list[WhatIf], state: MachineState) -> None:
     out = console()
-    recorded, model = found[0], found[1]
-    out.print(f"{count(len(workload), 'job')} on {workload.machine.describe()}", highlight=False)
+    recorded, model, ran = found[0], found[1], len(state.running)
+    begun = f"{count(len(workload) - ran, 'job')} on {workload.machine.describe()}, from {clock(state.at)} on, when"
+    out.print(f"{begun} {count(ran, 'job')} ran; {count(len(state.ended), 'job')} before that", highlight=False)
     out.print("slurm meets the recorded starts: " + _met(model), highlight=False)
     if recorded.wait > 0:
         out.print(f"its mean wait is {model.wait / recorded.wait - 1:+.1%} of the recorded one", highlight=False)

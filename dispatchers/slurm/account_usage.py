@@ -61,11 +61,33 @@ class AccountUsage:
             association.usage *= left
         for owner, start, cpus in running:
             spent = now - max(start, self._ticked)
-            used = cpus * spent * decay_over(self._half_life, spent)
-            for association in (self._root, self._accounts[owner[0]], self._users[owner]):
-                association.usage += used
+            self._charge(owner, cpus * spent * decay_over(self._half_life, spent))
         self._ticked = now
         self._rank()
+
+    def past(self, ended: Iterable[tuple[tuple[str, str], int, int, int]], now: int) -> None:
+        """Charge jobs that ended before: account and user, start, end and CPUs of each; usage is that of `now`."""
+        self._ticked = now
+        for owner, start, end, cpus in ended:
+            self.user(*owner)
+            self._charge(owner, cpus * (end - start) * decay_over(self._half_life, max(now - start, 0)))
+        self._rank()
+
+    def usage(self) -> list[tuple[str, str, float]]:
+        """Return account, name and usage of each user that was met, in that order."""
+        return [(*owner, user.usage) for owner, user in self._users.items()]
+
+    def restore(self, usage: Iterable[tuple[str, str, float]], ticked: int) -> None:
+        """Take usage as it was at the last tick."""
+        self._ticked = ticked
+        for account, name, used in usage:
+            self.user(account, name)
+            self._charge((account, name), used)
+        self._rank()
+
+    def _charge(self, owner: tuple[str, str], used: float) -> None:
+        for association in (self._root, self._accounts[owner[0]], self._users[owner]):
+            association.usage += used
 
     def _rank(self) -> None:
         rank_users(self._root, len(self._users) + 1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,8 @@ class KnownJobs:
         Shape (room,).
     users
         Of the jobs that were met.
+    ids
+        Theirs, likewise.
     """
 
     def __init__(self, machine: Machine, partitions: KnownPartitions, weights: Weights, *, small: bool) -> None:
@@ -39,9 +41,11 @@ class KnownJobs:
         self._size = np.zeros(_FEW)
         self._since = np.full(_FEW, -1, dtype=np.int64)
         self.users: dict[int, tuple[tuple[str, str], Association]] = {}
+        self.ids: dict[int, str] = {}
+        self._room: dict[tuple[int, tuple[int, ...], bool], int] = {}
 
-    def met(self, state: State, shares: AccountUsage) -> list[Waiting]:
-        """Note the jobs that have joined the queue, and return them."""
+    def met(self, state: State, shares: AccountUsage, tick: int) -> list[Waiting]:
+        """Note the jobs that have joined the queue, with priorities as of the last tick, and return them."""
         order, since = state.queue.order, state.queue.since
         if len(order) and order.max() >= len(self._since):
             self._grow(int(order.max()) + 1)
@@ -50,19 +54,32 @@ class KnownJobs:
         for waiting in joined:
             self._note(waiting, shares)
         if joined:
-            self._prioritize(order[rows], state.now - since[rows])
+            self._prioritize(order[rows], tick - since[rows])
         return joined
 
-    def prioritize(self, state: State) -> None:
-        """Set the priorities of all waiting jobs anew."""
-        self._prioritize(state.queue.order, state.now - state.queue.since)
+    def prioritize(self, state: State, tick: int) -> None:
+        """Set the priorities of all waiting jobs anew, as of a tick."""
+        self._prioritize(state.queue.order, tick - state.queue.since)
 
-    def charged(self, state: State) -> Iterator[tuple[tuple[str, str], int, int]]:
-        """Yield owner, start and CPUs of the running jobs."""
-        primary = self._machine.primary
+    def charged(self, state: State, shares: AccountUsage) -> list[tuple[tuple[str, str], int, int]]:
+        """Return owner, start and CPUs of the running jobs."""
+        primary, found = self._machine.primary, []
         for running in state.running:
-            if running.order in self.users:
-                yield self.users[running.order][0], running.start, running.nodes * running.demand[primary]
+            if running.order not in self.users:  # It ran when the simulation began.
+                owner = (running.job.group, running.job.user)
+                self.users[running.order] = owner, shares.user(*owner)
+            found.append((self.users[running.order][0], running.start, running.nodes * running.demand[primary]))
+        return found
+
+    def priorities(self) -> dict[str, int]:
+        """Return the priorities of the jobs that were met, by id."""
+        return {id_: int(self.priority[order]) for order, id_ in self.ids.items()}
+
+    def restore(self, state: State, known: Mapping[str, int]) -> None:
+        """Give waiting jobs the priorities that they had, by id."""
+        for waiting in state.queue:
+            if waiting.id in known:
+                self.priority[waiting.order] = known[waiting.id]
 
     def tried(self, state: State, rows: IntArray) -> Tried:
         """Return waiting jobs as they are tried, from their rows in the queue."""
@@ -75,17 +92,21 @@ class KnownJobs:
     def by_priority(self, state: State) -> IntArray:
         """Return the rows of the queue by priority tier, priority, submission and place in the trace."""
         order = state.queue.order
+        if len(order) < 2:
+            return np.arange(len(order))
         tier = self._partitions.tier[self.partition[order]]
         return np.lexsort((order, state.queue.submit, -self.priority[order], -tier))
 
     def could_run(self, waiting: Waiting) -> bool:
         """Tell whether the empty nodes of its partition have room for a job."""
-        members = self._partitions.members[self.partition[waiting.order]]
-        demand = np.array(waiting.demand)
-        used = demand > 0
-        room = (self._machine.capacity[np.ix_(members, used)] // demand[used]).min(axis=1)
-        slots = (room > 0).sum() if self.apart[waiting.order] else room.sum()
-        return bool(slots >= waiting.nodes)
+        asks = int(self.partition[waiting.order]), waiting.demand, bool(self.apart[waiting.order])
+        if asks not in self._room:
+            demand = np.array(waiting.demand)
+            used = demand > 0
+            capacity = self._machine.capacity[np.ix_(self._partitions.members[asks[0]], used)]
+            room = (capacity // demand[used]).min(axis=1)
+            self._room[asks] = int((room > 0).sum() if asks[2] else room.sum())
+        return self._room[asks] >= waiting.nodes
 
     def _note(self, waiting: Waiting, shares: AccountUsage) -> None:
         order, job = waiting.order, waiting.job
@@ -99,10 +120,11 @@ class KnownJobs:
         self._since[order] = waiting.since
         owner = (job.group, job.user)
         self.users[order] = owner, shares.user(*owner)
+        self.ids[order] = waiting.id
 
     def _prioritize(self, order: IntArray, age: IntArray) -> None:
         factors: Sequence[FloatArray] = (
-            age.astype(np.float64),
+            np.maximum(age, 0).astype(np.float64),
             np.array([self.users[place][1].factor for place in order.tolist()]),
             self._size[order],
             self._partitions.factor[self.partition[order]],

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,8 +11,9 @@ import numpy as np
 from ...base import IntArray
 from ...models.slurm import Cluster, Tried, backfill_pass, main_pass, placed
 from ...workloads import Machine
+from ...workloads.machine_state import MachineState
 from ..options import Configured
-from ..protocol import Action, Reject, Running, Start, State, Wake
+from ..protocol import Action, Reject, Running, Start, State, Waiting, Wake
 from .account_usage import AccountUsage
 from .known_jobs import KnownJobs, whole_minutes
 from .known_partitions import KnownPartitions
@@ -22,7 +22,6 @@ from .slurm_options import SlurmOptions, configured, seconds, shares_of
 #: Row of a running job: the end of its limit, its nodes, its slots on each, and the demand of a slot.
 Row = tuple[int, IntArray, IntArray, Sequence[int]]
 _UNAVAILABLE = "Requested node configuration is not available"
-_NOWHERE: tuple[int, IntArray, IntArray] = (-1, np.empty(0, np.int64), np.empty(0, np.int64))
 #: Jobs whose nodes are kept after they have ended.
 _MANY = 1_000
 #: Before any time of a simulation.
@@ -67,6 +66,34 @@ class Slurm(Configured[SlurmOptions]):
         self._ticked = 0
         self._running = np.empty(0, dtype=np.int64)
         self._nodes: dict[int, tuple[int, IntArray, IntArray]] = {}
+        self._recalled: Mapping[str, Any] | None = None
+
+    def memory(self) -> dict[str, Any]:
+        """Return when what ran, the priorities of jobs and who has used how much; see :meth:`recall`."""
+        running = set(self._running.tolist())
+        ran = [id_ for order, id_ in self._jobs.ids.items() if order in running]
+        return {
+            "times": [self._ran, self._full, self._cycle, self._ticked],
+            "due": [self._asked, self._changed],
+            "running": ran,
+            "priorities": self._jobs.priorities(),
+            "usage": self._shares.usage(),
+        }
+
+    def recall(self, state: MachineState, memory: Mapping[str, Any] | None) -> None:
+        """Go on from a state as what it has in memory would have; without that, count who had used how much."""
+        if memory is None:
+            begin = min((since.start for since in state.running), default=state.at)
+            cores = self._machine.resources[self._machine.primary] if self._machine is not None else ""
+            self._shares.past(
+                (((job.group, job.user), each.start, each.end, job.nodes * job.per_node.get(cores, 0))
+                for each in state.ended for job in [each.job]), begin,
+            )  # fmt: skip
+            return
+        self._recalled = memory
+        self._ran, self._full, self._cycle, self._ticked = memory["times"]
+        self._asked, self._changed = memory["due"]
+        self._shares.restore(memory["usage"], self._ticked)
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Let the parts run that are due."""
@@ -101,12 +128,12 @@ class Slurm(Configured[SlurmOptions]):
 
     def _look(self, state: State) -> list[Action]:
         """See what has changed; return refusals of jobs that could never run."""
-        joined = self._jobs.met(state, self._shares)
         tick = state.now - state.now % self._period
+        joined = self._resumed(state, self._jobs.met(state, self._shares, tick))
         if tick > self._ticked:
             if self._rules.PriorityWeightFairshare:
-                self._shares.tick(tick, self._jobs.charged(state))
-            self._jobs.prioritize(state)
+                self._shares.tick(tick, self._jobs.charged(state, self._shares))
+            self._jobs.prioritize(state, tick)
             self._ticked, self._changed = tick, True
         running = np.sort(state.running.order)
         if joined or not np.array_equal(running, self._running):
@@ -115,6 +142,17 @@ class Slurm(Configured[SlurmOptions]):
             if len(self._nodes) > 4 * len(running) + _MANY:
                 self._nodes = {order: self._nodes[order] for order in running.tolist() if order in self._nodes}
         return [Reject(waiting, _UNAVAILABLE) for waiting in joined if not self._jobs.could_run(waiting)]
+
+    def _resumed(self, state: State, joined: list[Waiting]) -> list[Waiting]:
+        """Return the jobs that have joined the queue since what was recalled."""
+        recalled, self._recalled = self._recalled, None
+        if recalled is None:
+            return joined
+        self._jobs.restore(state, recalled["priorities"])
+        here = {each.id: each.order for each in state.running}
+        # Those that have ended since are no job's place, so that their end is seen.
+        self._running = np.sort(np.array([here.get(id_, -1) for id_ in recalled["running"]], dtype=np.int64))
+        return [waiting for waiting in joined if waiting.id not in recalled["priorities"]]
 
     def _in_order(self, state: State, refused: Sequence[Action]) -> IntArray:
         """Return the rows of the queue by priority, without the jobs that are refused."""
@@ -130,7 +168,7 @@ class Slurm(Configured[SlurmOptions]):
 
     def _backfill(self, instant: _Instant) -> None:
         state, epoch = instant.state, self._rules.epoch
-        running = [self._row(each) for each in sorted(state.running, key=attrgetter("order"))] + instant.rows
+        running = self._rows(state) + instant.rows
         tried = self._jobs.tried(state, instant.left[: self._rules.bf_max_job_test])
         table = placed(running, tried, len(instant.cluster.free))
         backfill_pass(tried, instant.cluster, table, state.now + epoch, self._rules.rules())
@@ -154,14 +192,24 @@ class Slurm(Configured[SlurmOptions]):
         instant.started = np.append(instant.started, instant.state.queue.order[instant.left[begun]])
         instant.left = np.delete(instant.left, begun)
 
-    def _row(self, running: Running) -> Row:
-        """Return a running job with the end of its limit, which is in whole minutes."""
-        start, nodes, slots = self._nodes.get(running.order, _NOWHERE)
-        if start != running.start:
+    def _rows(self, state: State) -> list[Row]:
+        """Return the running jobs by place in the trace, with the ends of their limits, in whole minutes."""
+        jobs = state.running
+        start = np.array([each.start for each in jobs.entries], dtype=np.int64)
+        ends = start + whole_minutes(jobs.predicted_end - start) + self._rules.epoch
+        by_place = np.argsort(jobs.order)
+        return [
+            (end, *self._where(jobs.entries[place]), jobs.entries[place].demand)
+            for end, place in zip(ends[by_place].tolist(), by_place.tolist(), strict=True)
+        ]
+
+    def _where(self, running: Running) -> tuple[IntArray, IntArray]:
+        """Return the nodes of a running job, and its slots on each."""
+        found = self._nodes.get(running.order)
+        if found is None or found[0] != running.start:
             nodes, slots = np.unique(running.placement, return_counts=True)
-            self._nodes[running.order] = running.start, nodes, slots
-        limit = whole_minutes(running.predicted_end - running.start)
-        return running.start + limit + self._rules.epoch, nodes, slots, running.demand
+            found = self._nodes[running.order] = running.start, nodes, slots
+        return found[1], found[2]
 
     def _woken(self, state: State, left: IntArray, actions: list[Action]) -> list[Action]:
         """Return the actions, and a timer for what is next if nothing happens before."""

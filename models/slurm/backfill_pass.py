@@ -13,8 +13,21 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
 from .jobs import Cluster, Placed, Tried
+from .node_choice import free_cpus, need_of
 from .predicted_start import fits, predicted_start
-from .reserved_nodes import ReservedNodes, is_open, nothing_reserved, open_nodes, reserve
+from .reserved_nodes import (
+    ReservedNodes,
+    WordArray,
+    is_open,
+    nothing_reserved,
+    open_nodes,
+    packed,
+    reserve,
+    unpacked,
+)
+
+#: After any time.
+_NEVER = 2**62
 
 
 class BackfillRules(NamedTuple):
@@ -66,10 +79,14 @@ def _backfill(
     jobs: int, tried: Tried, cluster: Cluster, table: Placed, now: int, rules: BackfillRules, reserved: ReservedNodes
 ) -> None:
     taken = np.zeros(len(cluster.free), np.int64)
-    usable = np.zeros(len(cluster.free), np.bool_)
-    running = table.counts[0]
+    full, first = cluster.free.copy(), np.full(len(cluster.free), _NEVER)
+    _end_all(table, full, first)
+    running, words = table.counts[0], reserved.open.shape[1]
+    members = np.zeros((cluster.members.shape[0], words), np.uint64)
+    for partition in range(len(members)):
+        packed(cluster.members[partition], members[partition])
     for job in range(jobs):
-        start = _plan(job, tried, cluster, table, now, rules, reserved, usable, taken)
+        start = _plan(job, tried, cluster, table, now, rules, reserved, members, full, first, taken)
         if start < 0:
             continue
         row = running + job
@@ -77,22 +94,43 @@ def _backfill(
         if start <= now:
             _take(row, cluster, table)
             _run(row, now + tried.limit[job], table)
+            for node in range(len(taken)):
+                if taken[node]:
+                    first[node] = min(first[node], now + tried.limit[job])
+
+
+@compiled
+def _end_all(table: Placed, full: IntArray, first: IntArray) -> None:
+    """Add what all running jobs hold to what is free, and note when the first of each node ends."""
+    for place in range(table.counts[0]):
+        row = table.order[place]
+        for at in range(table.begin[row], table.stop[row]):
+            node = table.node[at]
+            first[node] = min(first[node], table.end[row])
+            for resource in range(full.shape[1]):
+                full[node, resource] += table.slots[at] * table.demand[row, resource]
 
 
 @compiled
 def _plan(
     job: int, tried: Tried, cluster: Cluster, table: Placed, now: int, rules: BackfillRules, reserved: ReservedNodes,
-    usable: BoolArray, taken: IntArray,
+    members: WordArray, full: IntArray, first: IntArray, taken: IntArray,
 ) -> int:  # fmt: skip
     """Return the start of a job, -1 if none is found, and reserve its nodes where that is later than now."""
-    members, limit = cluster.members[tried.partition[job]], tried.limit[job]
-    least = tried.slots[job] if tried.apart[job] else 1
+    own, limit = members[tried.partition[job]], tried.limit[job]
+    most, least, usable = np.empty_like(first), np.empty_like(first), cluster.members[tried.partition[job]].copy()
+    free_cpus(full, tried.demand[job], cluster.primary, tried.apart[job], usable, most)
+    free_cpus(cluster.free, tried.demand[job], cluster.primary, tried.apart[job], usable, least)
+    words, has = np.zeros(len(own), np.uint64), np.empty_like(first)
     earliest, later = now - 1, now
     while later > earliest:
         earliest = later
-        later = open_nodes(reserved, members, earliest, earliest + limit, usable)
+        later = open_nodes(reserved, own, earliest, earliest + limit, words)
+        unpacked(words, usable)
         start = -1
-        if _enough(usable, least):
+        for node in range(len(usable)):
+            has[node] = most[node] if first[node] <= later or not later else least[node]
+        if _could_have(job, tried, cluster.primary, usable, has):
             start = predicted_start(job, tried, cluster, usable, table, now, rules.kill_wait, taken)
         if start < 0:
             if not later:
@@ -106,19 +144,24 @@ def _plan(
         begin, end = start - start % rules.resolution, start + limit - (start + limit) % rules.resolution
         if start > now + rules.window:
             return start
-        if is_open(reserved, taken, begin, end):
-            reserve(reserved, taken, begin, end, rules.resolution)
+        packed(taken > 0, words)
+        if is_open(reserved, words, begin, end):
+            reserve(reserved, words, begin, end, rules.resolution)
             return start
         later = start
     return -1
 
 
 @compiled
-def _enough(usable: BoolArray, least: int) -> bool:
-    count = 0
+def _could_have(job: int, tried: Tried, primary: int, usable: BoolArray, most: IntArray) -> bool:
+    """Return whether a job could have enough of the usable nodes before it is looked at again, at `most` of each."""
+    need = need_of(tried.slots[job], tried.apart[job], max(tried.demand[job, primary], 1))
+    cpus, nodes = 0, 0
     for node in range(len(usable)):
-        count += usable[node]
-    return count >= least
+        if usable[node]:
+            cpus += most[node]
+            nodes += most[node] > 0
+    return nodes >= need.least and (cpus >= need.cpus or tried.demand[job, primary] == 0)
 
 
 def main_pass(tried: Tried, cluster: Cluster) -> list[tuple[int, IntArray, IntArray]]:

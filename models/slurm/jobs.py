@@ -114,8 +114,8 @@ def placed(running: Sequence[tuple[int, IntArray, IntArray, Sequence[int]]], tri
         np.concatenate([row[2] for row in running], out=slots[:filled])
     end, demand = np.zeros(count + jobs, np.int64), np.empty((count + jobs, tried.demand.shape[1]), np.int64)
     end[:count] = [row[0] for row in running]
-    for index, row in enumerate(running):
-        demand[index] = row[3]
+    if running:
+        demand[:count] = [row[3] for row in running]
     demand[count:] = tried.demand
     begin, stop, order = (np.zeros(count + jobs, np.int64) for _ in range(3))
     stop[:count] = np.cumsum(used)

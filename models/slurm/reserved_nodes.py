@@ -8,9 +8,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
+
+#: Sets of nodes, a bit each.
+WordArray = NDArray[np.uint64]
 
 
 class ReservedNodes(NamedTuple):
@@ -21,7 +25,7 @@ class ReservedNodes(NamedTuple):
     begin, end, following
         Of each span, shape (spans,); what follows the last is 0.
     open
-        Nodes that are not reserved, shape (spans, nodes).
+        Nodes that are not reserved, a bit each, shape (spans, words of 64).
     used
         How many spans are in use, shape (1,).
     """
@@ -29,7 +33,7 @@ class ReservedNodes(NamedTuple):
     begin: IntArray
     end: IntArray
     following: IntArray
-    open: BoolArray
+    open: WordArray
     used: IntArray
 
 
@@ -37,17 +41,36 @@ def nothing_reserved(begin: int, end: int, nodes: int, jobs: int) -> ReservedNod
     """Return a table without reservations, with room for those of so many jobs."""
     begins, ends, following = np.zeros((3, 2 * jobs + 2), np.int64)
     begins[0], ends[0] = begin, end
-    return ReservedNodes(begins, ends, following, np.ones((2 * jobs + 2, nodes), np.bool_), np.ones(1, np.int64))
+    words = np.zeros((2 * jobs + 2, -(-nodes // 64)), np.uint64)
+    words[0] = ~np.uint64(0)
+    return ReservedNodes(begins, ends, following, words, np.ones(1, np.int64))
 
 
 @compiled
-def open_nodes(table: ReservedNodes, members: BoolArray, start: int, end: int, usable: BoolArray) -> int:
+def packed(chosen: BoolArray, words: WordArray) -> None:
+    """Write a set of nodes into words."""
+    for word in range(len(words)):
+        words[word] = 0
+    for node in range(len(chosen)):
+        if chosen[node]:
+            words[node >> 6] |= np.uint64(1) << np.uint64(node & 63)
+
+
+@compiled
+def unpacked(words: WordArray, chosen: BoolArray) -> None:
+    """Write a set of nodes from words."""
+    for node in range(len(chosen)):
+        chosen[node] = (words[node >> 6] >> np.uint64(node & 63)) & np.uint64(1) != 0
+
+
+@compiled
+def open_nodes(table: ReservedNodes, members: WordArray, start: int, end: int, usable: WordArray) -> int:
     """Write into `usable` which of the members are open from `start` to `end`; return when to look again, 0 if never.
 
     That is the end of the first span after which nodes are open that were not before.
     """
-    for node in range(len(members)):
-        usable[node] = members[node]
+    for word in range(len(members)):
+        usable[word] = members[word]
     later, span = 0, 0
     while True:
         after = table.following[span]
@@ -56,8 +79,8 @@ def open_nodes(table: ReservedNodes, members: BoolArray, start: int, end: int, u
                 later = table.end[span]
             if table.begin[span] > end:
                 break
-            for node in range(len(members)):
-                usable[node] &= table.open[span, node]
+            for word in range(len(members)):
+                usable[word] &= table.open[span, word]
         span = after
         if not span:
             break
@@ -65,23 +88,23 @@ def open_nodes(table: ReservedNodes, members: BoolArray, start: int, end: int, u
 
 
 @compiled
-def _opens(table: ReservedNodes, span: int, members: BoolArray, usable: BoolArray) -> bool:
+def _opens(table: ReservedNodes, span: int, members: WordArray, usable: WordArray) -> bool:
     """Return whether after a span nodes are open that are not until its end."""
     after = table.following[span]
-    for node in range(len(members)):
-        if members[node] and table.open[after, node] and not (usable[node] and table.open[span, node]):
+    for word in range(len(members)):
+        if members[word] & table.open[after, word] & ~(usable[word] & table.open[span, word]):
             return True
     return False
 
 
 @compiled
-def is_open(table: ReservedNodes, taken: IntArray, start: int, end: int) -> bool:
+def is_open(table: ReservedNodes, taken: WordArray, start: int, end: int) -> bool:
     """Return whether no node that is taken is reserved between `start` and `end`."""
     span = 0
     while True:
         if table.end[span] > start and table.begin[span] < end:
-            for node in range(len(taken)):
-                if taken[node] and not table.open[span, node]:
+            for word in range(len(taken)):
+                if taken[word] & ~table.open[span, word]:
                     return False
         span = table.following[span]
         if not span:
@@ -89,7 +112,7 @@ def is_open(table: ReservedNodes, taken: IntArray, start: int, end: int) -> bool
 
 
 @compiled
-def reserve(table: ReservedNodes, taken: IntArray, start: int, end: int, resolution: int) -> None:
+def reserve(table: ReservedNodes, taken: WordArray, start: int, end: int, resolution: int) -> None:
     """Reserve the nodes that are taken from `start` to `end`."""
     start = max(start, table.begin[0])
     end = max(end, start + resolution)
@@ -101,9 +124,8 @@ def reserve(table: ReservedNodes, taken: IntArray, start: int, end: int, resolut
     while span:
         if end < table.end[span]:
             _split(table, span, end)
-        for node in range(len(taken)):
-            if taken[node]:
-                table.open[span, node] = False
+        for word in range(len(taken)):
+            table.open[span, word] &= ~taken[word]
         if end == table.end[span]:
             after = table.following[span] if table.following[span] else -1
             break
@@ -131,8 +153,8 @@ def _split(table: ReservedNodes, span: int, at: int) -> None:
     new = table.used[0]
     table.begin[new], table.end[new], table.following[new] = at, table.end[span], table.following[span]
     table.end[span], table.following[span] = at, new
-    for node in range(table.open.shape[1]):
-        table.open[new, node] = table.open[span, node]
+    for word in range(table.open.shape[1]):
+        table.open[new, word] = table.open[span, word]
     table.used[0] += 1
 
 
@@ -154,6 +176,6 @@ def _join(table: ReservedNodes, before: int, after: int) -> None:
 def _alike(table: ReservedNodes, span: int, other: int) -> bool:
     """Return whether the same nodes are open; in a loop, which compiles in a tenth of the time of an expression."""
     alike = True
-    for node in range(table.open.shape[1]):
-        alike &= table.open[span, node] == table.open[other, node]
+    for word in range(table.open.shape[1]):
+        alike &= table.open[span, word] == table.open[other, word]
     return alike

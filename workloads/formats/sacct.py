@@ -43,14 +43,15 @@ def parse_sacct(data: bytes, options: ReadOptions, log: Log) -> Workload:
     It needs the columns ``JobID`` (or ``JobIDRaw``), ``Submit``, ``Start``, ``End`` (or ``ElapsedRaw``,
     ``Elapsed``) and ``AllocCPUS`` (or ``NCPUS``, ``ReqCPUS``), and uses ``Eligible``, ``TimelimitRaw`` or
     ``Timelimit``, ``AllocNodes``, ``NNodes`` or ``ReqNodes``, ``User``, ``Group``, ``Account``, ``JobName``,
-    ``Partition``, ``ReqMem``, ``AllocTRES`` or ``ReqTRES`` and ``State``. Job steps are skipped; of a job that was
-    requeued (``sacct -D``) the last attempt is read; the parts of a heterogeneous job are one job; an array that
-    waits as a whole is as many jobs as it has tasks. Times count from the first arrival, and jobs are sorted by it: a
-    job arrives when it becomes eligible. Without a machine, it is a pool of the largest numbers of cores and of GPUs
-    in use at once. ``Workload.records`` gets ``wait``, ``allocated_processors``, ``requested_processors``,
-    ``requested_memory`` (kilobytes per processor), ``requested_time``, ``status`` as in SWF, and ``nodes``, ``gpus``,
-    ``state``, ``account``, ``partitions`` (all that were asked for), ``nodes_asked`` (by ``-N``, else 0; from
-    ``ReqNodes`` or ``SubmitLine`` if they are there) and ``submitted`` (on the same clock).
+    ``Partition``, ``NodeList``, ``ReqMem``, ``AllocTRES`` or ``ReqTRES`` and ``State``. Job steps are skipped; of a
+    job that was requeued (``sacct -D``) the last attempt is read; the parts of a heterogeneous job are one job; an
+    array that waits as a whole is as many jobs as it has tasks. Times count from the first arrival, and jobs are
+    sorted by it: a job arrives when it becomes eligible. Without a machine, it is a pool of the largest numbers of
+    cores and of GPUs in use at once. ``Workload.records`` gets ``wait``, ``allocated_processors``,
+    ``requested_processors``, ``requested_memory`` (kilobytes per processor), ``requested_time``, ``status`` as in
+    SWF, and ``nodes``, ``gpus``, ``state``, ``account``, ``partitions`` (all that were asked for), ``nodes_asked``
+    (by ``-N``, else 0; from ``ReqNodes`` or ``SubmitLine`` if they are there), ``node_list`` and ``submitted`` (on
+    the same clock).
 
     Raises
     ------
@@ -189,6 +190,7 @@ def _table(records: Records, arrival: FloatArray) -> tuple[Table, FloatArray]:
         "gpus": gpus,
         "submitted": compact(values["Submit"] - arrival[0]),
         "partitions": partitions,
+        "node_list": fields.column(frame, "NodeList"),
     } | _asked(frame, values, processors)
     table = Table(
         lines=records.lines.tolist,

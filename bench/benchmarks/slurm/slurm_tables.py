@@ -24,9 +24,10 @@ from ...reports.number_formats import seconds as spent
 from ...reports.tables import Table, show
 from ..measurements import measured
 from .controller_log import RecordedJob, began_at, read_jobs, read_log
+from .forecast_table import forecasts
 from .recorded_decisions import RecordedDecisions, compared_priorities
 
-Part = Literal["decisions", "free", "scale"]
+Part = Literal["decisions", "free", "forecast", "scale"]
 #: Shares of the accounts of the record, as its set-up made them.
 SHARES = {"phys": 10, "chem": 20, "bio": 30}
 #: Seconds within which a start counts as met.
@@ -118,8 +119,7 @@ def free_running(record: Record) -> Table:
     submit = workload.columns.submit.astype(np.float64)
     real = np.array([job.start - start for job in jobs.values()], dtype=np.float64)
     rows = [["another run of the real Slurm", *_compared(_other_run(record, jobs) + submit, real, submit)]]
-    shares = ";".join(f"{name}={number}" for name, number in SHARES.items())
-    own = f"slurm:config={record.config},shares={shares},epoch={start}"
+    own = f"slurm:config={record.config},shares={_shares()},epoch={start}"
     for name, spec in {"slurm": own, "easy": "easy", "conservative": "conservative", "fcfs": "fcfs"}.items():
         result = simulate(workload, spec)
         check(workload, result)
@@ -177,6 +177,10 @@ def drawn(jobs: int) -> Workload:
     return Workload(columns, Machine.homogeneous(NODES, core=1))
 
 
+def _shares() -> str:
+    return ";".join(f"{name}={number}" for name, number in SHARES.items())
+
+
 def _share(name: str, alike: int, count: int, wanted: float | None) -> list[str]:
     share = percent(alike / count) if count else "-"
     return [name, f"{alike:,}", f"{count:,}", share, "-" if wanted is None else percent(wanted)]
@@ -210,6 +214,9 @@ def main(part: Part | None, small: bool, as_markdown: bool) -> None:
             yield decisions(recorded(), _SMALL if small else None)
         if part in (None, "free"):
             yield free_running(recorded())
+        if part in (None, "forecast"):
+            every, draws = (100, 4) if small else (20, 25)
+            yield forecasts(recorded().folder, _shares(), every, draws)
         if part in (None, "scale"):
             yield scale(_SMALL if small else JOBS)
 

@@ -161,3 +161,15 @@ def test_a_speedup_that_is_none_is_named(invoke, spec, message):
         found = invoke(command, "lublin:jobs=9", "--mold", spec)
         assert (found.exit_code, found.stderr.count("\n")) == (2, 1)
         assert message in found.stderr
+
+
+def test_a_run_begins_from_a_state(invoke, tmp_path):
+    running = {"id": "r", "nodes": 2, "elapsed": 30, "ends": 20}
+    waiting = {"id": "w", "nodes": 3, "waited": 40, "walltime": 10}
+    (tmp_path / "state.json").write_text(json.dumps({"machine": {"nodes": 3}, "jobs": [running], "waiting": [waiting]}))
+    found = invoke("run", "--state", tmp_path / "state.json", "--check", "--json")
+    assert found.exit_code == 0, found.stderr
+    assert json.loads(found.stdout)["wait_max"] == 60
+    refused = invoke("run", "lublin:jobs=5,processors=8", "--state", tmp_path / "state.json")
+    assert refused.exit_code == 2
+    assert "got 3 nodes" in refused.stderr

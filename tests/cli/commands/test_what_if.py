@@ -28,7 +28,7 @@ def run(*args):
 
 
 def test_what_happened_comes_first_then_the_site_then_the_others(files):
-    done = run("what-if", *files, "--dispatchers", "slurm,fcfs", "--set", "bf_interval=30", "--json")
+    done = run("what-if", *files, "--dispatchers", "slurm,fcfs", "--set", "bf_interval=30", "--begin", "0", "--json")
     assert done.exit_code == 0, done.output
     found = {row["name"]: row for row in json.loads(done.stdout)}
     assert list(found) == ["recorded", "slurm", "fcfs", "slurm:bf_interval=30"]
@@ -44,6 +44,25 @@ def test_the_table_says_how_well_the_model_meets_the_record(files):
     done = run("what-if", *files, "--dispatchers", "slurm")
     assert done.exit_code == 0, done.output
     assert "slurm meets the recorded starts: 100.0% within 10 s" in done.stdout
+
+
+def test_it_begins_with_what_ran_when_the_first_job_ended(files):
+    # The third job ends at 1035; the first runs, the second waits.
+    done = run("what-if", *files, "--dispatchers", "fcfs", "--json")
+    assert done.exit_code == 0, done.output
+    found = {row["name"]: row["wait"] for row in json.loads(done.stdout)}
+    assert found == {"recorded": 299, "slurm": 299, "fcfs": 299}
+    told = run("what-if", *files, "--dispatchers", "fcfs").stdout
+    assert "1 job on 2 nodes" in told
+    assert "from 0:35 on, when 2 jobs ran" in " ".join(told.split())
+
+
+def test_it_begins_when_it_is_told(files):
+    done = run("what-if", *files, "--dispatchers", "slurm", "--begin", "100")
+    assert "1 job before that" in " ".join(done.stdout.split())
+    late = run("what-if", *files, "--begin", "1h")
+    assert late.exit_code == 2
+    assert "expected jobs that end at 3600 s or later, got none" in late.stderr
 
 
 @pytest.mark.parametrize(

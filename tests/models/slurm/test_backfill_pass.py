@@ -62,3 +62,19 @@ def test_reservations_stand_on_the_grid():
 
 def test_a_job_that_can_never_run_is_not_planned():
     assert cycle([4], [], [(2, 4, 60), (1, 4, 60)]) == [(-1, []), (1000, [0])]
+
+
+def test_reservations_hold_on_more_nodes_than_a_word_has_bits():
+    # Only the nodes 63 to 66 are ever free before 5000; the wide job takes them from 1100, the short one fits before.
+    running = [(1100 if 63 <= node <= 65 else 5000, node, 4) for node in range(70) if node != 66]
+    free = [4 if node == 66 else 0 for node in range(70)]
+    jobs = [(4, 4, 60), (1, 4, 90), (1, 4, 300)]
+    found = cycle(free, running, jobs)
+    assert found[0] == (1100, [63, 64, 65, 66])
+    assert found[1] == (1000, [66])
+    assert found[2][0] == 1160
+    assert found[2][1][0] in (63, 64, 65, 66)
+
+
+def test_a_job_that_no_time_has_room_for_gets_no_start():
+    assert cycle([0, 4], [(1100, 0, 2)], [(2, 4, 60), (1, 2, 60)]) == [(-1, []), (1000, [1])]

@@ -1,0 +1,107 @@
+"""Forecasts of starts, kept until what came of them is known."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..base import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class KeptForecast:
+    """A forecast; times in seconds since 1970.
+
+    Attributes
+    ----------
+    made
+        When.
+    job
+        Of which job.
+    low, median, high
+        When it was to start.
+    slurm
+        When Slurm expected that, ``None`` where it did not say.
+    """
+
+    made: int
+    job: str
+    low: float
+    median: float
+    high: float
+    slurm: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastScore:
+    """What came of forecasts.
+
+    Attributes
+    ----------
+    known, unknown
+        How many were of jobs that have started, and how many not.
+    covered
+        Share of the starts within their intervals.
+    near
+        Share within so many seconds of the median, by these seconds.
+    deviation, slurm
+        Mean distance of the starts from the median, and from what Slurm expected, seconds; nan without any.
+    """
+
+    known: int
+    unknown: int
+    covered: float
+    near: Mapping[int, float]
+    deviation: float
+    slurm: float
+
+
+def keep(path: Path, forecasts: Iterable[KeptForecast]) -> None:
+    """Add forecasts to a file, JSON lines."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a", encoding="utf-8") as lines:
+        lines.writelines(json.dumps(asdict(each)) + "\n" for each in forecasts)
+
+
+def read_kept(path: Path) -> list[KeptForecast]:
+    """Return the forecasts of a file.
+
+    Raises
+    ------
+    InputError
+        If there is no file, or a line is none of them.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: expected forecasts that were kept, got no such file")
+    found = []
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        try:
+            found.append(KeptForecast(**json.loads(line)))
+        except (ValueError, TypeError):
+            raise InputError(f"{path}:{number}: expected a forecast in JSON, got {line[:60]!r}") from None
+    return found
+
+
+def judge(forecasts: Iterable[KeptForecast], starts: Mapping[str, float], near: tuple[int, ...]) -> ForecastScore:
+    """Return how good forecasts were, given when jobs started, seconds since 1970."""
+    made = list(forecasts)
+    known = [each for each in made if each.job in starts]
+    real = np.array([starts[each.job] for each in known])
+    low, median, high = (np.array([getattr(each, name) for each in known]) for name in ("low", "median", "high"))
+    off = np.abs(real - median)
+    told = [abs(starts[each.job] - each.slurm) for each in known if each.slurm is not None]
+    if not known:
+        return ForecastScore(0, len(made), np.nan, dict.fromkeys(near, np.nan), np.nan, np.nan)
+    inside = (real >= np.floor(low)) & (real <= np.ceil(high))
+    return ForecastScore(
+        len(known),
+        len(made) - len(known),
+        float(inside.mean()),
+        {within: float((off <= within).mean()) for within in near},
+        float(off.mean()),
+        float(np.mean(told)) if told else np.nan,
+    )

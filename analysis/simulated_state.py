@@ -1,0 +1,69 @@
+"""A machine as `evict` and `partition` see it, as the state from which a simulation begins."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from ..base import InputError
+from ..workloads import Job, Machine, MachineState, Provenance, RunningSince, Workload
+from .eviction_scenario import JobPart, Scenario, WaitingPart
+
+
+def from_state(scenario: Scenario, to_come: Workload | None = None) -> tuple[Workload, MachineState]:
+    """Return the jobs of a state, with those that are to come, and what runs of them.
+
+    Running jobs run until they are predicted to end, waiting ones for as long as they may.
+
+    Parameters
+    ----------
+    scenario
+        The state.
+    to_come
+        Jobs that are submitted from then on, time 0 being the instant of the state, and the machine: as many nodes as
+        the state has, or a pool of as many units. Without it nothing comes, and a node is one core.
+
+    Raises
+    ------
+    InputError
+        If the machine is another one, a job has no end, or an id stands in both.
+    """
+    machine = Machine.homogeneous(scenario.machine.nodes, core=1) if to_come is None else to_come.machine
+    unit = _unit(scenario, machine)
+    at = math.ceil(max(each.before for each in scenario.standing))
+    jobs = [_job(each, at, unit) for each in scenario.standing]
+    if to_come is not None:
+        jobs += [replace(job, submit=job.submit + at) for job in to_come.jobs]
+    workload = Workload(
+        tuple(sorted(jobs, key=lambda job: job.submit)), machine, Provenance("a state and what comes after it")
+    )
+    running = tuple(_running(each, at, pool=machine.nodes == 1) for each in scenario.jobs)
+    return workload, MachineState(at, running)
+
+
+def _unit(scenario: Scenario, machine: Machine) -> dict[str, int]:
+    """Return what a job of the state takes for each of its nodes."""
+    primary, nodes = machine.resources[machine.primary], scenario.machine.nodes
+    amounts = machine.capacity[:, machine.primary]
+    if machine.nodes == nodes:
+        return {primary: int(amounts.min())}
+    if machine.nodes == 1 and amounts[0] == nodes:
+        return {primary: 1}
+    raise InputError(f"state: expected the machine of the trace, {machine.describe()}, got {nodes:,} nodes")
+
+
+def _job(each: JobPart | WaitingPart, at: int, unit: dict[str, int]) -> Job:
+    lasts = each.lasts
+    if lasts is None:
+        raise InputError(f"state: job {each.id}: expected ends, when it is predicted to end, got none")
+    return Job(
+        each.id, at - math.ceil(each.before), max(0, math.ceil(lasts)), max(1, math.ceil(lasts)), each.nodes, unit,
+        user=each.user, group=each.group, queue=each.queue,
+    )  # fmt: skip
+
+
+def _running(each: JobPart, at: int, *, pool: bool) -> RunningSince:
+    placement = each.placement
+    if pool:
+        placement = (0,) * each.nodes
+    return RunningSince(each.id, at - math.ceil(each.elapsed or 0), placement)

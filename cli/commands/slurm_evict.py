@@ -1,0 +1,102 @@
+"""``hpcdispatch slurm evict``: the commands that free nodes of a Slurm by a deadline at the least loss."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import shlex
+
+import click
+
+from ...analysis.cluster_state import cluster_state
+from ...base import InputError
+from ...bench.reports.number_formats import count
+from ...models.eviction import Eviction, cost, plan
+from ...workloads.slurm_cluster import Snapshot
+from ..app import debug_option
+from ..command_errors import say
+from ..durations import Duration, clock
+from ..help_texts import examples
+from ..site_options import SnapshotFiles, snapshot_options
+from ..slurm_answers import answer
+
+#: Who may stop the jobs of others.
+_OPERATORS = ("Operator", "Administrator")
+
+
+@click.command(
+    "evict",
+    epilog=examples(
+        "hpcdispatch slurm evict --nodes 64 --deadline 15m",
+        "hpcdispatch slurm evict --nodes 64 --deadline 15m --yes",
+    ),
+)
+@click.option("--nodes", type=click.IntRange(min=1), required=True, metavar="K", help="Nodes that are needed.")
+@click.option("--deadline", type=Duration(), required=True, metavar="TIME", help="By when, as in 15m.")
+@click.option(
+    "--hold", type=Duration(60), default="15m", show_default=True, metavar="TIME",
+    help="For how long after it they are reserved.",
+)  # fmt: skip
+@click.option("--yes", is_flag=True, help="Run the commands.")
+@snapshot_options
+@debug_option
+def evict(nodes: int, deadline: int, hold: int, yes: bool, moment: SnapshotFiles) -> None:
+    """Print the commands that free K nodes by a deadline at the least loss; with --yes, run them.
+
+    The nodes are reserved first, so that nobody else starts there, which takes the rights of an operator; so does
+    stopping the jobs of others. Jobs that give way go back to the queue. A loss is what a job has run so far, in
+    node-hours; jobs whose limits end in time are waited for.
+    """
+    snapshot = moment.read()
+    state = cluster_state(snapshot)
+    jobs = state.running()
+    decision = plan(jobs, max(nodes - state.idle, 0), deadline)[deadline]
+    if not decision.feasible:
+        say("infeasible", f"{count(nodes, 'node')} asked for, and the machine has {state.machine.nodes:,}")
+        click.get_current_context().exit(1)
+    operator = _is_operator()
+    commands = _commands(snapshot, decision, nodes, deadline + hold, reserve=operator)
+    _refuse_others(snapshot, decision, operator=operator)
+    loss = sum(float(cost(job, decision.actions[job.id])) for job in jobs if job.id in decision.actions)
+    gives = sum(action == "kill" for action in decision.actions.values())
+    say("note", f"{count(gives, 'job')} to give way, {loss:,.1f} node-hours lost, {nodes:,} nodes by {clock(deadline)}")
+    if not operator:
+        say("note", "the nodes are not reserved, which operators may: others may start there")
+    for command in commands:
+        click.echo(shlex.join(command))
+        if yes:
+            answer(command)
+
+
+def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, *, reserve: bool) -> list[list[str]]:
+    """Return the commands: the nodes are reserved, and then jobs stopped."""
+    taken = {name for job in snapshot.running for name in job.nodes}
+    freed = [name for job in snapshot.running if job.id in decision.actions for name in job.nodes]
+    idle = [node.name for node in snapshot.nodes if node.usable and node.name not in taken]
+    chosen = (freed + idle)[:nodes]
+    made = [
+        ["scontrol", "create", "reservation", f"Users={getpass.getuser()}", "StartTime=now",
+         f"Duration={-(-seconds // 60)}", f"Nodes={','.join(chosen)}", "Flags=IGNORE_JOBS"]
+    ]  # fmt: skip
+    stops = [["scontrol", "requeue", id_] for id_, action in decision.actions.items() if action == "kill"]
+    return made * reserve + stops
+
+
+def _is_operator() -> bool:
+    """Tell whether we may stop the jobs of others."""
+    if os.geteuid() == 0:
+        return True
+    told = answer(["sacctmgr", "-n", "-P", "show", "user", getpass.getuser(), "format=AdminLevel"])
+    return told.decode(errors="replace").strip() in _OPERATORS
+
+
+def _refuse_others(snapshot: Snapshot, decision: Eviction, *, operator: bool) -> None:
+    """Refuse to stop what is not ours."""
+    me = getpass.getuser()
+    others = [
+        f"{job.id} of {job.user}"
+        for job in snapshot.running
+        if decision.actions.get(job.id) == "kill" and job.user != me
+    ]
+    if others and not operator:
+        raise InputError(f"evict: expected jobs of {me} or the rights of an operator, got {', '.join(others[:3])}")

@@ -1,0 +1,157 @@
+"""``hpcdispatch slurm forecast``: when jobs will start, and what came of such forecasts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from ...analysis.kept_forecasts import ForecastScore, KeptForecast, judge, keep, read_kept
+from ...analysis.start_forecasts import LEARNED, forecast_starts
+from ...base import InputError
+from ...bench.reports.number_formats import NOTHING, count, percent
+from ...bench.reports.tables import Table
+from ...dispatchers import Slurm
+from ...predictors import create as create_predictor
+from ...workloads import Snapshot, Workload, read
+from ...workloads.fetching import cache_folder
+from ...workloads.slurm_conf import read_slurm_conf
+from ...workloads.slurm_workload import slurm_workload, standing_jobs, started_at
+from ..app import debug_option
+from ..durations import clock
+from ..help_texts import examples
+from ..output import console, print_json
+from ..progress import spinner
+from ..shared_options import gathered, json_option, validate
+from ..site_options import FILE, SnapshotFiles, snapshot_options
+from ..slurm_answers import accounting, configuration
+
+#: Seconds within which a forecast counts as met.
+NEAR = (300, 1200, 3600)
+#: Days of accounting that are asked for.
+DAYS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """From what, and how, run times are learned, and where forecasts are kept."""
+
+    config: Path | None
+    sacct: Path | None
+    timezone: str | None
+    shares: str
+    predictor: str
+    draws: int
+    seed: int
+    kept: Path | None
+
+
+learning_options = gathered(
+    "learning",
+    Learning,
+    (
+        click.option("--config", type=FILE, metavar="FILE", help="slurm.conf, in place of asking scontrol."),
+        click.option("--sacct", type=FILE, metavar="FILE", help="What sacct -P printed, in place of asking."),
+        click.option("--timezone", metavar="ZONE", help="Of local times in it."),
+        click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; else 1."),
+        click.option("--predictor", default=LEARNED, show_default=True, metavar="NAME[:...]", help="Learns run times."),
+        click.option("--draws", type=click.IntRange(4, 10_000), default=25, show_default=True, help="Simulations."),
+        click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of their random numbers."),
+        click.option(
+            "--kept", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Where forecasts are kept."
+        ),
+    ),
+)
+
+
+@click.command(
+    "forecast",
+    epilog=examples(
+        "hpcdispatch slurm forecast 4711",
+        "hpcdispatch slurm forecast --squeue squeue.json --sinfo sinfo.json --now 1795308804 --config slurm.conf "
+        "--sacct jobs.sacct",
+        "hpcdispatch slurm forecast --judge",
+    ),
+)
+@click.argument("job", required=False)
+@snapshot_options
+@learning_options
+@click.option("--judge", "judged", is_flag=True, help="Say what came of the forecasts that were kept.")
+@json_option
+@debug_option
+def forecast(job: str | None, moment: SnapshotFiles, learning: Learning, judged: bool, as_json: bool) -> None:
+    """Say when JOB, or each waiting job, will start: within an interval, in 8 of 10 cases.
+
+    Slurm's rules are run forward with run times drawn from those that have ended, and with jobs to come as they came
+    before. Each forecast is kept, and --judge tells what came of them.
+    """
+    validate([], [learning.predictor])
+    store = learning.kept or cache_folder() / "forecasts.jsonl"
+    with TemporaryDirectory(prefix="hpcdispatch-") as folder, spinner("running Slurm's rules forward"):
+        sacct = learning.sacct or accounting(Path(folder), DAYS)
+        if judged:
+            made, score = [], judge(read_kept(store), _starts(read(sacct, timezone=learning.timezone)), NEAR)
+        else:
+            config = learning.config or configuration(Path(folder))
+            past = slurm_workload(sacct, config, timezone=learning.timezone)
+            made, score = _forecasts(moment.read(), config, past, learning), None
+    if score is not None:
+        _tell(score, as_json)
+        return
+    chosen = [each for each in made if job is None or each.job == job]
+    if job is not None and not chosen:
+        raise InputError(f"job {job}: expected one that waits and can be planned, got none")
+    keep(store, chosen)
+    _print(chosen, as_json)
+
+
+def _forecasts(snapshot: Snapshot, config: Path, past: Workload, learning: Learning) -> list[KeptForecast]:
+    """Return the forecasts of all waiting jobs."""
+    workload, state = standing_jobs(snapshot, read_slurm_conf(config), past)
+    zero = started_at(workload)
+    try:
+        slurm = Slurm(config=str(config), shares=learning.shares, epoch=zero)
+    except ValueError as error:
+        raise InputError(f"--shares: {error}") from None
+    predictor = create_predictor(learning.predictor)
+    found = forecast_starts(workload, state, slurm, predictor, draws=learning.draws, seed=learning.seed)
+    expected = {job.id: job.expected for job in snapshot.waiting}
+    return [
+        KeptForecast(snapshot.now, id_, each.low + zero, each.median + zero, each.high + zero, expected.get(id_))
+        for id_, each in found.items()
+    ]
+
+
+def _starts(past: Workload) -> dict[str, float]:
+    """Return when jobs started, seconds since 1970."""
+    assert past.records is not None
+    starts = past.columns.submit + past.records["wait"].to_numpy() + started_at(past)
+    return dict(zip(past.columns.texts(), starts.tolist(), strict=True))
+
+
+def _print(made: list[KeptForecast], as_json: bool) -> None:
+    if as_json:
+        print_json([asdict(each) for each in made])
+        return
+    rows = [
+        (each.job, *(clock(max(0.0, time - each.made)) for time in (each.low, each.median, each.high)),
+         NOTHING if each.slurm is None else clock(max(0, each.slurm - each.made)))
+        for each in made
+    ]  # fmt: skip
+    columns = ("job", "starts in at least", "about", "at most", "Slurm says")
+    console().print(Table("", columns, rows, note="At least and at most hold in 8 of 10 cases.").terminal())
+
+
+def _tell(score: ForecastScore, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(score))
+        return
+    out = console()
+    out.print(f"{count(score.known, 'forecast')} of jobs that have started, {score.unknown} of others", highlight=False)
+    if not score.known:
+        return
+    within = ", ".join(f"{percent(share)}% within {seconds // 60} min" for seconds, share in score.near.items())
+    out.print(f"{percent(score.covered)}% started within their intervals; {within}", highlight=False)
+    out.print(f"mean deviation {score.deviation:,.0f} s, that of Slurm's own {score.slurm:,.0f} s", highlight=False)

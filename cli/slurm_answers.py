@@ -1,0 +1,75 @@
+"""What Slurm's commands answer; each gets its arguments as a list, and has a limit of time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ..base import InputError
+from ..workloads.slurm_cluster import Snapshot, read_cluster
+
+#: Seconds that a command of Slurm may take.
+PATIENCE = 30
+#: The columns of the accounting.
+COLUMNS = (
+    "JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqNodes,NNodes,NCPUS,ReqTRES,"
+    "AllocTRES,State,NodeList,SubmitLine"
+)
+
+
+def answer(arguments: list[str]) -> bytes:
+    """Return what a command of Slurm prints; times are seconds since 1970.
+
+    Raises
+    ------
+    InputError
+        If there is none, it fails or does not answer.
+    """
+    name, known = arguments[0], os.environ | {"SLURM_TIME_FORMAT": "%s"}
+    try:
+        done = subprocess.run(arguments, capture_output=True, timeout=PATIENCE, check=False, env=known)
+    except FileNotFoundError:
+        raise InputError(f"{name}: there is no such command here; give files of what it prints") from None
+    except subprocess.TimeoutExpired:
+        raise InputError(f"{name}: no answer within {PATIENCE} s") from None
+    if done.returncode:
+        lines = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
+        raise InputError(f"{name}: ended with code {done.returncode} and said: {lines[0]}")
+    return done.stdout
+
+
+def cluster(squeue: Path | None, sinfo: Path | None, now: int | None) -> Snapshot:
+    """Return what runs and waits, from files or asked for where there are none.
+
+    Raises
+    ------
+    InputError
+        If only some of the three are given, for what is wrong with a file, and as :func:`answer`.
+    """
+    if squeue is not None and sinfo is not None and now is not None:
+        return read_cluster(squeue, sinfo, now)
+    if squeue is not None or sinfo is not None or now is not None:
+        raise InputError("--squeue, --sinfo, --now: expected all of them or none")
+    with TemporaryDirectory(prefix="hpcdispatch-") as folder:
+        squeue, sinfo = Path(folder, "squeue.json"), Path(folder, "sinfo.json")
+        squeue.write_bytes(answer(["squeue", "--json"]))
+        sinfo.write_bytes(answer(["sinfo", "-N", "--json"]))
+        return read_cluster(squeue, sinfo, int(time.time()))
+
+
+def accounting(folder: Path, days: int) -> Path:
+    """Write what ended within so many days to a file in a folder, and return it."""
+    path = folder / "jobs.sacct"
+    path.write_bytes(answer(["sacct", "-a", "-X", "-P", "-S", f"now-{days}days", "-o", COLUMNS]))
+    return path
+
+
+def configuration(folder: Path) -> Path:
+    """Write the configuration to a file in a folder, and return it."""
+    path = folder / "site.txt"
+    shown = [["config"], ["partition"], ["node", "-o"]]
+    path.write_bytes(b"\n".join(answer(["scontrol", "show", *what]) for what in shown))
+    return path

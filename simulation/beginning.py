@@ -1,0 +1,108 @@
+"""How a simulation begins from a state: jobs are put where they are, as if they had come and started in it."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from ..base import InputError
+from ..dispatchers import Dispatcher, Start
+from ..dispatchers.registered import layers
+from ..predictors import Predictor
+from ..workloads import Machine
+from ..workloads.machine_state import MachineState, RunningSince
+from .event_calendar import CORRECTION, TIMER
+from .simulated_job import Request, SimulatedJob
+from .simulation_errors import ActionError, asked
+
+#: An :class:`~.engine.Engine`, which begins by this.
+Engine = Any
+
+
+def begin_from(engine: Engine, dispatcher: Dispatcher, predictor: Predictor, state: MachineState) -> None:
+    """Put an engine that has not run yet into a state.
+
+    Raises
+    ------
+    InputError
+        If what runs is not in the workload, came later, has no room on the machine, or has ended before.
+    """
+    mapper, at = engine.mapper, state.at
+    for ended in sorted(state.ended, key=attrgetter("end")):
+        asked(lambda: type(predictor).__name__, "observe", predictor.observe, ended.job)
+    for part in layers(dispatcher):
+        if hasattr(part, "recall"):
+            name = type(part).__name__
+            asked(lambda: name, "recall", part.recall, state, state.memory.get(name))  # noqa: B023 - called at once
+    jobs = _standing(engine, state)
+    known = [since for since in state.running if since.placement is not None]
+    unknown = [since for since in state.running if since.placement is None]
+    # What has fewer nodes to choose from comes first.
+    unknown.sort(key=lambda since: (_choices(engine, jobs, since), since.start))
+    for since in [*sorted(known, key=attrgetter("start")), *unknown]:
+        _start(engine, jobs, since, at)
+    heap = mapper.calendar.heap
+    while heap and heap[0][0] < at:
+        passed = heap[0][0]
+        for _, _, _, job in mapper.calendar.due(passed, CORRECTION):
+            mapper.cycle.correct(job, passed)
+    mapper.wakes.update((at,) if state.timers is None else state.timers)
+    for timer in sorted(mapper.wakes):
+        mapper.calendar.add(timer, TIMER, None)
+    mapper.cycle.changed = False
+    mapper.current_time = at
+
+
+def _standing(engine: Engine, state: MachineState) -> dict[str, SimulatedJob]:
+    """Let the jobs come that were submitted before the state; return them by id."""
+    mapper, arrivals = engine.mapper, engine.arrivals
+    workload = arrivals.recorder.workload
+    before = int(np.searchsorted(workload.columns.submit, state.at))
+    for order, job in enumerate(workload.jobs[:before]):
+        event = arrivals.event(job, order)
+        if event is not None:
+            mapper.events[event.id] = event
+            mapper.cycle.arrive(event, event.queued_time, state.predicted.get(event.id))
+    arrivals.position = before
+    engine.loaded_jobs += len(mapper.events)
+    jobs: dict[str, SimulatedJob] = mapper.events
+    return jobs
+
+
+def _start(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince, at: int) -> None:
+    """Let a job have started when it did."""
+    mapper, where = engine.mapper, f"state: job {since.id}"
+    job = jobs.get(since.id)
+    if job is None:
+        raise InputError(f"{where}: expected a job of the workload that fits and was submitted before {at}, got none")
+    if since.start < job.queued_time:
+        raise InputError(f"{where}: start must be at least {job.queued_time}, its submission, got {since.start}")
+    try:
+        asks = mapper.checks.requested(job, since.shape)
+        placement = since.placement if since.placement is not None else _room(engine, asks)
+        action = Start(since.id, np.array(placement, dtype=np.int64), since.limit, since.shape, since.write)
+        mapper.cycle.start(*mapper.checks.start(action), since.start)
+    except ActionError as error:
+        raise InputError(f"state: {str(error).removeprefix('state: ')}") from None
+    engine.dispatched_jobs += 1
+    if job.completion[0] < at:
+        raise InputError(f"{where}: expected an end at {at} or later, got {job.completion[0]}")
+
+
+def _choices(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince) -> int:
+    """Return for how many slots of a job the empty machine has room, 0 if it is not there."""
+    machine: Machine = engine.mapper.machine
+    return machine.slots_of(jobs[since.id].own.demand) if since.id in jobs else 0
+
+
+def _room(engine: Engine, asks: Request) -> tuple[int, ...]:
+    """Return nodes for a job, the first ones with room."""
+    demand = np.array(asks.demand)
+    used = demand > 0
+    slots = (engine.mapper.cycle.nodes.shown[:, used] // demand[used]).min(axis=1)
+    nodes = np.repeat(np.arange(len(slots)), slots)[: asks.nodes]
+    if len(nodes) < asks.nodes:
+        raise ActionError(f"job {asks.job.id}: no room for {asks.nodes} x {asks.demand}")
+    return tuple(nodes.tolist())

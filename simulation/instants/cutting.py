@@ -1,0 +1,103 @@
+"""The state of a simulation at an instant, from which another one can begin."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from operator import attrgetter
+
+from ...base import InputError
+from ...dispatchers import Dispatcher
+from ...dispatchers.registered import layers
+from ...predictors import Predictor
+from ...workloads import Workload
+from ...workloads.machine_state import Ended, MachineState, RunningSince
+from ..engine import Engine, SameInstant, engine_of, fresh_parts, settled_heap
+from ..overrun import Overrun
+from ..recorder import STAY, Recorder
+from ..simulated_job import SimulatedJob
+
+
+class _ReachedError(Exception):
+    """Ends a simulation at its instant."""
+
+
+def _stop() -> None:
+    raise _ReachedError
+
+
+def state_at(
+    workload: Workload,
+    dispatcher: str | Dispatcher,
+    predictor: str | Predictor = "walltime",
+    *,
+    at: int,
+    overrun: str | Overrun = "run",
+    seed: int = 0,
+    same_instant: SameInstant = "batch",
+) -> tuple[Workload, MachineState]:
+    """Simulate a workload up to an instant; return the jobs that have not left by then, and the state.
+
+    :func:`.simulate` of these goes on as the simulation would have, as far as dispatcher and predictor keep nothing
+    else from one decision to the next, or give it by ``memory()``.
+
+    Parameters
+    ----------
+    workload, dispatcher, predictor, overrun, seed, same_instant
+        As for :func:`.simulate`.
+    at
+        The instant, seconds; nothing of what happens then has happened.
+
+    Raises
+    ------
+    InputError
+        If all jobs have left before, or one that has not was on the machine before: a state has no room for that.
+    """
+    parts = fresh_parts(workload.machine, dispatcher, predictor, seed)
+    engine = engine_of(Recorder(workload), *parts, Overrun.parse(overrun), same_instant)
+    engine.mapper.pause, engine.mapper.at_pause = at, _stop
+    with settled_heap(), suppress(_ReachedError):
+        engine.start_hpc_simulation()
+        raise InputError(f"at: expected an instant before the last job has left, got {at}")
+    memory = {type(part).__name__: part.memory() for part in layers(parts[0]) if hasattr(part, "memory")}
+    return _captured(engine, workload, at, memory)
+
+
+def _captured(engine: Engine, workload: Workload, at: int, memory: dict[str, object]) -> tuple[Workload, MachineState]:
+    mapper, recorder = engine.mapper, engine.arrivals.recorder
+    alive = [job for job in mapper.events.values() if job.queued_time < at]
+    for job in alive:
+        if job.attempts or (job.running is not None and job.running.stopping):
+            raise InputError(f"at: job {job.id} was stopped before {at}; a state has no room for that")
+    running = [_since(job) for job in alive if job.running is not None]
+    ended = tuple(_ended(recorder, workload))
+    gone = {each.job.id for each in ended} | {workload.jobs[order].id for order in recorder.failed}
+    state = MachineState(
+        at,
+        tuple(sorted(running, key=attrgetter("start"))),
+        {job.id: recorder.predicted[job.order] for job in alive},
+        ended,
+        tuple(sorted(mapper.wakes)),
+        memory,
+    )
+    return workload.with_jobs(job for job in workload.jobs if job.id not in gone), state
+
+
+def _since(job: SimulatedJob) -> RunningSince:
+    running = job.running
+    assert running is not None
+    shape = job.request.shape if job.places is None else job.places.index(job.request.shape) - 1
+    limit = None if running.kill_at is None else running.kill_at - running.start
+    return RunningSince(
+        job.id, running.start, tuple(running.placement.tolist()), limit, None if shape < 0 else shape, job.write
+    )
+
+
+def _ended(recorder: Recorder, workload: Workload) -> list[Ended]:
+    """Return the jobs that have ended, each with the time of its last stay."""
+    width, last = len(STAY), {}
+    for row in range(0, len(recorder.stays), width):
+        order, start, end, *_ = recorder.stays[row : row + width]
+        last[order] = start, end
+    kept = ((order, *times) for order, times in last.items() if recorder.failed.get(order, ("",))[0] != "rejected")
+    return [Ended(replace(workload.jobs[order], runtime=end - start), start) for order, start, end in kept]

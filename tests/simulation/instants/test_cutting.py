@@ -1,0 +1,158 @@
+"""A simulation that is cut at any instant and begun again from its state ends with the schedule of the uncut one."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hpcdispatch.base import InputError
+from hpcdispatch.simulation import InvariantError, check, simulate, state_at
+from hpcdispatch.testing import cluster, overrunning, pool
+from hpcdispatch.testing.strategies import workloads
+from hpcdispatch.workloads import Ended, Job, Machine, MachineState, RunningSince, Workload
+
+#: Cycles that fall between events, priorities that age, and users that have used something.
+SLURM = "slurm:bf_interval=7,bf_resolution=1,sched_interval=20,PriorityWeightAge=50,PriorityWeightFairshare=1000,"
+SLURM += "PriorityMaxAge=00:05:00,PriorityCalcPeriod=1,PriorityDecayHalfLife=00:03:00"
+FATES = ["start", "end", "wait", "run", "predicted", "attempts", "status", "reason"]
+
+
+def cut_and_joined(workload, at, *parts, **options):
+    """Return what became of the jobs that had not left by then: as it was, and begun again from the state."""
+    whole = simulate(workload, *parts, **options).jobs.set_index("id")
+    rest, state = state_at(workload, *parts, at=at, **options)
+    again = simulate(rest, *parts, state=state, **options)
+    check(rest, again)
+    found = again.jobs.set_index("id")
+    places = [list(where) for where in found["placement"]]
+    assert places == [list(where) for where in whole["placement"].loc[found.index]]
+    return whole.loc[found.index, FATES], found[FATES]
+
+
+@settings(max_examples=60)
+@given(
+    workloads(max_jobs=16).filter(len),
+    st.floats(0, 1),
+    st.sampled_from(["fcfs", "easy", "sjf", "conservative", SLURM, "slurm"]),
+    st.sampled_from(["walltime", "last2"]),
+    st.sampled_from(["run", "kill"]),
+    st.sampled_from(["batch", "sequence"]),
+)
+def test_a_cut_changes_nothing(workload, part, dispatcher, predictor, overrun, same_instant):
+    options = {"overrun": overrun, "same_instant": same_instant}
+    if dispatcher == "conservative" and overrun == "run":
+        return  # It keeps the reservations of jobs that others have outrun, and a state does not have them.
+    last = int(simulate(workload, dispatcher, predictor, **options).jobs["end"].max())
+    before, after = cut_and_joined(workload, int(part * last), dispatcher, predictor, **options)
+    assert before.equals(after)
+
+
+@pytest.mark.parametrize("dispatcher", ["fcfs", "easy", SLURM])
+@pytest.mark.parametrize("make", [pool, cluster, overrunning])
+def test_longer_ones_neither(make, dispatcher):
+    workload = make()
+    last = int(simulate(workload, dispatcher).jobs["end"].max())
+    for part in (0.2, 0.5, 0.8):
+        before, after = cut_and_joined(workload, int(part * last), dispatcher)
+        assert before.equals(after)
+
+
+def test_a_prediction_that_was_corrected_before_is_corrected_again():
+    workload = overrunning()
+    before, after = cut_and_joined(workload, 2_000, "easy", "heuristic")
+    assert len(after) > 10
+    assert before.equals(after)
+
+
+def test_slurm_needs_what_it_had_in_memory():
+    workload = cluster()
+    rest, state = state_at(workload, SLURM, at=12_003)
+    whole = simulate(workload, SLURM).jobs.set_index("id")
+    forgetful = simulate(rest, SLURM, state=replace(state, memory={}, ended=())).jobs.set_index("id")
+    assert not whole["start"].loc[forgetful.index].equals(forgetful["start"])
+
+
+NODES = Machine.homogeneous(2, core=4)
+JOBS = (
+    Job("a", 0, 100, 200, nodes=1, per_node={"core": 4}),
+    Job("b", 5, 100, 200, nodes=2, per_node={"core": 4}, user="ann"),
+    Job("c", 60, 10, 20, nodes=1, per_node={"core": 4}),
+)
+
+
+def begun(*running, at=50, jobs=JOBS, **more):
+    return simulate(Workload(jobs, NODES), "easy", state=MachineState(at, running, **more))
+
+
+def test_jobs_keep_their_starts_and_their_ages():
+    result = begun(RunningSince("a", 10, (1,)))
+    assert result.jobs["start"].tolist() == [10, 110, 60]
+    assert result.jobs["wait"].tolist() == [10, 105, 0]
+    assert result.manifest["state"] == {"at": 50, "running": 1}
+    assert result.summary()["makespan"] == 160
+    # From 50 on: 60 s of a, 100 s of b on both nodes, 10 s of c.
+    assert result.summary()["utilization"] == pytest.approx((60 * 4 + 100 * 8 + 10 * 4) / (160 * 8))
+
+
+def test_a_job_without_nodes_runs_where_there_is_room():
+    long = replace(JOBS[2], submit=1, runtime=100)
+    result = begun(RunningSince("a", 10), RunningSince("c", 20, (0,)), jobs=(JOBS[0], long))
+    assert [list(where) for where in result.jobs["placement"]] == [[1], [0]]
+    assert result.jobs["end"].tolist() == [110, 120]
+
+
+def test_what_ended_before_teaches_the_predictor():
+    history = tuple(Ended(replace(JOBS[0], id=name, runtime=20), 0) for name in ("x", "y"))
+    jobs = tuple(replace(job, user="ann") for job in JOBS)
+    state = MachineState(50, (), ended=tuple(replace(each, job=replace(each.job, user="ann")) for each in history))
+    assert simulate(Workload(jobs, NODES), "easy", "last2", state=state).jobs["predicted"].tolist() == [20, 20, 20]
+
+
+def test_what_users_had_used_before_counts():
+    jobs = [Job(name, 0, 100, 100, nodes=2, per_node={"core": 4}, user=user, group="g") for name, user in ("aA", "bB")]
+    fair = "slurm:PriorityWeightFairshare=1000"
+    workload = Workload(tuple(jobs), NODES)
+    used = {user: (Ended(replace(jobs[0], id="x", user=user), 0),) for user in "AB"}
+    firsts = {
+        user: simulate(workload, fair, state=MachineState(100, ended=past)).jobs["start"].idxmin()
+        for user, past in used.items()
+    }
+    assert firsts == {"A": 1, "B": 0}
+
+
+@pytest.mark.parametrize(
+    ("running", "message"),
+    [
+        ((RunningSince("a", 0), RunningSince("a", 0)), "state: job a: id must be unique, got it 2 times"),
+        ((RunningSince("a", 50),), "state: job a: start must lie before 50, got 50"),
+        ((RunningSince("b", 4),), "state: job b: start must be at least 5, its submission, got 4"),
+        ((RunningSince("c", 10),), "state: job c: expected a job of the workload that fits and was submitted before"),
+        ((RunningSince("z", 10),), "state: job z: expected a job of the workload"),
+        ((RunningSince("a", 0, (2,)),), r"state: job a: placement must lie in 0..1, got \[2\]"),
+        ((RunningSince("a", 0, (0, 1)),), "state: job a: placement must be 1 node indices"),
+        ((RunningSince("a", 0, (0,)), RunningSince("b", 6)), "state: job b: no room for 2 x"),
+        ((RunningSince("a", 0, (0,)), RunningSince("b", 6, (0, 1))), "state: job b: no room for 2 x"),
+    ],
+)
+def test_a_state_that_cannot_be_is_refused(running, message):
+    with pytest.raises(InputError, match=message):
+        begun(*running)
+
+
+def test_a_job_that_has_ended_does_not_run():
+    with pytest.raises(InputError, match="state: job a: expected an end at 120 or later, got 100"):
+        begun(RunningSince("a", 0), at=120)
+
+
+def test_a_job_that_was_stopped_before_has_no_room_in_a_state():
+    again = Job("a", 0, 100, 30, nodes=1, per_node={"core": 4})
+    with pytest.raises(InputError, match="at: job a was stopped before 40"):
+        state_at(Workload((again,), NODES), "easy", at=40, overrun="resubmit")
+
+
+def test_the_check_sees_what_does_not_run_on():
+    result = begun(RunningSince("a", 10, (1,)))
+    for wrong in (RunningSince("a", 11, (1,)), RunningSince("a", 10, (0,)), RunningSince("c", 10, (1,))):
+        with pytest.raises(InvariantError, match=r"runs since|runs on|does not run"):
+            check(Workload(JOBS, NODES), replace(result, state=MachineState(50, (wrong,))))
