@@ -13,7 +13,7 @@ from ..dispatchers.registered import layers
 from ..predictors import Predictor
 from ..workloads import Machine
 from ..workloads.machine_state import MachineState, RunningSince
-from .event_calendar import CORRECTION, TIMER
+from .events.event_calendar import CORRECTION, TIMER
 from .simulated_job import Request, SimulatedJob
 from .simulation_errors import ActionError, asked
 

@@ -23,8 +23,8 @@ from ..workloads.machine_state import MachineState
 from .accasim_compat import Simulator
 from .beginning import begin_from
 from .budget import Budget
-from .compiled_events import CompiledEvents, compiled_events
-from .event_manager import DispatchEvents
+from .events.compiled_events import CompiledEvents, compiled_events
+from .events.event_manager import DispatchEvents
 from .overrun import Overrun
 from .portfolio import Replayer, let_learn
 from .recorder import Recorder

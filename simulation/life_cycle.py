@@ -9,7 +9,7 @@ from time import perf_counter
 from ..dispatchers import JobView, Placement, Running, Waiting
 from ..dispatchers.ordered_jobs import JobsOnMachine, WaitingQueue
 from ..workloads import Job, Machine
-from .event_calendar import COMPLETION, CORRECTION, EventCalendar
+from .events.event_calendar import COMPLETION, CORRECTION, EventCalendar
 from .forecasts import Forecasts
 from .node_matrix import NodeMatrix
 from .overrun import Overrun

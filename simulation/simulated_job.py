@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..dispatchers import Running, ShapeView, Waiting
 from ..workloads import Job
-from .event_calendar import Entry
+from .events.event_calendar import Entry
 from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, Attempt
 
 

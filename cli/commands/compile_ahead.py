@@ -13,7 +13,7 @@ from ...bench.reports.number_formats import count
 from ...dispatchers import create_dispatcher
 from ...models.compiled import compiling
 from ...simulation import simulate
-from ...simulation.compiled_events import WORTH
+from ...simulation.events.compiled_events import WORTH
 from ...workloads import Workload, generate
 from ..app import debug_option
 from ..help_texts import examples

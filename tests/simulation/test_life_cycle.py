@@ -6,7 +6,7 @@ import pytest
 from hpcdispatch.dispatchers import NODE_ZERO
 from hpcdispatch.predictors import create
 from hpcdispatch.simulation import ActionError, Overrun
-from hpcdispatch.simulation.event_calendar import EventCalendar
+from hpcdispatch.simulation.events.event_calendar import EventCalendar
 from hpcdispatch.simulation.forecasts import Forecasts
 from hpcdispatch.simulation.life_cycle import LifeCycle
 from hpcdispatch.simulation.recorder import COMPLETED, LIMIT, Recorder

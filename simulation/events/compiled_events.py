@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from ..base import IntArray
-from ..dispatchers import Dispatcher
-from ..dispatchers.backfilling.compiled_traces import CompiledTrace, in_compiled_code
-from ..predictors import Oracle, Predictor, Walltime
-from ..workloads import Machine
-from ..workloads.fitting_requests import room_for, why_it_cannot_run
-from ..workloads.job_columns import JobColumns
-from .accasim_compat import EventManager
-from .overrun import Overrun
-from .placements import on_node_zero
-from .recorder import COMPLETED, DECISION, LIMIT, STAY, Recorder
+from ...base import IntArray
+from ...dispatchers import Dispatcher
+from ...dispatchers.backfilling.compiled_traces import CompiledTrace, in_compiled_code
+from ...predictors import Oracle, Predictor, Walltime
+from ...workloads import Machine
+from ...workloads.fitting_requests import room_for, why_it_cannot_run
+from ...workloads.job_columns import JobColumns
+from ..accasim_compat import EventManager
+from ..overrun import Overrun
+from ..placements import on_node_zero
+from ..recorder import COMPLETED, DECISION, LIMIT, STAY, Recorder
 
 #: Jobs from which on loading the compiled code takes less time than it saves.
 WORTH = 10_000

@@ -7,19 +7,19 @@ from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
-from ..dispatchers import Action, Dispatcher, Reject, Start, State, Stop, Waiting, Wake
-from ..predictors import Predictor
-from ..workloads import Machine
-from .accasim_compat import EventManager
-from .action_checks import ActionChecks, checked_report, whole_seconds
-from .budget import Budget, Spending
+from ...dispatchers import Action, Dispatcher, Reject, Start, State, Stop, Waiting, Wake
+from ...predictors import Predictor
+from ...workloads import Machine
+from ..accasim_compat import EventManager
+from ..action_checks import ActionChecks, checked_report, whole_seconds
+from ..budget import Budget, Spending
+from ..forecasts import Forecasts
+from ..life_cycle import LifeCycle, Told
+from ..overrun import Overrun
+from ..recorder import Recorder
+from ..simulated_job import SimulatedJob
+from ..simulation_errors import ActionError, SimulationError, failed
 from .event_calendar import COMPLETION, TIMER, EventCalendar
-from .forecasts import Forecasts
-from .life_cycle import LifeCycle, Told
-from .overrun import Overrun
-from .recorder import Recorder
-from .simulated_job import SimulatedJob
-from .simulation_errors import ActionError, SimulationError, failed
 
 _IDLE_WAKES = 10_000
 #: AccaSim's main loop reads jobs when fewer than that are still to arrive.

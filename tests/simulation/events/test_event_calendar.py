@@ -5,7 +5,7 @@ from types import SimpleNamespace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpcdispatch.simulation.event_calendar import COMPLETION, CORRECTION, TIMER, EventCalendar
+from hpcdispatch.simulation.events.event_calendar import COMPLETION, CORRECTION, TIMER, EventCalendar
 
 TIMES, KINDS = st.integers(0, 5), st.sampled_from((COMPLETION, CORRECTION, TIMER))
 

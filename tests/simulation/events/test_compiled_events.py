@@ -6,7 +6,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hpcdispatch.dispatchers import EASY, FCFS
-from hpcdispatch.simulation import Budget, check, compiled_events, simulate
+from hpcdispatch.simulation import Budget, check, simulate
+from hpcdispatch.simulation.events import compiled_events
 from hpcdispatch.testing import assert_same_records, pool
 from hpcdispatch.workloads import Job, Machine, Shape, Workload, generate
 from hpcdispatch.workloads.job_columns import JobColumns
