@@ -247,6 +247,8 @@ def _capacity(fields: Mapping[str, str]) -> tuple[int, int, int]:
     else:
         per_node = ("sockets", "corespersocket", "threadspercore")
         cores = prod(_whole(key, fields.get(key, "1"), where) for key in per_node)
+    if not cores:
+        raise InputError(f"{where}: expected a node with cores, got 0")
     kinds = filter(None, map(_GPUS.match, fields.get("gres", "").split(",")))
     gpus = sum(_whole("Gres", kind[1] or "1", where) for kind in kinds)
     for name, amount in (("cores", cores), ("Gres", gpus)):

@@ -80,6 +80,7 @@ def test_names_are_expanded():
             "NodeName=n1 CPUs=" + "9" * 5000,
             r"slurm.conf:1: field 'CPUs': expected a whole number up to 1000000000, got",
         ),
+        ("NodeName=n1 Sockets=0", r"slurm.conf:1: expected a node with cores, got 0"),
         ("NodeName=n1 Sockets=99999 CoresPerSocket=99999", r"slurm.conf:1: expected at most 1000000000 cores, got 999"),
         ("NodeName=n1 Gres=gpu:" + "9" * 400, r"slurm.conf:1: field 'Gres': expected a whole number up to 1000000000"),
         ("a" * 60_000, r"slurm.conf:1: expected KEY=VALUE, got 'aaa"),  # took a minute, as the square of its letters
