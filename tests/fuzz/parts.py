@@ -12,46 +12,23 @@ from .inputs import NUMBERS
 
 #: Values within and just beyond what an option may be: the very large ones of generators are taken, and take long.
 SMALL = (
-    "0",
-    "1",
-    "2",
-    "3",
-    "7",
-    "16",
-    "0.5",
-    "1.5",
-    "1e-9",
-    "1e-300",
-    "0.999",
-    "-1",
-    "none",
-    "inf",
-    "nan",
-    "true",
-    "1.0",
+    "0", "1", "2", "3", "7", "16", "0.5", "1.5", "1e-9", "1e-300", "0.999", "-1", "none", "inf", "nan", "true", "1.0",
     "60",
-)
+)  # fmt: skip
 #: More of what a dispatcher may stand on.
 OVER = (
-    "easy",
-    "fcfs",
-    "conservative",
-    "slurm",
-    "rounds",
-    "sa",
-    "evict",
-    "toptimal",
-    "soft-toptimal",
-    "portfolio",
-    "hcp1",
+    "easy", "fcfs", "conservative", "slurm", "rounds", "sa", "evict", "toptimal", "soft-toptimal", "portfolio", "hcp1",
     "x",
-)
+)  # fmt: skip
 OFTEN = {
     "over": OVER,
     "first": OVER,
     "reference": OVER,
     "of": ("easy+fcfs", "easy", "+", "easy:placement=best-fit+lxf"),
 }
+#: What a solver takes for each decision, as it is told to.
+SHORT = {"d": ("0.001", "0.002", "1e-300", "0", "-1", "nan", "none", "x"), "limit": ("deterministic", "x", "")}
+SHORT["d_max"] = SHORT["d"]
 #: What makes a workload small.
 FEW = {"lublin": "jobs=20", "eurora": "jobs=50", "accre": "jobs=20", "theta": "days=1", "theta-scenario": "jobs=5"}
 
@@ -62,11 +39,17 @@ def drawn_spec(rng, registry, values):
     given = {}
     for option in rng.sample(registry.options(name), min(len(registry.options(name)), rng.randint(0, 3))):
         choices = getattr(option.annotation, "__args__", ())
-        pool = OFTEN.get(option.name, values)
-        if choices and all(isinstance(choice, str) for choice in choices) and rng.random() < 0.7:
+        pool = SHORT.get(option.name) or OFTEN.get(option.name, values)
+        if (
+            option.name not in SHORT
+            and choices
+            and all(isinstance(choice, str) for choice in choices)
+            and rng.random() < 0.7
+        ):
             pool = choices
         given[option.name] = str(rng.choice(pool))
-    return name, given
+    limited = [option.name for option in registry.options(name) if option.name in ("d", "d_max")]
+    return name, dict.fromkeys(limited, "0.001") | given
 
 
 def written(name, given):
