@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from pathlib import Path
@@ -21,7 +20,7 @@ import pandas as pd
 
 from ...base import InputError
 from ...dispatchers import Action, State, registry
-from ...simulation import simulate
+from ...simulation import SimulationError, simulate
 from ...workloads import Job, Machine, Workload, generate
 from ..reports.figure_style import canvas, image
 from ..reports.tables import Table, show
@@ -77,7 +76,7 @@ class Point:
     decisions: int
 
 
-class _Enough(BaseException):
+class _Enough(Exception):  # noqa: N818 - no error
     """The budget is used up."""
 
 
@@ -128,16 +127,22 @@ def measure_point(part: str, spec: str, size: int, seconds: float) -> Point:
     """Return what decisions of a dispatcher cost."""
     workload = drawn(part, size)
     clock = _Budgeted(spec, seconds)
-    with suppress(_Enough):
-        simulate(workload, clock)
+    _simulate_until_enough(workload, clock)
     return clock.point(part, size)
 
 
 def warm_up(part: str, spec: str, size: int) -> None:
     """Let a dispatcher decide a few times with some hundred jobs in the queue, so that what it needs is compiled."""
     workload = drawn(part, size)
-    with suppress(_Enough):
-        simulate(workload.head(min(_WARM, len(workload))), _Budgeted(spec, 0))
+    _simulate_until_enough(workload.head(min(_WARM, len(workload))), _Budgeted(spec, 0))
+
+
+def _simulate_until_enough(workload: Workload, clock: _Budgeted) -> None:
+    try:
+        simulate(workload, clock)
+    except SimulationError as error:
+        if not isinstance(error.__cause__, _Enough):
+            raise
 
 
 def queued(size: int) -> Workload:
