@@ -114,7 +114,8 @@ def forecast_starts(
     """
     rng = np.random.default_rng(seed)
     run_times = RunTimeDraws(state, predictor, rng)
-    waiting = [job.id for job in workload.jobs if job.id not in {since.id for since in state.running}]
+    running = {since.id for since in state.running}
+    waiting = [job.id for job in workload.jobs if job.id not in running]
     starts = [_drawn(workload, state, dispatcher, run_times, rng if arrivals else None, waiting) for _ in range(draws)]
     ends = (1 - share) / 2, 0.5, (1 + share) / 2
     # Another start is as likely to lie between any two of the drawn ones.
