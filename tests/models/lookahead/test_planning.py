@@ -19,8 +19,13 @@ def ints(values):
 def queue_of(rows, free):
     """Lay out rows of (wait, duration, need) on a pool of one resource."""
     wait, duration, need = (ints(column) for column in zip(*rows, strict=True))
-    duration.flags.writeable = False  # as dispatchers are shown it, which the functions are compiled for
-    return Queue(wait, duration, need[:, None], need <= free)
+    return laid_out(wait, duration, need[:, None], need <= free)
+
+
+def laid_out(wait, duration, need, fits):
+    """Return a queue whose predictions are read-only, as dispatchers are shown them: nothing is compiled for others."""
+    duration.flags.writeable = False
+    return Queue(wait, duration, need, fits)
 
 
 def running_of(rows, free):
@@ -88,7 +93,7 @@ def situations(draw):
     rows.sort(key=lambda row: -row[0])
     wanted = ints([row[2:] for row in rows])
     fits = (wanted <= free).all(axis=1)
-    queue = Queue(ints([row[0] for row in rows]), ints([row[1] for row in rows]), wanted, fits)
+    queue = laid_out(ints([row[0] for row in rows]), ints([row[1] for row in rows]), wanted, fits)
     return queue, Running(end, need, free, capacity)
 
 
