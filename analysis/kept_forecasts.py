@@ -8,8 +8,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+from pydantic import TypeAdapter, ValidationError
 
 from ..base import InputError
+from ..base.bounded_files import read_bounded
+from ..base.checks import shown
+from ..base.json_files import MOST_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +81,13 @@ def read_kept(path: Path) -> list[KeptForecast]:
     """
     if not path.is_file():
         raise InputError(f"{path}: expected forecasts that were kept, got no such file")
-    found = []
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+    found, known = [], TypeAdapter(KeptForecast)
+    for number, line in enumerate(read_bounded(path, "kept forecasts", MOST_BYTES).splitlines(), 1):
         try:
-            found.append(KeptForecast(**json.loads(line)))
-        except (ValueError, TypeError):
-            raise InputError(f"{path}:{number}: expected a forecast in JSON, got {line[:60]!r}") from None
+            found.append(known.validate_json(line, strict=True))
+        except ValidationError:
+            got = shown(line.decode("utf-8", "replace"))
+            raise InputError(f"{path}:{number}: expected a forecast in JSON, got {got}") from None
     return found
 
 

@@ -86,9 +86,12 @@ def test_what_was_kept_is_judged(tmp_path):
     assert judge(made, {}, (10,)).known == 0
 
 
-@pytest.mark.parametrize("line", ["{}", "[1]", "no"])
+ODD = b'{"made": 1, "job": "a", "low": "soon", "median": 2, "high": 3}'
+
+
+@pytest.mark.parametrize("line", [b"{}", b"[1]", b"no", b"\xff", b"[" * 100_000, ODD])
 def test_what_is_no_forecast_is_refused(tmp_path, line):
-    (tmp_path / "kept").write_text(line + "\n")
+    (tmp_path / "kept").write_bytes(line + b"\n")
     with pytest.raises(InputError, match=r"kept:1: expected a forecast in JSON"):
         read_kept(tmp_path / "kept")
     with pytest.raises(InputError, match="expected forecasts that were kept"):

@@ -66,7 +66,7 @@ class Application:
         drawn = np.rint(self.law.ppf(rng.random(count)) / over)
         return np.asarray(np.clip(drawn, 1, self.walltime), dtype=np.int64)
 
-    def job(self, number: int, submit: int, runtime: int, processors: int, name: str = "") -> Job:
+    def job(self, number: int, submit: int, runtime: int, processors: int) -> Job:
         """Return a job of the application, or of another of the same law, on `processors` slots of one core."""
         return Job(
             id=str(number),
@@ -75,7 +75,7 @@ class Application:
             walltime=self.walltime,
             nodes=processors,
             user=self.name,
-            name=name or self.name,
+            name=self.name,
             queue=self.queue,
             law=self.law,
         )
