@@ -26,10 +26,10 @@ from ..reports.figure_style import canvas, image
 from ..reports.tables import Table, show
 from ..reproductions.line_figures import draw_lines
 from ..reproductions.outcome import Drawing
-from .bare_easy import bare_jobs, easy_starts
 from .decision_clock import Clocked
+from .engine.bare_easy import bare_jobs, easy_starts
+from .engine.stock_accasim import run_stock
 from .measurements import measured, power_of
-from .stock_accasim import run_stock
 from .traces import on_one_core_nodes
 
 CORES, WAITING, LOAD, CORES_A_NODE = 1000, 100, 0.9, 16

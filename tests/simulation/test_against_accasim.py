@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hpcdispatch.bench.benchmarks.stock_accasim import Schedule, run_stock
+from hpcdispatch.bench.benchmarks.engine.stock_accasim import Schedule, run_stock
 from hpcdispatch.bench.benchmarks.traces import KTH, on_one_core_nodes, theta_like, trace_or_generated
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import Job, Machine, Workload, generate

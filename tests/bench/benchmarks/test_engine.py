@@ -9,10 +9,12 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
-from hpcdispatch.bench.benchmarks.bare_easy import bare_jobs, easy_starts
-from hpcdispatch.bench.benchmarks.engine import Row, Setting, large, main, table
+from hpcdispatch.bench.benchmarks.engine.bare_easy import bare_jobs, easy_starts
+from hpcdispatch.bench.benchmarks.engine.engine_parts import PARTS, shares
+from hpcdispatch.bench.benchmarks.engine.engine_rates import Row, Setting, large, main, table
 from hpcdispatch.bench.benchmarks.measurements import run_module
 from hpcdispatch.bench.benchmarks.traces import lay_end_to_end, on_one_core_nodes, theta_like, write_inputs
+from hpcdispatch.predictors import Walltime
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import Workload, generate, read
 
@@ -25,8 +27,13 @@ def found() -> dict:
 
 
 @pytest.fixture
-def rows(found) -> list[Row]:
+def all_rows(found) -> list[Row]:
     return [Row(**{key: value for key, value in row.items() if key != "passed"}) for row in found["rows"]]
+
+
+@pytest.fixture
+def rows(all_rows) -> list[Row]:
+    return [row for row in all_rows if row.unit != "us"]
 
 
 def test_every_requirement_has_its_row(rows):
@@ -54,6 +61,25 @@ def test_ratios_are_those_of_the_rates(rows):
         assert row.value == pytest.approx(row.ours / row.reference)
     for row in rows[4:6]:
         assert row.value == pytest.approx(row.reference / row.ours)
+
+
+def test_the_parts_are_all_of_the_plug_in_s_time(all_rows, rows):
+    parts = [row for row in all_rows if row.unit == "us"]
+    assert sum(row.value for row in parts) == pytest.approx(1e6 / rows[5].ours)
+    assert {row.case.removeprefix("a job of it: ") for row in parts} <= {*PARTS.values(), "elsewhere"}
+
+
+def test_what_takes_long_is_seen_where_it_is(monkeypatch):
+    class Slow(Walltime):
+        def predict(self, job, now):
+            sum(range(20_000))
+            return super().predict(job, now)
+
+    workload = generate("lublin", jobs=300, seed=1)
+    monkeypatch.setitem(PARTS, __name__, "a slow predictor")
+    found = shares(lambda: simulate(workload, "fcfs", predictor=Slow()), 1)
+    assert found["a slow predictor"] > 0.5
+    assert sum(found.values()) == pytest.approx(1)
 
 
 def test_the_schedules_agree(rows):
@@ -96,12 +122,12 @@ def test_a_trace_is_laid_end_to_end(tmp_path):
         assert job == replace(first, id=job.id, submit=first.submit + times * span)
 
 
-def test_the_table_shows_every_row(rows):
+def test_the_table_shows_every_row(all_rows):
     console = Console(width=300)
     with console.capture() as capture:
-        console.print(table(rows, Setting(small=True)))
+        console.print(table(all_rows, Setting(small=True)))
     text = capture.get()
-    assert all(row.case in text for row in rows)
+    assert all(row.case in text for row in all_rows)
     assert "skipped" in text
 
 
@@ -138,5 +164,5 @@ def test_the_theta_like_workload_is_what_it_says():
 
 
 def test_a_failing_child_is_told_in_one_line():
-    with pytest.raises(RuntimeError, match=r"engine_process nothing 1: exit code 1: KeyError: 'nothing'"):
-        run_module("engine_process", "nothing", "1")
+    with pytest.raises(RuntimeError, match=r"engine.engine_process nothing 1: exit code 1: KeyError: 'nothing'"):
+        run_module("engine.engine_process", "nothing", "1")

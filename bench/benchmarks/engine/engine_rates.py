@@ -18,19 +18,20 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ...base import InputError
-from ...simulation import simulate
-from ...workloads import Workload
-from ...workloads.fetching import at_hand
-from .measurements import run_module
+from ....base import InputError
+from ....simulation import simulate
+from ....workloads import Workload
+from ....workloads.fetching import at_hand
+from ..measurements import run_module
+from ..traces import HPC2N, KTH, RICC, lay_end_to_end, theta_like, trace_or_generated, write_inputs
 from .stock_accasim import Schedule, run_stock
-from .traces import HPC2N, KTH, RICC, lay_end_to_end, theta_like, trace_or_generated, write_inputs
 
 COUNTED = """\
 CPU seconds, child processes included, on the same two files (SWF and AccaSim system file), on nodes.
 stock: from the making of AccaSim's Simulator to the closing of its writers, its default outputs on; once.
 ours:  from reading the files to the finished tables of the Result; median, after a warm-up on 200 jobs.
 bare loop and our EASY on a pool: jobs in memory for both; the loop builds its tuples, ours its Result; medians.
+a job of it: what the plug-in's simulation was at, at ticks of CPU time; libraries count as their callers.
 large traces on their pools: from reading the file to the summary, imports and compiled code loaded on the way; once."""
 SMALL_TRACE, SMALL_THETA = 800, 120
 MILLION = 1_000_000
@@ -76,7 +77,8 @@ class Row:
     reference, ours
         Jobs a CPU second of stock AccaSim or the bare loop, and of ours; ``None`` where that is not the question.
     value, unit
-        The figure: a ratio (``"x"``), CPU seconds (``"s"``) or megabytes (``"MB"``); ``None`` if it was not measured.
+        The figure: a ratio (``"x"``), CPU seconds (``"s"``), microseconds of them (``"us"``) or megabytes (``"MB"``);
+        ``None`` if it was not measured.
     required, at_least
         The bound, ``None`` where nothing is required, and whether it is a lower one.
     note
@@ -131,7 +133,7 @@ def against_stock(case: str, workload: Workload, scheduler: str, required: float
     stock = run_stock(workload, scheduler)
     with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
         swf, system = write_inputs(workload, Path(folder))
-        ours = run_module("engine_process", "nodes", str(repeat), dispatcher, str(swf), str(system))
+        ours = run_module("engine.engine_process", "nodes", str(repeat), dispatcher, str(swf), str(system))
     count, note = len(workload), ""
     if scheduler == "fifo":
         note = f"start and nodes equal for {equal_jobs(workload, stock.schedule):,} of {count:,} jobs"
@@ -149,16 +151,18 @@ def equal_jobs(workload: Workload, schedule: Schedule) -> int:
 
 
 def against_floor(case: str, workload: Workload, repeat: int) -> Iterator[Row]:
-    """Measure our EASY on a pool, itself and as a plug-in, against the bare loop: how many times slower they are."""
+    """Measure our EASY on a pool, itself and as a plug-in, against the bare loop; and the parts of the latter."""
     with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
         swf, _ = write_inputs(workload, Path(folder))
-        took = run_module("engine_process", "pool", str(repeat), str(swf))
+        took = run_module("engine.engine_process", "pool", str(repeat), str(swf))
     count, floor = took["jobs"], took["floor"]
     note = f"start equal for {took['equal']:,} of {count:,} jobs"
     yield Row(case, count, count / floor, count / took["cpu"], took["cpu"] / floor, "x", 3, False, note)
-    note = f"its decisions are {took['decisions']:.0%} of the simulation"
     slower, rate = took["plugged"] / floor, count / took["plugged"]
-    yield Row(f"{case}, as a plug-in", count, count / floor, rate, slower, "x", None, False, note)
+    yield Row(f"{case}, as a plug-in", count, count / floor, rate, slower, "x", None, False)
+    for part, share in took["parts"].items():
+        spent = 1e6 * share * took["plugged"] / count
+        yield Row(f"a job of it: {part}", count, None, None, spent, "us", None, False, f"{share:.0%}")
 
 
 def large(
@@ -172,7 +176,7 @@ def large(
         reason = "not in the small setting" if setting.small else f"{trace} is not there; set HPCDISPATCH_DATA"
         reason = f"skipped: {reason}"
     else:
-        took = run_module("engine_process", "whole", "1", dispatcher, str(path), str(setting.jobs or ""))
+        took = run_module("engine.engine_process", "whole", "1", dispatcher, str(path), str(setting.jobs or ""))
         jobs, rate = took["jobs"], took["jobs"] / took["cpu"]
     if seconds is not None:
         yield Row(f"CPU time, {case}", jobs, None, rate, took.get("cpu"), "s", seconds, False, reason)
@@ -227,7 +231,3 @@ def main(trace: Path | None, jobs: int | None, small: bool, repeat: int, as_json
     else:
         console = Console(width=None if sys.stdout.isatty() else WIDTH)
         console.print(table(rows, setting))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,7 +1,7 @@
 """AccaSim as released: a workload through its own simulator, readers, dispatchers and writers.
 
-``python -m hpcdispatch.bench.benchmarks.stock_accasim ANSWER SCHEDULER SWF SYSTEM RESULTS`` is the child process that
-:func:`run_stock` starts, since a run leaves process-wide constants, log handlers and threads behind.
+``python -m hpcdispatch.bench.benchmarks.engine.stock_accasim ANSWER SCHEDULER SWF SYSTEM RESULTS`` is the child process
+that :func:`run_stock` starts, since a run leaves process-wide constants, log handlers and threads behind.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import strptime
 
-from ...workloads import Workload
-from .measurements import Seconds, measured, run_module
-from .traces import EPOCH, write_inputs
+from ....workloads import Workload
+from ..measurements import Seconds, measured, run_module
+from ..traces import EPOCH, write_inputs
 
 SCHEDULERS = ("fifo", "easy")
 
@@ -64,7 +64,7 @@ def run_stock(workload: Workload, scheduler: str) -> StockRun:
     with tempfile.TemporaryDirectory(prefix="hpcdispatch-stock-") as name:
         folder = Path(name)
         swf, system = write_inputs(workload, folder)
-        answer = run_module("stock_accasim", scheduler, str(swf), str(system), str(folder / "results"))
+        answer = run_module("engine.stock_accasim", scheduler, str(swf), str(system), str(folder / "results"))
         schedule = _parse(Path(answer["schedule"]))
     if len(schedule) != len(workload):
         raise RuntimeError(f"AccaSim: expected {len(workload)} jobs in its schedule, got {len(schedule)}")
@@ -89,7 +89,7 @@ def _seconds(text: str) -> int:
 
 def _simulate(scheduler: str, swf: str, system: str, results: str) -> tuple[str, Seconds]:
     """Run AccaSim with its default outputs; return the path of the schedule it writes and what it took."""
-    from ...simulation.accasim_compat import EASYBackfilling, FirstFit, FirstInFirstOut, Simulator  # noqa: PLC0415
+    from ....simulation.accasim_compat import EASYBackfilling, FirstFit, FirstInFirstOut, Simulator  # noqa: PLC0415
 
     def run() -> dict[str, str]:
         dispatcher = FirstInFirstOut(FirstFit()) if scheduler == "fifo" else EASYBackfilling(FirstFit())

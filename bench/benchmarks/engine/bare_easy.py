@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import insort
 from heapq import heappop, heappush
 
-from ...workloads import Workload
+from ....workloads import Workload
 
 #: Submission, run time, requested time, processors.
 BareJob = tuple[int, int, int, int]

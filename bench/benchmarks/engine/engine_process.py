@@ -1,7 +1,7 @@
 """Our side of the engine's benchmark, in a process of its own.
 
-``python -m hpcdispatch.bench.benchmarks.engine_process ANSWER TASK REPEAT ARGUMENT...`` is the child process. Each task
-runs a slice of its workload first, so that imports and caches are not counted.
+``python -m hpcdispatch.bench.benchmarks.engine.engine_process ANSWER TASK REPEAT ARGUMENT...`` is the child process.
+Each task runs a slice of its workload first, so that imports and caches are not counted.
 """
 
 from __future__ import annotations
@@ -13,11 +13,12 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from ...dispatchers import EASY
-from ...simulation import Result, simulate
-from ...workloads import read
+from ....dispatchers import EASY
+from ....simulation import Result, simulate
+from ....workloads import read
+from ..measurements import measured, peak_memory
 from .bare_easy import bare_jobs, easy_starts
-from .measurements import measured, peak_memory
+from .engine_parts import shares
 
 _WARM = 200
 
@@ -44,7 +45,7 @@ def nodes(repeat: int, dispatcher: str, swf: str, system: str) -> dict[str, Any]
 def pool(repeat: int, swf: str) -> dict[str, Any]:
     """Simulate EASY on a pool, itself and as a plug-in, and run the bare loop on the same jobs, in turns.
 
-    CPU seconds, medians; and what part of the plug-in's simulation its decisions took.
+    CPU seconds, medians; and what each part of the plug-in's simulation took of it.
     """
     workload = read(swf)
     cores = int(workload.machine.capacity.sum())
@@ -57,15 +58,14 @@ def pool(repeat: int, swf: str) -> dict[str, Any]:
     for _ in range(max(repeat, 3)):
         result, seconds = measured(lambda: simulate(workload, "easy"))
         ours.append(seconds.cpu)
-        other, seconds = measured(lambda: simulate(workload, _PlugIn()))
+        _, seconds = measured(lambda: simulate(workload, _PlugIn()))
         plugged.append(seconds.cpu)
         starts, seconds = measured(lambda: easy_starts(bare_jobs(workload), cores))
         floor.append(seconds.cpu)
     equal = sum(map(int.__eq__, result.jobs["start"].tolist(), starts))
-    taken = other.timings.groupby("what", observed=False)["seconds"].sum()
     return {
         "jobs": len(workload), "cpu": median(ours), "plugged": median(plugged), "floor": median(floor), "equal": equal,
-        "decisions": float(taken["decision"] / taken["simulation"]),
+        "parts": shares(lambda: simulate(workload, _PlugIn()), repeat),
     }  # fmt: skip
 
 
