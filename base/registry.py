@@ -6,6 +6,7 @@ The parts that ship with hpcdispatch register the same way as a third party's: t
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import inspect
 import types
@@ -175,13 +176,21 @@ def options_of(factory: Callable[..., Any]) -> list[Option]:
     declared = getattr(factory, "declared_options", None)
     if declared is not None:
         return list(declared())
-    target = factory.__init__ if inspect.isclass(factory) else factory
-    hints = typing.get_type_hints(target)
+    hints = _hints(factory)
     return [
         Option(parameter.name, hints.get(parameter.name, str), parameter.default)
         for parameter in inspect.signature(factory).parameters.values()
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     ]
+
+
+def _hints(factory: Callable[..., Any]) -> dict[str, Any]:
+    """Return the types of what a class or function takes, each name as it is known where it was written."""
+    if not inspect.isclass(factory):
+        return typing.get_type_hints(factory)
+    owner = next(kind for kind in factory.__mro__ if "__init__" in vars(kind))
+    made = dataclasses.is_dataclass(owner) and "__dataclass_params__" in vars(owner)
+    return typing.get_type_hints(owner if made else owner.__init__)
 
 
 def convert_options(owner: str, known: list[Option], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -18,12 +18,11 @@ class LastTwo:
     The predictor of EASY++ (Tsafrir, Etsion and Feitelson, IEEE TPDS 18(6), 2007). Details:
 
     - The last jobs are the ones that *ended* last, whenever they were submitted.
-    - A user with fewer than `count` finished jobs gets the requested time. Both published implementations of
-    EASY++,
-      in PYSS and in the simulator of the SC'15 study, do the same.
-    - The prediction is made once, at submission. (PYSS renews it while the job waits; the SC'15 study does
-    not.) - Jobs whose user is unknown count as one user's. - A job that outruns its prediction is corrected,
-    see `tsafrir_correction`.
+    - A user with fewer than `count` finished jobs gets the requested time. Both published implementations of EASY++, in
+      PYSS and in the simulator of the SC'15 study, do the same.
+    - The prediction is made once, at submission. (PYSS renews it while the job waits; the SC'15 study does not.)
+    - Jobs whose user is unknown count as one user's.
+    - A job that outruns its prediction is corrected, see `tsafrir_correction`.
 
     Parameters
     ----------

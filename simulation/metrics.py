@@ -131,10 +131,12 @@ def _classes(metrics: pd.DataFrame) -> list[tuple[str, NDArray[np.bool_]]]:
 def _statistics(values: Floats, confidence: float | None) -> dict[str, float]:
     if not len(values):
         values = np.array([np.nan])
+    p95, p99 = np.percentile(values, (95, 99)).tolist()
     found = {
         "mean": float(values.mean()),
         "median": float(np.median(values)),
-        "p95": float(np.percentile(values, 95)),
+        "p95": p95,
+        "p99": p99,
         "max": float(values.max()),
     }
     if confidence is not None:

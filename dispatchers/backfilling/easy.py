@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...base import IntArray
-from ...models import PlacementRule, count_slots, shift
+from ...models import count_slots, shift
 from ...models.backfilling import AMOUNT, LENGTH, backfill, backfill_shortest_first, reservation, start_of_queue
 from ..options import PlacementOption
 from ..protocol import Action, Placement, Running, Start, State, Waiting
@@ -31,15 +31,9 @@ class EASY(PlacementOption):
     predictions, enough is free. A job behind it starts now if it fits and does not delay the reservation: it is
     predicted to end by the shadow time, or what it takes is not needed then. On machines of many nodes and resources
     that is asked literally: does the reserved job still fit at the shadow time beside it.
-
-    Attributes
-    ----------
-    placement
-        ``"first-fit"`` or ``"best-fit"``.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
-    placement: PlacementRule = "first-fit"
     _shortest_first: ClassVar[bool] = False
 
     def dispatch(self, state: State) -> Sequence[Action]:

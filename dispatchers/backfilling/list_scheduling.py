@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
 from ...base.checks import check_choice
-from ...models import PlacementRule
 from ...models.backfilling import fill_best_first
 from ..options import PlacementOption
 from ..protocol import Action, Start, State, Waiting
@@ -34,8 +33,6 @@ class ListScheduler(PlacementOption):
     ----------
     blocked
         What happens when a job does not fit: ``"wait"`` holds back all behind it, ``"skip"`` tries them.
-    placement
-        ``"first-fit"`` or ``"best-fit"``.
     key
         What a policy sorts by; ties, and where it is ``None`` all, by submission.
     """
@@ -43,7 +40,6 @@ class ListScheduler(PlacementOption):
     uses: ClassVar[tuple[str, ...]] = ("numba",)
     key: ClassVar[Key | None] = None
     _indexed: ClassVar[Literal["shortest", "longest", "expansion"] | None] = None
-    placement: PlacementRule = "first-fit"
     blocked: Blocked = "wait"
 
     def __post_init__(self) -> None:

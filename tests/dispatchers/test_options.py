@@ -1,6 +1,8 @@
+from dataclasses import dataclass
+
 import pytest
 
-from hpcdispatch.base import InputError
+from hpcdispatch.base import InputError, options_of
 from hpcdispatch.dispatchers import (
     LEJF,
     RBS,
@@ -13,6 +15,15 @@ from hpcdispatch.dispatchers import (
     create_dispatcher,
 )
 from hpcdispatch.dispatchers.backfilling import ConservativeOptions
+from hpcdispatch.dispatchers.options import PlacementOption
+from hpcdispatch.models import PlacementRule as Rule
+
+
+@dataclass(frozen=True)
+class Wide(PlacementOption):
+    """Inherits an option whose type has no name in this module."""
+
+    width: int = 1
 
 
 def names(part):
@@ -24,6 +35,10 @@ def test_options_come_from_a_dataclass_or_by_name_or_both():
     assert Conservative(options).options is options
     assert Conservative(options, placement="best-fit").options == ConservativeOptions("best-fit", "never")
     assert RBS(small=None).options.small is None
+
+
+def test_the_options_of_a_base_class_need_nothing_of_the_module():
+    assert [(option.name, option.annotation) for option in options_of(Wide)] == [("placement", Rule), ("width", int)]
 
 
 @pytest.mark.parametrize(

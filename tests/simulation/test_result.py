@@ -24,7 +24,7 @@ class TestSummary:
         summary = simulate(tiny(), "easy").summary()
         assert set(promised.split()) <= set(summary)
         for metric in ("wait", "turnaround", "slowdown", "bounded_slowdown"):
-            for statistic in ("mean", "median", "p95", "max"):
+            for statistic in ("mean", "median", "p95", "p99", "max"):
                 for suffix in ("", "_short", "_medium", "_long"):
                     assert f"{metric}_{statistic}{suffix}" in summary
         assert all(isinstance(value, int | float) for value in summary.values())
@@ -38,6 +38,7 @@ class TestSummary:
             "wait_mean": 220 / 3,
             "wait_median": 90,
             "wait_p95": 126,
+            "wait_p99": 129.2,
             "wait_max": 130,
             "turnaround_mean": 125,
             "turnaround_max": 140,

@@ -98,7 +98,7 @@ def test_an_objective_has_its_options_and_those_of_the_dispatcher():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("wait", "unknown objective 'wait'; known: excess-wait, fair-share, slowdown, squared"),
+        ("wait", "unknown objective 'wait'; known: .*excess-wait.*slowdown"),
         ("fair-share:decay=1", "objective fair-share: unknown option 'decay'; known: half_life, of"),
         ("fair-share:half_life=0", "objective fair-share: half_life must be a number > 0, got 0"),
         ("squared-bounded-slowdown:threshold=0", "threshold must be >= 1 second, got 0"),
