@@ -14,7 +14,7 @@ from ...base import FloatArray, IntArray
 from ..compiled import compiled
 from .node_groups import Instant, no_instant, open_instant, place_now
 from .node_layout import NodeData, NodeRoom, no_nodes
-from .pool_search import relocate
+from .pool_search import relocate, same_kind
 from .serial_on_nodes import choose_nodes, earliest_on_nodes, hold_on_nodes, open_room
 from .step_profile import Steps, copy_steps, earliest, hold, make_steps
 
@@ -156,7 +156,7 @@ def search(
         here, there = moves[move, 0], moves[move, 1]
         if not cost:
             break
-        if _same_kind(kind, best, here, there, moves[move, 2] == 1):
+        if same_kind(kind, best, here, there, moves[move, 2] == 1):
             continue
         if moves[move, 2]:
             trial[here], trial[there] = trial[there], trial[here]
@@ -170,17 +170,6 @@ def search(
         else:
             trial[:] = best
     return cost
-
-
-@compiled
-def _same_kind(kind: IntArray, order: IntArray, here: int, there: int, swapped: bool) -> bool:
-    """Return whether a move changes nothing: jobs that differ in nothing are swapped, or one moves past such alone."""
-    if swapped:
-        return bool(kind[order[here]] == kind[order[there]])
-    same = True
-    for place in range(min(here, there), max(here, there)):
-        same = same and bool(kind[order[place]] == kind[order[place + 1]])
-    return same
 
 
 @compiled

@@ -100,8 +100,8 @@ def alike_nodes(nodes):
 
 
 def test_nodes_alike_are_told_apart_where_it_matters(monkeypatch):
-    """As one, five nodes of 5 cores would have room for six jobs of 3 cores; nothing else needs to find their places."""
-    monkeypatch.setattr(starting, "place_now", lambda problem, starts, limit=0: Allocation(None))
+    """As one, five nodes of 5 cores would have room for six jobs of 3 cores. Nothing else finds their places."""
+    monkeypatch.setattr(starting, "place_now", lambda _problem, _starts: Allocation(None))
     problem = alike_nodes(5)
     late = list_schedule(problem, np.arange(6))
     late = replace(late, starts=np.full(6, 10), cost=problem.cost(np.full(6, 10)))
