@@ -134,7 +134,8 @@ def improve(
         if len(moves):
             if problem.nodes > 1:
                 learn(inputs.nodes, inputs.node_room)
-            cost = search(best, moves, inputs, problem.kind, cost, starts, counts)
+            cost = search(best, moves, inputs, problem.kind, cost, starts)
+            best_order(best[None], inputs, _NO_BOUND, starts, counts)
         schedule = _schedule(problem, inputs, best, starts, cost, counts)
     if schedule is None:
         raise ValueError("order leads to no schedule: more is held than there is")

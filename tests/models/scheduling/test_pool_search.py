@@ -121,7 +121,7 @@ def assert_found_by_whole_decodings(problem, orders, moves):
     starts, nothing = np.zeros(count, dtype=np.int64), np.zeros((count, 0), dtype=np.int64)
     cost, which = best_order(orders, inputs, most, starts, nothing)
     best = orders[which].copy()
-    cost = search(best, moves, inputs, problem.kind, cost, starts, nothing)
+    cost = search(best, moves, inputs, problem.kind, cost, starts)
     found = open_pool_search(
         problem.weight, problem.due, problem.duration, problem.need, np.full(count, -1), held, problem.kind,
         problem.instant,
