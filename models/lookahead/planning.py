@@ -9,6 +9,7 @@ import numpy as np
 from ...base import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
 from ..scheduling.list_search import by_falling_weight
+from ..scheduling.node_groups import no_instant
 from ..scheduling.pool_search import BEST, best_of_orders, improve_order, open_pool_search
 from ..scheduling.selection import first_by
 from .promises import Queue, Running, Settings, promise
@@ -62,7 +63,7 @@ def plan(queue: Queue, running: Running, settings: Settings) -> Plan:
     jobs = candidates(queue.fits, weight, promises.start, settings.blocked)
     promised, duration, need = _promised(jobs, promises.start), queue.duration[jobs], queue.need[jobs]
     weight, due = weight[jobs], np.zeros(len(jobs), dtype=np.int64)
-    search = open_pool_search(weight, due, duration, need, promised, promises.free)
+    search = open_pool_search(weight, due, duration, need, promised, promises.free, promised[:0], no_instant())
     orders = np.empty((5, len(jobs)), dtype=np.int64)
     by_falling_weight(weight, duration, _shares(need, running.capacity), orders)
     orders[4] = np.argsort(jobs.astype(np.float64), kind="mergesort")  # Real, so that no other sort is compiled.

@@ -21,6 +21,7 @@ from .serial_on_nodes import learn
 from .step_profile import Steps, make_steps
 
 _NO_BOUND = np.iinfo(np.int64).max
+_NO_KINDS = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +134,8 @@ def improve(
         if len(moves):
             if problem.nodes > 1:
                 learn(inputs.nodes, inputs.node_room)
-            cost = search(best, moves, inputs, problem.kind, cost, starts, counts)
+            cost = search(best, moves, inputs, problem.kind, cost, starts)
+            best_order(best[None], inputs, _NO_BOUND, starts, counts)
         schedule = _schedule(problem, inputs, best, starts, cost, counts)
     if schedule is None:
         raise ValueError("order leads to no schedule: more is held than there is")
@@ -141,9 +143,9 @@ def improve(
 
 
 def _is_plain_pool(problem: Problem) -> bool:
-    """Return whether jobs may start wherever and whenever the pool has room for them."""
+    """Return whether jobs may start whenever the pool has room for them, and the nodes if that is now."""
     whenever = not problem.earliest.any() and int(problem.latest.min(initial=WHENEVER)) == WHENEVER
-    return problem.nodes == 1 and not len(problem.free_now) and whenever
+    return problem.nodes == 1 and whenever
 
 
 def _moves(jobs: int, iterations: int, rng: np.random.Generator) -> IntArray:
@@ -156,8 +158,10 @@ def _moves(jobs: int, iterations: int, rng: np.random.Generator) -> IntArray:
 
 def _pool_search(problem: Problem) -> PoolSearch:
     """Lay out a problem on a pool where nothing but room matters."""
-    nothing = np.full(problem.jobs, -1)
-    return open_pool_search(problem.weight, problem.due, problem.duration, problem.need, nothing, _held(problem))
+    nothing, kind = np.full(problem.jobs, -1), problem.kind if len(problem.free_now) else _NO_KINDS
+    return open_pool_search(
+        problem.weight, problem.due, problem.duration, problem.need, nothing, _held(problem), kind, problem.instant
+    )
 
 
 def _pool_schedule(problem: Problem, found: PoolSearch) -> Schedule | None:
@@ -166,7 +170,10 @@ def _pool_schedule(problem: Problem, found: PoolSearch) -> Schedule | None:
     starts[found.order[BEST]] = found.starts[BEST]
     if starts.min(initial=0) < 0:
         return None
-    return Schedule(starts, int(found.cost[BEST, -1]), problem.slots[:, None])
+    cost = int(found.cost[BEST, -1])
+    if len(problem.free_now):
+        return _schedule(problem, _inputs(problem, "best-fit"), found.order[BEST], starts, cost, starts[:, None])
+    return Schedule(starts, cost, problem.slots[:, None])
 
 
 def _inputs(problem: Problem, rule: PlacementRule) -> Inputs:

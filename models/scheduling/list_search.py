@@ -14,7 +14,7 @@ from ...base import FloatArray, IntArray
 from ..compiled import compiled
 from .node_groups import Instant, no_instant, open_instant, place_now
 from .node_layout import NodeData, NodeRoom, no_nodes
-from .pool_search import relocate
+from .pool_search import relocate, same_kind
 from .serial_on_nodes import choose_nodes, earliest_on_nodes, hold_on_nodes, open_room
 from .step_profile import Steps, copy_steps, earliest, hold, make_steps
 
@@ -120,7 +120,7 @@ def best_order(orders: IntArray, inputs: Inputs, worst: float, starts: IntArray,
     trial_starts, trial_counts = np.empty_like(starts), np.zeros_like(counts)
     cost, which = worst, 0
     for place in range(len(orders)):
-        found = _decode(orders[place], inputs, cost, trial_starts, trial_counts)
+        found = _decode(orders[place], inputs, cost, trial_starts, trial_counts, trial_starts, 0)
         if found < cost:
             cost, which = found, place
             _copy(trial_starts, trial_counts, starts, counts)
@@ -128,16 +128,15 @@ def best_order(orders: IntArray, inputs: Inputs, worst: float, starts: IntArray,
 
 
 @compiled
-def search(
-    best: IntArray, moves: IntArray, inputs: Inputs, kind: IntArray, cost: float, starts: IntArray, counts: IntArray
-) -> float:
+def search(best: IntArray, moves: IntArray, inputs: Inputs, kind: IntArray, cost: float, starts: IntArray) -> float:
     """Change an order again and again, and keep what is not worse.
 
-    A decoding is given up as soon as its partial cost is above the best.
+    Jobs before the first change start when they did. A decoding is given up as soon as its partial cost is above the
+    best.
 
     Parameters
     ----------
-    best, cost, starts, counts
+    best, cost, starts
         An order and its schedule as of :func:`best_order`, changed in place to the best ones found.
     moves
         Two places, and whether the jobs there are swapped or the first is moved to the second; shape (moves, 3).
@@ -151,36 +150,25 @@ def search(
     cost
         Of the best order.
     """
-    trial, trial_starts, trial_counts = best.copy(), np.empty_like(starts), np.zeros_like(counts)
+    trial, trial_starts, nowhere = best.copy(), np.empty_like(starts), np.zeros((len(starts), 0), dtype=np.int64)
     for move in range(len(moves)):
         here, there = moves[move, 0], moves[move, 1]
         if not cost:
             break
-        if _same_kind(kind, best, here, there, moves[move, 2] == 1):
+        if same_kind(kind, best, here, there, moves[move, 2] == 1):
             continue
         if moves[move, 2]:
             trial[here], trial[there] = trial[there], trial[here]
         else:
             relocate(trial, here, there)
-        found = _decode(trial, inputs, cost, trial_starts, trial_counts)
+        found = _decode(trial, inputs, cost, trial_starts, nowhere, starts, min(here, there))
         if found <= cost:
             cost = found
             best[:] = trial
-            _copy(trial_starts, trial_counts, starts, counts)
+            starts[:] = trial_starts
         else:
             trial[:] = best
     return cost
-
-
-@compiled
-def _same_kind(kind: IntArray, order: IntArray, here: int, there: int, swapped: bool) -> bool:
-    """Return whether a move changes nothing: jobs that differ in nothing are swapped, or one moves past such alone."""
-    if swapped:
-        return bool(kind[order[here]] == kind[order[there]])
-    same = True
-    for place in range(min(here, there), max(here, there)):
-        same = same and bool(kind[order[place]] == kind[order[place + 1]])
-    return same
 
 
 @compiled
@@ -206,24 +194,30 @@ def _copy(starts: IntArray, counts: IntArray, to_starts: IntArray, to_counts: In
 
 
 @compiled
-def _decode(order: IntArray, inputs: Inputs, bound: float, starts: IntArray, counts: IntArray) -> float:
-    """Start each job in turn as early as it fits; return the cost, of a part of them once it is above `bound`."""
+def _decode(
+    order: IntArray, inputs: Inputs, bound: float, starts: IntArray, counts: IntArray, known: IntArray, first: int
+) -> float:
+    """Start each job in turn as early as it fits; return the cost, of a part of them once it is above `bound`.
+
+    Of those before position `first` it is `known` when they start.
+    """
     if not len(inputs.nodes.times):
-        return _decode_on_pool(order, inputs.costs, inputs.pool, bound, starts, counts)
-    return _decode_on_nodes(order, inputs, bound, starts, counts)
+        return _decode_on_pool(order, inputs.costs, inputs.pool, bound, starts, counts, known, first)
+    return _decode_on_nodes(order, inputs, bound, starts, counts, known, first)
 
 
 @compiled
 def _decode_on_pool(
-    order: IntArray, costs: Costs, pool: Pool, bound: float, starts: IntArray, counts: IntArray
-) -> float:
+    order: IntArray, costs: Costs, pool: Pool, bound: float, starts: IntArray, counts: IntArray, known: IntArray,
+    first: int,
+) -> float:  # fmt: skip
     room, count = pool.room, len(pool.held.at)
     copy_steps(pool.held, count, room)
     groups = open_instant(pool.instant)
     cost: float = costs.weight[:0].sum()
-    for job in order:
+    for position, job in enumerate(order):
         need, duration = pool.need[job], pool.duration[job]
-        start = earliest(room, count, need, duration, pool.after[job])
+        start = earliest(room, count, need, duration, known[job] if position < first else pool.after[job])
         if len(pool.instant.nodes):
             start, groups = _now_or_later(job, start, pool, groups, count, counts)
         starts[job] = start
@@ -261,14 +255,17 @@ def _step_at(at: IntArray, time: int) -> int:
 
 
 @compiled
-def _decode_on_nodes(order: IntArray, inputs: Inputs, bound: float, starts: IntArray, counts: IntArray) -> float:
+def _decode_on_nodes(
+    order: IntArray, inputs: Inputs, bound: float, starts: IntArray, counts: IntArray, known: IntArray, same: int
+) -> float:
     costs, pool, nodes, room = inputs
     open_room(nodes, room)
     steps, count = len(nodes.times), len(pool.held.at)
     copy_steps(pool.held, count, pool.room)
     cost: float = costs.weight[:0].sum()
-    for job in order:
-        first, last = earliest_on_nodes(job, nodes, room, steps, _step_at(room.at, pool.after[job]))
+    for position, job in enumerate(order):
+        after = known[job] if position < same else pool.after[job]
+        first, last = earliest_on_nodes(job, nodes, room, steps, _step_at(room.at, after))
         if count and first >= 0:
             first, last = _within_quotas(job, pool, count, nodes, room, steps, first, last)
         starts[job] = room.at[first] if first >= 0 else -1

@@ -50,6 +50,8 @@ class Instant(NamedTuple):
         Where the groups of a decoding are kept.
     fits
         Slots of a job that fit on a node of each group, shape (most,).
+    share
+        Free share of a node of each group, as far as slots of the job fit there, shape (most,).
     later
         When the next jobs may start after those that start now, seconds from now.
     refused
@@ -64,6 +66,7 @@ class Instant(NamedTuple):
     weight: FloatArray
     room: Groups
     fits: IntArray
+    share: FloatArray
     later: int
     refused: IntArray
 
@@ -86,7 +89,7 @@ def instant_of(nodes: NodeClasses, slots: IntArray, demand: IntArray, later: int
     )
     weight = 1 / np.maximum(rows.max(axis=0, initial=1), 1)
     fits, refused = np.empty(most, dtype=np.int64), np.empty(len(kinds), dtype=np.int64)
-    return Instant(slots, demand, kind, nodes.members, begin, weight, room, fits, later, refused)
+    return Instant(slots, demand, kind, nodes.members, begin, weight, room, fits, np.empty(most), later, refused)
 
 
 @compiled
@@ -100,7 +103,7 @@ def slots_on(demand: IntArray, free: IntArray, most: int) -> int:
             if there < amount:
                 return 0
             if there < fit * amount:
-                fit = there // amount
+                fit = 1 if there < 2 * amount else there // amount  # A division takes as long as all else here.
     return fit
 
 
@@ -109,7 +112,7 @@ def no_instant() -> Instant:
     """Return an instant without nodes: whatever the pool has room for finds a place."""
     line, table = np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
     groups = Groups(line, line, table)
-    return Instant(line, table, line, line, groups, np.zeros(0), groups, line, 1, line)
+    return Instant(line, table, line, line, groups, np.zeros(0), groups, line, np.zeros(0), 1, line)
 
 
 @compiled
@@ -142,8 +145,10 @@ def place_now(job: int, instant: Instant, groups: int, counts: IntArray) -> int:
     if total < left:
         instant.refused[instant.kind[job]] = left
         return -1
+    _fill_shares(instant, groups)
+    open_groups = groups
     while left:
-        best = _fullest(instant, groups)
+        best = _fullest(fits, instant.share, open_groups)
         fit, count = fits[best], room.size[best]
         whole = min(count, left // fit)
         _note(instant, room.first[best], whole, fit, counts)
@@ -161,16 +166,22 @@ def place_now(job: int, instant: Instant, groups: int, counts: IntArray) -> int:
 
 
 @compiled
-def _fullest(instant: Instant, groups: int) -> int:
-    """Return the group of least free share among those that have room."""
-    best, least = -1, np.inf
+def _fill_shares(instant: Instant, groups: int) -> None:
     for group in range(groups):
         if instant.fits[group]:
             share = 0.0
             for resource in range(len(instant.weight)):
                 share += instant.room.free[group, resource] * instant.weight[resource]
-            if share < least:
-                best, least = group, share
+            instant.share[group] = share
+
+
+@compiled
+def _fullest(fits: IntArray, share: FloatArray, groups: int) -> int:
+    """Return the group of least free share among those that have room."""
+    best, least = -1, np.inf
+    for group in range(groups):
+        if fits[group] and share[group] < least:
+            best, least = group, share[group]
     return best
 
 

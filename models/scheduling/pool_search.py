@@ -2,7 +2,8 @@
 
 An order is decoded from the first position on at which it asks for something else than the best one so far, and only
 until the profile is again the one of the best. Jobs of one shape (amounts, duration, promise) are the same to the
-profile: where they change places only the cost changes. What is free beyond all that is asked for is no step.
+profile: where they change places only the cost changes. What is free beyond all that is asked for is no step. Where
+jobs that start now must find nodes, what is left of these is kept beside the profile.
 
 A profile is an array of shape (1 + resources, steps): when the amounts change, and what is free from then on.
 """
@@ -15,6 +16,8 @@ import numpy as np
 
 from ...base import FloatArray, IntArray
 from ..compiled import compiled
+from .instant_search import InstantSearch, keep_groups, kept_again, open_instant_search, resume_groups, same_groups
+from .node_groups import Instant, place_now
 from .step_profile import Steps
 
 #: The profile is kept before every so many jobs of an order.
@@ -34,7 +37,7 @@ class PoolSearch(NamedTuple):
         What each second costs that a job starts past its due time, shape (jobs,).
     jobs
         Due time, duration, the start that is promised until it is the job's turn (-1 for none), number among the
-        different durations, promises and amounts, and the amounts; shape (jobs, 4 + resources).
+        different rows without due times, the amounts, slots and number of their demand; shape (jobs, 6 + resources).
     order
         Permutations of the jobs, shape (2, jobs).
     starts
@@ -46,6 +49,10 @@ class PoolSearch(NamedTuple):
         is, shape (2, profiles).
     profile
         Where one is filled, shape (1 + resources, most).
+    kind
+        The same number for jobs that differ in nothing, shape (jobs,), so that they do not change places; or empty.
+    now
+        The nodes on which what starts now must find places, if there are any.
     """
 
     weight: IntArray | FloatArray
@@ -56,27 +63,35 @@ class PoolSearch(NamedTuple):
     kept: IntArray
     counts: IntArray
     profile: IntArray
+    kind: IntArray
+    now: InstantSearch
 
 
 @compiled
 def open_pool_search(
-    weight: IntArray | FloatArray, due: IntArray, duration: IntArray, need: IntArray, promised: IntArray, held: Steps
-) -> PoolSearch:
+    weight: IntArray | FloatArray, due: IntArray, duration: IntArray, need: IntArray, promised: IntArray, held: Steps,
+    kind: IntArray, instant: Instant,
+) -> PoolSearch:  # fmt: skip
     """Make room for a search beside what is `held`, of which the first step is at 0; see :class:`PoolSearch`."""
-    count, resources = need.shape
-    rows = np.empty((count, _NEED + resources), dtype=np.int64)
+    (count, resources), placed = need.shape, len(instant.nodes) > 0
+    rows = np.zeros((count, _NEED + resources + 2), dtype=np.int64)
     for job in range(count):
         rows[job, _DUE], rows[job, _DURATION], rows[job, _PROMISED] = due[job], duration[job], promised[job]
         for resource in range(resources):
             rows[job, _NEED + resource] = need[job, resource]
+        if placed:
+            rows[job, _NEED + resources], rows[job, _NEED + resources + 1] = instant.slots[job], instant.kind[job]
     _number_shapes(rows)
-    profiles, most = count // _EVERY + 1, len(held.at) + count + 1
+    profiles, most = count // _EVERY + 1, len(held.at) + count + 2
     kept = np.empty((2, profiles, 1 + resources, most), dtype=np.int64)
     counts = np.zeros((2, profiles), dtype=np.int64)
     counts[BEST, 0] = _clip(held, need, kept[BEST, 0])
+    if placed:
+        counts[BEST, 0] = _cut(kept[BEST, 0], counts[BEST, 0], instant.later)
     order, starts = np.full((2, count), -1, dtype=np.int64), np.full((2, count), -1, dtype=np.int64)
     cost = np.zeros((2, count + 1), dtype=weight.dtype)
-    return PoolSearch(weight, rows, order, starts, cost, kept, counts, np.empty((1 + resources, most), dtype=np.int64))
+    profile, now = np.empty((1 + resources, most), dtype=np.int64), open_instant_search(instant, profiles)
+    return PoolSearch(weight, rows, order, starts, cost, kept, counts, profile, kind, now)
 
 
 @compiled
@@ -123,6 +138,19 @@ def _clip(held: Steps, need: IntArray, profile: IntArray) -> int:
 
 
 @compiled
+def _cut(profile: IntArray, count: int, time: int) -> int:
+    """Have a step begin at a time, with what is free then; return how many there are."""
+    step = _step_of(profile, count, time)
+    if profile[0, step] == time:
+        return count
+    for row in range(profile.shape[0]):
+        for later in range(count, step, -1):
+            profile[row, later] = profile[row, later - 1]
+    profile[0, step + 1] = time
+    return count + 1
+
+
+@compiled
 def best_of_orders(search: PoolSearch, orders: IntArray, worst: float) -> int:
     """Decode the `orders`, shape (orders, jobs); keep the first of least cost, below `worst`; return which."""
     which, cost = 0, worst
@@ -155,7 +183,9 @@ def improve_order(search: PoolSearch, moves: IntArray) -> None:
         best = cost[BEST, order.shape[1]]
         if not best:
             break
-        if here == there:
+        if here == there or (
+            len(search.kind) and same_kind(search.kind, order[BEST], here, there, moves[move, 2] == 1)
+        ):
             continue
         if moves[move, 2]:
             order[_TRIED, here], order[_TRIED, there] = order[_TRIED, there], order[_TRIED, here]
@@ -180,9 +210,20 @@ def relocate(order: IntArray, here: int, there: int) -> None:
 
 
 @compiled
+def same_kind(kind: IntArray, order: IntArray, here: int, there: int, swapped: bool) -> bool:
+    """Return whether a move changes nothing: jobs that differ in nothing are swapped, or one moves past such alone."""
+    if swapped:
+        return bool(kind[order[here]] == kind[order[there]])
+    same = True
+    for place in range(min(here, there), max(here, there)):
+        same = same and bool(kind[order[place]] == kind[order[place + 1]])
+    return same
+
+
+@compiled
 def _accept(search: PoolSearch, first: int, until: int) -> None:
     """Make the tried schedule the best; of the profiles only those past position `first` and before `until` differ."""
-    _, _, order, starts, cost, kept, counts, _ = search
+    _, _, order, starts, cost, kept, counts, _, _, now = search
     for position in range(order.shape[1]):
         order[BEST, position] = order[_TRIED, position]
         starts[BEST, position] = starts[_TRIED, position]
@@ -190,6 +231,7 @@ def _accept(search: PoolSearch, first: int, until: int) -> None:
     for place in range(first // _EVERY + 1, (until - 1) // _EVERY + 1):
         counts[BEST, place] = counts[_TRIED, place]
         _copy(kept[_TRIED, place], counts[_TRIED, place], kept[BEST, place])
+        kept_again(now, place)
 
 
 @compiled
@@ -209,22 +251,28 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
         Positions between which the profile differs from that of the best order, and the cost, of a part of the jobs if
         it is above `bound`.
     """
-    weight, jobs, order, starts, costs, kept, counts, profile = search
+    weight, jobs, order, starts, costs, kept, counts, profile, _, now = search
     length = order.shape[1]
-    first, last = _span(jobs, order)
+    placed, (first, last) = len(now.instant.nodes) > 0, _span(jobs, order)
     cost = _keep_starts(search, 0, first)
     if first == length:
         return length, length, cost
-    count = _resume(search, first)
+    count, groups = _resume(search, first)
     for position in range(first, length):
         if position % _EVERY == 0 and position > first:
             place = position // _EVERY
-            if position > last and _same(profile, count, kept[BEST, place], counts[BEST, place]):
+            known = position > last and _same(profile, count, kept[BEST, place], counts[BEST, place])
+            if known and (not placed or same_groups(now, place, groups)):
                 return first, position, _keep_starts(search, position, length)
+            if placed:
+                keep_groups(now, place, groups)
             counts[_TRIED, place] = count
             _copy(profile, count, kept[_TRIED, place])
         job = order[_TRIED, position]
-        count, start = _place(jobs, job, profile, count)
+        if placed:
+            count, start, groups = _place_on_nodes(jobs, job, profile, count, groups, now.instant)
+        else:
+            count, start = _place(jobs, job, profile, count)
         starts[_TRIED, position] = start
         if start > jobs[job, _DUE]:
             cost += weight[job] * (start - jobs[job, _DUE])
@@ -250,7 +298,7 @@ def _span(jobs: IntArray, order: IntArray) -> tuple[int, int]:
 @compiled
 def _keep_starts(search: PoolSearch, begin: int, end: int) -> float:
     """Give the tried order the starts of the best at positions in [`begin`, `end`); return the cost until there."""
-    weight, jobs, order, starts, costs, _, _, _ = search
+    weight, jobs, order, starts, costs, _, _, _, _, _ = search
     cost: float = costs[_TRIED, begin]
     for position in range(begin, end):
         start, job = starts[BEST, position], order[_TRIED, position]
@@ -262,11 +310,12 @@ def _keep_starts(search: PoolSearch, begin: int, end: int) -> float:
 
 
 @compiled
-def _resume(search: PoolSearch, first: int) -> int:
-    """Set the profile to that of the best order before position `first`; return of how many steps it is."""
-    _, jobs, order, starts, _, kept, counts, profile = search
+def _resume(search: PoolSearch, first: int) -> tuple[int, int]:
+    """Set the profile to that of the best order before position `first`; return how many steps and groups of nodes."""
+    _, jobs, order, starts, _, kept, counts, profile, _, now = search
     place = first // _EVERY
     count: int = counts[BEST, place]
+    groups = resume_groups(now, place)
     _copy(kept[BEST, place], count, profile)
     for position in range(place * _EVERY, first):
         job, start = order[BEST, position], starts[BEST, position]
@@ -278,7 +327,9 @@ def _resume(search: PoolSearch, first: int) -> int:
             while last < count and profile[0, last] < start + jobs[job, _DURATION]:
                 last += 1
             count = _hold(jobs, job, profile, count, step, last)
-    return count
+        if not start and len(now.instant.nodes):
+            groups = place_now(job, now.instant, groups, now.instant.kind[:0])
+    return count, groups
 
 
 @compiled
@@ -298,19 +349,43 @@ def _place(jobs: IntArray, job: int, profile: IntArray, count: int) -> tuple[int
     """Start a job as early as it fits; return of how many steps the profile is, and the start, -1 if there is none."""
     if jobs[job, _PROMISED] >= 0:
         _release(jobs, job, profile, count)
-    if profile.shape[0] == 2 and jobs[job, _NEED] > 0:
-        step, last = _earliest_of_one(profile, count, jobs[job, _NEED], jobs[job, _DURATION])
-    else:
-        step, last = _earliest(jobs, job, profile, count)
+    step, last = _earliest(jobs, job, profile, count, 0)
     if step == count:
         return count, -1
     return _hold(jobs, job, profile, count, step, last), profile[0, step]
 
 
 @compiled
-def _earliest_of_one(profile: IntArray, count: int, need: int, duration: int) -> tuple[int, int]:
-    """Return the step at which a job can start, and the first one at or past its end; (count, count) if it cannot."""
-    first, at, free = 0, profile[0], profile[1]
+def _place_on_nodes(
+    jobs: IntArray, job: int, profile: IntArray, count: int, groups: int, instant: Instant
+) -> tuple[int, int, int]:
+    """Do the same where a job starts now only if it finds nodes; return how many groups of these there are, too."""
+    step, last = _earliest(jobs, job, profile, count, 0)
+    if not step:
+        more = place_now(job, instant, groups, instant.kind[:0])
+        if more >= 0:
+            groups = more
+        else:
+            step, last = _earliest(jobs, job, profile, count, _step_of(profile, count, instant.later))
+    if step == count:
+        return count, -1, groups
+    return _hold(jobs, job, profile, count, step, last), profile[0, step], groups
+
+
+@compiled
+def _earliest(jobs: IntArray, job: int, profile: IntArray, count: int, begin: int) -> tuple[int, int]:
+    """Return the first step from `begin` on at which a job can start, and the first one at or past its end.
+
+    (count, count) if it cannot.
+    """
+    if profile.shape[0] == 2 and jobs[job, _NEED] > 0:
+        return _earliest_of_one(profile, count, jobs[job, _NEED], jobs[job, _DURATION], begin)
+    return _earliest_of_several(jobs, job, profile, count, begin)
+
+
+@compiled
+def _earliest_of_one(profile: IntArray, count: int, need: int, duration: int, first: int) -> tuple[int, int]:
+    at, free = profile[0], profile[1]
     while True:
         while first < count and free[first] < need:
             first += 1
@@ -325,9 +400,8 @@ def _earliest_of_one(profile: IntArray, count: int, need: int, duration: int) ->
 
 
 @compiled
-def _earliest(jobs: IntArray, job: int, profile: IntArray, count: int) -> tuple[int, int]:
-    """Do the same where there are several resources."""
-    first, step = 0, 0
+def _earliest_of_several(jobs: IntArray, job: int, profile: IntArray, count: int, first: int) -> tuple[int, int]:
+    step = first
     while step < count and (step == first or profile[0, step] < profile[0, first] + jobs[job, _DURATION]):
         for row in range(1, profile.shape[0]):
             need = jobs[job, _NEED + row - 1]

@@ -165,7 +165,7 @@ def choose_nodes(job: int, data: NodeData, room: NodeRoom, counts: IntArray) -> 
     Parameters
     ----------
     counts
-        Filled with the slots on each node, shape (nodes,).
+        Filled with the slots on each node, shape (nodes,); or empty.
     """
     for node in range(len(counts)):
         counts[node] = 0
@@ -185,7 +185,7 @@ def choose_nodes(job: int, data: NodeData, room: NodeRoom, counts: IntArray) -> 
             end += 1
         slots = _take_alike(fitting[order[begin:end]], slots, data, room)
         begin = end
-    for place in range(room.numbers[GIVEN]):
+    for place in range(room.numbers[GIVEN] if len(counts) else 0):
         part = room.given[place]
         for member in range(room.first[part], room.first[part] + room.nodes[part]):
             counts[data.members[member]] = room.slots[place]

@@ -16,11 +16,13 @@ import numpy as np
 import scipy
 
 from ....base import BoolArray, FloatArray, IntArray
-from ...scheduling.node_classes import equal_rows
+from ...scheduling.node_classes import NodeClasses, equal_rows
 from ...scheduling.problem import Problem
 
 #: Times at which a part of a job may start after the first release, and nodes of HiGHS's tree.
 TIMES, TREE = 12, 200
+#: Up to how many pairs of a demand and a node there is a program of the nodes one by one.
+PAIRS = 800
 #: What the best known schedule costs in the program: large against HiGHS's absolute tolerance of 1e-6.
 _SCALE = 1000.0
 _NEVER = 2**50
@@ -40,11 +42,14 @@ class StartSet:
         Of that set, with the rest as a fluid.
     proved
         Whether no other set costs less, to HiGHS's tolerance.
+    slots
+        Of each demand on the nodes of each class, in the order of the program's variables.
     """
 
     now: BoolArray
     cost: float
     proved: bool
+    slots: IntArray
 
 
 class FluidModel:
@@ -59,6 +64,8 @@ class FluidModel:
         Jobs and a pool, perhaps with the nodes of this instant.
     starts, cost
         Of a schedule: its starts and ends are where times are worth having.
+    classes
+        The nodes of this instant: those of the problem, or each by itself, see :func:`each_node`.
     times
         How many of them after the first release.
 
@@ -70,8 +77,11 @@ class FluidModel:
         Of each job, shape (jobs,).
     """
 
-    def __init__(self, problem: Problem, starts: IntArray, cost: int, times: int = TIMES) -> None:
+    def __init__(
+        self, problem: Problem, starts: IntArray, cost: int, classes: NodeClasses | None = None, times: int = TIMES
+    ) -> None:
         self.problem = problem
+        self.classes = problem.classes_now if classes is None else classes
         self.edges = _times(problem, starts, times)
         self._first, self.group = equal_rows(problem.kind[:, None])
         self._size = np.bincount(self.group)
@@ -81,7 +91,7 @@ class FluidModel:
         self._add_starts()
         self._add_pool()
         self._columns = len(self._starts_at)
-        self._slots, self._most = self._add_nodes()
+        self._of_kind, self._at, self._most = self._add_nodes()
 
     def solve(
         self, refused: Sequence[tuple[int, ...]] = (), fixed: BoolArray | None = None, tree: int = TREE
@@ -97,26 +107,40 @@ class FluidModel:
         tree
             Nodes of the search tree, which bound the effort whatever the machine.
         """
-        columns = self._columns + self._slots
+        places = len(self._at)
+        columns = self._columns + places
         rows = [*self._rows, *(self._refusal(core) for core in refused)]
         constraints = [
             scipy.optimize.LinearConstraint(_widened(matrix, columns), low, high) for matrix, low, high in rows
         ]
-        whole = np.append(self._starts_at == 0, np.ones(self._slots))
+        whole = np.append(self._starts_at == 0, np.ones(places))
         most = np.append(self._allowed(), self._most)
         least = np.zeros_like(most)
         if fixed is not None:
             now = np.flatnonzero(self._starts_at == 0)
             least[now] = most[now] = np.bincount(self.group[fixed], minlength=len(now))
         found = scipy.optimize.milp(
-            np.concatenate((self._costs(), np.zeros(self._slots))), integrality=whole,
+            np.concatenate((self._costs(), np.zeros(places))), integrality=whole,
             bounds=scipy.optimize.Bounds(least, most), constraints=constraints,
             options={"node_limit": tree, "mip_rel_gap": 0.0},
         )  # fmt: skip
         if found.x is None:
             return None
         count = np.rint(found.x[: self._columns : len(self.edges)]).astype(np.int64)
-        return StartSet(self._of_groups(count), float(found.fun) * self._unit, found.status == 0)
+        slots = np.rint(found.x[self._columns :]).astype(np.int64)
+        return StartSet(self._of_groups(count), float(found.fun) * self._unit, found.status == 0, slots)
+
+    def counts(self, found: StartSet) -> IntArray:
+        """Return the slots on each node of what starts now, shape (jobs, nodes now), where each class is one node."""
+        problem, kind = self.problem, equal_rows(self.problem.demand)[1]
+        room = np.zeros((len(problem.free_now), int(kind.max(initial=0)) + 1), dtype=np.int64)
+        room[self.classes.members[self._at], self._of_kind] = found.slots
+        counts = np.zeros((problem.jobs, len(room)), dtype=np.int64)
+        for job in np.flatnonzero(found.now).tolist():
+            there = room[:, kind[job]]
+            counts[job] = np.clip(problem.slots[job] - (np.cumsum(there) - there), 0, there)
+            room[:, kind[job]] -= counts[job]
+        return counts
 
     def _of_groups(self, count: IntArray) -> BoolArray:
         """Return the first jobs of each group, so many of each."""
@@ -163,17 +187,17 @@ class FluidModel:
         most = np.concatenate([room[:, resource] for resource in asked])
         self._rows.append((matrix, np.full(len(most), -np.inf), most))
 
-    def _add_nodes(self) -> tuple[int, IntArray]:
-        """Let what starts now have slots on the nodes; return how many variables that takes, and their bounds.
+    def _add_nodes(self) -> tuple[IntArray, IntArray, IntArray]:
+        """Let what starts now have slots on the nodes; return demand, class and bound of each variable that takes.
 
         Nodes of a class are one, so that this is necessary; where a class has one node it is sufficient, too.
         """
-        problem = self.problem
+        problem, nothing = self.problem, np.zeros(0, dtype=np.int64)
         if not len(problem.free_now):
-            return 0, np.zeros(0, dtype=np.int64)
+            return nothing, nothing, nothing
         heads, kind = equal_rows(problem.demand)
-        classes, demand = problem.classes_now, problem.demand[heads]
-        fits = _slots_that_fit(classes.capacity, demand, np.bincount(kind, weights=problem.slots).astype(np.int64))
+        classes, demand = self.classes, problem.demand[heads]
+        fits = _slots_by_class(problem, classes)
         of_kind, at = np.nonzero(fits)
         count, slots = len(of_kind), self._columns + np.arange(len(of_kind))
         now = np.flatnonzero(self._starts_at == 0)
@@ -186,7 +210,7 @@ class FluidModel:
             amount = demand[of_kind, resource].astype(np.float64)
             room = (np.maximum(classes.capacity[:, resource], 0) * classes.count).astype(np.float64)
             self._rows.append((_matrix(amount, at, slots, len(room)), np.full(len(room), -np.inf), room))
-        return count, fits[of_kind, at] * classes.count[at]
+        return of_kind, at, fits[of_kind, at] * classes.count[at]
 
     def refusable(self, core: tuple[int, ...]) -> bool:
         """Return whether the program can say that jobs do not all start now: it knows but how many of a group do."""
@@ -197,6 +221,29 @@ class FluidModel:
         now = np.flatnonzero(self._starts_at == 0)[np.unique(self.group[list(core)])]
         row = _matrix(np.ones(len(now)), np.zeros(len(now), dtype=np.int64), now, 1)
         return row, np.full(1, -np.inf), np.full(1, len(core) - 1.0)
+
+
+def each_node(problem: Problem, most: int = PAIRS) -> NodeClasses | None:
+    """Return the nodes now on which anything fits, as many as can be used, each one a class; ``None`` if too many.
+
+    Parameters
+    ----------
+    problem
+        Jobs and the nodes of this instant.
+    most
+        Pairs of a demand and a node on which a slot fits.
+    """
+    fits = _slots_by_class(problem, problem.classes_now)
+    asked = np.bincount(equal_rows(problem.demand)[1], weights=problem.slots).astype(np.int64)
+    wanted = np.minimum((fits > 0).T @ asked, problem.classes_now.count)
+    return problem.classes_now.few(wanted) if int((fits > 0).sum(axis=0) @ wanted) <= most else None
+
+
+def _slots_by_class(problem: Problem, classes: NodeClasses) -> IntArray:
+    """Return how many slots of each demand fit on a node of each class alone, shape (demands, classes)."""
+    heads, kind = equal_rows(problem.demand)
+    asked = np.bincount(kind, weights=problem.slots).astype(np.int64)
+    return _slots_that_fit(classes.capacity, problem.demand[heads], asked)
 
 
 def _times(problem: Problem, starts: IntArray, most: int) -> IntArray:

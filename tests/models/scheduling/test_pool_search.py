@@ -5,6 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hpcdispatch.models import Problem
+from hpcdispatch.models.scheduling.list_search import Costs, best_order, on_the_pool, search
+from hpcdispatch.models.scheduling.node_groups import no_instant
 from hpcdispatch.models.scheduling.pool_search import BEST, best_of_orders, improve_order, open_pool_search
 from hpcdispatch.models.scheduling.step_profile import Steps, earliest, hold, make_steps
 
@@ -83,9 +86,67 @@ def test_it_finds_what_whole_decodings_find(real, drawn, seed):
     rng, count = np.random.default_rng(seed), len(weight)
     orders = np.array([rng.permutation(count) for _ in range(3)])
     moves = np.column_stack((rng.integers(0, count, size=(40, 2)), rng.integers(0, 2, size=40)))
-    search = open_pool_search(weight, *others)
+    search = open_pool_search(weight, *others, ints([]), no_instant())
     which = best_of_orders(search, orders, np.inf if real else np.iinfo(np.int64).max)
     improve_order(search, moves)
     expected = Whole(weight, *others).search(orders, moves)
     assert (which, search.cost[BEST, count]) == expected[:2]
     assert (search.order[BEST].tolist(), search.starts[BEST].tolist()) == expected[2:]
+
+
+@st.composite
+def instants(draw):
+    """Draw jobs of few kinds that start now only where they find nodes, as many of these at once as are alike."""
+    count, node = draw(st.integers(1, 24)), st.sampled_from([(4, 4), (4, 1), (2, 3), (0, 0)])
+    free = np.repeat(ints(draw(st.lists(node, min_size=1))), draw(st.integers(1, 3)), axis=0)
+    # Many ask for as much of the pool and not of a node.
+    shapes = st.sampled_from([(1, 2, 2), (2, 1, 1), (1, 4, 0), (4, 1, 0), (2, 2, 0), (3, 2, 1)])
+    kinds = draw(st.lists(st.tuples(st.sampled_from([3, 5]), shapes), min_size=1, max_size=5))
+    chosen = [kinds[draw(st.integers(0, len(kinds) - 1))] for _ in range(count)]
+    duration, (slots, *demand) = ints([length for length, _ in chosen]), ints([shape for _, shape in chosen]).T
+    weight, due = (ints([draw(st.integers(*span)) for _ in range(count)]) for span in ((0, 3), (-2, 3)))
+    held = ints(draw(st.lists(st.integers(1, 9), max_size=3)))
+    amount = ints([[1, 2]] * len(held)).reshape(-1, 2)
+    return Problem(
+        duration, slots, np.column_stack(demand), weight, free.sum(axis=0, keepdims=True) + amount.sum(axis=0), due,
+        np.zeros_like(held), held, np.zeros_like(held), amount, free_now=free,
+    )  # fmt: skip
+
+
+def assert_found_by_whole_decodings(problem, orders, moves):
+    most, count = np.iinfo(np.int64).max, problem.jobs
+    held = Steps(problem.profile[0], np.ascontiguousarray(problem.profile[1][:, 0]))
+    costs = Costs(problem.weight, problem.due, problem.latest)
+    inputs = on_the_pool(costs, problem.duration, problem.need, held, problem.earliest, problem.instant)
+    starts, nothing = np.zeros(count, dtype=np.int64), np.zeros((count, 0), dtype=np.int64)
+    cost, which = best_order(orders, inputs, most, starts, nothing)
+    best = orders[which].copy()
+    cost = search(best, moves, inputs, problem.kind, cost, starts)
+    found = open_pool_search(
+        problem.weight, problem.due, problem.duration, problem.need, np.full(count, -1), held, problem.kind,
+        problem.instant,
+    )  # fmt: skip
+    assert best_of_orders(found, orders, most) == which
+    improve_order(found, moves)
+    assert found.cost[BEST, -1] == cost
+    assert found.order[BEST].tolist() == best.tolist()
+    assert found.starts[BEST].tolist() == starts[best].tolist()
+
+
+@settings(max_examples=150)
+@given(instants(), st.integers(0, 1000))
+def test_so_it_does_where_jobs_that_start_now_must_find_nodes(problem, seed):
+    rng, count = np.random.default_rng(seed), problem.jobs
+    moves = np.column_stack((rng.integers(0, count, (60, 2)), rng.integers(0, 2, 60)))
+    assert_found_by_whole_decodings(problem, np.array([rng.permutation(count) for _ in range(3)]), moves)
+
+
+def test_the_pool_may_be_the_same_and_the_nodes_not():
+    """Two jobs change places, one of which leaves no node for the last job: the pool looks as it did before."""
+    shapes = [(2, 1, 1), (1, 2, 2), *[(3, 1, 1)] * 8, (1, 1, 2)]
+    slots, *demand = ints(shapes).T
+    problem = Problem(
+        ints([4, 4, *[9] * 8, 4]), slots, np.column_stack(demand), ints([1, 3, *[0] * 8, 100]), ints([[3, 4]]),
+        free_now=ints([[1, 1], [1, 1], [2, 2]]),
+    )  # fmt: skip
+    assert_found_by_whole_decodings(problem, np.arange(11)[None], ints([[0, 1, 1]]))

@@ -10,7 +10,9 @@ from oracles.placing import can_be_placed, problems
 from scipy.optimize import linprog
 
 from hpcdispatch.models import WHENEVER, Decision, Problem, Status, best_of, list_orders, list_schedule
-from hpcdispatch.models.cp.fluid import FluidDecision, FluidModel
+from hpcdispatch.models.cp import starting
+from hpcdispatch.models.cp.allocation import Allocation
+from hpcdispatch.models.cp.fluid import FluidDecision, FluidModel, each_node
 
 
 def of_the_instant(problem, nodes):
@@ -73,8 +75,44 @@ def test_no_other_set_of_jobs_costs_less(nodes, problem):
     assert found.cost <= min(costs.values()) + 1e-5
     if have_places(problem, found.now):
         assert found.cost == pytest.approx(costs[tuple(found.now.tolist())], abs=1e-5)
+    if nodes:
+        one_by_one = FluidModel(problem, schedule.starts, schedule.cost, each_node(problem))
+        exact = one_by_one.solve()
+        assert exact.proved
+        assert exact.cost == pytest.approx(min(costs.values()), abs=1e-5)
+        assert are_places(problem, exact.now, one_by_one.counts(exact))
     fixed = model.solve(fixed=schedule.starts == 0)
     assert fixed.cost == pytest.approx(costs[tuple((schedule.starts == 0).tolist())], abs=1e-5)
+
+
+def are_places(problem, now, counts):
+    """Whether the slots of the jobs that start now are on nodes that have room for them, and no others."""
+    held = np.einsum("jn,jr->nr", counts, problem.demand)
+    return (counts.sum(axis=1) == now * problem.slots).all() and (held <= problem.free_now)[held > 0].all()
+
+
+def alike_nodes(nodes):
+    """Jobs of more than half a node each on nodes alike, of which together one more would have room."""
+    demand = np.array([[3, memory] for memory in range(1, nodes + 2)])
+    free = np.array([[5, 9]] * nodes)
+    jobs = np.ones(nodes + 1)
+    return Problem(10 * jobs, jobs, demand, 9 * jobs, free.sum(axis=0, keepdims=True), free_now=free)
+
+
+def test_nodes_alike_are_told_apart_where_it_matters(monkeypatch):
+    """As one, five nodes of 5 cores would have room for six jobs of 3 cores. Nothing else finds their places."""
+    monkeypatch.setattr(starting, "place_now", lambda _problem, _starts: Allocation(None))
+    problem = alike_nodes(5)
+    late = list_schedule(problem, np.arange(6))
+    late = replace(late, starts=np.full(6, 10), cost=problem.cost(np.full(6, 10)))
+    assert FluidModel(problem, late.starts, late.cost).solve().now.all()
+    answer = FluidDecision(Decision(problem, late, "list", problem.horizon)).search()
+    now = answer.schedule.starts == 0
+    assert answer.decided
+    assert now.sum() == 5
+    assert are_places(problem, now, answer.schedule.counts)
+    assert each_node(problem, most=29) is None
+    assert len(each_node(problem, most=30).members) == 5
 
 
 def crowd(jobs=40, wide=3):
