@@ -13,10 +13,11 @@ import numpy as np
 from ...base import IntArray
 from ..compiled import compiled
 
-#: Steps of a block, and the rows of a block: how many are set, the least and the most that is free in it, and what is
-#: to be added to what its steps say.
+#: Steps of a block, and the rows of a block: how many are set, and what is to be added to what its steps say.
 SIZE = 64
-_COUNT, _LOW, _HIGH, _ADDED = range(4)
+_COUNT, _ADDED = range(2)
+#: The rows of a place in the order of time: the block there, and the least and the most that is free in it.
+_BLOCK, _LOW, _HIGH = range(3)
 #: The numbers: the places of the first block and of the one behind the last, how many blocks were ever used, and how
 #: many of these are used no more.
 _FIRST, _STOP, _USED, _SPARE = range(4)
@@ -30,9 +31,11 @@ class BlockedProfile(NamedTuple):
     times, free
         When what is free changes, seconds, rising, and what is free from then on; shape (blocks, :data:`SIZE`).
     blocks
-        Of each block, shape (4, blocks).
-    order, spare
-        The blocks in the order of time, and those that are used no more; shape (blocks,).
+        Of each block, shape (2, blocks).
+    order
+        Of each place, so that a search reads one row from end to end; shape (3, blocks).
+    spare
+        The blocks that are used no more, shape (blocks,).
     numbers
         What is set, shape (4,).
     """
@@ -53,14 +56,15 @@ def open_blocks(free: int, now: int, changes: int) -> BlockedProfile:
     """
     most = 4 * changes // SIZE + 8
     profile = BlockedProfile(
-        *(np.empty((most, SIZE), dtype=np.int64) for _ in range(2)),
-        blocks=np.empty((4, most), dtype=np.int64),
-        order=np.empty(most, dtype=np.int64),
+        times=np.empty((most, SIZE), dtype=np.int64),
+        free=np.empty((most, SIZE), dtype=np.int64),
+        blocks=np.empty((2, most), dtype=np.int64),
+        order=np.empty((3, most), dtype=np.int64),
         spare=np.empty(most, dtype=np.int64),
         numbers=np.array([0, 1, 1, 0], dtype=np.int64),
     )
-    profile.times[0, 0], profile.free[0, 0], profile.order[0] = now, free, 0
-    profile.blocks[:, 0] = 1, free, free, 0
+    profile.times[0, 0], profile.free[0, 0] = now, free
+    profile.blocks[:, 0], profile.order[:, 0] = (1, 0), (0, free, free)
     return profile
 
 
@@ -68,8 +72,8 @@ def open_blocks(free: int, now: int, changes: int) -> BlockedProfile:
 def forget_before(profile: BlockedProfile, now: int) -> None:
     """Forget the blocks that end before `now`."""
     numbers, order = profile.numbers, profile.order
-    while numbers[_FIRST] + 1 < numbers[_STOP] and profile.times[order[numbers[_FIRST] + 1], 0] <= now:
-        _give_up(profile, order[numbers[_FIRST]])
+    while numbers[_FIRST] + 1 < numbers[_STOP] and profile.times[order[_BLOCK, numbers[_FIRST] + 1], 0] <= now:
+        _give_up(profile, order[_BLOCK, numbers[_FIRST]])
         numbers[_FIRST] += 1
 
 
@@ -83,16 +87,17 @@ def add_between(profile: BlockedProfile, start: int, end: int, amount: int) -> N
     first, step = _place(profile, start)
     last, stop = _place(profile, end)
     for place in range(first, last + 1):
-        block = profile.order[place]
+        block = profile.order[_BLOCK, place]
         low = step if place == first else 0
         high = stop if place == last else profile.blocks[_COUNT, block]
         if high - low == profile.blocks[_COUNT, block]:
-            for row in range(_LOW, _ADDED + 1):
-                profile.blocks[row, block] += amount
+            profile.blocks[_ADDED, block] += amount
+            profile.order[_LOW, place] += amount
+            profile.order[_HIGH, place] += amount
         elif high > low:
             for index in range(low, high):
                 profile.free[block, index] += amount
-            _measure(profile, block)
+            _measure(profile, place)
     _join(profile, end)
     _join(profile, start)
 
@@ -107,7 +112,7 @@ def earliest_start(profile: BlockedProfile, amount: int, duration: int, after: i
         if found == profile.numbers[_STOP]:
             return -1
         if found != place or index != step:
-            place, step, start = found, index, profile.times[profile.order[found], index]
+            place, step, start = found, index, profile.times[profile.order[_BLOCK, found], index]
         if start >= before:
             return -1
         place, step = _next_below(profile, amount, place, step, start + duration)
@@ -119,8 +124,8 @@ def earliest_start(profile: BlockedProfile, amount: int, duration: int, after: i
 def _next_above(profile: BlockedProfile, amount: int, place: int, step: int) -> tuple[int, int]:
     """Return place and step of the first one from a step on in which `amount` is free; the place behind the last."""
     while place < profile.numbers[_STOP]:
-        block = profile.order[place]
-        if profile.blocks[_HIGH, block] >= amount:
+        if profile.order[_HIGH, place] >= amount:
+            block = profile.order[_BLOCK, place]
             wanted = amount - profile.blocks[_ADDED, block]
             for index in range(step, profile.blocks[_COUNT, block]):
                 if profile.free[block, index] >= wanted:
@@ -137,10 +142,10 @@ def _next_below(profile: BlockedProfile, amount: int, place: int, step: int, end
     """
     step += 1
     while place < profile.numbers[_STOP]:
-        block = profile.order[place]
+        block = profile.order[_BLOCK, place]
         if step == 0 and profile.times[block, 0] >= end:
             break
-        if profile.blocks[_LOW, block] < amount:
+        if profile.order[_LOW, place] < amount:
             wanted = amount - profile.blocks[_ADDED, block]
             for index in range(step, profile.blocks[_COUNT, block]):
                 if profile.times[block, index] >= end:
@@ -157,11 +162,11 @@ def _place(profile: BlockedProfile, time: int) -> tuple[int, int]:
     low, high = profile.numbers[_FIRST], profile.numbers[_STOP] - 1
     while low < high:
         middle = (low + high + 1) // 2
-        if profile.times[profile.order[middle], 0] <= time:
+        if profile.times[profile.order[_BLOCK, middle], 0] <= time:
             low = middle
         else:
             high = middle - 1
-    block = profile.order[low]
+    block = profile.order[_BLOCK, low]
     first, last = 0, profile.blocks[_COUNT, block] - 1
     while first < last:
         middle = (first + last + 1) // 2
@@ -176,13 +181,13 @@ def _place(profile: BlockedProfile, time: int) -> tuple[int, int]:
 def _begin_step(profile: BlockedProfile, time: int) -> None:
     """Let a step begin at a time, as free as the one that it lies in."""
     place, step = _place(profile, time)
-    block = profile.order[place]
+    block = profile.order[_BLOCK, place]
     if profile.times[block, step] == time:
         return
     if profile.blocks[_COUNT, block] == SIZE:
         _halve(profile, place)
         if step >= SIZE // 2:
-            block, step = profile.order[place + 1], step - SIZE // 2
+            block, step = profile.order[_BLOCK, place + 1], step - SIZE // 2
     for index in range(profile.blocks[_COUNT, block], step + 1, -1):
         profile.times[block, index] = profile.times[block, index - 1]
         profile.free[block, index] = profile.free[block, index - 1]
@@ -195,16 +200,17 @@ def _begin_step(profile: BlockedProfile, time: int) -> None:
 def _halve(profile: BlockedProfile, place: int) -> None:
     """Let the second half of the steps of a full block have a block of their own, in the next place."""
     numbers, order, blocks = profile.numbers, profile.order, profile.blocks
-    block = order[place]
+    block = order[_BLOCK, place]
     if numbers[_SPARE] > 0:
         numbers[_SPARE] -= 1
         other = profile.spare[numbers[_SPARE]]
     else:
         other = numbers[_USED]
         numbers[_USED] += 1
-    for later in range(numbers[_STOP], place + 1, -1):
-        order[later] = order[later - 1]
-    order[place + 1] = other
+    for row in range(3):
+        for later in range(numbers[_STOP], place + 1, -1):
+            order[row, later] = order[row, later - 1]
+    order[_BLOCK, place + 1] = other
     numbers[_STOP] += 1
     half = SIZE // 2
     for index in range(half):
@@ -212,29 +218,31 @@ def _halve(profile: BlockedProfile, place: int) -> None:
         profile.free[other, index] = profile.free[block, half + index]
     blocks[_COUNT, block] = blocks[_COUNT, other] = half
     blocks[_ADDED, other] = blocks[_ADDED, block]
-    _measure(profile, block)
-    _measure(profile, other)
+    _measure(profile, place)
+    _measure(profile, place + 1)
 
 
 @compiled
-def _measure(profile: BlockedProfile, block: int) -> None:
-    """Set the least and the most that is free in a block."""
+def _measure(profile: BlockedProfile, place: int) -> None:
+    """Set the least and the most that is free in the block at a place."""
+    block = profile.order[_BLOCK, place]
     low = high = profile.free[block, 0]
     for index in range(1, profile.blocks[_COUNT, block]):
         low, high = min(low, profile.free[block, index]), max(high, profile.free[block, index])
-    profile.blocks[_LOW, block] = low + profile.blocks[_ADDED, block]
-    profile.blocks[_HIGH, block] = high + profile.blocks[_ADDED, block]
+    profile.order[_LOW, place] = low + profile.blocks[_ADDED, block]
+    profile.order[_HIGH, place] = high + profile.blocks[_ADDED, block]
 
 
 @compiled
 def _join(profile: BlockedProfile, time: int) -> None:
     """Let the step that begins at a time be part of the one before, if as much is free in both."""
     place, step = _place(profile, time)
-    block, before, other = profile.order[place], step - 1, profile.order[place]
+    block = other = profile.order[_BLOCK, place]
+    before = step - 1
     if step == 0:
         if place == profile.numbers[_FIRST]:
             return
-        other = profile.order[place - 1]
+        other = profile.order[_BLOCK, place - 1]
         before = profile.blocks[_COUNT, other] - 1
     added = profile.blocks[_ADDED, block] - profile.blocks[_ADDED, other]
     if profile.free[block, step] + added != profile.free[other, before]:
@@ -244,12 +252,13 @@ def _join(profile: BlockedProfile, time: int) -> None:
         profile.times[block, index] = profile.times[block, index + 1]
         profile.free[block, index] = profile.free[block, index + 1]
     if profile.blocks[_COUNT, block] > 0:
-        _measure(profile, block)
+        _measure(profile, place)
         return
     _give_up(profile, block)
     profile.numbers[_STOP] -= 1
-    for later in range(place, profile.numbers[_STOP]):
-        profile.order[later] = profile.order[later + 1]
+    for row in range(3):
+        for later in range(place, profile.numbers[_STOP]):
+            profile.order[row, later] = profile.order[row, later + 1]
 
 
 @compiled

@@ -17,12 +17,12 @@ class RankedHeap(NamedTuple):
     ----------
     rows
         The two ranks and the number of each, shape (3, most); the first is the least.
-    count
+    size
         How many there are, shape (1,).
     """
 
     rows: IntArray
-    count: IntArray
+    size: IntArray
 
 
 def open_heap(most: int) -> RankedHeap:
@@ -33,8 +33,8 @@ def open_heap(most: int) -> RankedHeap:
 @compiled
 def push(heap: RankedHeap, rank: int, second: int, number: int) -> None:
     """Put a number in."""
-    rows, place = heap.rows, heap.count[0]
-    heap.count[0] += 1
+    rows, place = heap.rows, heap.size[0]
+    heap.size[0] += 1
     while place > 0:
         parent = (place - 1) // 2
         if rows[0, parent] < rank or (rows[0, parent] == rank and rows[1, parent] < second):
@@ -48,8 +48,8 @@ def push(heap: RankedHeap, rank: int, second: int, number: int) -> None:
 def pop(heap: RankedHeap) -> int:
     """Take out the first number."""
     rows, number = heap.rows, heap.rows[2, 0]
-    heap.count[0] -= 1
-    last, place = heap.count[0], 0
+    heap.size[0] -= 1
+    last, place = heap.size[0], 0
     while 2 * place + 1 < last:
         child = 2 * place + 1
         if child + 1 < last and _before(rows, child + 1, child):

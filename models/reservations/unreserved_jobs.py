@@ -43,7 +43,10 @@ def open_unreserved(jobs: int, entries: int) -> UnreservedJobs:
     """Return room for jobs that are put in so many times in all."""
     most = entries + 1
     return UnreservedJobs(
-        *(np.zeros(most, dtype=np.int64) for _ in range(4)),
+        jobs=np.zeros(most, dtype=np.int64),
+        ranks=np.zeros(most, dtype=np.int64),
+        instants=np.zeros(most, dtype=np.int64),
+        following=np.zeros(most, dtype=np.int64),
         entry=np.full(jobs, -1, dtype=np.int64),
         first=np.zeros(most, dtype=np.int64),
         numbers=np.zeros(3, dtype=np.int64),

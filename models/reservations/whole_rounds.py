@@ -192,7 +192,8 @@ def _decide(rounds: WholeRounds, now: int) -> None:
     for index in range(numbers[_GONE]):
         _release(rounds, rounds.gone[index], now)
     numbers[_GONE] = 0
-    rounds.came[: numbers[_CAME]].sort()
+    if numbers[_CAME] > 1:
+        rounds.came[: numbers[_CAME]].sort()
     if numbers[_RESERVED] + numbers[_HELD] == 0:
         _settle(rounds)
         for job in _candidates(rounds):
@@ -223,19 +224,19 @@ def _release(rounds: WholeRounds, job: int, now: int) -> None:
 
 @compiled
 def _settle(rounds: WholeRounds) -> None:
-    """Let those that came wait as the others do."""
-    numbers, jobs = rounds.numbers, rounds.jobs
-    came = rounds.came[: numbers[_CAME]]
-    rows = np.empty((2, len(came)), dtype=np.int64)
-    count = 0
-    for job in came:
-        if jobs[_BOOKING, job] == 0:
-            rows[0, count] = job
-            rows[1, count] = -jobs[_AMOUNT, job] * _request(rounds, job)
+    """Let those that came and have no reservation wait as the others do."""
+    numbers, jobs, count = rounds.numbers, rounds.jobs, 0
+    for index in range(numbers[_CAME]):
+        if jobs[_BOOKING, rounds.came[index]] == 0:
+            rounds.came[count] = rounds.came[index]
             count += 1
-    if count > 0:
-        put_in(rounds.unreserved, rows[:, :count])
     numbers[_CAME] = 0
+    if count > 0:
+        rows = np.empty((2, count), dtype=np.int64)
+        for index in range(count):
+            job = rows[0, index] = rounds.came[index]
+            rows[1, index] = -jobs[_AMOUNT, job] * _request(rounds, job)
+        put_in(rounds.unreserved, rows)
 
 
 @compiled

@@ -15,6 +15,7 @@ from ...base import IntArray
 from ...dispatchers import Dispatcher
 from ...dispatchers.backfilling.compiled_traces import CompiledTrace, in_compiled_code
 from ...dispatchers.reservations.compiled_rounds import CompiledRounds, requested, standing_rounds
+from ...dispatchers.reservations.request_strategies import Strategy
 from ...predictors import Oracle, Predictor, Walltime
 from ...workloads import Machine
 from ...workloads.fitting_requests import room_for, why_it_cannot_run
@@ -127,13 +128,18 @@ def compiled_events(
     """
     workload = recorder.workload
     jobs, machine = workload.columns, workload.machine
+    rounds = standing_rounds(dispatcher)
+    if rounds is None and not (len(jobs) >= WORTH and in_compiled_code(dispatcher, machine.nodes)):
+        return None
     if overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
         return None
     fits = jobs.nodes <= jobs.per_node.numbers(lambda amounts: room_for(machine, amounts))
     bounded = overrun.mode == "kill"
-    trace = _rounds(dispatcher, predictor, jobs.take(fits), machine, bounded)
-    if trace is None:
+    trace: CompiledTrace | CompiledRounds | None
+    if rounds is None:
         trace = _plain_trace(dispatcher, predictor, jobs.take(fits), machine, bounded)
+    else:
+        trace = _rounds(rounds, predictor, jobs.take(fits), machine, bounded)
     if trace is None:
         return None
     for order in np.flatnonzero(~fits).tolist():
@@ -148,10 +154,8 @@ def _plain_trace(
 ) -> CompiledTrace | None:
     """Return jobs that fit under FCFS or EASY."""
     predicted = _PREDICTED.get(type(predictor))
-    if len(jobs) < WORTH or predicted is None or not in_compiled_code(dispatcher, machine.nodes):
-        return None
-    room = _room(machine, jobs)
-    if room is None:
+    room = None if predicted is None else _room(machine, jobs)
+    if predicted is None or room is None:
         return None
     lengths, work = predicted(jobs), jobs.runtime
     if bounded:
@@ -161,11 +165,10 @@ def _plain_trace(
 
 
 def _rounds(
-    dispatcher: Dispatcher, predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
+    found: tuple[Strategy | None, int | None], predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
 ) -> CompiledRounds | None:
     """Return jobs that fit in rounds whose reservations stand, if none outlives its request or takes no time."""
-    found = standing_rounds(dispatcher)
-    if found is None or type(predictor) is not Walltime or machine.capacity.size > 1:
+    if type(predictor) is not Walltime or machine.capacity.size > 1:
         return None
     work = np.minimum(jobs.runtime, jobs.walltime)
     if not work.all() or not (bounded or (work == jobs.runtime).all()) or any(jobs.checkpoint.values):
