@@ -28,6 +28,7 @@ from ..reproductions.icpp2019.strategies_compared import (
     jobs,
     measure,
 )
+from .reservation_draws import readings
 
 STRATEGIES = (HPC, NEURO, TOPT)
 #: Share of small jobs to the published utilization, %, means of 50 draws; 200 jobs.
@@ -124,7 +125,9 @@ _TITLES: Mapping[Scheduler, str] = {
 def tables(setting: RoundsSetting) -> list[Table]:
     """Return what is compared: the paper's scheduler, and what other schedulers make of the same jobs."""
     others: tuple[Scheduler, ...] = ("rounds", "easy")
-    return [with_small_jobs(setting), *(with_small_jobs(setting, over) for over in others), *by_law(setting)]
+    published = {share: each for share, each in SMALL_JOBS.items() if each}
+    own = readings(setting.seeds, setting.mixed, published, TOLERANCE)
+    return [with_small_jobs(setting), own, *(with_small_jobs(setting, over) for over in others), *by_law(setting)]
 
 
 def _measured(contender: Contender, drawn: object, seeds: int) -> Samples:
