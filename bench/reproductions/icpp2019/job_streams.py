@@ -27,7 +27,7 @@ from .strategies_compared import (
 _RATES: Mapping[Scale, Sequence[float]] = {
     "smoke": (0.1, 0.9),
     "small": (0.1, 0.3, 0.5, 0.7, 0.9),
-    "full": (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9),
+    "full": (0.1, 0.3, 0.5, 0.7, 0.9),
 }
 #: Processors of a small job.
 _WIDTHS: Mapping[Scale, int] = {"smoke": 50, "small": 20, "full": 1}
