@@ -142,7 +142,7 @@ def _by_rate(means: Means) -> dict[str, dict[str, Measured]]:
 
 def _as_scripted(means: Means) -> dict[str, dict[str, Measured]]:
     """Return the results by rate with few wide small jobs, as the authors' public scripts have them."""
-    seeds, large = runs.SIZES["fig2"][means.scale]
+    seeds, large = runs.SIZES["scripts"][means.scale]
     # So many jobs come over 1.5 times the time that 100 large ones take at best.
     over = round(_SCRIPT_JOBS / (100 * OUTLASTS), 3)
     drawn = {
@@ -170,7 +170,7 @@ def _curves(values: Values, scale: Scale, metrics: Sequence[str]) -> Drawing:
 
 def _notes(scale: Scale) -> tuple[str, ...]:
     seeds, large = runs.SIZES["fig6"][scale]
-    scripted, jobs = runs.SIZES["fig2"][scale]
+    scripted, jobs = runs.SIZES["scripts"][scale]
     return (
         *runs.NOTES,
         f"Runs: {seeds} of {large} large jobs (the paper: 50 of 100), whose processors have the law Beta, which the "

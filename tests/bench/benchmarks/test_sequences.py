@@ -35,7 +35,7 @@ def test_the_papers_scheduler_is_compared_with_the_published_figures():
     lines = [line for line in done.stdout.splitlines() if line.startswith("|") and "---" not in line]
     assert sum("points |" in line for line in lines) == 3 * 4
     assert sum(line.startswith("| pareto | beta") for line in lines) == 2
-    assert len(lines) == 3 * (1 + 9) + 2 * (1 + 8) + 2 + len(READINGS)
+    assert len(lines) == 3 * (1 + 9) + 2 * (1 + 12) + 2 + len(READINGS)
 
 
 def test_readings_differ_in_what_they_say():
