@@ -28,8 +28,11 @@ from ..reproductions.icpp2019.strategies_compared import (
     jobs,
     measure,
 )
+from .reservation_draws import readings
 
 STRATEGIES = (HPC, NEURO, TOPT)
+#: Of the processors, those of figure 2.
+ALLOCATIONS = ("full", "beta")
 #: Share of small jobs to the published utilization, %, means of 50 draws; 200 jobs.
 SMALL_JOBS: Mapping[float, Mapping[str, float]] = {
     0.0: {},
@@ -90,12 +93,18 @@ def with_small_jobs(setting: RoundsSetting, over: Scheduler = "batches") -> Tabl
 
 def by_law(setting: RoundsSetting) -> list[Table]:
     """Compare TOptimal with Neuroscience by law of the run times and allocation of the processors."""
-    found = {}
+    found: dict[tuple[str, str], dict[str, Samples]] = {}
     for law in LAWS:
-        for processors in ("full", "beta"):
+        for processors in ALLOCATIONS:
             drawn = jobs(setting.sets, walltime=law, processors=processors)
             found[law, processors] = {name: _measured(Contender(name), drawn, setting.seeds) for name in STRATEGIES}
+        found[law, "both"] = {name: _mean_of([found[law, each][name] for each in ALLOCATIONS]) for name in STRATEGIES}
     return [_ratios(found, place, metric, setting) for place, metric in enumerate((USE, RESPONSE))]
+
+
+def _mean_of(several: Sequence[Samples]) -> Samples:
+    """Return the mean of each draw over several settings."""
+    return {metric: np.mean([each[metric] for each in several], axis=0).tolist() for metric in several[0]}
 
 
 def _ratios(
@@ -124,7 +133,9 @@ _TITLES: Mapping[Scheduler, str] = {
 def tables(setting: RoundsSetting) -> list[Table]:
     """Return what is compared: the paper's scheduler, and what other schedulers make of the same jobs."""
     others: tuple[Scheduler, ...] = ("rounds", "easy")
-    return [with_small_jobs(setting), *(with_small_jobs(setting, over) for over in others), *by_law(setting)]
+    published = {share: each for share, each in SMALL_JOBS.items() if each}
+    own = readings(setting.seeds, setting.mixed, published, TOLERANCE)
+    return [with_small_jobs(setting), own, *(with_small_jobs(setting, over) for over in others), *by_law(setting)]
 
 
 def _measured(contender: Contender, drawn: object, seeds: int) -> Samples:

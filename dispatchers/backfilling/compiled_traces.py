@@ -32,14 +32,25 @@ class CompiledTrace:
         Who decides.
     columns
         Of the jobs: submission, time on the machine, prediction, seconds, and what they take; each of shape (jobs,).
+    walltime
+        What they request, seconds, shape (jobs,).
     room
         The slots of each node, or the units of a pool.
+
+    Attributes
+    ----------
+    lengths
+        What is predicted of the jobs.
     """
 
-    def __init__(self, dispatcher: Dispatcher, columns: tuple[IntArray, IntArray, IntArray, IntArray], room: IntArray):
+    def __init__(
+        self, dispatcher: Dispatcher, columns: tuple[IntArray, IntArray, IntArray, IntArray], walltime: IntArray,
+        room: IntArray,
+    ) -> None:  # fmt: skip
         self._trace = whole_trace(*columns, room)
         self._backfilling = type(dispatcher) is EASY
-        self._amount = columns[-1]
+        _, self._work, self.lengths, self._amount = columns
+        self._walltime = walltime
         self._decisions = np.empty((_DECISIONS, 4), dtype=np.int64)
         self._ended = np.empty(_DECISIONS + self._trace.running.shape[1] + 1, dtype=np.int64)
 
@@ -54,10 +65,14 @@ class CompiledTrace:
         decided, gone = go_on(self._trace, self._decisions, self._ended, self._backfilling)
         return self._decisions[:decided], self._ended[:gone]
 
-    def started(self, jobs: IntArray) -> IntArray:
-        """Return when jobs started."""
-        started: IntArray = self._trace.jobs[STARTED, jobs]
-        return started
+    def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Return the attempts of jobs that have left, those of a job one after the other; here each has one.
+
+        Returns
+        -------
+        The place in `jobs`, the start, the seconds on the machine and the request of each.
+        """
+        return np.arange(len(jobs)), self._trace.jobs[STARTED, jobs], self._work[jobs], self._walltime[jobs]
 
     def placements(self, jobs: IntArray) -> list[NDArray[np.int32]]:
         """Return the nodes of the slots of jobs, on more than one node."""

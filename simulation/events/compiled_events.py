@@ -1,4 +1,4 @@
-"""The event manager of simulations in which only FCFS or EASY has a say: compiled, from the columns of the workload.
+"""The event manager of simulations that compiled code can do whole: FCFS, EASY, and rounds whose reservations stand.
 
 Events, decisions and records are those of :class:`.DispatchEvents`, of which tests hold it to every byte.
 """
@@ -14,6 +14,8 @@ import numpy as np
 from ...base import IntArray
 from ...dispatchers import Dispatcher
 from ...dispatchers.backfilling.compiled_traces import CompiledTrace, in_compiled_code
+from ...dispatchers.reservations.compiled_rounds import CompiledRounds, requested, standing_rounds
+from ...dispatchers.reservations.request_strategies import Strategy
 from ...predictors import Oracle, Predictor, Walltime
 from ...workloads import Machine
 from ...workloads.fitting_requests import room_for, why_it_cannot_run
@@ -23,7 +25,7 @@ from ..overrun import Overrun
 from ..placements import on_node_zero
 from ..recorder import COMPLETED, DECISION, LIMIT, STAY, Recorder
 
-#: Jobs from which on loading the compiled code takes less time than it saves.
+#: Jobs from which on loading the compiled code takes less time than it saves; in rounds, the engine loads as much.
 WORTH = 10_000
 #: Those who predict the same of a job at any time, by what they do.
 _PREDICTED: Mapping[type, Callable[[JobColumns], IntArray]] = {
@@ -43,14 +45,12 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         The jobs that fit the machine.
     places
         Their places in the workload, shape (jobs,).
-    work
-        How long they are on the machine, seconds, shape (jobs,).
     progress
         As for :func:`.simulate`.
     """
 
     def __init__(
-        self, recorder: Recorder, trace: CompiledTrace, places: IntArray, work: IntArray,
+        self, recorder: Recorder, trace: CompiledTrace | CompiledRounds, places: IntArray,
         progress: Callable[[int], None] | None,
     ) -> None:  # fmt: skip
         self.current_time = 0
@@ -59,7 +59,6 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         self._recorder = recorder
         self._trace = trace
         self._places = places
-        self._work = work
         self._units = recorder.workload.columns.amounts(recorder.primary)
         self._progress = progress
         self._finished = 0
@@ -97,22 +96,23 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         self._recorder.decision_ns.frombytes(times.tobytes())
 
     def _book_stays(self, ended: IntArray) -> None:
-        """Book jobs that ended: all that ran as long as they were to are completed."""
-        recorder, order = self._recorder, self._places[ended]
-        jobs = recorder.workload.columns
-        start, held, walltime = self._trace.started(ended), self._work[ended], jobs.walltime[order]
-        killed = held < jobs.runtime[order]
-        outcome, useful = np.where(killed, LIMIT, COMPLETED), np.where(killed, 0, held)
-        shape, units = np.full(len(order), -1), self._units[order]
-        stays = np.column_stack((order, start, start + held, outcome, useful, shape, units, walltime, walltime))
+        """Book jobs that left, and all their attempts: those that ran as long as they were to are completed."""
+        recorder, jobs = self._recorder, self._recorder.workload.columns
+        place, start, held, asked = self._trace.attempts(ended)
+        last = np.append(place[1:] != place[:-1], True) if len(place) else np.zeros(0, dtype=bool)
+        order = self._places[ended][place]
+        completed = last & (held >= jobs.runtime[order])
+        outcome, useful = np.where(completed, COMPLETED, LIMIT), np.where(completed, held, 0)
+        shape, units, walltime = np.full(len(order), -1), self._units[order], jobs.walltime[order]
+        stays = np.column_stack((order, start, start + held, outcome, useful, shape, units, walltime, asked))
         assert stays.shape[1] == len(STAY)
         recorder.stays.frombytes(stays.tobytes())
-        for row in np.flatnonzero(killed).tolist():
+        for row in np.flatnonzero(last & ~completed).tolist():
             reason = f"reached its requested time of {walltime[row]} s"
             recorder.failed[int(order[row])] = "killed", int(start[row] + held[row]), reason
         if recorder.workload.machine.nodes == 1:
             recorder.placements.extend(map(on_node_zero, jobs.nodes[order].tolist()))
-        else:
+        elif isinstance(self._trace, CompiledTrace):
             recorder.placements.extend(self._trace.placements(ended))
 
 
@@ -122,36 +122,71 @@ def compiled_events(
 ) -> CompiledEvents | None:  # fmt: skip
     """Return the event manager of a simulation of which compiled code can do all; ``None`` for others.
 
-    That is of many rigid jobs under EASY or FCFS, which see requested times or actual ones, where what is free is one
-    number: a pool of one resource, or nodes of which all jobs ask for the same amounts a slot.
+    That is of rigid jobs where what is free is one number: a pool of one resource, or nodes of which all jobs ask for
+    the same amounts a slot. Many jobs under EASY or FCFS, which see requested times or actual ones; or jobs on a pool
+    in rounds whose reservations stand, by requested times or those that a strategy chooses for stochastic jobs.
     """
-    workload, predicted = recorder.workload, _PREDICTED.get(type(predictor))
+    workload = recorder.workload
     jobs, machine = workload.columns, workload.machine
-    if len(jobs) < WORTH or predicted is None or overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
+    rounds = standing_rounds(dispatcher)
+    if rounds is None and not (len(jobs) >= WORTH and in_compiled_code(dispatcher, machine.nodes)):
+        return None
+    if overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
         return None
     fits = jobs.nodes <= jobs.per_node.numbers(lambda amounts: room_for(machine, amounts))
-    room = _room(machine, jobs, fits) if in_compiled_code(dispatcher, machine.nodes) else None
-    if room is None:
+    bounded = overrun.mode == "kill"
+    trace: CompiledTrace | CompiledRounds | None
+    if rounds is None:
+        trace = _plain_trace(dispatcher, predictor, jobs.take(fits), machine, bounded)
+    else:
+        trace = _rounds(rounds, predictor, jobs.take(fits), machine, bounded)
+    if trace is None:
         return None
     for order in np.flatnonzero(~fits).tolist():
         job = jobs[order]
         recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, machine))
+    np.frombuffer(recorder.predicted, dtype=np.int64)[fits] = trace.lengths
+    return CompiledEvents(recorder, trace, np.flatnonzero(fits), progress)
+
+
+def _plain_trace(
+    dispatcher: Dispatcher, predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
+) -> CompiledTrace | None:
+    """Return jobs that fit under FCFS or EASY."""
+    predicted = _PREDICTED.get(type(predictor))
+    room = None if predicted is None else _room(machine, jobs)
+    if predicted is None or room is None:
+        return None
     lengths, work = predicted(jobs), jobs.runtime
-    if overrun.mode == "kill":
+    if bounded:
         lengths, work = np.minimum(lengths, jobs.walltime), np.minimum(work, jobs.walltime)
-    np.frombuffer(recorder.predicted, dtype=np.int64)[fits] = lengths[fits]
-    amount = jobs.amounts(recorder.primary) if machine.nodes == 1 else jobs.nodes
-    columns = jobs.submit[fits], work[fits], lengths[fits], amount[fits]
-    return CompiledEvents(
-        recorder, CompiledTrace(dispatcher, columns, room), np.flatnonzero(fits), columns[1], progress
-    )
+    amount = jobs.amounts(machine.resources[machine.primary]) if machine.nodes == 1 else jobs.nodes
+    return CompiledTrace(dispatcher, (jobs.submit, work, lengths, amount), jobs.walltime, room)
 
 
-def _room(machine: Machine, jobs: JobColumns, fits: Any) -> IntArray | None:
+def _rounds(
+    found: tuple[Strategy | None, int | None], predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
+) -> CompiledRounds | None:
+    """Return jobs that fit in rounds whose reservations stand, if none outlives its request or takes no time."""
+    if type(predictor) is not Walltime or machine.capacity.size > 1:
+        return None
+    work = np.minimum(jobs.runtime, jobs.walltime)
+    if not work.all() or not (bounded or (work == jobs.runtime).all()) or any(jobs.checkpoint.values):
+        return None
+    strategy, batch = found
+    try:
+        chosen = requested(strategy, jobs)
+    except Exception:  # noqa: BLE001 - the engine says what a strategy refuses, and when
+        return None
+    columns = np.stack((jobs.submit, work, jobs.amounts(machine.resources[0])))
+    return CompiledRounds(columns, jobs.walltime, chosen, int(machine.capacity[0, 0]), batch)
+
+
+def _room(machine: Machine, jobs: JobColumns) -> IntArray | None:
     """Return the units of a pool or the slots of nodes, if these tell all there is to know."""
     if machine.nodes == 1:
         return machine.capacity[0] if machine.capacity.size == 1 else None
-    codes = np.unique(jobs.per_node.codes[fits])
+    codes = np.unique(jobs.per_node.codes)
     demands = {machine.demand(jobs.per_node.values[code]) for code in codes.tolist()}
     if len(demands) != 1:
         return None

@@ -43,7 +43,7 @@ LAWS: Mapping[str, Hours] = MappingProxyType(
 )
 #: Section 5.4: the large jobs beside small ones, and these.
 MIXED, SMALL = Hours(1, 8, mean=4, deviation=2), Hours(FEW_SECONDS, 4, mean=1, deviation=1)
-#: Run times of the stream are those of the large jobs over this (section 5.2).
+#: Run times of the stream are those of the large jobs over this by default (section 5.2).
 SCALED_DOWN = 100
 #: The stream lasts so many times as long as the stochastic jobs keep a machine that never idles busy.
 OUTLASTS = 1.5
@@ -64,6 +64,7 @@ def stochastic(
     work_rate: float = 0.0,
     window: float | None = None,
     stream_processors: int = 1,
+    scaled_down: float | None = None,
     seed: int = 0,
 ) -> Workload:
     """Draw the stochastic jobs of Gainaru et al. (ICPP 2019), scenarios 1 to 3, on one pool of processors.
@@ -110,6 +111,9 @@ def stochastic(
     stream_processors
         Processors of a job of the stream; 1 as the paper says of small jobs. The stream has then some
         150 x `large` x `work_rate` x (mean processors of a large job) jobs; k processors each make it k times fewer.
+    scaled_down
+        By how much the run times of the stream are shorter than those of the large jobs, at least 1; by default 100, as
+        the paper says.
     seed
         Of the random numbers.
     """
@@ -129,7 +133,8 @@ def stochastic(
         work = float((size * np.array([application.mean for application in applications])[kinds]).sum())
         span = OUTLASTS * work / machine if window is None else window * HOUR
         stream = Application("stream", "stream", applications[0].law)
-        submit, runs = _stream(rng, stream, work_rate * machine * span / stream_processors, span)
+        over = SCALED_DOWN if scaled_down is None else scaled_down
+        submit, runs = _stream(rng, stream, work_rate * machine * span / stream_processors, span, over)
     jobs = _columns(
         applications,
         kinds=np.concatenate([kinds, np.full(len(submit), len(applications))]),
@@ -141,10 +146,12 @@ def stochastic(
     return Workload(jobs, whole, provenance_of("stochastic", options))
 
 
-def _stream(rng: np.random.Generator, small: Application, work: float, span: float) -> tuple[IntArray, IntArray]:
+def _stream(
+    rng: np.random.Generator, small: Application, work: float, span: float, over: float
+) -> tuple[IntArray, IntArray]:
     """Return when predictable jobs come, and run times that add up to an expected `work`, all in `span` seconds."""
-    count = round(work / (small.mean / SCALED_DOWN))
-    return uniform_times(rng, count, span), small.draw(rng, count, over=SCALED_DOWN)
+    count = round(work / (small.mean / over))
+    return uniform_times(rng, count, span), small.draw(rng, count, over=over)
 
 
 def _columns(
@@ -199,6 +206,7 @@ def _check(options: Mapping[str, Any]) -> None:
         check_whole(name, options[name], least, MOST_OF.get(name), IN_MEMORY)
     check_whole("stream_processors", options["stream_processors"], 1, options["machine"])
     check_number("low", options.get("low", 0), least=0)
+    check_number("scaled_down", options.get("scaled_down", SCALED_DOWN), least=1, most=MOST_HOURS)
     for name in ("high", "mean", "deviation", "window"):
         check_number(name, options.get(name, 1), above=0, most=MOST_HOURS)
     check_number("small_share", options["small_share"], least=0, most=1)

@@ -1,8 +1,10 @@
 """The benchmark of reservation sequences: the small setting and its tables."""
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from hpcdispatch.bench.benchmarks.reservation_draws import READINGS, drawn
 from hpcdispatch.bench.benchmarks.reservation_traces import CONTENDERS
 from hpcdispatch.bench.benchmarks.sequences import agreement, main
 from hpcdispatch.workloads import generate, write
@@ -33,7 +35,22 @@ def test_the_papers_scheduler_is_compared_with_the_published_figures():
     lines = [line for line in done.stdout.splitlines() if line.startswith("|") and "---" not in line]
     assert sum("points |" in line for line in lines) == 3 * 4
     assert sum(line.startswith("| pareto | beta") for line in lines) == 2
-    assert len(lines) == 3 * (1 + 9) + 2 * (1 + 8)
+    assert len(lines) == 3 * (1 + 9) + 2 * (1 + 12) + 2 + len(READINGS)
+
+
+def test_readings_differ_in_what_they_say():
+    jobs = {text: drawn(reading, 40, 0.5, 1).jobs for text, reading in READINGS.items()}
+    small = {text: [job for job in each if job.queue == "small"] for text, each in jobs.items()}
+    assert {len(each) for each in small.values()} == {20}
+    below, cut = (
+        np.mean([job.runtime <= 5 for job in small[text]])
+        for text in (next(iter(READINGS)), "normal run times of small jobs cut at the bounds")
+    )
+    assert below == 0 < cut
+    assert {job.nodes for job in small["small jobs sequential"]} == {1}
+    assert {job.nodes for job in jobs["all on all processors"]} == {100}
+    assert {job.walltime for job in small["all of the authors' scripts"]} == {6 * 3600}
+    assert [job.submit for job in jobs["all of the authors' scripts"]] == [0] * 20 + [10] * 20
 
 
 def test_what_checkpoints_save_is_shown_by_law():
