@@ -17,7 +17,7 @@ from .cp import (
 from .cp.fluid import FluidDecision
 from .scheduling.availability import NodeProfile, PoolProfile, Profile, free_until
 from .scheduling.equal_nodes import EqualNodes
-from .scheduling.list_schedules import Schedule, best_of, improve, list_orders, list_schedule
+from .scheduling.list_schedules import Schedule, best_of, earliest_starts, improve, in_order, list_orders, list_schedule
 from .scheduling.node_classes import equal_rows
 from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
 from .scheduling.problem import WHENEVER, Problem
@@ -50,12 +50,14 @@ __all__ = [
     "choose",
     "comparable",
     "count_slots",
+    "earliest_starts",
     "equal_rows",
     "first_by",
     "fit_complexity",
     "fitting",
     "free_until",
     "improve",
+    "in_order",
     "list_orders",
     "list_schedule",
     "only_chain",
