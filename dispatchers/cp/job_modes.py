@@ -8,10 +8,20 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base import IntArray
-from ...models import Answer, Problem, Schedule, Status, best_of, earliest_starts, in_order, list_orders, list_schedule
+from ...base import BoolArray, IntArray
+from ...models import (
+    Answer,
+    Problem,
+    Schedule,
+    Status,
+    best_of,
+    earliest_starts,
+    in_order,
+    list_orders,
+    list_schedule,
+    solve_pooled,
+)
 from ...models import fitting as fitting_in
-from ...models import solve_pooled
 from ...workloads import Machine
 from ..fitting import fitting as fitting_on
 from ..fitting import needs
@@ -77,7 +87,7 @@ class JobModes:
     @staticmethod
     def _fitting(
         state: State, space: PoolSpace | NodeSpace, filtered: Filter, rows: list[Waiting]
-    ) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    ) -> BoolArray:
         """Return which modes fit now, each alone."""
         ahead = State(state.now, rows, state.running, state.free, state.machine)
         need = needs(ahead.queue)
@@ -151,22 +161,25 @@ class ModesPlanner(Planner):
         del most, restrictions
         jobs = candidates.fitting
         each = [[mode.waiting for mode in self.modes.of(job, state.machine)] for job in jobs]
-        rows, counts = [entry for modes in each for entry in modes], list(map(len, each))
-        objective = self.objective(jobs, rows, counts, state.now)
+        rows, job_of = [entry for modes in each for entry in modes], np.repeat(np.arange(len(jobs)), [*map(len, each)])
+        objective = self._ends(jobs, rows, job_of, state.now)
         problem, scale = problem_of(state, rows, objective.rates, overdue=bool(self.options.underestimates))
         due = objective.own + (0 if objective.due is None else objective.due)
         due = np.zeros_like(due) if objective.due is None else due
-        problem = replace(problem, due=due, mode_of=np.repeat(np.arange(len(jobs)), counts))
+        problem = replace(problem, due=due, mode_of=job_of)
         listed, answer = self._planned_modes(problem, rows)
         used = "list" if answer.source == "hint" else answer.source
         return Plan(rows, objective, scale, problem, listed, answer, answer.schedule, used)
 
-    def objective(self, jobs: list[Waiting], rows: list[Waiting], counts: list[int], now: int) -> EndObjective:
-        """Return what the ends of the jobs cost, by mode."""
+    def objective(self, jobs: list[Waiting], chosen: Sequence[Waiting], now: int) -> EndObjective:
+        """Return what the ends of jobs cost, each in the mode that is chosen."""
+        return self._ends(jobs, chosen, np.arange(len(jobs)), now)
+
+    def _ends(self, jobs: list[Waiting], rows: Sequence[Waiting], job_of: IntArray, now: int) -> EndObjective:
         terms, own = self.goal.objective(jobs, now), np.array([job.predicted for job in jobs], dtype=np.int64)
         return EndObjective(
-            np.repeat(terms.rates, counts), None if terms.due is None else np.repeat(terms.due, counts),
-            terms.constant, np.repeat(own, counts), np.array([row.predicted for row in rows], dtype=np.int64),
+            terms.rates[job_of], None if terms.due is None else terms.due[job_of], terms.constant,
+            own[job_of], np.array([row.predicted for row in rows], dtype=np.int64),
         )  # fmt: skip
 
     def _planned_modes(self, problem: Problem, rows: list[Waiting]) -> tuple[Schedule | None, Answer]:

@@ -89,7 +89,7 @@ class SA(Configured[SAOptions]):
     def __init__(self, options: SAOptions | None = None, /, **given: object) -> None:
         super().__init__(options, **given)
         self.over = create_inner(self.options.over)
-        if any(isinstance(part, SA) for part in layers(self.over)):
+        if any(isinstance(part, SA) or _molds(part) for part in layers(self.over)):
             raise InputError("over: expected a dispatcher of rigid jobs, got one that chooses shapes itself")
         if self.options.again:
             self.report = self._report
@@ -236,6 +236,11 @@ class SA(Configured[SAOptions]):
             rigid = next(waiting for waiting in shown.values() if waiting.id == id_)
         size = self._chosen.get(rigid.order)
         return action if size is None or size.shape is None else replace(action, shape=size.shape)
+
+
+def _molds(part: Dispatcher) -> bool:
+    """Return whether a dispatcher has an option by which it chooses shapes, and it is set."""
+    return bool(getattr(getattr(part, "options", None), "molds", False))
 
 
 def _with_queue(state: State, shown: dict[int, Waiting]) -> State:

@@ -12,7 +12,7 @@ import numpy as np
 from ...base import FloatArray, IntArray
 from ..compiled import compiled
 from .list_search import by_falling_weight
-from .pool_search import BEST, DUE, FIRST, MODES, PoolSearch, earliest_steps, hold_steps, release_promise, resume
+from .pool_search import DUE, FIRST, MODES, PoolSearch, earliest_steps, hold_steps, release_promise, resume
 from .problem import Problem
 
 #: What a move of the local search does: a job goes elsewhere, two change places, or a job gets another mode.

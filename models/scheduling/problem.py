@@ -29,10 +29,10 @@ class Problem:
     node with `free_now`, the jobs that start now must have places on those nodes, and what starts later shares the
     pool: PCP of the instant.
 
-    **Modes.** A job that can run in several ways has a row for each in all that is of shape (jobs,), one after the other
-    with the same number in `mode_of`. In a schedule exactly one of them is taken; the others have the start -1. Then
-    the end counts, not the start: the cost is the sum of ``weight * max(0, start + duration - due)`` over the rows that
-    are taken. Lists, the local search and CP-SAT know modes on one node, where jobs may start at any time.
+    **Modes.** A job that can run in several ways has a row for each in all that is of shape (jobs,), one after the
+    other, with the same number in `mode_of`. In a schedule exactly one of them is taken; the others have the start -1.
+    Then the end counts, not the start: the cost is the sum of ``weight * max(0, start + duration - due)`` over the rows
+    that are taken. Lists, the local search and CP-SAT know modes on one node, where jobs may start at any time.
 
     Attributes
     ----------

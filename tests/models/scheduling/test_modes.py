@@ -1,4 +1,4 @@
-"""Jobs with modes: lists, local search and CP-SAT against trying everything, and the compiled search against whole decodings."""
+"""Jobs with modes: lists, local search and CP-SAT against trying everything."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 from oracles.modes import best_modes, cost_of, overfull
 
 from hpcdispatch.models import (
-    WHENEVER, Limit, Problem, Status, best_of, improve, in_order, list_orders, list_schedule, solve_pooled
+    WHENEVER,
+    Limit,
+    Problem,
+    Status,
+    best_of,
+    improve,
+    in_order,
+    list_orders,
+    list_schedule,
+    solve_pooled,
 )  # fmt: skip
 
 
@@ -91,9 +100,7 @@ def test_no_mode_but_one_is_taken_and_the_search_never_loses(problem):
 def test_lists_and_search_find_the_best_of_most_small_problems():
     rng, best = np.random.default_rng(3), 0
     for _ in range(40):
-        modes = [[(n, -(-t // n) + extra) for n, t, extra in zip(
-            rng.permutation([1, 2, 3])[:2].tolist(), [int(rng.integers(2, 7))] * 2, rng.integers(0, 2, 2).tolist(), strict=True
-        )] for _ in range(3)]  # fmt: skip
+        modes = [[(n, -(-work // n)) for n in rng.permutation([1, 2, 3])[:2].tolist()] for work in rng.integers(2, 8, 3)]
         problem = problem_of(modes, 3, rng.integers(1, 5, 3), [0, 0, 0])
         answer = solve_pooled(problem, None, Limit(1.0, 1.0))
         assert answer.status is Status.OPTIMAL
