@@ -134,7 +134,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
             elif not candidates.blocked and (restrictions is None or restrictions.together(fitting)):
                 together = all_together(space, fitting, self.options.formulation)
             if together is not None:
-                objective = self._planner.objective(fitting, [entry for entry, _ in together], state.now)
+                objective = self._planner.objective(fitting, [entry for entry, _ in together], state)
                 record.starts_all(objective.value(np.zeros(len(fitting), dtype=np.int64)))
                 return together
             if self._stuck is not None and self._stuck == _seen(state):

@@ -142,10 +142,10 @@ class Planner:
             schedule, used = listed, "list"
         return Plan(free, objective, scale, problem, listed, answer, schedule, used)
 
-    def objective(self, jobs: list[Waiting], chosen: Sequence[Waiting], now: int) -> Objective:
+    def objective(self, jobs: list[Waiting], chosen: Sequence[Waiting], state: State) -> Objective:
         """Return what is minimised of jobs, on what they are `chosen` to run on: here their own requests."""
         del chosen
-        return self.goal.objective(jobs, now)
+        return self.goal.objective(jobs, state.now)
 
     def _solved(self, problem: Problem, waiting: list[Waiting], horizon: int) -> tuple[Schedule | None, Answer]:
         """Return the best list schedule, and what comes of it; that in the order given where the objective failed."""

@@ -35,8 +35,8 @@ from .cp_plan import Plan, Planner
 from .restrictions import Restrictions
 from .site_objectives import Goal, Objective
 
-#: Modes of all jobs of a plan with which CP-SAT is asked: with more it hardly finds anything within its limits.
-MOST_ROWS = 40
+#: Modes of all jobs of a plan with which CP-SAT is asked: with more it hardly proves anything within its limits.
+MOST_ROWS = 12
 
 
 class Mode(NamedTuple):
@@ -67,6 +67,10 @@ class JobModes:
             kept = self._kept[waiting.order] = (waiting, _undominated(waiting, machine))
         return kept[1]
 
+    def fastest(self, waiting: Waiting, machine: Machine) -> Waiting:
+        """Return a job in its fastest mode."""
+        return min((mode.waiting for mode in self.of(waiting, machine)), key=lambda entry: entry.predicted)
+
     def shaped(self, start: Start) -> Start:
         """Return the start of a mode as one of the moldable job."""
         shape = next(mode.shape for mode in self._kept[start.job.order][1] if mode.waiting is start.job)
@@ -85,9 +89,7 @@ class JobModes:
         return Candidates(most_urgent(state, goal, some, most), [])
 
     @staticmethod
-    def _fitting(
-        state: State, space: PoolSpace | NodeSpace, filtered: Filter, rows: list[Waiting]
-    ) -> BoolArray:
+    def _fitting(state: State, space: PoolSpace | NodeSpace, filtered: Filter, rows: list[Waiting]) -> BoolArray:
         """Return which modes fit now, each alone."""
         ahead = State(state.now, rows, state.running, state.free, state.machine)
         need = needs(ahead.queue)
@@ -97,7 +99,7 @@ class JobModes:
 
     def together(self, space: PoolSpace | NodeSpace, jobs: Sequence[Waiting], machine: Machine) -> Chosen | None:
         """Return all jobs in their fastest modes if these can start together: the best there can be."""
-        fastest = [min(self.of(job, machine), key=lambda mode: mode.waiting.predicted).waiting for job in jobs]
+        fastest = [self.fastest(job, machine) for job in jobs]
         for resource, free in enumerate(space.totals):
             if sum(entry.nodes * entry.demand[resource] for entry in fastest) > free:
                 return None
@@ -125,20 +127,21 @@ def _undominated(waiting: Waiting, machine: Machine) -> list[Mode]:
 class EndObjective(Objective):
     """An objective of jobs by the starts of their modes, -1 for those that are not taken: the end counts.
 
-    A job is as late as its own request would be that ends at the same time.
+    A job is as late as it would be in its fastest mode with the same end; so the slowdown is over the least time that
+    it could take.
 
     Attributes
     ----------
-    own, duration
-        Seconds that a job takes on its own request, and in the mode, shape (rows,).
+    fastest, duration
+        Seconds that a job takes in its fastest mode, and in this one, shape (rows,).
     """
 
-    own: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    fastest: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     duration: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def value(self, starts: IntArray) -> float:
         """Return the objective of a schedule, recomputed."""
-        late = starts + self.duration - self.own
+        late = starts + self.duration - self.fastest
         if self.due is not None:
             late = np.maximum(late - self.due, 0)
         return float((self.rates * late)[starts >= 0].sum()) + self.constant
@@ -157,29 +160,33 @@ class ModesPlanner(Planner):
     modes: JobModes = field(default_factory=JobModes)
 
     def plan(self, state: State, candidates: Candidates, most: int, restrictions: Restrictions | None = None) -> Plan:
-        """Look for the best modes and starts of the candidates."""
-        del most, restrictions
+        """Look for the best modes and starts of the candidates; as always if nobody has a choice."""
         jobs = candidates.fitting
+        if all(len(self.modes.of(job, state.machine)) == 1 and not job.job.shapes for job in jobs):
+            return super().plan(state, candidates, most, restrictions)
         each = [[mode.waiting for mode in self.modes.of(job, state.machine)] for job in jobs]
         rows, job_of = [entry for modes in each for entry in modes], np.repeat(np.arange(len(jobs)), [*map(len, each)])
-        objective = self._ends(jobs, rows, job_of, state.now)
-        problem, scale = problem_of(state, rows, objective.rates, overdue=bool(self.options.underestimates))
-        due = objective.own + (0 if objective.due is None else objective.due)
-        due = np.zeros_like(due) if objective.due is None else due
-        problem = replace(problem, due=due, mode_of=job_of)
+        objective = self._ends(jobs, rows, job_of, state)
+        due = None if objective.due is None else objective.due + objective.fastest
+        problem, scale = problem_of(
+            state, rows, objective.rates, due=due, overdue=bool(self.options.underestimates)
+        )  # fmt: skip
+        problem = replace(problem, mode_of=job_of)
         listed, answer = self._planned_modes(problem, rows)
         used = "list" if answer.source == "hint" else answer.source
         return Plan(rows, objective, scale, problem, listed, answer, answer.schedule, used)
 
-    def objective(self, jobs: list[Waiting], chosen: Sequence[Waiting], now: int) -> EndObjective:
+    def objective(self, jobs: list[Waiting], chosen: Sequence[Waiting], state: State) -> EndObjective:
         """Return what the ends of jobs cost, each in the mode that is chosen."""
-        return self._ends(jobs, chosen, np.arange(len(jobs)), now)
+        return self._ends(jobs, chosen, np.arange(len(jobs)), state)
 
-    def _ends(self, jobs: list[Waiting], rows: Sequence[Waiting], job_of: IntArray, now: int) -> EndObjective:
-        terms, own = self.goal.objective(jobs, now), np.array([job.predicted for job in jobs], dtype=np.int64)
+    def _ends(self, jobs: list[Waiting], rows: Sequence[Waiting], job_of: IntArray, state: State) -> EndObjective:
+        fastest = [self.modes.fastest(job, state.machine).predicted for job in jobs]
+        shown = [job.shown_as(predicted=least) for job, least in zip(jobs, fastest, strict=True)]
+        terms = self.goal.objective(shown, state.now)
         return EndObjective(
             terms.rates[job_of], None if terms.due is None else terms.due[job_of], terms.constant,
-            own[job_of], np.array([row.predicted for row in rows], dtype=np.int64),
+            np.array(fastest, dtype=np.int64)[job_of], np.array([row.predicted for row in rows], dtype=np.int64),
         )  # fmt: skip
 
     def _planned_modes(self, problem: Problem, rows: list[Waiting]) -> tuple[Schedule | None, Answer]:

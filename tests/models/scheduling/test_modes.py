@@ -100,7 +100,9 @@ def test_no_mode_but_one_is_taken_and_the_search_never_loses(problem):
 def test_lists_and_search_find_the_best_of_most_small_problems():
     rng, best = np.random.default_rng(3), 0
     for _ in range(40):
-        modes = [[(n, -(-work // n)) for n in rng.permutation([1, 2, 3])[:2].tolist()] for work in rng.integers(2, 8, 3)]
+        modes = [
+            [(n, -(-work // n)) for n in rng.permutation([1, 2, 3])[:2].tolist()] for work in rng.integers(2, 8, 3)
+        ]
         problem = problem_of(modes, 3, rng.integers(1, 5, 3), [0, 0, 0])
         answer = solve_pooled(problem, None, Limit(1.0, 1.0))
         assert answer.status is Status.OPTIMAL
