@@ -3,7 +3,9 @@
 ``python -m hpcdispatch.bench.benchmarks.moldable`` prints both. The list is filled with reservations and asked for the
 earliest start of random requests, beside a walk over its steps in plain Python, which must answer the same. Users are
 drawn from Downey's model with a few runs, 10% noise in each; sizes that they did not measure are predicted, and the
-size chosen by the fit is compared with that chosen knowing the curve.
+size chosen by the fit is compared with that chosen knowing the curve. Only where it is asked for, the part
+``dispatchers`` simulates stretches of logs and generated workloads with moldable jobs that choose their sizes in several
+ways, and with a dispatcher that chooses for them.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ from ...models import AvailabilityProfile
 from ...models.moldable import DowneyLaw, Request, choose, fit
 from ..reports.number_formats import percent, ratio
 from ..reports.tables import Table, show
+from .molded_traces import compared, samplers
 
-Part = Literal["list", "fits"]
+Part = Literal["list", "fits", "dispatchers"]
 #: Of the machine.
 PROCESSORS = 1024
 #: Sizes that users measure or ask for.
@@ -44,14 +47,18 @@ class Setting:
         How many are timed.
     users
         How many are drawn.
+    jobs, samples
+        Of each workload.
     """
 
     reservations: tuple[int, ...] = (100, 1000, 10_000)
     queries: int = 2000
     users: int = 1000
+    jobs: int = 300
+    samples: int = 5
 
 
-SMALL = Setting((20, 60), 30, 12)
+SMALL = Setting((20, 60), 30, 12, 25, 2)
 
 
 def filled(reservations: int, rng: np.random.Generator) -> AvailabilityProfile:
@@ -173,15 +180,23 @@ def _timed(query: Callable[[int, int], int | None], asked: Sequence[tuple[int, i
 
 
 @click.command(help=__doc__)
-@click.option("--part", type=click.Choice(get_args(Part)), help="The list or the fits alone; the fits take minutes.")
+@click.option("--part", type=click.Choice(get_args(Part)), help="One part alone; the fits take minutes.")
+@click.option("--workload", "only", multiple=True, help="Of the part dispatchers: a workload alone; may be repeated.")
+@click.option("--out", type=click.Path(file_okay=False), help="Of the part dispatchers: where results are kept.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Of that part: processes.")
 @click.option("--small", is_flag=True, help="Smoke test: few reservations and users.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
-def main(part: Part | None, small: bool, as_markdown: bool) -> None:
+def main(part: Part | None, only: Sequence[str], out: str | None, workers: int, small: bool, as_markdown: bool) -> None:
     """Print the tables."""
     setting = SMALL if small else Setting()
     for name, table in (("list", queries), ("fits", fits)):
         if part in (None, name):
             show([table(setting)], as_markdown)
+    known = samplers(setting.jobs, setting.samples)
+    for name in (only or known) if part == "dispatchers" else ():
+        if name not in known:
+            raise click.BadParameter(f"expected one of {', '.join(known)}, got {name!r}", param_hint="--workload")
+        show([compared(name, known[name], setting.samples, out, workers)], as_markdown)
 
 
 if __name__ == "__main__":
