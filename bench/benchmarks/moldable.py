@@ -3,8 +3,8 @@
 ``python -m hpcdispatch.bench.benchmarks.moldable`` prints both. The list is filled with reservations and asked for the
 earliest start of random requests, beside a walk over its steps in plain Python, which must answer the same. Users are
 drawn from Downey's model with a few runs, 10% noise in each; sizes that they did not measure are predicted, and the
-size chosen by the fit is compared with that chosen knowing the curve. Only where it is asked for, the part
-``dispatchers`` simulates stretches of logs and generated workloads with moldable jobs that choose their sizes in several
+size chosen by the fit is compared with that chosen knowing the curve. Where it is asked for, the part
+``dispatchers`` simulates stretches of logs and generated workloads whose jobs choose their sizes in several
 ways, and with a dispatcher that chooses for them.
 """
 

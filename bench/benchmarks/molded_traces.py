@@ -1,4 +1,4 @@
-"""Who is best at choosing sizes: jobs that choose for themselves under several dispatchers, or the dispatcher for all."""
+"""Who is best at choosing sizes: jobs for themselves, under several dispatchers, or a dispatcher for all of them."""
 
 from __future__ import annotations
 

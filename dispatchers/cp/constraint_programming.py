@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...workloads import Machine
+from ..moldable.job_modes import JobModes
 from ..options import Configured
 from ..protocol import Action, Start, State
 from ..space import NodeSpace, PoolSpace, Space, space_of
@@ -17,7 +18,7 @@ from .cp_options import ConstraintProgrammingOptions
 from .cp_plan import Planner
 from .decision_record import DecisionRecord
 from .expected_waits import ExpectedWaits
-from .job_modes import JobModes, ModesPlanner
+from .moldable_plan import ModesPlanner, all_fastest, moldable_candidates
 from .restrictions import Restrictions
 from .site_constraints import create_constraints
 from .site_objectives import ExcessWait, Goal, Slowdown, WeightedWait, create_objective
@@ -108,7 +109,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
     def _candidates(self, state: State, space: PoolSpace | NodeSpace, restrictions: Restrictions | None) -> Candidates:
         settled = self.settled
         if settled.molds:
-            return self._modes.candidates(state, space, self.goal, settled.filter, self._most)
+            return moldable_candidates(state, space, self._modes, self.goal, settled.filter, self._most)
         if not settled.reduced:
             everybody = np.arange(len(state.queue))
             most = self._most if settled.rest == "out" and settled.formulation == "hcp" else len(everybody)
@@ -130,7 +131,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
             fitting = candidates.fitting
             together = None
             if self.settled.molds:
-                together = self._modes.together(space, fitting, state.machine)
+                together = all_fastest(space, self._modes, fitting, state.machine)
             elif not candidates.blocked and (restrictions is None or restrictions.together(fitting)):
                 together = all_together(space, fitting, self.options.formulation)
             if together is not None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 
-from ...base import BoolArray, IntArray
+from ...base import IntArray
 from ...models import (
     Answer,
     Problem,
@@ -21,13 +20,10 @@ from ...models import (
     list_schedule,
     solve_pooled,
 )
-from ...models import fitting as fitting_in
 from ...workloads import Machine
-from ..fitting import fitting as fitting_on
-from ..fitting import needs
-from ..moldable.rigid_jobs import as_rigid, sizes_of
+from ..moldable.job_modes import JobModes, modes_that_fit
 from ..problems import problem_of
-from ..protocol import Start, State, Waiting
+from ..protocol import State, Waiting
 from ..space import NodeSpace, PoolSpace
 from .candidates import Candidates, Chosen, most_urgent
 from .cp_options import Filter
@@ -39,88 +35,28 @@ from .site_objectives import Goal, Objective
 MOST_ROWS = 12
 
 
-class Mode(NamedTuple):
-    """A job on one of its sizes.
-
-    Attributes
-    ----------
-    waiting
-        The job as a rigid one.
-    shape
-        Index of its shape; ``None`` for its own request.
-    """
-
-    waiting: Waiting
-    shape: int | None
+def moldable_candidates(
+    state: State, space: PoolSpace | NodeSpace, modes: JobModes, goal: Goal, filtered: Filter, most: int
+) -> Candidates:
+    """Return the first `most` jobs by priority of those that fit now in some mode; nobody else."""
+    each = modes.of_queue(state)
+    if not each:
+        return Candidates([], [])
+    rows = [mode.waiting for job in each for mode in job]
+    fits = modes_that_fit(state, space, rows, pooled=filtered == "pool")
+    some = np.logical_or.reduceat(fits, np.cumsum([0, *map(len, each[:-1])]))
+    return Candidates(most_urgent(state, goal, np.flatnonzero(some), most), [])
 
 
-class JobModes:
-    """The modes of waiting jobs, kept for as long as they wait."""
-
-    def __init__(self) -> None:
-        self._kept: dict[int, tuple[Waiting, list[Mode]]] = {}
-
-    def of(self, waiting: Waiting, machine: Machine) -> list[Mode]:
-        """Return the modes of a job, its own request first, without those that take as much for no less time."""
-        kept = self._kept.get(waiting.order)
-        if kept is None or kept[0] is not waiting:
-            kept = self._kept[waiting.order] = (waiting, _undominated(waiting, machine))
-        return kept[1]
-
-    def fastest(self, waiting: Waiting, machine: Machine) -> Waiting:
-        """Return a job in its fastest mode."""
-        return min((mode.waiting for mode in self.of(waiting, machine)), key=lambda entry: entry.predicted)
-
-    def shaped(self, start: Start) -> Start:
-        """Return the start of a mode as one of the moldable job."""
-        shape = next(mode.shape for mode in self._kept[start.job.order][1] if mode.waiting is start.job)
-        return start if shape is None else replace(start, shape=shape)
-
-    def candidates(
-        self, state: State, space: PoolSpace | NodeSpace, goal: Goal, filtered: Filter, most: int
-    ) -> Candidates:
-        """Return the first `most` jobs by priority of those that fit now in some mode; nobody else."""
-        waiting = {entry.order: self._kept.get(entry.order) for entry in state.queue}
-        self._kept = {order: kept for order, kept in waiting.items() if kept is not None}
-        modes = [self.of(entry, state.machine) for entry in state.queue]
-        fits = self._fitting(state, space, filtered, [mode.waiting for each in modes for mode in each])
-        first = np.cumsum([0, *map(len, modes[:-1])])
-        some = np.flatnonzero(np.logical_or.reduceat(fits, first)) if modes else np.zeros(0, dtype=np.int64)
-        return Candidates(most_urgent(state, goal, some, most), [])
-
-    @staticmethod
-    def _fitting(state: State, space: PoolSpace | NodeSpace, filtered: Filter, rows: list[Waiting]) -> BoolArray:
-        """Return which modes fit now, each alone."""
-        ahead = State(state.now, rows, state.running, state.free, state.machine)
-        need = needs(ahead.queue)
-        if filtered == "nodes":
-            return fitting_on(ahead, need, space)[0]
-        return fitting_in(need, np.array(space.totals, dtype=np.int64))[0]
-
-    def together(self, space: PoolSpace | NodeSpace, jobs: Sequence[Waiting], machine: Machine) -> Chosen | None:
-        """Return all jobs in their fastest modes if these can start together: the best there can be."""
-        fastest = [self.fastest(job, machine) for job in jobs]
-        for resource, free in enumerate(space.totals):
-            if sum(entry.nodes * entry.demand[resource] for entry in fastest) > free:
-                return None
-        return [(entry, None) for entry in fastest]
-
-
-def _undominated(waiting: Waiting, machine: Machine) -> list[Mode]:
-    modes = [Mode(as_rigid(waiting, size), size.shape) for size in sizes_of(waiting, machine)]
-    needed = [tuple(mode.waiting.nodes * unit for unit in mode.waiting.demand) for mode in modes]
-    times = [mode.waiting.predicted for mode in modes]
-    left = []
-    for place, mode in enumerate(modes):
-        beaten = any(
-            all(least <= unit for least, unit in zip(needed[other], needed[place], strict=True))
-            and times[other] <= times[place]
-            and (needed[other] != needed[place] or times[other] < times[place] or other < place)
-            for other in range(len(modes))
-        )
-        if not beaten:
-            left.append(mode)
-    return left
+def all_fastest(
+    space: PoolSpace | NodeSpace, modes: JobModes, jobs: Sequence[Waiting], machine: Machine
+) -> Chosen | None:
+    """Return all jobs in their fastest modes if the sums leave room for them together: the best there can be."""
+    fastest = [modes.fastest(job, machine) for job in jobs]
+    for resource, free in enumerate(space.totals):
+        if sum(entry.nodes * entry.demand[resource] for entry in fastest) > free:
+            return None
+    return [(entry, None) for entry in fastest]
 
 
 @dataclass(frozen=True, eq=False)
