@@ -12,7 +12,7 @@ import numpy as np
 from ...base import FloatArray, IntArray
 from ..compiled import compiled
 from .list_search import by_falling_weight
-from .pool_search import DUE, FIRST, MODES, PoolSearch, earliest_steps, hold_steps, release_promise, resume
+from .pool_search import DUE, FIRST, LATEST, MODES, PoolSearch, earliest_steps, hold_steps, release_promise, resume
 from .problem import Problem
 
 #: What a move of the local search does: a job goes elsewhere, two change places, or a job gets another mode.
@@ -87,7 +87,7 @@ def choose_rows(search: PoolSearch, order: IntArray, price: FloatArray, work: Fl
         release_promise(search.jobs, first, search.profile, count)
         for row in range(first, first + search.jobs[first, MODES]):
             step, last = earliest_steps(search.jobs, row, search.profile, count)
-            if step == count:
+            if step == count or search.profile[0, step] > search.jobs[row, LATEST]:
                 continue
             late = max(search.profile[0, step] - search.jobs[row, DUE], 0)
             cost = search.weight[row] * late + price[turn] * work[row]

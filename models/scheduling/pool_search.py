@@ -22,7 +22,9 @@ from .step_profile import Steps
 #: The profile is kept before every so many jobs of an order.
 _EVERY = 8
 #: Columns of the rows; what makes a shape comes last, with the amounts at the end.
-DUE, _SHAPE, FIRST, MODES, _DURATION, _PROMISED, _NEED = range(7)
+DUE, LATEST, _SHAPE, FIRST, MODES, _DURATION, _PROMISED, _NEED = range(8)
+#: The latest start of a row that may start whenever it fits.
+_WHENEVER = np.iinfo(np.int64).max
 #: What a move does: takes a job elsewhere, swaps two, or gives one another mode.
 MOVED, SWAPPED, REMODED = range(3)
 #: The best schedule so far, and the one that is tried.
@@ -37,9 +39,9 @@ class PoolSearch(NamedTuple):
     weight
         What each second costs that a job starts past its due time, shape (rows,).
     jobs
-        Due time; number among the different durations, promises and amounts; the first row of the same job, and how
-        many it has; duration; the start that is promised the first row until it is the job's turn (-1 for none); and
-        the amounts. Shape (rows, 6 + resources).
+        Due time; the latest start; number among the different durations, promises and amounts; the first row of the
+        same job, and how many it has; duration; the start that is promised the first row until it is the job's turn
+        (-1 for none); and the amounts. Shape (rows, 7 + resources).
     order
         Permutations of the jobs, by a row of each, shape (2, jobs).
     starts
@@ -86,6 +88,7 @@ def open_mode_search(
     rows = np.empty((len(need), _NEED + resources), dtype=np.int64)
     for row in range(len(rows)):
         rows[row, DUE], rows[row, _DURATION], rows[row, _PROMISED] = due[row], duration[row], promised[row]
+        rows[row, LATEST] = _WHENEVER
         for resource in range(resources):
             rows[row, _NEED + resource] = need[row, resource]
     count = _number_modes(rows, mode_of)
@@ -110,6 +113,15 @@ def _number_modes(jobs: IntArray, mode_of: IntArray) -> int:
         for other in range(first, row + 1):
             jobs[other, MODES] = row + 1 - first
     return count
+
+
+@compiled
+def limit_promised(search: PoolSearch) -> None:
+    """Let jobs that are promised a start in their first mode end no later than that in any other."""
+    jobs = search.jobs
+    for row in range(len(jobs)):
+        if jobs[row, _PROMISED] >= 0:
+            jobs[row, LATEST] = jobs[row, _PROMISED] + jobs[jobs[row, FIRST], _DURATION] - jobs[row, _DURATION]
 
 
 @compiled
@@ -255,7 +267,7 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
     -------
     first, until, cost
         Positions between which the profile differs from that of the best order, and the cost, of a part of the jobs if
-        it is above `bound`.
+        it is above `bound`; more than that if a job starts after its latest time.
     """
     weight, jobs, order, starts, costs, kept, counts, profile = search
     length = order.shape[1]
@@ -274,6 +286,8 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
         job = order[_TRIED, position]
         count, start = _place(jobs, job, profile, count)
         starts[_TRIED, position] = start
+        if start > jobs[job, LATEST]:
+            return first, length, bound + 1
         if start > jobs[job, DUE]:
             cost += weight[job] * (start - jobs[job, DUE])
         costs[_TRIED, position + 1] = cost
