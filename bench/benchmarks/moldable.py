@@ -114,10 +114,11 @@ def fits(setting: Setting) -> Table:
     """Return how well sizes that were not measured are predicted, and what the choice by the fit costs."""
     rng = np.random.default_rng(0)
     users = [_user(rng) for _ in range(setting.users)]
-    errors, inside, costs = (np.concatenate(column) for column in zip(*users, strict=True))
+    errors, inside, known, costs = (np.concatenate(column) for column in zip(*users, strict=True))
     rows = [
         ("median error of the time (%)", percent(float(np.median(errors)))),
         ("90% intervals that hold a run to come (%)", percent(float(inside.mean()))),
+        ("the same, with the noise known to be 10% (%)", percent(float(known.mean()))),
         ("turnaround over that of who knows the curve, geometric mean", f"{np.exp(np.log(costs).mean()):.3f}"),
         ("the same, 90th percentile", f"{np.percentile(costs, 90):.3f}"),
         ("users whose turnaround is the same (%)", percent(float((costs == 1).mean()))),
@@ -129,22 +130,29 @@ def fits(setting: Setting) -> Table:
     return Table("Own runs", ("", "found"), rows, note=note)
 
 
-def _user(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return errors and whether a run was inside its interval, a size each, and the cost of the choice, shape (1,)."""
+def _user(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return errors and whether a run was inside its interval, a size each, and the cost of the choice, shape (1,).
+
+    The intervals are those of a fit that is not told of the noise, and of one that is.
+    """
     curve, _ = DowneyLaw().draw(rng)
     tried = rng.choice(SIZES, size=int(rng.integers(3, 7)), replace=False)
-    found = fit(list(zip(tried.tolist(), (_times(curve, tried) * _noise(len(tried), rng)).tolist(), strict=True)))
+    runs = list(zip(tried.tolist(), (_times(curve, tried) * _noise(len(tried), rng)).tolist(), strict=True))
+    found = fit(runs)
     within = SIZES[2 * tried.max() >= SIZES]
     others = np.setdiff1d(within, tried)
     true, predicted = _times(curve, others), found.predict(others)
-    runs = true * _noise(len(others), rng)
-    inside = (predicted.low <= runs) & (runs <= predicted.high)
+    coming = true * _noise(len(others), rng)
+    inside, known = (
+        ((told.low <= coming) & (coming <= told.high)).astype(np.float64)
+        for told in (predicted, fit(runs, NOISE).predict(others))
+    )
     profile = filled(30, rng)
     took = {
         name: _turnaround(profile, within, seconds, _times(curve, within))
         for name, seconds in (("fit", found.predict(within).time), ("curve", _times(curve, within)))
     }
-    return np.abs(predicted.time / true - 1), inside.astype(np.float64), np.array([took["fit"] / took["curve"]])
+    return np.abs(predicted.time / true - 1), inside, known, np.array([took["fit"] / took["curve"]])
 
 
 def _turnaround(profile: AvailabilityProfile, sizes: IntArray, believed: FloatArray, true: FloatArray) -> float:
