@@ -190,21 +190,33 @@ def _timed(query: Callable[[int, int], int | None], asked: Sequence[tuple[int, i
 @click.command(help=__doc__)
 @click.option("--part", type=click.Choice(get_args(Part)), help="One part alone; the fits take minutes.")
 @click.option("--workload", "only", multiple=True, help="Of the part dispatchers: a workload alone; may be repeated.")
-@click.option("--out", type=click.Path(file_okay=False), help="Of the part dispatchers: where results are kept.")
+@click.option("--dispatcher", "specs", multiple=True, help="Of that part: one alone; may be repeated.")
+@click.option("--samples", type=click.IntRange(2), help="Of that part: how many of each workload.")
+@click.option("--out", type=click.Path(file_okay=False), help="Of that part: where results are kept.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Of that part: processes.")
 @click.option("--small", is_flag=True, help="Smoke test: few reservations and users.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
-def main(part: Part | None, only: Sequence[str], out: str | None, workers: int, small: bool, as_markdown: bool) -> None:
+def main(
+    part: Part | None,
+    only: Sequence[str],
+    specs: Sequence[str],
+    samples: int | None,
+    out: str | None,
+    workers: int,
+    small: bool,
+    as_markdown: bool,
+) -> None:
     """Print the tables."""
     setting = SMALL if small else Setting()
     for name, table in (("list", queries), ("fits", fits)):
         if part in (None, name):
             show([table(setting)], as_markdown)
-    known = samplers(setting.jobs, setting.samples)
+    count = samples or setting.samples
+    known = samplers(setting.jobs, count)
     for name in (only or known) if part == "dispatchers" else ():
         if name not in known:
             raise click.BadParameter(f"expected one of {', '.join(known)}, got {name!r}", param_hint="--workload")
-        show([compared(name, known[name], setting.samples, out, workers)], as_markdown)
+        show([compared(name, known[name], count, out, workers, specs)], as_markdown)
 
 
 if __name__ == "__main__":

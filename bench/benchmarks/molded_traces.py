@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -66,7 +66,7 @@ def contenders() -> list[str]:
 
 
 def compared(
-    name: str, sampler: Sampler, count: int, out: str | None, workers: int, specs: list[str] | None = None
+    name: str, sampler: Sampler, count: int, out: str | None, workers: int, specs: Sequence[str] = ()
 ) -> Table:
     """Return turnarounds and efficiency under each dispatcher, with jobs killed at their requested times.
 
@@ -77,10 +77,16 @@ def compared(
     out, workers
         As of :func:`~hpcdispatch.bench.campaigns.comparison.compare`.
     specs
-        The dispatchers, by default all.
+        The dispatchers, by default all; the first is compared with the others.
     """
     runs = compare(
-        sampler, specs or contenders(), seeds=count, overrun="kill", out=out, workers=workers, check_invariants=True
+        sampler,
+        list(specs) or contenders(),
+        seeds=count,
+        overrun="kill",
+        out=out,
+        workers=workers,
+        check_invariants=True,
     ).runs
     by_seed = {spec: group.sort_values("seed") for spec, group in runs.groupby("dispatcher", sort=False)}
     logs = {spec: np.log(group["turnaround_gmean"].to_numpy(float)) for spec, group in by_seed.items()}
@@ -89,7 +95,7 @@ def compared(
         f"{count} samples. Turnaround: geometric mean over the jobs, then over the samples. The ratio is that of the "
         f"first row to this one, below 1 where the first is shorter. 95% intervals over the samples, drawn in pairs."
     )
-    columns = ("", "turnaround, s", f"{FOR_ALL[0]} over it", "efficiency")
+    columns = ("", "turnaround, s", f"{next(iter(by_seed))} over it", "efficiency")
     return Table(f"{name}: moldable jobs", columns, rows, note=note)
 
 

@@ -99,7 +99,8 @@ def open_mode_search(
     counts[BEST, 0] = _clip(held, need, kept[BEST, 0])
     order, starts = np.full((2, count), -1, dtype=np.int64), np.full((2, count), -1, dtype=np.int64)
     cost = np.zeros((2, count + 1), dtype=weight.dtype)
-    return PoolSearch(weight, rows, order, starts, cost, kept, counts, np.empty((1 + resources, most), dtype=np.int64))
+    profile = np.empty((1 + resources, most), dtype=np.int64)
+    return PoolSearch(weight, rows, order, starts, cost, kept, counts, profile)  # type: ignore[arg-type]
 
 
 @compiled
@@ -145,7 +146,7 @@ def _alike(jobs: IntArray, job: int, other: int) -> bool:
         if jobs[job, column] != jobs[other, column]:
             return False
     # What is given back for a promise is that of the first row.
-    return jobs[job, _PROMISED] < 0 or jobs[job, MODES] + jobs[other, MODES] == 2
+    return bool(jobs[job, _PROMISED] < 0 or jobs[job, MODES] + jobs[other, MODES] == 2)
 
 
 @compiled
