@@ -20,7 +20,7 @@ from .scheduling.equal_nodes import EqualNodes
 from .scheduling.list_schedules import Schedule, best_of, earliest_starts, improve, in_order, list_orders, list_schedule
 from .scheduling.node_classes import equal_rows
 from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
-from .scheduling.problem import WHENEVER, Problem
+from .scheduling.problem import WHENEVER, Problem, least_cost, taken_modes
 from .scheduling.quotas import Quotas, quotas_beside
 from .scheduling.selection import first_by, fitting
 
@@ -58,6 +58,7 @@ __all__ = [
     "free_until",
     "improve",
     "in_order",
+    "least_cost",
     "list_orders",
     "list_schedule",
     "only_chain",
@@ -68,4 +69,5 @@ __all__ = [
     "solve_direct",
     "solve_placed",
     "solve_pooled",
+    "taken_modes",
 ]

@@ -79,18 +79,13 @@ def compared(
     specs
         The dispatchers, by default all; the first is compared with the others.
     """
+    chosen = list(specs) or contenders()
     runs = compare(
-        sampler,
-        list(specs) or contenders(),
-        seeds=count,
-        overrun="kill",
-        out=out,
-        workers=workers,
-        check_invariants=True,
-    ).runs
-    by_seed = {spec: group.sort_values("seed") for spec, group in runs.groupby("dispatcher", sort=False)}
+        sampler, chosen, seeds=count, overrun="kill", out=out, workers=workers, check_invariants=True
+    ).runs  # fmt: skip
+    by_seed = {str(spec): group.sort_values("seed") for spec, group in runs.groupby("dispatcher", sort=False)}
     logs = {spec: np.log(group["turnaround_gmean"].to_numpy(float)) for spec, group in by_seed.items()}
-    rows = [_row(str(spec), group, logs) for spec, group in by_seed.items()]
+    rows = [_row(spec, group, logs) for spec, group in by_seed.items()]
     note = (
         f"{count} samples. Turnaround: geometric mean over the jobs, then over the samples. The ratio is that of the "
         f"first row to this one, below 1 where the first is shorter. 95% intervals over the samples, drawn in pairs."
@@ -99,7 +94,7 @@ def compared(
     return Table(f"{name}: moldable jobs", columns, rows, note=note)
 
 
-def _row(spec: str, group: pd.DataFrame, logs: dict[object, FloatArray]) -> tuple[str, ...]:
+def _row(spec: str, group: pd.DataFrame, logs: dict[str, FloatArray]) -> tuple[str, ...]:
     first = next(iter(logs.values()))
     efficiency = group["efficiency"].to_numpy(float)
     return (

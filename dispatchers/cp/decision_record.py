@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...models import Status
+from ...models import Status, least_cost
 from ..protocol import State
 from ..space import Space
 from .candidates import Candidates
@@ -93,7 +93,7 @@ class DecisionRecord:
             return
         self.objective = plan.objective.value(schedule.starts)
         problem = plan.problem
-        at_once = problem.least_cost if problem.has_modes else problem.cost(np.zeros_like(schedule.starts))
+        at_once = least_cost(problem) if problem.has_modes else problem.cost(np.zeros_like(schedule.starts))
         changeable = schedule.cost - at_once
         if answer.bound is not None:
             self.bound = self.objective - (schedule.cost - answer.bound) / plan.scale

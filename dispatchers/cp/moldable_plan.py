@@ -16,6 +16,7 @@ from ...models import (
     best_of,
     earliest_starts,
     in_order,
+    least_cost,
     list_orders,
     list_schedule,
     solve_pooled,
@@ -24,7 +25,7 @@ from ...workloads import Machine
 from ..moldable.job_modes import JobModes, modes_that_fit
 from ..problems import problem_of
 from ..protocol import State, Waiting
-from ..space import NodeSpace, PoolSpace
+from ..space import NodeSpace, PoolSpace, Space
 from .candidates import Candidates, Chosen, most_urgent
 from .cp_options import Filter
 from .cp_plan import Plan, Planner
@@ -48,9 +49,7 @@ def moldable_candidates(
     return Candidates(most_urgent(state, goal, np.flatnonzero(some), most), [])
 
 
-def all_fastest(
-    space: PoolSpace | NodeSpace, modes: JobModes, jobs: Sequence[Waiting], machine: Machine
-) -> Chosen | None:
+def all_fastest(space: Space, modes: JobModes, jobs: Sequence[Waiting], machine: Machine) -> Chosen | None:
     """Return all jobs in their fastest modes if the sums leave room for them together: the best there can be."""
     fastest = [modes.fastest(job, machine) for job in jobs]
     for resource, free in enumerate(space.totals):
@@ -150,6 +149,6 @@ def _least(problem: Problem) -> int:
     """Return what the jobs cost if each were alone beside what is held."""
     alone = earliest_starts(problem)
     if alone is None:
-        return problem.least_cost
+        return least_cost(problem)
     late = problem.weight * np.maximum(alone - problem.due_start, 0)
     return int(np.minimum.reduceat(late, problem.first_rows).sum())

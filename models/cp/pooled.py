@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base import IntArray
 from ..scheduling.list_schedules import Schedule, in_order, list_schedule
-from ..scheduling.problem import Problem
+from ..scheduling.problem import Problem, taken_modes
 from .answer import Answer, Limit, Status, better_of
 from .constraints import Constraint, LikeInOrder, PoolCapacity
 from .objective import Objective, WeightedLateness
@@ -127,7 +127,7 @@ class SchedulingModel:
     def allows(self, starts: IntArray) -> bool:
         """Return whether start times meet every constraint, and no job starts after its latest time."""
         timely = bool((starts <= self.problem.latest).all())
-        problem, starts = self.problem.taken(starts)
+        problem, starts = taken_modes(self.problem, starts)
         return timely and all(family.holds(problem, starts) for family in self.constraints)
 
     def _usable(self, hint: Schedule | None, horizon: int) -> Schedule | None:

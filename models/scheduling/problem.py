@@ -119,17 +119,7 @@ class Problem:
         object.__setattr__(self, "duration", np.maximum(self.duration, 1))
         object.__setattr__(self, "capacity", np.ascontiguousarray(self.capacity, dtype=np.int64))
         object.__setattr__(self, "held_from", np.ascontiguousarray(self.held_from, dtype=np.int64))
-        self._check_modes()
-
-    def _check_modes(self) -> None:
-        if self.jobs and (self.mode_of[0] or not np.isin(np.diff(self.mode_of), (0, 1)).all()):
-            raise ValueError(f"mode_of must rise from 0 by 0 or 1 a row, got {self.mode_of.tolist()}")
-        if not self.has_modes:
-            return
-        if self.nodes > 1 or len(self.free_now) or self.earliest.any() or int(self.latest.min()) < WHENEVER:
-            raise ValueError("modes are for jobs on one node without free_now, earliest and latest")
-        if (self.weight != self.weight[self.first_rows][self.mode_of]).any():
-            raise ValueError("weight must be the same for all modes of a job")
+        _check_modes(self)
 
     @property
     def jobs(self) -> int:
@@ -197,18 +187,7 @@ class Problem:
         """Return the problem in which whole jobs take of quotas as well; on one node these are further resources."""
         if self.nodes > 1:
             return replace(self, quotas=quotas)
-        before, behind = ((0, 0), (self.capacity.shape[1], 0)), ((0, 0), (0, len(quotas.most)))
-        return replace(
-            self,
-            demand=np.pad(self.demand, behind),
-            capacity=np.append(self.capacity, quotas.most[None], axis=1),
-            whole=np.append(self.whole, quotas.need, axis=1),
-            held_from=np.append(self.held_from, quotas.held_from),
-            held_to=np.append(self.held_to, quotas.held_to),
-            held_node=np.append(self.held_node, np.zeros_like(quotas.held_from)),
-            held_amount=np.append(np.pad(self.held_amount, behind), np.pad(quotas.held_amount, before), axis=0),
-            free_now=np.pad(self.free_now, behind),
-        )
+        return _with_resources(self, quotas)
 
     @cached_property
     def profile(self) -> tuple[IntArray, IntArray]:
@@ -288,17 +267,45 @@ class Problem:
         late = np.maximum(starts - self.due_start, 0)
         return int((self.weight * late)[starts >= 0].sum() if self.has_modes else (self.weight * late).sum())
 
-    def taken(self, starts: IntArray) -> tuple[Problem, IntArray]:
-        """Return the problem of the modes that are taken, and their starts; the same where jobs have one mode."""
-        if not self.has_modes:
-            return self, starts
-        rows = np.flatnonzero(starts >= 0)
-        if not np.array_equal(self.mode_of[rows], np.arange(len(self.first_rows))):
-            raise ValueError(f"starts: expected one mode of each job, got rows {rows.tolist()}")
-        return self.of_jobs(rows), starts[rows]
 
-    @cached_property
-    def least_cost(self) -> int:
-        """The cost if every job started as early as it may, in the mode in which it then costs least."""
-        late = self.weight * np.maximum(self.earliest - self.due_start, 0)
-        return int(np.minimum.reduceat(late, self.first_rows).sum()) if self.jobs else 0
+def taken_modes(problem: Problem, starts: IntArray) -> tuple[Problem, IntArray]:
+    """Return the problem of the modes that are taken, and their starts; the same where jobs have one mode."""
+    if not problem.has_modes:
+        return problem, starts
+    rows = np.flatnonzero(starts >= 0)
+    if not np.array_equal(problem.mode_of[rows], np.arange(len(problem.first_rows))):
+        raise ValueError(f"starts: expected one mode of each job, got rows {rows.tolist()}")
+    return problem.of_jobs(rows), starts[rows]
+
+
+def least_cost(problem: Problem) -> int:
+    """Return the cost if every job started as early as it may, in the mode in which it then costs least."""
+    late = problem.weight * np.maximum(problem.earliest - problem.due_start, 0)
+    return int(np.minimum.reduceat(late, problem.first_rows).sum()) if problem.jobs else 0
+
+
+def _check_modes(problem: Problem) -> None:
+    if problem.jobs and (problem.mode_of[0] or not np.isin(np.diff(problem.mode_of), (0, 1)).all()):
+        raise ValueError(f"mode_of must rise from 0 by 0 or 1 a row, got {problem.mode_of.tolist()}")
+    if not problem.has_modes:
+        return
+    if problem.nodes > 1 or len(problem.free_now) or problem.earliest.any() or int(problem.latest.min()) < WHENEVER:
+        raise ValueError("modes are for jobs on one node without free_now, earliest and latest")
+    if (problem.weight != problem.weight[problem.first_rows][problem.mode_of]).any():
+        raise ValueError("weight must be the same for all modes of a job")
+
+
+def _with_resources(problem: Problem, quotas: Quotas) -> Problem:
+    """Return the problem of one node in which quotas are further resources."""
+    before, behind = ((0, 0), (problem.capacity.shape[1], 0)), ((0, 0), (0, len(quotas.most)))
+    return replace(
+        problem,
+        demand=np.pad(problem.demand, behind),
+        capacity=np.append(problem.capacity, quotas.most[None], axis=1),
+        whole=np.append(problem.whole, quotas.need, axis=1),
+        held_from=np.append(problem.held_from, quotas.held_from),
+        held_to=np.append(problem.held_to, quotas.held_to),
+        held_node=np.append(problem.held_node, np.zeros_like(quotas.held_from)),
+        held_amount=np.append(np.pad(problem.held_amount, behind), np.pad(quotas.held_amount, before), axis=0),
+        free_now=np.pad(problem.free_now, behind),
+    )

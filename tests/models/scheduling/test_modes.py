@@ -14,9 +14,11 @@ from hpcdispatch.models import (
     best_of,
     improve,
     in_order,
+    least_cost,
     list_orders,
     list_schedule,
     solve_pooled,
+    taken_modes,
 )  # fmt: skip
 
 
@@ -92,7 +94,7 @@ def test_no_mode_but_one_is_taken_and_the_search_never_loses(problem):
     assert improved.cost <= listed.cost
     again = list_schedule(problem, in_order(improved.starts))
     assert again.cost <= improved.cost
-    part, starts = problem.taken(improved.starts)
+    part, starts = taken_modes(problem, improved.starts)
     assert part.cost(starts) == improved.cost
     assert list_schedule(part, np.argsort(starts, kind="stable")).cost == again.cost
 
@@ -121,7 +123,7 @@ def test_the_end_counts_and_not_the_start():
     problem = problem_of([[(1, 9), (1, 5)]], 2, [2], [3])
     assert problem.cost(ints([0, -1])) == 12
     assert problem.cost(ints([-1, 1])) == 6
-    assert problem.least_cost == 4
+    assert least_cost(problem) == 4
 
 
 @pytest.mark.parametrize(
@@ -145,4 +147,4 @@ def test_what_is_refused(changes, message):
 
 def test_two_modes_of_a_job_are_no_schedule():
     with pytest.raises(ValueError, match=r"expected one mode of each job, got rows \[0, 1\]"):
-        problem_of([[(1, 9), (1, 5)]], 2, [2], [3]).taken(ints([0, 3]))
+        taken_modes(problem_of([[(1, 9), (1, 5)]], 2, [2], [3]), ints([0, 3]))
