@@ -190,7 +190,7 @@ def _hints(factory: Callable[..., Any]) -> dict[str, Any]:
         return typing.get_type_hints(factory)
     owner = next(kind for kind in factory.__mro__ if "__init__" in vars(kind))
     made = dataclasses.is_dataclass(owner) and "__dataclass_params__" in vars(owner)
-    return typing.get_type_hints(owner if made else owner.__init__)
+    return typing.get_type_hints(owner if made else vars(owner)["__init__"])
 
 
 def convert_options(owner: str, known: list[Option], given: Mapping[str, Any]) -> dict[str, Any]:

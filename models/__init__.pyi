@@ -17,10 +17,10 @@ from .cp import (
 from .cp.fluid import FluidDecision
 from .scheduling.availability import NodeProfile, PoolProfile, Profile, free_until
 from .scheduling.equal_nodes import EqualNodes
-from .scheduling.list_schedules import Schedule, best_of, improve, list_orders, list_schedule
+from .scheduling.list_schedules import Schedule, best_of, earliest_starts, improve, in_order, list_orders, list_schedule
 from .scheduling.node_classes import equal_rows
 from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
-from .scheduling.problem import WHENEVER, Problem
+from .scheduling.problem import WHENEVER, Problem, least_cost, taken_modes
 from .scheduling.quotas import Quotas, quotas_beside
 from .scheduling.selection import first_by, fitting
 
@@ -50,12 +50,15 @@ __all__ = [
     "choose",
     "comparable",
     "count_slots",
+    "earliest_starts",
     "equal_rows",
     "first_by",
     "fit_complexity",
     "fitting",
     "free_until",
     "improve",
+    "in_order",
+    "least_cost",
     "list_orders",
     "list_schedule",
     "only_chain",
@@ -66,4 +69,5 @@ __all__ = [
     "solve_direct",
     "solve_placed",
     "solve_pooled",
+    "taken_modes",
 ]

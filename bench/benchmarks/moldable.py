@@ -3,7 +3,9 @@
 ``python -m hpcdispatch.bench.benchmarks.moldable`` prints both. The list is filled with reservations and asked for the
 earliest start of random requests, beside a walk over its steps in plain Python, which must answer the same. Users are
 drawn from Downey's model with a few runs, 10% noise in each; sizes that they did not measure are predicted, and the
-size chosen by the fit is compared with that chosen knowing the curve.
+size chosen by the fit is compared with that chosen knowing the curve. Where it is asked for, the part
+``dispatchers`` simulates stretches of logs and generated workloads whose jobs choose their sizes in several
+ways, and with a dispatcher that chooses for them.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ from ...models import AvailabilityProfile
 from ...models.moldable import DowneyLaw, Request, choose, fit
 from ..reports.number_formats import percent, ratio
 from ..reports.tables import Table, show
+from .molded_traces import compared, samplers
 
-Part = Literal["list", "fits"]
+Part = Literal["list", "fits", "dispatchers"]
 #: Of the machine.
 PROCESSORS = 1024
 #: Sizes that users measure or ask for.
@@ -44,14 +47,18 @@ class Setting:
         How many are timed.
     users
         How many are drawn.
+    jobs, samples
+        Of each workload.
     """
 
     reservations: tuple[int, ...] = (100, 1000, 10_000)
     queries: int = 2000
     users: int = 1000
+    jobs: int = 300
+    samples: int = 5
 
 
-SMALL = Setting((20, 60), 30, 12)
+SMALL = Setting((20, 60), 30, 12, 25, 2)
 
 
 def filled(reservations: int, rng: np.random.Generator) -> AvailabilityProfile:
@@ -107,10 +114,11 @@ def fits(setting: Setting) -> Table:
     """Return how well sizes that were not measured are predicted, and what the choice by the fit costs."""
     rng = np.random.default_rng(0)
     users = [_user(rng) for _ in range(setting.users)]
-    errors, inside, costs = (np.concatenate(column) for column in zip(*users, strict=True))
+    errors, inside, known, costs = (np.concatenate(column) for column in zip(*users, strict=True))
     rows = [
         ("median error of the time (%)", percent(float(np.median(errors)))),
         ("90% intervals that hold a run to come (%)", percent(float(inside.mean()))),
+        ("the same, with the noise known to be 10% (%)", percent(float(known.mean()))),
         ("turnaround over that of who knows the curve, geometric mean", f"{np.exp(np.log(costs).mean()):.3f}"),
         ("the same, 90th percentile", f"{np.percentile(costs, 90):.3f}"),
         ("users whose turnaround is the same (%)", percent(float((costs == 1).mean()))),
@@ -122,22 +130,29 @@ def fits(setting: Setting) -> Table:
     return Table("Own runs", ("", "found"), rows, note=note)
 
 
-def _user(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return errors and whether a run was inside its interval, a size each, and the cost of the choice, shape (1,)."""
+def _user(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return errors and whether a run was inside its interval, a size each, and the cost of the choice, shape (1,).
+
+    The intervals are those of a fit that is not told of the noise, and of one that is.
+    """
     curve, _ = DowneyLaw().draw(rng)
     tried = rng.choice(SIZES, size=int(rng.integers(3, 7)), replace=False)
-    found = fit(list(zip(tried.tolist(), (_times(curve, tried) * _noise(len(tried), rng)).tolist(), strict=True)))
+    runs = list(zip(tried.tolist(), (_times(curve, tried) * _noise(len(tried), rng)).tolist(), strict=True))
+    found = fit(runs)
     within = SIZES[2 * tried.max() >= SIZES]
     others = np.setdiff1d(within, tried)
     true, predicted = _times(curve, others), found.predict(others)
-    runs = true * _noise(len(others), rng)
-    inside = (predicted.low <= runs) & (runs <= predicted.high)
+    coming = true * _noise(len(others), rng)
+    inside, known = (
+        ((told.low <= coming) & (coming <= told.high)).astype(np.float64)
+        for told in (predicted, fit(runs, NOISE).predict(others))
+    )
     profile = filled(30, rng)
     took = {
         name: _turnaround(profile, within, seconds, _times(curve, within))
         for name, seconds in (("fit", found.predict(within).time), ("curve", _times(curve, within)))
     }
-    return np.abs(predicted.time / true - 1), inside.astype(np.float64), np.array([took["fit"] / took["curve"]])
+    return np.abs(predicted.time / true - 1), inside, known, np.array([took["fit"] / took["curve"]])
 
 
 def _turnaround(profile: AvailabilityProfile, sizes: IntArray, believed: FloatArray, true: FloatArray) -> float:
@@ -173,15 +188,35 @@ def _timed(query: Callable[[int, int], int | None], asked: Sequence[tuple[int, i
 
 
 @click.command(help=__doc__)
-@click.option("--part", type=click.Choice(get_args(Part)), help="The list or the fits alone; the fits take minutes.")
+@click.option("--part", type=click.Choice(get_args(Part)), help="One part alone; the fits take minutes.")
+@click.option("--workload", "only", multiple=True, help="Of the part dispatchers: a workload alone; may be repeated.")
+@click.option("--dispatcher", "specs", multiple=True, help="Of that part: one alone; may be repeated.")
+@click.option("--samples", type=click.IntRange(2), help="Of that part: how many of each workload.")
+@click.option("--out", type=click.Path(file_okay=False), help="Of that part: where results are kept.")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Of that part: processes.")
 @click.option("--small", is_flag=True, help="Smoke test: few reservations and users.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
-def main(part: Part | None, small: bool, as_markdown: bool) -> None:
+def main(
+    part: Part | None,
+    only: Sequence[str],
+    specs: Sequence[str],
+    samples: int | None,
+    out: str | None,
+    workers: int,
+    small: bool,
+    as_markdown: bool,
+) -> None:
     """Print the tables."""
     setting = SMALL if small else Setting()
     for name, table in (("list", queries), ("fits", fits)):
         if part in (None, name):
             show([table(setting)], as_markdown)
+    count = samples or setting.samples
+    known = samplers(setting.jobs, count)
+    for name in (only or known) if part == "dispatchers" else ():
+        if name not in known:
+            raise click.BadParameter(f"expected one of {', '.join(known)}, got {name!r}", param_hint="--workload")
+        show([compared(name, known[name], count, out, workers, specs)], as_markdown)
 
 
 if __name__ == "__main__":

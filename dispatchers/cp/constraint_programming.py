@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...workloads import Machine
+from ..moldable.job_modes import JobModes
 from ..options import Configured
 from ..protocol import Action, Start, State
 from ..space import NodeSpace, PoolSpace, Space, space_of
@@ -17,6 +18,7 @@ from .cp_options import ConstraintProgrammingOptions
 from .cp_plan import Planner
 from .decision_record import DecisionRecord
 from .expected_waits import ExpectedWaits
+from .moldable_plan import ModesPlanner, all_fastest, moldable_candidates
 from .restrictions import Restrictions
 from .site_constraints import create_constraints
 from .site_objectives import ExcessWait, Goal, Slowdown, WeightedWait, create_objective
@@ -70,7 +72,9 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         self.goal.reset(machine)
         if self._rules is not None and machine is not None:
             self._rules.reset(machine)
-        self._planner = Planner(self.settled, self.goal, np.random.default_rng(0) if rng is None else rng)
+        self._modes = JobModes()
+        plans = (self.settled, self.goal, np.random.default_rng(0) if rng is None else rng)
+        self._planner = ModesPlanner(*plans, modes=self._modes) if self.settled.molds else Planner(*plans)
         self._most = self.options.m
         self._record: DecisionRecord | None = None
         self._stuck: tuple[bytes, list[tuple[int, int]]] | None = None
@@ -95,6 +99,8 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         for start in actions:
             self.goal.started(start.job, state.now)
         record.failure = self.goal.failure
+        if self.settled.molds:
+            return list(map(self._modes.shaped, actions))
         if restrictions is None:
             return actions
         record.failure = restrictions.failure or record.failure
@@ -102,6 +108,8 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
 
     def _candidates(self, state: State, space: PoolSpace | NodeSpace, restrictions: Restrictions | None) -> Candidates:
         settled = self.settled
+        if settled.molds:
+            return moldable_candidates(state, space, self._modes, self.goal, settled.filter, self._most)
         if not settled.reduced:
             everybody = np.arange(len(state.queue))
             most = self._most if settled.rest == "out" and settled.formulation == "hcp" else len(everybody)
@@ -122,10 +130,12 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         if self.settled.reduced:
             fitting = candidates.fitting
             together = None
-            if not candidates.blocked and (restrictions is None or restrictions.together(fitting)):
+            if self.settled.molds:
+                together = all_fastest(space, self._modes, fitting, state.machine)
+            elif not candidates.blocked and (restrictions is None or restrictions.together(fitting)):
                 together = all_together(space, fitting, self.options.formulation)
             if together is not None:
-                objective = self.goal.objective(fitting, state.now)
+                objective = self._planner.objective(fitting, [entry for entry, _ in together], state)
                 record.starts_all(objective.value(np.zeros(len(fitting), dtype=np.int64)))
                 return together
             if self._stuck is not None and self._stuck == _seen(state):

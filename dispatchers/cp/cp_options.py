@@ -89,6 +89,10 @@ class ConstraintProgrammingOptions:
     objective
         What is minimised instead, and the priority that goes with it: a registered objective, with ``/`` in place of
         the comma between its options, or a :class:`Goal`. Empty: what `durations` says.
+    molds
+        Only with ``"hcp"``, from version 1 on: whether a moldable job may run on any of its shapes, so that size and
+        start are decided together; the end counts, not the start. Otherwise it runs on its own request. Not beside
+        `blocked`, `constraints` and the solver ``"fluid"``, which know rigid jobs alone.
     constraints
         What every schedule must meet beside: registered constraints with ``+`` between them and ``/`` in place of the
         comma between the options of one, or a sequence of :class:`SiteConstraint`.
@@ -118,6 +122,7 @@ class ConstraintProgrammingOptions:
     rest: Rest = "end"
     objective: str | Goal = ""
     constraints: Given = ""
+    molds: bool = False
 
     def __post_init__(self) -> None:
         check_choice("formulation", self.formulation, Formulation)
@@ -129,11 +134,26 @@ class ConstraintProgrammingOptions:
         check_choice("version", self.version, range(4))
         for name, least in (("m", 1), ("k", 0), ("iterations", 0), ("blocked", 0)):
             check_whole(name, getattr(self, name), least, MOST_STEPS, EACH_STEP)
+        if self.molds:
+            self._check_molding()
         first, most = self._seconds()
         if not first > 0:
             raise ValueError(f"d must be > 0 seconds, got {first:g}")
         if not most >= first:
             raise ValueError(f"d_max must be >= d = {first:g} seconds, got {most:g}")
+
+    def _check_molding(self) -> None:
+        """Refuse what knows rigid jobs alone."""
+        reduced = self.version >= 1 if self.reduced is None else self.reduced
+        for rigid, name in (
+            (self.formulation == "pcp", "formulation pcp"),
+            (not reduced, "all jobs in the model (version 0)"),
+            (bool(self.blocked), "blocked"),
+            (bool(self.constraints), "constraints"),
+            (self.solver == "fluid", "solver fluid"),
+        ):
+            if rigid:
+                raise ValueError(f"molds must be false with {name}, which knows rigid jobs alone")
 
     def settled(self) -> ConstraintProgrammingOptions:
         """Return the same with what the version decides filled in."""

@@ -142,6 +142,11 @@ class Planner:
             schedule, used = listed, "list"
         return Plan(free, objective, scale, problem, listed, answer, schedule, used)
 
+    def objective(self, jobs: list[Waiting], chosen: Sequence[Waiting], state: State) -> Objective:
+        """Return what is minimised of jobs, on what they are `chosen` to run on: here their own requests."""
+        del chosen
+        return self.goal.objective(jobs, state.now)
+
     def _solved(self, problem: Problem, waiting: list[Waiting], horizon: int) -> tuple[Schedule | None, Answer]:
         """Return the best list schedule, and what comes of it; that in the order given where the objective failed."""
         if self.options.reduced and not self.goal.failure:
@@ -248,7 +253,7 @@ class Planner:
         """Return the order of the last plan, with new jobs put in where their ratio of weight to work has them."""
         place = {order: rank for rank, order in enumerate(self.last)}
         ratio = np.empty(len(waiting), dtype=np.int64)
-        ratio[by_ratio] = np.arange(len(waiting))
+        ratio[by_ratio] = np.arange(len(by_ratio))
         known = [job for job in by_ratio.tolist() if waiting[job].order in place]
         old = sorted(known, key=lambda job: place[waiting[job].order])
         new = [job for job in by_ratio.tolist() if waiting[job].order not in place]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...models import Status
+from ...models import Status, least_cost
 from ..protocol import State
 from ..space import Space
 from .candidates import Candidates
@@ -92,7 +92,9 @@ class DecisionRecord:
         if schedule is None:
             return
         self.objective = plan.objective.value(schedule.starts)
-        changeable = schedule.cost - plan.problem.cost(np.zeros_like(schedule.starts))
+        problem = plan.problem
+        at_once = least_cost(problem) if problem.has_modes else problem.cost(np.zeros_like(schedule.starts))
+        changeable = schedule.cost - at_once
         if answer.bound is not None:
             self.bound = self.objective - (schedule.cost - answer.bound) / plan.scale
             self.gap = (schedule.cost - answer.bound) / changeable if changeable else 0.0

@@ -12,6 +12,7 @@ from ...base import BoolArray, IntArray
 from ...models import PlacementRule
 from ...models.lookahead import Queue
 from ..fitting import fitting, needs
+from ..moldable.job_modes import Mode
 from ..protocol import Placement, State
 from ..space import NodeSpace, PoolSpace, space_of
 
@@ -75,6 +76,8 @@ class Decision:
         Whose plan it is, ``list`` or ``search``, or ``none``.
     promises
         How many jobs were promised a start.
+    modes
+        In which mode each of them starts, where they have several.
     """
 
     starts: Sequence[tuple[int, Placement]] = ()
@@ -84,3 +87,4 @@ class Decision:
     objective: float = math.nan
     used: str = "none"
     promises: int = 0
+    modes: Sequence[Mode] = ()

@@ -10,11 +10,13 @@ from typing import Any, ClassVar
 from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
 from ...models import PlacementRule
 from ...models.lookahead import AGE_SHARE, Settings
+from ..moldable.job_modes import JobModes
 from ..options import Configured
 from ..protocol import Action, Start, State
 from ..space import NodeSpace, place_all
 from .history import History
 from .instant import Decision, Instant
+from .mode_plan import plan_in_modes
 from .node_plan import plan_on_nodes
 from .pool_plan import plan_on_pool, put
 
@@ -42,6 +44,9 @@ class LookaheadOptions:
         In [0, 1]. A young job may be put off past its earliest start by this part of the time it has left.
     placement
         ``"first-fit"`` or ``"best-fit"``.
+    molds
+        Whether a moldable job may run on any of its shapes, so that size and start are decided together; otherwise it
+        runs on its own request.
     """
 
     patience: float = 0.9
@@ -50,6 +55,7 @@ class LookaheadOptions:
     guards: int = 30
     tolerance: float = 0.5
     placement: PlacementRule = "first-fit"
+    molds: bool = False
 
     def __post_init__(self) -> None:
         if self.patience != math.inf:
@@ -76,6 +82,9 @@ class Lookahead(Configured[LookaheadOptions]):
     starts if there is room for it on the nodes, and if there is none for the oldest of those that are past their time,
     nobody starts who would delay it.
 
+    With `molds` the plan minimises the sum of weight times end, on any number of nodes in sums of the resources.
+    Weights are those of the fastest sizes. A start is promised on the first size; on another one a job ends no later.
+
     Its options are those of :class:`LookaheadOptions`, which says what is refused.
     """
 
@@ -85,6 +94,7 @@ class Lookahead(Configured[LookaheadOptions]):
     def forget(self) -> None:
         """Forget the jobs seen."""
         self._history: History | None = None
+        self._modes = JobModes()
         self._record: dict[str, Any] = {}
 
     def report(self) -> Mapping[str, Any]:
@@ -113,7 +123,10 @@ class Lookahead(Configured[LookaheadOptions]):
         }  # fmt: skip
         if decision.starts:
             self._history.start(state, [place for place, _ in decision.starts])
-        return [Start(state.queue[place], placement) for place, placement in decision.starts]
+        starts = [Start(state.queue[place], placement) for place, placement in decision.starts]
+        for start, mode in zip(starts, decision.modes, strict=False):
+            start.shape = mode.shape
+        return starts
 
     def _settings(self, longest_wait: int) -> Settings:
         """Return how to plan, with the longest wait under EASY, seconds."""
@@ -126,6 +139,8 @@ class Lookahead(Configured[LookaheadOptions]):
     def _decide(self, seen: Instant, settings: Settings) -> Decision:
         """Start everybody if there is room, else who is planned to start now; no plan if nobody fits."""
         fits, queue = seen.fits, seen.state.queue
+        if self.options.molds and any(waiting.job.shapes for waiting in queue):
+            return plan_in_modes(seen, settings, self._modes)
         if not fits.any():
             return Decision()
         if seen.together:

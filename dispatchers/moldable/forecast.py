@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from ...models import shift
+from ..fitting import needs
 from ..protocol import Action, Dispatcher, Reject, Running, Start, State, Stop, Waiting, Wake
+from .rigid_jobs import Size
 
 
-def forecast_start(dispatcher: Dispatcher, state: State, order: int) -> int | None:
+def forecast_start(dispatcher: Dispatcher, state: State, order: int, before: float = math.inf) -> int | None:
     """Return when a job of the queue would start if nobody else came and every job ran as long as predicted.
 
     Parameters
@@ -22,11 +25,13 @@ def forecast_start(dispatcher: Dispatcher, state: State, order: int) -> int | No
         From which to begin.
     order
         The job, by its place in the trace.
+    before
+        A later start does not matter, seconds.
 
     Returns
     -------
     int or None
-        Seconds; ``None`` if it would never start.
+        Seconds; ``None`` if it would never start, or not before that.
     """
     ahead = _Ahead(state)
     asked = copy.deepcopy(dispatcher)
@@ -35,8 +40,22 @@ def forecast_start(dispatcher: Dispatcher, state: State, order: int) -> int | No
             if isinstance(action, Start) and ahead.waiting(action.job).order == order:
                 return ahead.now
             ahead.carry_out(action)
-        if not ahead.next_instant():
+        if not ahead.next_instant() or ahead.now >= before:
             return None
+
+
+def earliest_end(state: State, size: Size) -> int:
+    """Return when a job would end on a size if nobody else waited and all nodes were one, seconds."""
+    running = state.running
+    need = size.nodes * np.array(size.demand, dtype=np.int64)
+    ends = np.maximum(running.predicted_end, state.now + 1)
+    order = np.argsort(ends, kind="stable")
+    free = state.free.sum(axis=0) + np.cumsum(needs(running)[order], axis=0)
+    if (state.free.sum(axis=0) >= need).all():
+        return state.now + size.predicted
+    enough = np.flatnonzero((free >= need).all(axis=1))
+    start = int(ends[order[enough[0]]]) if len(enough) else int(ends.max(initial=state.now))
+    return start + size.predicted
 
 
 def starts_now(dispatcher: Dispatcher, state: State) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
@@ -15,7 +16,7 @@ from ..backfilling import Conservative
 from ..options import Configured
 from ..protocol import Action, Dispatcher, Start, State, Waiting
 from ..registered import create_inner, layers, reported, reset_part
-from .forecast import forecast_start, starts_now
+from .forecast import earliest_end, forecast_start, starts_now
 from .rigid_jobs import Size, as_rigid, sizes_of
 
 #: By what a job chooses: the least predicted turnaround, or without a look at the machine.
@@ -89,7 +90,7 @@ class SA(Configured[SAOptions]):
     def __init__(self, options: SAOptions | None = None, /, **given: object) -> None:
         super().__init__(options, **given)
         self.over = create_inner(self.options.over)
-        if any(isinstance(part, SA) for part in layers(self.over)):
+        if any(isinstance(part, SA) or _molds(part) for part in layers(self.over)):
             raise InputError("over: expected a dispatcher of rigid jobs, got one that chooses shapes itself")
         if self.options.again:
             self.report = self._report
@@ -161,7 +162,7 @@ class SA(Configured[SAOptions]):
         if by == "user":
             return sizes[0]
         if by == "turnaround":
-            starts = self._starts(waiting, sizes, state, shown)
+            starts = self._starts(waiting, sizes, state, shown)  # Infinite also where another one ends sooner.
             costs = [(start + time, unit) for start, time, unit in zip(starts, times, units, strict=True)]
         elif by == "knee":
             costs = [(unit * time * time, unit) for unit, time in zip(units, times, strict=True)]
@@ -170,20 +171,32 @@ class SA(Configured[SAOptions]):
         return sizes[costs.index(min(costs))]
 
     def _starts(self, waiting: Waiting, sizes: list[Size], state: State, shown: dict[int, Waiting]) -> list[float]:
-        """Return when a job would start on each size, infinite where it never would."""
-        starts: list[int | None]
-        if isinstance(self.over, Conservative):
-            self.over.update(_with_queue(state, shown))
-            starts = [self.over.earliest_start(size.nodes, size.demand, size.predicted) for size in sizes]
-        else:
+        """Return when a job would start on each size, infinite where it never would or cannot be the first to end."""
+        if not isinstance(self.over, Conservative):
             return self._forecasts(waiting, sizes, state, shown)
-        return [float("inf") if start is None else start for start in starts]
+        self.over.update(_with_queue(state, shown))
+        starts = [self.over.earliest_start(size.nodes, size.demand, size.predicted) for size in sizes]
+        return [math.inf if start is None else start for start in starts]
 
-    def _forecasts(self, waiting: Waiting, sizes: list[Size], state: State, shown: dict[int, Waiting]) -> list[float]:
-        """Return when a job would start on each size if nobody else came, infinite where it never would."""
-        each = [_with_queue(state, {**shown, waiting.order: as_rigid(waiting, size)}) for size in sizes]
-        starts = [forecast_start(self.over, ahead, waiting.order) for ahead in each]
-        return [float("inf") if start is None else start for start in starts]
+    def _forecasts(
+        self, waiting: Waiting, sizes: list[Size], state: State, shown: dict[int, Waiting], known: int | None = None
+    ) -> list[float]:
+        """Return when a job would start on each size if nobody else came, infinite where it never would.
+
+        Each is followed only for as long as it may be the first to end; that of size `known` to its start, before the
+        others, which are asked in order of the least time at which they could end.
+        """
+        starts, least = [math.inf] * len(sizes), math.inf
+        order = sorted(range(len(sizes)), key=lambda place: (place != known, earliest_end(state, sizes[place])))
+        for place in order:
+            size = sizes[place]
+            # One second more: who ends at the same time may be narrower.
+            before = math.inf if place == known else least - size.predicted + 1
+            ahead = _with_queue(state, {**shown, waiting.order: as_rigid(waiting, size)})
+            start = forecast_start(self.over, ahead, waiting.order, before)
+            if start is not None:
+                starts[place], least = start, min(least, start + size.predicted)
+        return starts
 
     def _choose_anew(self, state: State, shown: dict[int, Waiting]) -> None:
         """Let jobs that wait already take another size, if that is predicted to end so much sooner."""
@@ -195,9 +208,9 @@ class SA(Configured[SAOptions]):
             if self._changes.get(order, 0) == self.options.again:
                 continue
             sizes = sizes_of(waiting, state.machine)
-            starts = self._forecasts(waiting, sizes, state, shown)
-            left = [start + size.predicted - state.now for start, size in zip(starts, sizes, strict=True)]
             now = next(place for place, size in enumerate(sizes) if size.shape == self._chosen[order].shape)
+            starts = self._forecasts(waiting, sizes, state, shown, now)
+            left = [start + size.predicted - state.now for start, size in zip(starts, sizes, strict=True)]
             best = left.index(min(left))
             if left[best] < left[now] * (1 - self.options.gain / 100):
                 self._take(waiting, sizes[best], shown)
@@ -236,6 +249,11 @@ class SA(Configured[SAOptions]):
             rigid = next(waiting for waiting in shown.values() if waiting.id == id_)
         size = self._chosen.get(rigid.order)
         return action if size is None or size.shape is None else replace(action, shape=size.shape)
+
+
+def _molds(part: Dispatcher) -> bool:
+    """Return whether a dispatcher has an option by which it chooses shapes, and it is set."""
+    return bool(getattr(getattr(part, "options", None), "molds", False))
 
 
 def _with_queue(state: State, shown: dict[int, Waiting]) -> State:

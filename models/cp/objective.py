@@ -33,14 +33,16 @@ class WeightedLateness:
 
     def add_to(self, variables: Variables) -> None:
         """Minimise the sum of ``weight * late``: a constant less where a job is late already."""
-        late = [job.late for job in variables.jobs]
-        variables.model.minimize(cp_model.LinearExpr.weighted_sum(late, variables.problem.weight.tolist()))
+        rows = variables.problem.first_rows
+        late = [variables.jobs[row].late for row in rows.tolist()]
+        variables.model.minimize(cp_model.LinearExpr.weighted_sum(late, variables.problem.weight[rows].tolist()))
 
     def constant(self, problem: Problem) -> int:
         """Return the weight of what is late already."""
-        return int((problem.weight * np.maximum(-problem.due, 0)).sum())
+        return 0 if problem.has_modes else int((problem.weight * np.maximum(-problem.due, 0)).sum())
 
     def latest(self, problem: Problem, cost: int) -> IntArray:
         """Return ``max(due, 0) + cost / weight``: a job alone must not cost more."""
-        bound = np.maximum(problem.due, 0) + cost // np.maximum(problem.weight, 1)
+        due = problem.due_start if problem.has_modes else np.maximum(problem.due, 0)
+        bound = due + cost // np.maximum(problem.weight, 1)
         return np.where(problem.weight > 0, bound, np.iinfo(np.int64).max)

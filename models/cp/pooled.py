@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from ...base import IntArray
-from ..scheduling.list_schedules import Schedule, list_schedule
-from ..scheduling.problem import Problem
+from ..scheduling.list_schedules import Schedule, in_order, list_schedule
+from ..scheduling.problem import Problem, taken_modes
 from .answer import Answer, Limit, Status, better_of
 from .constraints import Constraint, LikeInOrder, PoolCapacity
 from .objective import Objective, WeightedLateness
@@ -115,7 +115,7 @@ class SchedulingModel:
 
     def judge(self, starts: IntArray) -> Schedule | None:
         """Return the schedule of some start times, its jobs moved up where they can be and every constraint holds."""
-        packed = list_schedule(self.problem, np.argsort(starts, kind="stable"))
+        packed = list_schedule(self.problem, in_order(starts))
         cost = self.problem.cost(starts)
         if packed is not None and packed.cost <= cost and self.allows(packed.starts):
             return packed
@@ -127,10 +127,11 @@ class SchedulingModel:
     def allows(self, starts: IntArray) -> bool:
         """Return whether start times meet every constraint, and no job starts after its latest time."""
         timely = bool((starts <= self.problem.latest).all())
-        return timely and all(family.holds(self.problem, starts) for family in self.constraints)
+        problem, starts = taken_modes(self.problem, starts)
+        return timely and all(family.holds(problem, starts) for family in self.constraints)
 
     def _usable(self, hint: Schedule | None, horizon: int) -> Schedule | None:
-        if hint is None or int((hint.starts + self.problem.duration).max(initial=0)) > horizon:
+        if hint is None or int((hint.starts + self.problem.duration)[hint.starts >= 0].max(initial=0)) > horizon:
             return None
         found = rearranged(self.problem, hint, list(comparable(self.problem)))
         return found if self.allows(found.starts) else None

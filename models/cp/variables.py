@@ -13,21 +13,24 @@ from ..scheduling.problem import Problem
 
 @dataclass(frozen=True, slots=True)
 class JobVariables:
-    """What the model knows of one job.
+    """What the model knows of one job, or of one of its modes.
 
     Attributes
     ----------
     start
-        Seconds from now.
+        Seconds from now; of all modes of a job the same.
     interval
-        From its start for its duration.
+        From its start for its duration; optional for a mode.
     late
-        Seconds past its due date; the start itself where that is a constant less.
+        Seconds past its due date; the start itself where that is a constant less. Of all modes of a job the same.
+    present
+        Whether a mode is taken; ``None`` for a job that has one mode.
     """
 
     start: cp_model.IntVar
     interval: cp_model.IntervalVar
     late: cp_model.IntVar
+    present: cp_model.IntVar | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +71,7 @@ class Variables:
     model
         CP-SAT's model.
     jobs
-        One entry a job.
+        One entry a job, or a mode of one.
     """
 
     def __init__(self, problem: Problem, horizon: int, latest: IntArray) -> None:
@@ -78,8 +81,12 @@ class Variables:
         self._spans: dict[tuple[int, int], cp_model.IntervalVar] = {}
         self._now: dict[int, cp_model.IntVar] = {}
         columns = (problem.earliest, latest, problem.duration, problem.due)
-        rows = zip(*(column.tolist() for column in columns), strict=True)
-        self.jobs = [self._job(*row) for row in rows]
+        rows = list(zip(*(column.tolist() for column in columns), strict=True))
+        if problem.has_modes:
+            jobs = np.split(np.arange(len(rows)), problem.first_rows[1:])
+            self.jobs = [mode for job in jobs for mode in self._modes([rows[row] for row in job.tolist()])]
+        else:
+            self.jobs = [self._job(*row) for row in rows]
 
     def _job(self, least: int, most: int, duration: int, due: int) -> JobVariables:
         start = self.model.new_int_var(least, max(most, least), "")
@@ -90,6 +97,23 @@ class Variables:
         if most < least:
             self.contradict()  # It cannot end by the horizon.
         return JobVariables(start, self.model.new_fixed_size_interval_var(start, duration, ""), late)
+
+    def _modes(self, rows: list[tuple[int, int, int, int]]) -> list[JobVariables]:
+        """Return optional intervals with one start, of which exactly one is present; its end counts."""
+        least, most = min(row[0] for row in rows), max(row[1] for row in rows)
+        if most < least:
+            self.contradict()
+        start = self.model.new_int_var(least, max(most, least), "")
+        present = [self.model.new_bool_var("") for _ in rows]
+        self.model.add_exactly_one(present)
+        modes, end = [], max(latest + duration for _, latest, duration, _ in rows)
+        late = self.model.new_int_var(0, max(end - min(row[3] for row in rows), 0), "")
+        for (_, latest, duration, due), literal in zip(rows, present, strict=True):
+            interval = self.model.new_optional_fixed_size_interval_var(start, duration, literal, "")
+            self.model.add(start <= latest).only_enforce_if(literal)
+            self.model.add(late >= start + duration - due).only_enforce_if(literal)
+            modes.append(JobVariables(start, interval, late, literal))
+        return modes
 
     def contradict(self) -> None:
         """Add what nothing meets: there is no schedule."""
@@ -122,7 +146,11 @@ class Variables:
     def suggest(self, starts: IntArray) -> None:
         """Give the solver start times as its hint, complete, instead of the last ones."""
         self.model.clear_hints()  # type: ignore[no-untyped-call]
-        for job, start, due in zip(self.jobs, starts.tolist(), self.problem.due.tolist(), strict=True):
+        for job, start, due in zip(self.jobs, starts.tolist(), self.problem.due_start.tolist(), strict=True):
+            if job.present is not None:
+                self.model.add_hint(job.present, start >= 0)
+                if start < 0:
+                    continue
             self.model.add_hint(job.start, start)
             if job.late is not job.start:
                 self.model.add_hint(job.late, max(start - due, 0))
@@ -130,5 +158,7 @@ class Variables:
             self.model.add_hint(literal, bool(starts[number] == 0))
 
     def starts(self, solver: cp_model.CpSolver) -> IntArray:
-        """Return the start times that a solver found, shape (jobs,)."""
-        return np.array([solver.value(job.start) for job in self.jobs], dtype=np.int64)
+        """Return the start times that a solver found, shape (jobs,); -1 of modes that are not taken."""
+        return np.array([
+            solver.value(job.start) if job.present is None or solver.value(job.present) else -1 for job in self.jobs
+        ], dtype=np.int64)  # fmt: skip

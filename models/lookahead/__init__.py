@@ -1,5 +1,6 @@
 """Age-weighted look-ahead: the plan of the most urgent jobs, and the shadow schedule behind its promises."""
 
+from .mode_planning import ModePlan, Modes, plan_modes
 from .planning import AGE_SHARE, Plan, candidates, plan, weights
 from .promises import Promises, Queue, Running, Settings, promise
 from .shadow import ShadowJobs, lengthen, open_shadow, replay
@@ -8,6 +9,8 @@ from .sightings import RUNS, Seen, Sightings, find_rows, see_jobs
 __all__ = [
     "AGE_SHARE",
     "RUNS",
+    "ModePlan",
+    "Modes",
     "Plan",
     "Promises",
     "Queue",
@@ -21,6 +24,7 @@ __all__ = [
     "lengthen",
     "open_shadow",
     "plan",
+    "plan_modes",
     "promise",
     "replay",
     "see_jobs",

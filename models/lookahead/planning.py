@@ -61,11 +61,11 @@ def plan(queue: Queue, running: Running, settings: Settings) -> Plan:
     weight = weights(queue, settings.age_scale)
     promises = promise(queue, running, settings)
     jobs = candidates(queue.fits, weight, promises.start, settings.blocked)
-    promised, duration, need = _promised(jobs, promises.start), queue.duration[jobs], queue.need[jobs]
+    promised, duration, need = promised_starts(jobs, promises.start), queue.duration[jobs], queue.need[jobs]
     weight, due = weight[jobs], np.zeros(len(jobs), dtype=np.int64)
     search = open_pool_search(weight, due, duration, need, promised, promises.free, promised[:0], no_instant())
     orders = np.empty((5, len(jobs)), dtype=np.int64)
-    by_falling_weight(weight, duration, _shares(need, running.capacity), orders)
+    by_falling_weight(weight, duration, shares(need, running.capacity), orders)
     orders[4] = np.argsort(jobs.astype(np.float64), kind="mergesort")  # Real, so that no other sort is compiled.
     best_of_orders(search, orders, np.inf)
     listed = search.cost[BEST, len(jobs)]
@@ -97,7 +97,7 @@ def weights(queue: Queue, age_scale: float) -> FloatArray:
 
 
 @compiled
-def _promised(jobs: IntArray, start: IntArray) -> IntArray:
+def promised_starts(jobs: IntArray, start: IntArray) -> IntArray:
     """Return what is promised to each of the jobs, -1 for nothing."""
     promised = np.full(len(jobs), -1, dtype=np.int64)
     for index in range(len(jobs)):
@@ -107,7 +107,7 @@ def _promised(jobs: IntArray, start: IntArray) -> IntArray:
 
 
 @compiled
-def _shares(need: IntArray, capacity: IntArray) -> FloatArray:
+def shares(need: IntArray, capacity: IntArray) -> FloatArray:
     """Return which part of the machine each job asks for, the mean over the resources."""
     share = np.zeros(len(need))
     for job in range(len(need)):

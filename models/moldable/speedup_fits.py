@@ -17,11 +17,12 @@ import scipy
 from numpy.typing import ArrayLike
 
 from ...base import FloatArray, InputError
+from ...base.checks import check_number
 from ..reservations import ESDD
 from .speedups import amdahl, downey, gunther
 
-#: Relative error of a run that is expected, and how many runs that is worth.
-NOISE, NOISE_WORTH = 0.1, 3.0
+#: Relative error of a run that is expected, and how many runs that is worth; and what one is worth that is known.
+NOISE, NOISE_WORTH, KNOWN_WORTH = 0.1, 3.0, 1000.0
 #: Prediction does not go beyond that many times the largest size measured, unless asked.
 FARTHEST = 2.0
 #: Times that a law of a run to come has.
@@ -175,8 +176,10 @@ class SpeedupFit:
 class _Mixture:
     """Student's t distributions of the logarithm of a time, a component a grid point."""
 
-    def __init__(self, models: Sequence[SpeedupModel], sizes: FloatArray, logs: FloatArray) -> None:
-        self.parts = [_Posterior(model, sizes, logs) for model in models]
+    def __init__(
+        self, models: Sequence[SpeedupModel], sizes: FloatArray, logs: FloatArray, noise: float | None
+    ) -> None:
+        self.parts = [_Posterior(model, sizes, logs, noise) for model in models]
         evidence = np.concatenate([part.evidence for part in self.parts])
         total = scipy.special.logsumexp(evidence)
         self.shares = [float(np.exp(scipy.special.logsumexp(part.evidence) - total)) for part in self.parts]
@@ -206,14 +209,15 @@ class _Mixture:
 class _Posterior:
     """A model's grid points, given runs."""
 
-    def __init__(self, model: SpeedupModel, sizes: FloatArray, logs: FloatArray) -> None:
-        self.model = model
+    def __init__(self, model: SpeedupModel, sizes: FloatArray, logs: FloatArray, noise: float | None) -> None:
+        self.model, self.noise = model, noise
         runs = len(logs)
+        believed, worth = (NOISE, NOISE_WORTH) if noise is None else (noise, KNOWN_WORTH)
         levels = logs + np.log(model.at(sizes))
         #: The logarithm of L at each point, shape (points,).
         self.centre = levels.mean(axis=1)
-        squares = NOISE_WORTH * NOISE**2 + ((levels - self.centre[:, None]) ** 2).sum(axis=1)
-        self.freedom = NOISE_WORTH + runs - 1
+        squares = worth * believed**2 + ((levels - self.centre[:, None]) ** 2).sum(axis=1)
+        self.freedom = worth + runs - 1
         self._variance, self._runs = squares / self.freedom, runs
         self.evidence = -self.freedom / 2 * np.log(squares) - np.log(len(model.grid))
 
@@ -240,23 +244,31 @@ def speedup_models(largest: float) -> tuple[SpeedupModel, ...]:
     )
 
 
-def fit(runs: Sequence[tuple[float, float]]) -> SpeedupFit:
+def fit(runs: Sequence[tuple[float, float]], noise: float | None = None) -> SpeedupFit:
     """Fit every model to a user's own runs.
 
     Parameters
     ----------
     runs
         Processors and run time in seconds of each, at two sizes or more.
+    noise
+        The standard deviation of the logarithm of a run's time, about its relative error, if it is known: intervals
+        count on it. By default it is taken to be about 0.1, and what the runs show of it counts as well: intervals
+        are then wider, and hold more where it is 0.1 indeed.
 
     Raises
     ------
+    ValueError
+        If `noise` is not above 0.
     InputError
         If a size is below 1 or a time not above 0, if all runs are at one size, or if the times rise with every size,
         which no speedup does.
     """
+    if noise is not None:
+        check_number("noise", noise, above=0)
     sizes, logs = _checked(runs)
     models = speedup_models(float(sizes.max()))
-    mixture = _Mixture(models, sizes, logs)
+    mixture = _Mixture(models, sizes, logs, noise)
     fits = [
         _of_model(part, sizes, logs, share) for part, share in zip(mixture.parts, mixture.shares, strict=True)
     ]  # fmt: skip
@@ -268,7 +280,7 @@ def _of_model(part: _Posterior, sizes: FloatArray, logs: FloatArray, share: floa
     likely = int(np.argmax(part.evidence))
     names = zip(part.model.parameters, part.model.grid[likely].tolist(), strict=True)
     errors = [
-        np.expm1(_Mixture([part.model], np.delete(sizes, run), np.delete(logs, run)).quantiles(
+        np.expm1(_Mixture([part.model], np.delete(sizes, run), np.delete(logs, run), part.noise).quantiles(
             sizes[run : run + 1], [0.5], own=True)[0, 0] - logs[run])
         for run in range(len(logs))
     ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from .availability import NodeProfile, PoolProfile, Profile, free_until
 from .equal_nodes import EqualNodes
-from .list_schedules import Schedule, best_of, earliest_starts, improve, list_orders, list_schedule
+from .list_schedules import Schedule, best_of, earliest_starts, improve, in_order, list_orders, list_schedule
 from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
 from .problem import Problem
 from .selection import first_by, fitting
@@ -24,6 +24,7 @@ __all__ = [
     "fitting",
     "free_until",
     "improve",
+    "in_order",
     "list_orders",
     "list_schedule",
     "pool_placement",

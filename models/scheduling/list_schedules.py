@@ -13,9 +13,10 @@ import numpy as np
 
 from ...base import IntArray
 from .list_search import Costs, Inputs, alone, best_order, by_falling_weight, on_nodes, on_the_pool, search
+from .modes import KINDS_OF_MOVES, mode_orders
 from .node_layout import node_arrays
 from .placement import PlacementRule
-from .pool_search import BEST, PoolSearch, best_of_orders, improve_order, open_pool_search
+from .pool_search import BEST, PoolSearch, best_of_orders, improve_order, open_mode_search
 from .problem import WHENEVER, Problem
 from .serial_on_nodes import learn
 from .step_profile import Steps, make_steps
@@ -31,7 +32,7 @@ class Schedule:
     Attributes
     ----------
     starts
-        Seconds from now, shape (jobs,).
+        Seconds from now, shape (jobs,); -1 for a mode that is not taken.
     cost
         ``problem.cost(starts)``.
     counts
@@ -52,11 +53,17 @@ def list_schedule(problem: Problem, order: IntArray, rule: PlacementRule = "best
     problem
         The jobs and the machine.
     order
-        A permutation of the jobs, shape (jobs,).
+        A permutation of the jobs, shape (jobs,), or of some row of each where they have modes.
     rule
         How nodes are chosen among those that are free all the time.
     """
     return best_of(problem, [order], rule)[0]
+
+
+def in_order(starts: IntArray) -> IntArray:
+    """Return the jobs as they start, each in the mode that is taken."""
+    order = np.argsort(starts, kind="stable")
+    return order[starts[order] >= 0]
 
 
 def earliest_starts(problem: Problem) -> IntArray | None:
@@ -69,8 +76,11 @@ def earliest_starts(problem: Problem) -> IntArray | None:
 def list_orders(problem: Problem, first: IntArray | None = None) -> list[IntArray]:
     """Return orders worth trying: `first` (as given, by default the numbers of the jobs), then four by falling weight.
 
-    Ties in the order of `first`; see :func:`.by_falling_weight`.
+    Ties in the order of `first`; see :func:`.by_falling_weight`. Where jobs have modes, `first` is a row of each, and
+    there are more orders: see :func:`.mode_orders`.
     """
+    if problem.has_modes:
+        return mode_orders(problem, first, _pool_search(problem))
     given = np.arange(problem.jobs) if first is None else np.asarray(first, dtype=np.int64)
     falling = np.empty((4, problem.jobs), dtype=np.int64)
     by_falling_weight(problem.weight[given].astype(np.float64), problem.duration[given], problem.share[given], falling)
@@ -95,7 +105,7 @@ def best_of(
 def improve(
     problem: Problem, order: IntArray, iterations: int, rng: np.random.Generator, rule: PlacementRule = "best-fit"
 ) -> tuple[Schedule, IntArray]:
-    """Improve an order by random swaps and moves, each kept if the schedule is not worse.
+    """Improve an order by random swaps and moves, and changes of mode, each kept if the schedule is not worse.
 
     A fixed number of iterations, so that the same generator gives the same schedule anywhere.
 
@@ -124,7 +134,8 @@ def improve(
     if _is_plain_pool(problem):
         found = _pool_search(problem)
         best_of_orders(found, best[None], _NO_BOUND)
-        improve_order(found, _moves(problem.jobs, iterations if found.cost[BEST, -1] else 0, rng))
+        kinds = KINDS_OF_MOVES if problem.has_modes else 2
+        improve_order(found, _moves(len(best), iterations if found.cost[BEST, -1] else 0, rng, kinds))
         best, schedule = found.order[BEST], _pool_schedule(problem, found)
     else:
         inputs = _inputs(problem, rule)
@@ -148,32 +159,32 @@ def _is_plain_pool(problem: Problem) -> bool:
     return problem.nodes == 1 and whenever
 
 
-def _moves(jobs: int, iterations: int, rng: np.random.Generator) -> IntArray:
+def _moves(jobs: int, iterations: int, rng: np.random.Generator, kinds: int = 2) -> IntArray:
     """Draw the changes of an order, see :func:`.search`; none where there is nothing to change."""
-    if jobs < 2 or not iterations:
+    if not iterations or (jobs < 2 and kinds == 2):
         return np.zeros((0, 3), dtype=np.int64)
     places = rng.integers(0, jobs, size=(iterations, 2))
-    return np.column_stack((places, rng.integers(0, 2, size=iterations)))
+    return np.column_stack((places, rng.integers(0, kinds, size=iterations)))
 
 
 def _pool_search(problem: Problem) -> PoolSearch:
     """Lay out a problem on a pool where nothing but room matters."""
     nothing, kind = np.full(problem.jobs, -1), problem.kind if len(problem.free_now) else _NO_KINDS
-    return open_pool_search(
-        problem.weight, problem.due, problem.duration, problem.need, nothing, _held(problem), kind, problem.instant
-    )
+    return open_mode_search(
+        problem.weight, problem.due_start, problem.duration, problem.need, nothing, _held(problem), problem.mode_of,
+        kind, problem.instant,
+    )  # fmt: skip
 
 
 def _pool_schedule(problem: Problem, found: PoolSearch) -> Schedule | None:
     """Return the best schedule of a search on a pool."""
-    starts = np.empty(problem.jobs, dtype=np.int64)
-    starts[found.order[BEST]] = found.starts[BEST]
-    if starts.min(initial=0) < 0:
+    if found.starts[BEST].min(initial=0) < 0:
         return None
-    cost = int(found.cost[BEST, -1])
+    cost, starts = int(found.cost[BEST, -1]), np.full(problem.jobs, -1)
+    starts[found.order[BEST]] = found.starts[BEST]
     if len(problem.free_now):
         return _schedule(problem, _inputs(problem, "best-fit"), found.order[BEST], starts, cost, starts[:, None])
-    return Schedule(starts, cost, problem.slots[:, None])
+    return Schedule(starts, cost, (problem.slots * (starts >= 0))[:, None])
 
 
 def _inputs(problem: Problem, rule: PlacementRule) -> Inputs:

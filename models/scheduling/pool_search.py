@@ -1,5 +1,7 @@
 """The best order of jobs on a pool, compiled: several orders, then a local search, each started as early as it fits.
 
+Each job is a row; of one that can run in several modes each mode is, and an order has one row of each job.
+
 An order is decoded from the first position on at which it asks for something else than the best one so far, and only
 until the profile is again the one of the best. Jobs of one shape (amounts, duration, promise) are the same to the
 profile: where they change places only the cost changes. What is free beyond all that is asked for is no step. Where
@@ -22,8 +24,12 @@ from .step_profile import Steps
 
 #: The profile is kept before every so many jobs of an order.
 _EVERY = 8
-#: Columns of the jobs; the amounts come last.
-_DUE, _DURATION, _PROMISED, _SHAPE, _NEED = range(5)
+#: Columns of the rows; what makes a shape comes last, with the amounts at the end.
+DUE, LATEST, _SHAPE, FIRST, MODES, _DURATION, _PROMISED, _NEED = range(8)
+#: The latest start of a row that may start whenever it fits.
+_WHENEVER = np.iinfo(np.int64).max
+#: What a move does: takes a job elsewhere, swaps two, or gives one another mode.
+MOVED, SWAPPED, REMODED = range(3)
 #: The best schedule so far, and the one that is tried.
 BEST, _TRIED = range(2)
 
@@ -34,12 +40,13 @@ class PoolSearch(NamedTuple):
     Attributes
     ----------
     weight
-        What each second costs that a job starts past its due time, shape (jobs,).
+        What each second costs that a job starts past its due time, shape (rows,).
     jobs
-        Due time, duration, the start that is promised until it is the job's turn (-1 for none), number among the
-        different rows without due times, the amounts, slots and number of their demand; shape (jobs, 6 + resources).
+        Due time; the latest start; number among the different durations, promises and amounts; the first row of the
+        same job, and how many it has; duration; the start that is promised the first row until it is the job's turn
+        (-1 for none); the amounts; slots and number of their demand. Shape (rows, 9 + resources).
     order
-        Permutations of the jobs, shape (2, jobs).
+        Permutations of the jobs, by a row of each, shape (2, jobs).
     starts
         Of the job at each position, -1 if it never fits, shape (2, jobs).
     cost
@@ -73,14 +80,25 @@ def open_pool_search(
     kind: IntArray, instant: Instant,
 ) -> PoolSearch:  # fmt: skip
     """Make room for a search beside what is `held`, of which the first step is at 0; see :class:`PoolSearch`."""
-    (count, resources), placed = need.shape, len(instant.nodes) > 0
-    rows = np.zeros((count, _NEED + resources + 2), dtype=np.int64)
-    for job in range(count):
-        rows[job, _DUE], rows[job, _DURATION], rows[job, _PROMISED] = due[job], duration[job], promised[job]
+    return open_mode_search(weight, due, duration, need, promised, held, np.arange(len(need)), kind, instant)
+
+
+@compiled
+def open_mode_search(
+    weight: IntArray | FloatArray, due: IntArray, duration: IntArray, need: IntArray, promised: IntArray, held: Steps,
+    mode_of: IntArray, kind: IntArray, instant: Instant,
+) -> PoolSearch:  # fmt: skip
+    """Make room for a search among modes: the rows of a job follow each other, with its number in `mode_of`."""
+    (number, resources), placed = need.shape, len(instant.nodes) > 0
+    rows = np.zeros((number, _NEED + resources + 2), dtype=np.int64)
+    for row in range(number):
+        rows[row, DUE], rows[row, _DURATION], rows[row, _PROMISED] = due[row], duration[row], promised[row]
+        rows[row, LATEST] = _WHENEVER
         for resource in range(resources):
-            rows[job, _NEED + resource] = need[job, resource]
+            rows[row, _NEED + resource] = need[row, resource]
         if placed:
-            rows[job, _NEED + resources], rows[job, _NEED + resources + 1] = instant.slots[job], instant.kind[job]
+            rows[row, _NEED + resources], rows[row, _NEED + resources + 1] = instant.slots[row], instant.kind[row]
+    count = _number_modes(rows, mode_of)
     _number_shapes(rows)
     profiles, most = count // _EVERY + 1, len(held.at) + count + 2
     kept = np.empty((2, profiles, 1 + resources, most), dtype=np.int64)
@@ -91,7 +109,29 @@ def open_pool_search(
     order, starts = np.full((2, count), -1, dtype=np.int64), np.full((2, count), -1, dtype=np.int64)
     cost = np.zeros((2, count + 1), dtype=weight.dtype)
     profile, now = np.empty((1 + resources, most), dtype=np.int64), open_instant_search(instant, profiles)
-    return PoolSearch(weight, rows, order, starts, cost, kept, counts, profile, kind, now)
+    return PoolSearch(weight, rows, order, starts, cost, kept, counts, profile, kind, now)  # type: ignore[arg-type]
+
+
+@compiled
+def _number_modes(jobs: IntArray, mode_of: IntArray) -> int:
+    """Note the first row of each job and how many it has; return how many jobs there are."""
+    count, first = 0, 0
+    for row in range(len(jobs)):
+        if row == 0 or mode_of[row] != mode_of[first]:
+            count, first = count + 1, row
+        jobs[row, FIRST] = first
+        for other in range(first, row + 1):
+            jobs[other, MODES] = row + 1 - first
+    return count
+
+
+@compiled
+def limit_promised(search: PoolSearch) -> None:
+    """Let jobs that are promised a start in their first mode end no later than that in any other."""
+    jobs = search.jobs
+    for row in range(len(jobs)):
+        if jobs[row, _PROMISED] >= 0:
+            jobs[row, LATEST] = jobs[row, _PROMISED] + jobs[jobs[row, FIRST], _DURATION] - jobs[row, _DURATION]
 
 
 @compiled
@@ -112,9 +152,10 @@ def _number_shapes(jobs: IntArray) -> None:
 @compiled
 def _alike(jobs: IntArray, job: int, other: int) -> bool:
     for column in range(_DURATION, jobs.shape[1]):
-        if column != _SHAPE and jobs[job, column] != jobs[other, column]:
+        if jobs[job, column] != jobs[other, column]:
             return False
-    return True
+    # What is given back for a promise is that of the first row.
+    return bool(jobs[job, _PROMISED] < 0 or jobs[job, MODES] + jobs[other, MODES] == 2)
 
 
 @compiled
@@ -173,7 +214,8 @@ def improve_order(search: PoolSearch, moves: IntArray) -> None:
     search
         With a best order.
     moves
-        Two positions, and whether the jobs there are swapped or the first is moved to the second; shape (moves, 3).
+        Two positions, and whether the first job is moved to the second, both are swapped, or the first gets another
+        mode, by the second; shape (moves, 3).
     """
     order, cost = search.order, search.cost
     for position in range(order.shape[1]):
@@ -183,11 +225,14 @@ def improve_order(search: PoolSearch, moves: IntArray) -> None:
         best = cost[BEST, order.shape[1]]
         if not best:
             break
-        if here == there or (
-            len(search.kind) and same_kind(search.kind, order[BEST], here, there, moves[move, 2] == 1)
+        if moves[move, 2] == REMODED:
+            if not _give_mode(search.jobs, order[_TRIED], here, there):
+                continue
+        elif here == there or (
+            len(search.kind) and same_kind(search.kind, order[BEST], here, there, moves[move, 2] == SWAPPED)
         ):
             continue
-        if moves[move, 2]:
+        elif moves[move, 2] == SWAPPED:
             order[_TRIED, here], order[_TRIED, there] = order[_TRIED, there], order[_TRIED, here]
         else:
             relocate(order[_TRIED], here, there)
@@ -197,6 +242,16 @@ def improve_order(search: PoolSearch, moves: IntArray) -> None:
         else:
             for position in range(min(here, there), max(here, there) + 1):
                 order[_TRIED, position] = order[BEST, position]
+
+
+@compiled
+def _give_mode(jobs: IntArray, order: IntArray, here: int, drawn: int) -> bool:
+    """Take another row of the job at position `here`, if there is one; return whether there is."""
+    row = order[here]
+    first, many = jobs[row, FIRST], jobs[row, MODES]
+    if many > 1:
+        order[here] = first + (row - first + 1 + drawn % (many - 1)) % many
+    return bool(many > 1)
 
 
 @compiled
@@ -249,7 +304,7 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
     -------
     first, until, cost
         Positions between which the profile differs from that of the best order, and the cost, of a part of the jobs if
-        it is above `bound`.
+        it is above `bound`; more than that if a job starts after its latest time.
     """
     weight, jobs, order, starts, costs, kept, counts, profile, _, now = search
     length = order.shape[1]
@@ -257,7 +312,7 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
     cost = _keep_starts(search, 0, first)
     if first == length:
         return length, length, cost
-    count, groups = _resume(search, first)
+    count, groups = resume(search, first)
     for position in range(first, length):
         if position % _EVERY == 0 and position > first:
             place = position // _EVERY
@@ -274,8 +329,10 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
         else:
             count, start = _place(jobs, job, profile, count)
         starts[_TRIED, position] = start
-        if start > jobs[job, _DUE]:
-            cost += weight[job] * (start - jobs[job, _DUE])
+        if start > jobs[job, LATEST]:
+            return first, length, bound + 1
+        if start > jobs[job, DUE]:
+            cost += weight[job] * (start - jobs[job, DUE])
         costs[_TRIED, position + 1] = cost
         if cost > bound:
             break
@@ -303,14 +360,14 @@ def _keep_starts(search: PoolSearch, begin: int, end: int) -> float:
     for position in range(begin, end):
         start, job = starts[BEST, position], order[_TRIED, position]
         starts[_TRIED, position] = start
-        if start > jobs[job, _DUE]:
-            cost += weight[job] * (start - jobs[job, _DUE])
+        if start > jobs[job, DUE]:
+            cost += weight[job] * (start - jobs[job, DUE])
         costs[_TRIED, position + 1] = cost
     return cost
 
 
 @compiled
-def _resume(search: PoolSearch, first: int) -> tuple[int, int]:
+def resume(search: PoolSearch, first: int) -> tuple[int, int]:
     """Set the profile to that of the best order before position `first`; return how many steps and groups of nodes."""
     _, jobs, order, starts, _, kept, counts, profile, _, now = search
     place = first // _EVERY
@@ -319,14 +376,13 @@ def _resume(search: PoolSearch, first: int) -> tuple[int, int]:
     _copy(kept[BEST, place], count, profile)
     for position in range(place * _EVERY, first):
         job, start = order[BEST, position], starts[BEST, position]
-        if jobs[job, _PROMISED] >= 0:
-            _release(jobs, job, profile, count)
+        release_promise(jobs, job, profile, count)
         if start >= 0:
             step = _step_of(profile, count, start)
             last = step
             while last < count and profile[0, last] < start + jobs[job, _DURATION]:
                 last += 1
-            count = _hold(jobs, job, profile, count, step, last)
+            count = hold_steps(jobs, job, profile, count, step, last)
         if not start and len(now.instant.nodes):
             groups = place_now(job, now.instant, groups, now.instant.kind[:0])
     return count, groups
@@ -347,12 +403,11 @@ def _same(profile: IntArray, count: int, other: IntArray, others: int) -> bool:
 @compiled
 def _place(jobs: IntArray, job: int, profile: IntArray, count: int) -> tuple[int, int]:
     """Start a job as early as it fits; return of how many steps the profile is, and the start, -1 if there is none."""
-    if jobs[job, _PROMISED] >= 0:
-        _release(jobs, job, profile, count)
-    step, last = _earliest(jobs, job, profile, count, 0)
+    release_promise(jobs, job, profile, count)
+    step, last = earliest_steps(jobs, job, profile, count, 0)
     if step == count:
         return count, -1
-    return _hold(jobs, job, profile, count, step, last), profile[0, step]
+    return hold_steps(jobs, job, profile, count, step, last), profile[0, step]
 
 
 @compiled
@@ -360,20 +415,20 @@ def _place_on_nodes(
     jobs: IntArray, job: int, profile: IntArray, count: int, groups: int, instant: Instant
 ) -> tuple[int, int, int]:
     """Do the same where a job starts now only if it finds nodes; return how many groups of these there are, too."""
-    step, last = _earliest(jobs, job, profile, count, 0)
+    step, last = earliest_steps(jobs, job, profile, count, 0)
     if not step:
         more = place_now(job, instant, groups, instant.kind[:0])
         if more >= 0:
             groups = more
         else:
-            step, last = _earliest(jobs, job, profile, count, _step_of(profile, count, instant.later))
+            step, last = earliest_steps(jobs, job, profile, count, _step_of(profile, count, instant.later))
     if step == count:
         return count, -1, groups
-    return _hold(jobs, job, profile, count, step, last), profile[0, step], groups
+    return hold_steps(jobs, job, profile, count, step, last), profile[0, step], groups
 
 
 @compiled
-def _earliest(jobs: IntArray, job: int, profile: IntArray, count: int, begin: int) -> tuple[int, int]:
+def earliest_steps(jobs: IntArray, job: int, profile: IntArray, count: int, begin: int) -> tuple[int, int]:
     """Return the first step from `begin` on at which a job can start, and the first one at or past its end.
 
     (count, count) if it cannot.
@@ -412,19 +467,21 @@ def _earliest_of_several(jobs: IntArray, job: int, profile: IntArray, count: int
 
 
 @compiled
-def _release(jobs: IntArray, job: int, profile: IntArray, count: int) -> None:
+def release_promise(jobs: IntArray, job: int, profile: IntArray, count: int) -> None:
     """Give back what is held for a promise; where no step is at its begin or end, there is room for all anyway."""
-    begin = jobs[job, _PROMISED]
-    end = begin + jobs[job, _DURATION]
+    begin, row = jobs[job, _PROMISED], jobs[job, FIRST]
+    if begin < 0:
+        return
+    end = begin + jobs[row, _DURATION]
     step = _step_of(profile, count, begin)
     while step < count and profile[0, step] < end:
-        for row in range(1, profile.shape[0]):
-            profile[row, step] += jobs[job, _NEED + row - 1]
+        for resource in range(profile.shape[0] - 1):
+            profile[1 + resource, step] += jobs[row, _NEED + resource]
         step += 1
 
 
 @compiled
-def _hold(jobs: IntArray, job: int, profile: IntArray, count: int, step: int, last: int) -> int:
+def hold_steps(jobs: IntArray, job: int, profile: IntArray, count: int, step: int, last: int) -> int:
     """Take a job's amounts from a step until its end, before step `last`; return of how many steps the profile is.
 
     Slices from which a loop begins at 0 become vector instructions; other bounds might be negative.

@@ -29,6 +29,11 @@ class Problem:
     node with `free_now`, the jobs that start now must have places on those nodes, and what starts later shares the
     pool: PCP of the instant.
 
+    **Modes.** A job that can run in several ways has a row for each in all that is of shape (jobs,), one after the
+    other, with the same number in `mode_of`. In a schedule exactly one of them is taken; the others have the start -1.
+    Then the end counts, not the start: the cost is the sum of ``weight * max(0, start + duration - due)`` over the rows
+    that are taken. Lists, the local search and CP-SAT know modes on one node, where jobs may start at any time.
+
     Attributes
     ----------
     duration
@@ -59,6 +64,9 @@ class Problem:
         several nodes, which have no place for them.
     quotas
         What whole jobs take on several nodes. On one node a quota is one of the resources: see :meth:`with_quotas`.
+    mode_of
+        Which job each row is a mode of, shape (jobs,), from 0 on, without gaps and never falling. If not given, each
+        row is a job of its own.
 
     Raises
     ------
@@ -81,6 +89,7 @@ class Problem:
     latest: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
     whole: IntArray = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int64))
     quotas: Quotas | None = None
+    mode_of: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
     def __post_init__(self) -> None:
         jobs, resources = len(self.duration), np.asarray(self.capacity).shape[1]
@@ -91,10 +100,13 @@ class Problem:
             object.__setattr__(self, "latest", np.full(jobs, WHENEVER))
         if not np.size(self.whole):
             object.__setattr__(self, "whole", np.zeros((jobs, resources), dtype=np.int64))
+        if not np.size(self.mode_of):
+            object.__setattr__(self, "mode_of", np.arange(jobs))
         if not np.size(self.held_amount):
             object.__setattr__(self, "held_amount", np.zeros((0, resources), dtype=np.int64))
         shapes = {"duration": (jobs,), "slots": (jobs,), "demand": (jobs, resources), "weight": (jobs,), "due": (jobs,)}
         shapes |= {"earliest": (jobs,), "latest": (jobs,), "whole": (jobs, resources)}
+        shapes |= {"mode_of": (jobs,)}
         held = len(self.held_from)
         shapes |= {"held_to": (held,), "held_node": (held,), "held_amount": (held, resources)}
         for name, shape in shapes.items():
@@ -107,11 +119,27 @@ class Problem:
         object.__setattr__(self, "duration", np.maximum(self.duration, 1))
         object.__setattr__(self, "capacity", np.ascontiguousarray(self.capacity, dtype=np.int64))
         object.__setattr__(self, "held_from", np.ascontiguousarray(self.held_from, dtype=np.int64))
+        _check_modes(self)
 
     @property
     def jobs(self) -> int:
-        """Number of jobs that want a start time."""
+        """Number of jobs that want a start time; of their modes, where they have several."""
         return len(self.duration)
+
+    @cached_property
+    def has_modes(self) -> bool:
+        """Whether a job has several modes."""
+        return bool(self.jobs and self.mode_of[-1] + 1 < self.jobs)
+
+    @cached_property
+    def first_rows(self) -> IntArray:
+        """The first row of each job."""
+        return np.flatnonzero(np.diff(self.mode_of, prepend=-1))
+
+    @cached_property
+    def due_start(self) -> IntArray:
+        """Seconds from now until which a start costs nothing, shape (jobs,)."""
+        return self.due - self.duration if self.has_modes else self.due
 
     @property
     def nodes(self) -> int:
@@ -142,15 +170,16 @@ class Problem:
         pool = Problem(
             self.duration, self.slots, self.demand, self.weight, self.capacity.sum(axis=0, keepdims=True), self.due,
             self.held_from, self.held_to, np.zeros_like(self.held_node), self.held_amount, self.earliest,
-            latest=self.latest,
+            latest=self.latest, mode_of=self.mode_of,
         )  # fmt: skip
         return pool if self.quotas is None else pool.with_quotas(self.quotas)
 
     def of_jobs(self, jobs: IntArray) -> Problem:
-        """Return the problem of some of the jobs alone, by their numbers."""
+        """Return the problem of some of the jobs alone, by their numbers, each in the mode of its row."""
         columns = ("duration", "slots", "demand", "weight", "due", "earliest", "latest", "whole")
         quotas = self.quotas and replace(self.quotas, need=self.quotas.need[jobs])
-        part = replace(self, quotas=quotas, **{name: getattr(self, name)[jobs] for name in columns})
+        rows = {name: getattr(self, name)[jobs] for name in columns}
+        part = replace(self, quotas=quotas, **rows | {"due": self.due_start[jobs], "mode_of": np.arange(len(jobs))})
         part.__dict__["classes"] = self.classes  # Nothing of it is of the jobs.
         return part
 
@@ -158,18 +187,7 @@ class Problem:
         """Return the problem in which whole jobs take of quotas as well; on one node these are further resources."""
         if self.nodes > 1:
             return replace(self, quotas=quotas)
-        before, behind = ((0, 0), (self.capacity.shape[1], 0)), ((0, 0), (0, len(quotas.most)))
-        return replace(
-            self,
-            demand=np.pad(self.demand, behind),
-            capacity=np.append(self.capacity, quotas.most[None], axis=1),
-            whole=np.append(self.whole, quotas.need, axis=1),
-            held_from=np.append(self.held_from, quotas.held_from),
-            held_to=np.append(self.held_to, quotas.held_to),
-            held_node=np.append(self.held_node, np.zeros_like(quotas.held_from)),
-            held_amount=np.append(np.pad(self.held_amount, behind), np.pad(quotas.held_amount, before), axis=0),
-            free_now=np.pad(self.free_now, behind),
-        )
+        return _with_resources(self, quotas)
 
     @cached_property
     def profile(self) -> tuple[IntArray, IntArray]:
@@ -220,7 +238,12 @@ class Problem:
 
     @cached_property
     def alike(self) -> list[IntArray]:
-        """Jobs that differ in nothing but their number, weight and due date aside, as groups of two or more."""
+        """Jobs that differ in nothing but their number, weight and due date aside, as groups of two or more.
+
+        None where jobs have modes, of which all would have to be the same.
+        """
+        if self.has_modes:
+            return []
         taken = () if self.quotas is None else (self.quotas.need,)
         keys = np.column_stack(
             (self.duration, self.earliest, self.latest, self.slots, self.demand, self.whole, *taken)
@@ -240,5 +263,49 @@ class Problem:
         return kind
 
     def cost(self, starts: IntArray) -> int:
-        """Return the cost of starting the jobs at `starts`, shape (jobs,)."""
-        return int((self.weight * np.maximum(starts - self.due, 0)).sum())
+        """Return the cost of starting the jobs at `starts`, shape (jobs,); below 0 for a mode that is not taken."""
+        late = np.maximum(starts - self.due_start, 0)
+        return int((self.weight * late)[starts >= 0].sum() if self.has_modes else (self.weight * late).sum())
+
+
+def taken_modes(problem: Problem, starts: IntArray) -> tuple[Problem, IntArray]:
+    """Return the problem of the modes that are taken, and their starts; the same where jobs have one mode."""
+    if not problem.has_modes:
+        return problem, starts
+    rows = np.flatnonzero(starts >= 0)
+    if not np.array_equal(problem.mode_of[rows], np.arange(len(problem.first_rows))):
+        raise ValueError(f"starts: expected one mode of each job, got rows {rows.tolist()}")
+    return problem.of_jobs(rows), starts[rows]
+
+
+def least_cost(problem: Problem) -> int:
+    """Return the cost if every job started as early as it may, in the mode in which it then costs least."""
+    late = problem.weight * np.maximum(problem.earliest - problem.due_start, 0)
+    return int(np.minimum.reduceat(late, problem.first_rows).sum()) if problem.jobs else 0
+
+
+def _check_modes(problem: Problem) -> None:
+    if problem.jobs and (problem.mode_of[0] or not np.isin(np.diff(problem.mode_of), (0, 1)).all()):
+        raise ValueError(f"mode_of must rise from 0 by 0 or 1 a row, got {problem.mode_of.tolist()}")
+    if not problem.has_modes:
+        return
+    if problem.nodes > 1 or len(problem.free_now) or problem.earliest.any() or int(problem.latest.min()) < WHENEVER:
+        raise ValueError("modes are for jobs on one node without free_now, earliest and latest")
+    if (problem.weight != problem.weight[problem.first_rows][problem.mode_of]).any():
+        raise ValueError("weight must be the same for all modes of a job")
+
+
+def _with_resources(problem: Problem, quotas: Quotas) -> Problem:
+    """Return the problem of one node in which quotas are further resources."""
+    before, behind = ((0, 0), (problem.capacity.shape[1], 0)), ((0, 0), (0, len(quotas.most)))
+    return replace(
+        problem,
+        demand=np.pad(problem.demand, behind),
+        capacity=np.append(problem.capacity, quotas.most[None], axis=1),
+        whole=np.append(problem.whole, quotas.need, axis=1),
+        held_from=np.append(problem.held_from, quotas.held_from),
+        held_to=np.append(problem.held_to, quotas.held_to),
+        held_node=np.append(problem.held_node, np.zeros_like(quotas.held_from)),
+        held_amount=np.append(np.pad(problem.held_amount, behind), np.pad(quotas.held_amount, before), axis=0),
+        free_now=np.pad(problem.free_now, behind),
+    )

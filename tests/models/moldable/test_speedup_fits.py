@@ -41,6 +41,18 @@ def test_more_runs_narrow_the_interval():
     assert many.high / many.low < few.high / few.low
 
 
+def test_a_noise_that_is_known_is_counted_on():
+    runs = [(1, 100.0), (16, 10.0), (4, 30.0)]
+    unknown, small, large = (fit(runs, noise).predict([8]) for noise in (None, 0.1, 0.4))
+    widths = [float(np.log(told.high / told.low)[0]) for told in (small, unknown, large)]
+    assert widths == sorted(widths)
+    # Nothing beside the run's own error is less than that, and 0.4 takes more than 0.1 does.
+    assert widths[0] > 2 * 1.645 * 0.1
+    assert widths[2] > 2 * 1.645 * 0.4
+    with pytest.raises(ValueError, match="noise must be a number > 0, got 0"):
+        fit(runs, 0)
+
+
 def test_the_next_run_is_where_least_is_known():
     found = fit([(1, 100.0), (2, 51.0), (4, 27.0)])
     assert found.measure_next([1, 2, 4, 8]) == 8

@@ -1,0 +1,66 @@
+"""The look-ahead plan of moldable jobs: who starts now, and on which of its sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...models.lookahead import Modes, Running, Settings, plan_modes
+from ..fitting import needs
+from ..moldable.job_modes import JobModes, Mode, modes_that_fit
+from ..protocol import Placement, State
+from ..space import place_all
+from .instant import Decision, Instant
+from .pool_plan import put
+
+
+def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decision:
+    """Start everybody in its fastest mode if there is room, else who is planned to start now; nobody if nobody fits.
+
+    The plan is in sums of resources; who is to start does so where there is room for it on the nodes.
+    """
+    state, each = seen.state, modes.of_queue(seen.state)
+    rows = [mode for job in each for mode in job]
+    fits = modes_that_fit(state, seen.space, [mode.waiting for mode in rows], pooled=False)
+    if not fits.any():
+        return Decision()
+    fastest = [min(job, key=lambda mode: mode.waiting.predicted) for job in each]
+    placed = _together(seen, fastest)
+    if placed is not None:
+        requested = sum(mode.waiting.nodes * sum(mode.waiting.demand) for mode in fastest)
+        return Decision(list(enumerate(placed)), "trivial", len(placed), requested, 0.0, modes=fastest)
+    ahead = State(state.now, [mode.waiting for mode in rows], state.running, state.free, state.machine)
+    first = np.cumsum([0, *map(len, each)])
+    offered = Modes(first, ahead.queue.predicted, needs(ahead.queue), fits)
+    ends = np.maximum(state.running.predicted_end - state.now, 1)
+    capacity = np.maximum(state.machine.capacity.sum(axis=0), 1)
+    running = Running(ends, needs(state.running), np.array(seen.available, dtype=np.int64), capacity)
+    found = plan_modes(seen.waiting.wait, offered, running, settings)
+    chosen = found.start.tolist()
+    job_of = np.repeat(np.arange(len(each)), np.diff(first)).tolist()
+    overdue = found.overdue if found.overdue not in {job_of[row] for row in chosen} else -1
+    by_row = replace(seen, state=ahead)
+    starts = put(by_row, chosen, int(first[overdue]) if overdue >= 0 else -1)
+    if not starts and not state.running:
+        starts = put(by_row, [int(fits.argmax())])  # Nothing else will happen: the first that fits may not wait.
+    return Decision(
+        [(job_of[row], placement) for row, placement in starts],
+        "feasible",
+        candidates=found.candidates,
+        requested=int(offered.need[first[:-1]].sum()),
+        objective=float(found.objective),
+        used="search" if found.searched else "list",
+        promises=int(found.promises),
+        modes=[rows[row] for row, _ in starts],
+    )
+
+
+def _together(seen: Instant, fastest: Sequence[Mode]) -> list[Placement] | None:
+    """Return places for all jobs in their fastest modes, or ``None`` if not all find one."""
+    entries = [mode.waiting for mode in fastest]
+    for resource, free in enumerate(seen.available):
+        if sum(entry.nodes * entry.demand[resource] for entry in entries) > free:
+            return None
+    return place_all(seen.space, entries)

@@ -1,0 +1,84 @@
+"""The modes of moldable jobs: each size that a job can run on, for dispatchers that decide size and start together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import BoolArray
+from ...models import fitting as fitting_in
+from ...workloads import Machine
+from ..fitting import fitting as fitting_on
+from ..fitting import needs
+from ..protocol import Start, State, Waiting
+from ..space import NodeSpace, PoolSpace
+from .rigid_jobs import as_rigid, sizes_of
+
+
+class Mode(NamedTuple):
+    """A job on one of its sizes.
+
+    Attributes
+    ----------
+    waiting
+        The job as a rigid one.
+    shape
+        Index of its shape; ``None`` for its own request.
+    """
+
+    waiting: Waiting
+    shape: int | None
+
+
+class JobModes:
+    """The modes of waiting jobs, kept for as long as they wait."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, tuple[Waiting, list[Mode]]] = {}
+
+    def of(self, waiting: Waiting, machine: Machine) -> list[Mode]:
+        """Return the modes of a job, without those that take as much as another for no less time."""
+        kept = self._kept.get(waiting.order)
+        if kept is None or kept[0] is not waiting:
+            kept = self._kept[waiting.order] = (waiting, _undominated(waiting, machine))
+        return kept[1]
+
+    def of_queue(self, state: State) -> list[list[Mode]]:
+        """Return the modes of all that wait, and forget those of others."""
+        found = [self.of(waiting, state.machine) for waiting in state.queue]
+        self._kept = {waiting.order: self._kept[waiting.order] for waiting in state.queue}
+        return found
+
+    def fastest(self, waiting: Waiting, machine: Machine) -> Waiting:
+        """Return a job in its fastest mode."""
+        return min((mode.waiting for mode in self.of(waiting, machine)), key=lambda entry: entry.predicted)
+
+    def shaped(self, start: Start) -> Start:
+        """Return the start of a mode as one of the moldable job."""
+        shape = next(mode.shape for mode in self._kept[start.job.order][1] if mode.waiting is start.job)
+        return start if shape is None else replace(start, shape=shape)
+
+
+def modes_that_fit(state: State, space: PoolSpace | NodeSpace, modes: Sequence[Waiting], *, pooled: bool) -> BoolArray:
+    """Return which modes fit now, each alone: on the nodes, or with `pooled` where all nodes are one."""
+    ahead = State(state.now, modes, state.running, state.free, state.machine)
+    need = needs(ahead.queue)
+    if pooled:
+        return fitting_in(need, np.array(space.totals, dtype=np.int64))[0]
+    return fitting_on(ahead, need, space)[0]
+
+
+def _undominated(waiting: Waiting, machine: Machine) -> list[Mode]:
+    modes = [Mode(as_rigid(waiting, size), size.shape) for size in sizes_of(waiting, machine)]
+    costs = [(*(mode.waiting.nodes * unit for unit in mode.waiting.demand), mode.waiting.predicted) for mode in modes]
+    return [
+        mode
+        for place, (mode, cost) in enumerate(zip(modes, costs, strict=True))
+        if not any(
+            all(less <= own for less, own in zip(other, cost, strict=True)) and (other != cost or before < place)
+            for before, other in enumerate(costs)
+        )
+    ]

@@ -1,0 +1,160 @@
+"""The look-ahead plan of jobs that can run in several modes: each gets one of them, and its end counts."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import BoolArray, FloatArray, IntArray
+from ..compiled import compiled
+from ..scheduling.list_search import by_falling_weight
+from ..scheduling.modes import choose_rows
+from ..scheduling.node_groups import no_instant
+from ..scheduling.pool_search import (
+    BEST,
+    REMODED,
+    PoolSearch,
+    best_of_orders,
+    improve_order,
+    limit_promised,
+    open_mode_search,
+)
+from .planning import candidates, moves, promised_starts, shares, weights
+from .promises import Queue, Running, Settings, promise
+
+#: Of the moves of the local search every so many gives a job another mode.
+_EVERY = 3
+
+
+class Modes(NamedTuple):
+    """The modes of the waiting jobs, those of a job one after the other.
+
+    Attributes
+    ----------
+    first
+        The first row of each job, and how many rows there are; shape (jobs + 1,).
+    duration, need, fits
+        As of :class:`.Queue`, by row.
+    """
+
+    first: IntArray
+    duration: IntArray
+    need: IntArray
+    fits: BoolArray
+
+
+class ModePlan(NamedTuple):
+    """What a plan says.
+
+    Attributes
+    ----------
+    start
+        Rows to be started now: of those promised it first, then by weight.
+    candidates, promises
+        How many jobs were planned, and how many were promised a start.
+    objective
+        The sum of weight times end, seconds from now.
+    searched
+        Whether the local search found better than every list.
+    overdue
+        The oldest job past its time that cannot start now in its first mode: its place in the queue; -1 if there is
+        none.
+    """
+
+    start: IntArray
+    candidates: int
+    promises: int
+    objective: float
+    searched: bool
+    overdue: int
+
+
+@compiled
+def plan_modes(wait: IntArray, modes: Modes, running: Running, settings: Settings) -> ModePlan:
+    """Plan the queue and say who starts now, and in which mode.
+
+    As :func:`.plan` does. The promises are those of the first modes; a job that is promised a start may run in another
+    mode only if it ends no later than promised. The weight is that of the fastest mode.
+
+    Parameters
+    ----------
+    wait
+        Seconds waited so far, oldest first, shape (jobs,).
+    """
+    fastest, fits = _by_job(modes)
+    first = modes.first[:-1]
+    weight = weights(Queue(wait, fastest, modes.need[first], fits), settings.age_scale)
+    promises = promise(Queue(wait, modes.duration[first], modes.need[first], modes.fits[first]), running, settings)
+    jobs = candidates(fits, weight, promises.start, settings.blocked)
+    rows, mode_of = _rows_of(jobs, modes.first)
+    duration, need = modes.duration[rows], modes.need[rows]
+    promised, weight = promised_starts(jobs, promises.start)[mode_of], weight[jobs][mode_of]
+    search = open_mode_search(
+        weight, -duration, duration, need, promised, promises.free, mode_of, mode_of[:0], no_instant()
+    )
+    limit_promised(search)
+    orders = _orders(mode_of, weight, duration, shares(need, running.capacity), search)
+    best_of_orders(search, orders, np.inf)
+    listed = search.cost[BEST, len(jobs)]
+    changes = moves(len(jobs), settings.iterations)
+    for move in range(0, len(changes), _EVERY):
+        changes[move, 2] = REMODED
+    improve_order(search, changes)
+    cost, starting = search.cost[BEST, len(jobs)], search.order[BEST][search.starts[BEST] == 0]
+    begin = np.sort(starting)
+    begin = begin[modes.fits[rows[begin]]]
+    begin = np.concatenate((begin[promised[begin] == 0], begin[promised[begin] != 0]))
+    return ModePlan(
+        rows[begin], len(jobs), (promises.start >= 0).sum(), cost, cost < listed, promises.overdue
+    )  # fmt: skip
+
+
+@compiled
+def _by_job(modes: Modes) -> tuple[IntArray, BoolArray]:
+    """Return the least time of each job, and whether it fits now in some mode."""
+    count = len(modes.first) - 1
+    fastest, fits = np.empty(count, dtype=np.int64), np.zeros(count, dtype=np.bool_)
+    for job in range(count):
+        begin, end = modes.first[job], modes.first[job + 1]
+        fastest[job], fits[job] = modes.duration[begin:end].min(), modes.fits[begin:end].any()
+    return fastest, fits
+
+
+@compiled
+def _rows_of(jobs: IntArray, first: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the rows of some jobs, and which of these jobs each is of."""
+    many = 0
+    for job in jobs:
+        many += first[job + 1] - first[job]
+    rows, mode_of = np.empty(many, dtype=np.int64), np.empty(many, dtype=np.int64)
+    many = 0
+    for place in range(len(jobs)):
+        for row in range(first[jobs[place]], first[jobs[place] + 1]):
+            rows[many], mode_of[many] = row, place
+            many += 1
+    return rows, mode_of
+
+
+@compiled
+def _orders(
+    mode_of: IntArray, weight: FloatArray, duration: IntArray, share: FloatArray, search: PoolSearch
+) -> IntArray:
+    """Return lists worth trying, each a row of every job, the first modes first: see :func:`.mode_orders`."""
+    own = np.flatnonzero(np.diff(np.concatenate((np.full(1, -1), mode_of))))
+    work, free = share * duration, np.zeros(len(own))
+    least = own.copy()
+    for row in range(len(mode_of)):
+        if work[row] < work[least[mode_of[row]]]:
+            least[mode_of[row]] = row
+    orders, falling = np.empty((20, len(own)), dtype=np.int64), np.empty((4, len(own)), dtype=np.int64)
+    for turn in range(2):
+        given = least if turn else own
+        by_falling_weight(weight[given], duration[given], share[given], falling)
+        for place in range(5):
+            orders[5 * turn + place] = given[falling[place]] if place < 4 else given
+    for place in range(5):
+        order = orders[place].copy()
+        choose_rows(search, order, free, work, orders[10 + place])
+        choose_rows(search, order, weight[order].sum() - np.cumsum(weight[order]), work, orders[15 + place])
+    return orders
