@@ -3,13 +3,14 @@
 import pytest
 from click.testing import CliRunner
 
-from hpcdispatch.bench.benchmarks import cp, engine, published, results, tradeoff
+from hpcdispatch.bench.benchmarks import cp, published, results, tradeoff
+from hpcdispatch.bench.benchmarks.engine import engine_rates
 
 
 @pytest.mark.parametrize(
     ("benchmark", "arguments"),
     [
-        (engine, ["--trace", "nosuch"]),
+        (engine_rates, ["--trace", "nosuch"]),
         (cp, ["--trace", "nosuch"]),
         (published, ["--trace", "nosuch"]),
         (tradeoff, ["nosuch"]),
