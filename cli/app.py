@@ -28,7 +28,7 @@ COMMANDS = {
     "reproduce": ("reproduce", "Make the tables and figures of the papers again."),
     "sequence": ("sequence", "Say which times to request for jobs whose run times are a lottery."),
     "what-if": ("what_if_command", "Say how the recorded jobs of a Slurm site fare when its scheduler is changed."),
-    "slurm": ("slurm_commands", "Ask a Slurm that runs here: its state."),
+    "slurm": ("slurm_commands", "Beside a Slurm that runs here: its state, forecasts, eviction, submission."),
     "workload": ("workload_commands", "Describe, convert and generate workloads."),
     "compile": ("compile_ahead", "Compile beforehand what a first simulation would."),
     "list": ("list_parts", "List dispatchers, predictors and workloads with their options."),

@@ -20,13 +20,19 @@ COLUMNS = (
 )
 
 
+class CommandFailedError(InputError):
+    """A command of Slurm ended with an error, so it did nothing."""
+
+
 def answer(arguments: list[str]) -> bytes:
     """Return what a command of Slurm prints; times are seconds since 1970.
 
     Raises
     ------
     InputError
-        If there is none, it fails or does not answer.
+        If there is none, or it does not answer.
+    CommandFailedError
+        If it fails.
     """
     name, known = arguments[0], os.environ | {"SLURM_TIME_FORMAT": "%s"}
     try:
@@ -37,7 +43,7 @@ def answer(arguments: list[str]) -> bytes:
         raise InputError(f"{name}: no answer within {PATIENCE} s") from None
     if done.returncode:
         lines = done.stderr.decode(errors="replace").strip().splitlines() or ["nothing"]
-        raise InputError(f"{name}: ended with code {done.returncode} and said: {lines[0]}")
+        raise CommandFailedError(f"{name}: ended with code {done.returncode} and said: {lines[0]}")
     return done.stdout
 
 

@@ -15,6 +15,7 @@ from ..help_texts import examples
 from ..site_options import SnapshotFiles, snapshot_options
 from .slurm_evict import evict
 from .slurm_forecast import forecast
+from .slurm_submit import submit_job
 
 
 @click.group("slurm")
@@ -24,6 +25,7 @@ def command() -> None:
 
 command.add_command(evict)
 command.add_command(forecast)
+command.add_command(submit_job)
 
 
 @command.command(

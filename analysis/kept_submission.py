@@ -1,0 +1,117 @@
+"""How far a job is that is submitted anew with longer limits: kept in a file, whole after any interruption."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from ..base import InputError
+from ..base.atomic_files import write_whole
+from ..base.bounded_files import read_bounded
+
+#: Bytes that such a file may have.
+MOST_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A job, its limits, and which of them it is at.
+
+    Attributes
+    ----------
+    token
+        Names the submission in the comment of its jobs.
+    command
+        The script and its arguments.
+    minutes
+        The limits, rising.
+    request
+        Which of them is due.
+    job
+        The number that Slurm gave it; ``None`` before.
+    moving
+        Whether the change to this limit is under way.
+    same
+        Whether Slurm lets a job go back to the queue with a longer limit.
+    code
+        How it ended; ``None`` before.
+    """
+
+    token: str
+    command: tuple[str, ...]
+    minutes: tuple[int, ...]
+    request: int = 0
+    job: str | None = None
+    moving: bool = False
+    same: bool = True
+    code: int | None = None
+
+    def __post_init__(self) -> None:
+        rising = all(least < more for least, more in zip((0, *self.minutes), self.minutes, strict=False))
+        if not rising or not 0 <= self.request < len(self.minutes):
+            raise ValueError("expected rising limits and one of them")
+
+    @property
+    def due(self) -> int:
+        """The limit that is due, minutes."""
+        return self.minutes[self.request]
+
+    @property
+    def last(self) -> bool:
+        """Whether no longer limit follows."""
+        return self.request == len(self.minutes) - 1
+
+
+def write_submission(path: Path, submission: Submission) -> None:
+    """Write it, whole or not at all."""
+    write_whole(path, json.dumps(asdict(submission), indent=1) + "\n")
+
+
+def read_submission(path: Path) -> Submission | None:
+    """Return what is kept; ``None`` if there is no file.
+
+    Raises
+    ------
+    InputError
+        If the file is something else.
+    """
+    if not path.exists():
+        return None
+    data = read_bounded(path, "a submission that is under way", MOST_BYTES)
+    try:
+        return TypeAdapter(Submission).validate_json(data)
+    except ValidationError:
+        raise InputError(f"{path}: expected a submission that is under way, got something else") from None
+
+
+@contextmanager
+def locked(path: Path, patience: float) -> Iterator[int]:
+    """Hold a lock beside a file, which processes that inherit the yielded descriptor hold too, and outlive us with.
+
+    Raises
+    ------
+    InputError
+        If somebody else holds it for so many seconds.
+    """
+    descriptor = os.open(path.with_name(f".{path.name}.lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    until = time.monotonic() + patience
+    try:
+        while True:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > until:
+                    raise InputError(f"{path}: another process is at work on this submission") from None
+                time.sleep(0.2)
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,228 @@
+"""``hpcdispatch slurm submit``: a job whose run time is a lottery, submitted with one limit after the other."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from secrets import token_hex
+from typing import get_args
+
+import click
+
+from ...analysis import Planning, advise
+from ...analysis.kept_submission import Submission, locked, read_submission, write_submission
+from ...base import InputError
+from ...models.reservations.resubmission import JobSeen, next_step
+from ...workloads.formats.run_times import Unit, as_seconds, read_run_times
+from ..app import debug_option
+from ..command_errors import InterruptedRunError, say
+from ..durations import Duration
+from ..help_texts import examples
+from ..slurm_answers import PATIENCE, CommandFailedError, answer
+from ..slurm_jobs import check_script, look, submit, submitted
+
+#: Values that a law is divided into.
+_BINS = 200
+#: Polls in a row without an answer, after which it is given up.
+_SILENT = 20
+#: The exit code of a job that the last limit ended, as timeout(1) has it; of one that was cancelled.
+_TIMED_OUT, _CANCELLED = 124, 130
+
+
+@click.command(
+    "submit",
+    context_settings={"ignore_unknown_options": True},
+    epilog=examples(
+        "hpcdispatch slurm submit --law runs.csv segment.sh",
+        "hpcdispatch slurm submit --law runs.csv --max 1-00:00:00 segment.sh subject-17",
+    ),
+)
+@click.argument("script", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option(
+    "--law", required=True, metavar="RUNTIMES", type=click.Path(path_type=Path),
+    help="Run times of such jobs, as sequence reads them.",
+)  # fmt: skip
+@click.option("--column", metavar="NAME", help="Column of the run times, where there are several.")
+@click.option("--unit", type=click.Choice(get_args(Unit)), default="s", show_default=True, help="Of plain numbers.")
+@click.option("--max", "longest", metavar="WALLTIME", help="The last request.  [default: the longest run]")
+@click.option(
+    "--state", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+    help="How far it is; the same command goes on from there.  [default: SCRIPT.submission.json here]",
+)  # fmt: skip
+@click.option(
+    "--poll", type=Duration(1), default="30s", show_default=True, metavar="TIME", help="How often Slurm is asked."
+)
+@debug_option
+def submit_job(
+    script: Path,
+    arguments: tuple[str, ...],
+    law: Path,
+    column: str | None,
+    unit: Unit,
+    longest: str | None,
+    state: Path | None,
+    poll: int,
+) -> None:
+    """Submit SCRIPT with the first request, and each time its limit ends it with the next one, until it ends by itself.
+
+    The requests are those of sequence, in whole minutes. A job goes back to the queue under its number where Slurm
+    allows that, so that what depends on it waits on; else a new one is submitted.
+
+    Ends as the job does, with its exit code; with 124 if the last limit ended it, 130 if it was cancelled. Ctrl-C
+    cancels the job. Whatever else ends this command leaves the job as it is, and the same command goes on from there.
+    """
+    path = state or Path(f"{script.name}.submission.json")
+    with locked(path, PATIENCE) as lock:
+        command = (str(script), *arguments)
+        found = read_submission(path)
+        if found is None or found.code is not None:
+            minutes = _requests(law, column, unit, longest)
+            check_script(script, minutes[-1])
+            _forget_answers(path)
+            found = Submission(token_hex(8), command, minutes)
+            write_submission(path, found)
+            say("note", f"requests of {', '.join(map(str, minutes))} min; kept in {path}")
+        elif found.command != command:
+            raise InputError(
+                f"{path}: expected {' '.join(command)}, got {' '.join(found.command)} under way; give --state"
+            )
+        else:
+            say("note", f"goes on from {path}")
+        ended = Driver(path, found, lock, poll).run()
+    click.get_current_context().exit(ended)
+
+
+def _requests(law: Path, column: str | None, unit: Unit, longest: str | None) -> tuple[int, ...]:
+    """Return the limits, minutes, rising."""
+    run_times = read_run_times(law, column, unit)
+    last = None if longest is None else float(as_seconds([longest.strip()], unit)[0])
+    if last is not None and not last >= run_times.max():
+        raise InputError(f"--max: expected at least the longest run, {run_times.max():g} s, got {longest}")
+    values = advise(run_times, Planning(_BINS, 0.0, last, False, None)).sequence.values
+    return tuple(dict.fromkeys(max(1, math.ceil(round(value, 6) / 60)) for value in values.tolist()))
+
+
+def _answers(path: Path, request: int) -> Path:
+    """Return where the answer to the submission of a request stands."""
+    return path.with_name(f".{path.name}.{request}.answer")
+
+
+def _forget_answers(path: Path) -> None:
+    for old in path.parent.glob(f".{path.name}.*.answer"):
+        old.unlink()
+
+
+@dataclass
+class Driver:
+    """Brings a submission forward, a step at a time, each kept before it is taken and good to be taken twice."""
+
+    path: Path
+    kept: Submission
+    lock: int
+    poll: int
+
+    def run(self) -> int:
+        """Go on until the job ends; return the exit code."""
+        silent = 0
+        while self.kept.code is None:
+            try:
+                with self._cancelling():
+                    waits = self._step()
+                    silent = 0
+                    if waits:
+                        time.sleep(self.poll)
+            except InputError as error:
+                silent += 1
+                if self.kept.job is None or silent > _SILENT or "its end is not known" in str(error):
+                    raise
+                say("note", f"{error}; asking again")
+                time.sleep(self.poll)
+        return self.kept.code
+
+    def _keep(self, **changes: object) -> None:
+        self.kept = replace(self.kept, **changes)  # type: ignore[arg-type]
+        write_submission(self.path, self.kept)
+
+    def _step(self) -> bool:
+        """Take one step; return whether there is nothing to do but wait."""
+        kept = self.kept
+        seen = None if kept.job is None else look(kept.job)
+        step = next_step(seen, kept.due, kept.last, kept.moving, kept.same)
+        if seen is None or step == "submit":
+            self._submit()
+        elif step == "next":
+            self._next(seen)
+        elif step == "end":
+            self._end(seen)
+        elif step == "wait":
+            if kept.moving and not seen.held and seen.limit == kept.due:
+                self._keep(moving=False)
+            return True
+        elif step == "replace":
+            answer(["scancel", str(kept.job)])
+        else:
+            self._change(step)
+        return False
+
+    def _submit(self) -> None:
+        """Submit a job with the limit that is due, once."""
+        kept = self.kept
+        job = submit(kept.command, kept.due, self._mark, _answers(self.path, kept.request), self.lock)
+        self._keep(job=job, moving=False)
+        click.echo(job)
+        say("note", f"job {job} with a limit of {kept.due} min")
+
+    @property
+    def _mark(self) -> str:
+        return f"hpcdispatch:{self.kept.token}:{self.kept.request}"
+
+    def _next(self, seen: JobSeen) -> None:
+        """Have the first request due that is longer than the limit that ended the job, which may not be ours."""
+        longer = [number for number, minutes in enumerate(self.kept.minutes) if minutes > (seen.limit or self.kept.due)]
+        if longer:
+            self._keep(request=longer[0], moving=True)
+        else:
+            self._end(seen)
+
+    def _change(self, step: str) -> None:
+        """Bring the same job back to the queue, or give it its limit, or let it go; a new one where that is refused."""
+        job, due = str(self.kept.job), self.kept.due
+        commands = {
+            "requeue": ["scontrol", "requeuehold", job],
+            "limit": ["scontrol", "update", f"JobId={job}", f"TimeLimit={due}"],
+            "release": ["scontrol", "release", job],
+        }
+        try:
+            answer(commands[step])
+        except CommandFailedError as error:
+            if step == "release":
+                raise
+            say("note", f"{error}; a new job takes its place, which those that depend on it do not know")
+            self._keep(same=False)
+            return
+        if step == "release":
+            say("note", f"job {job} again, with a limit of {due} min")
+
+    def _end(self, seen: JobSeen) -> None:
+        """Note how it ended."""
+        codes = {"COMPLETED": seen.code, "TIMEOUT": _TIMED_OUT, "CANCELLED": _CANCELLED}
+        code = codes.get(seen.state, seen.code or 1)
+        self._keep(code=code)
+        say("note", f"job {self.kept.job} ended: {seen.state}, exit code {code}")
+
+    @contextmanager
+    def _cancelling(self) -> Iterator[None]:
+        """Cancel the job where we are interrupted."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            job = self.kept.job or submitted(self._mark, _answers(self.path, self.kept.request))
+            if job is not None:
+                answer(["scancel", job])
+            self._keep(job=job, code=_CANCELLED)
+            raise InterruptedRunError(f"job {job} is cancelled" if job else "nothing was submitted") from None

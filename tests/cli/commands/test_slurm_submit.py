@@ -1,0 +1,213 @@
+"""`slurm submit`: every job ends once and none is doubled, wherever it is interrupted."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+from click.testing import CliRunner
+
+from hpcdispatch.analysis.kept_submission import Submission, locked, read_submission, write_submission
+from hpcdispatch.base import InputError
+from hpcdispatch.cli import slurm_jobs
+from hpcdispatch.cli.commands import slurm_submit
+from hpcdispatch.cli.commands.slurm_submit import Driver
+from hpcdispatch.cli.slurm_answers import CommandFailedError
+from hpcdispatch.models.reservations.resubmission import JobSeen, next_step
+
+
+class Crash(BaseException):
+    """A kill -9, as far as one process can tell of it."""
+
+
+@dataclass
+class FakeSlurm:
+    """Jobs of one script that needs so many minutes; each command may be the last before a crash."""
+
+    needs: int
+    requeues: bool = True
+    raises_limits: bool = True
+    crash_at: int = -1
+    calls: int = 0
+    jobs: dict[str, dict] = field(default_factory=dict)
+    ended: int = 0
+
+    def crash(self) -> None:
+        self.calls += 1
+        if self.calls == self.crash_at:
+            raise Crash
+
+    @property
+    def live(self) -> list[dict]:
+        return [job for job in self.jobs.values() if job["state"] in ("PENDING", "RUNNING")]
+
+    def tick(self) -> None:
+        """Let what may start run to its end."""
+        for job in self.live:
+            if not job["held"]:
+                done = self.needs <= job["limit"]
+                job["state"], self.ended = "FAILED" if done else "TIMEOUT", self.ended + done
+        assert len(self.live) <= 1
+
+    def run(self, arguments, stdout, **options):
+        self.crash()
+        limit, mark = int(arguments[2].removeprefix("--time=")), arguments[3].removeprefix("--comment=")
+        id_ = str(len(self.jobs) + 1)
+        self.jobs[id_] = {"state": "PENDING", "limit": limit, "held": False, "mark": mark}
+        assert len(self.live) == 1
+        stdout.write(f"{id_}\n".encode())
+        stdout.flush()
+        self.crash()
+        return SimpleNamespace(returncode=0, stderr=b"")
+
+    def answer(self, arguments):
+        self.crash()
+        told = self._told(arguments)
+        self.crash()
+        return told.encode()
+
+    def _told(self, arguments):
+        if arguments[0] == "squeue" and "-j" not in arguments:
+            return "".join(f"{id_} {job['mark']}\n" for id_, job in self.jobs.items())
+        id_ = (
+            arguments[-1]
+            if arguments[0] == "scancel"
+            else next(part for part in arguments if part.strip("JobId=").isdigit())
+        )
+        job = self.jobs[id_.removeprefix("JobId=")]
+        if arguments[0] == "squeue":
+            self.tick()
+            return f"{job['state']}|{job['limit']}:00|{3 << 8}|{0 if job['held'] else 9}|\n"
+        self._change(job, arguments)
+        return ""
+
+    def _change(self, job, arguments):
+        if arguments[0] == "scancel":
+            if job["state"] == "PENDING":
+                job["state"] = "CANCELLED"
+        elif arguments[1] == "requeuehold":
+            if not self.requeues or job["state"] == "PENDING":
+                raise CommandFailedError("scontrol: refused")
+            job.update(state="PENDING", held=True)
+        elif arguments[1] == "update":
+            if not self.raises_limits:
+                raise CommandFailedError("scontrol: refused")
+            job["limit"] = int(arguments[3].removeprefix("TimeLimit="))
+        else:
+            assert arguments[1] == "release"
+            job["held"] = False
+
+
+@pytest.fixture
+def bring(monkeypatch, tmp_path):
+    def bring(slurm: FakeSlurm) -> Submission:
+        """Drive a submission to its end, anew after each crash."""
+        monkeypatch.setattr(slurm_jobs, "answer", slurm.answer)
+        monkeypatch.setattr(slurm_submit, "answer", slurm.answer)
+        monkeypatch.setattr(
+            slurm_jobs, "subprocess",
+            SimpleNamespace(run=slurm.run, DEVNULL=None, PIPE=None, TimeoutExpired=subprocess.TimeoutExpired),
+        )  # fmt: skip
+        path = tmp_path / f"{slurm.crash_at}.json"
+        write_submission(path, Submission("token", ("job.sh",), (1, 2, 5)))
+        for _ in range(3):
+            try:
+                Driver(path, read_submission(path), 0, 0).run()
+            except Crash:
+                continue
+            break
+        return read_submission(path)
+
+    return bring
+
+
+@pytest.mark.parametrize("refused", [{}, {"requeues": False}, {"raises_limits": False}])
+@pytest.mark.parametrize(("needs", "code"), [(1, 3), (2, 3), (4, 3), (9, 124)])
+def test_it_ends_once_wherever_it_is_interrupted(bring, needs, code, refused, capsys):
+    whole = FakeSlurm(needs, **refused)
+    assert bring(whole).code == code
+    assert whole.calls > 2
+    for crash_at in range(1, whole.calls + 1):
+        slurm = FakeSlurm(needs, crash_at=crash_at, **refused)
+        ended = bring(slurm)
+        assert slurm.calls >= crash_at
+        assert (ended.code, slurm.ended, slurm.live) == (code, int(code == 3), [])
+        if not refused:
+            assert len(slurm.jobs) == 1
+
+
+def test_a_job_that_its_owner_holds_or_changes_is_left_alone():
+    held = JobSeen("PENDING", 2, held=True)
+    assert next_step(held, 2, last=False, moving=False, same=True) == "wait"
+    assert next_step(held, 2, last=False, moving=True, same=True) == "release"
+    assert next_step(JobSeen("RUNNING", 9), 2, last=False, moving=False, same=True) == "wait"
+    assert next_step(JobSeen("TIMEOUT", 9), 2, last=False, moving=False, same=True) == "next"
+    assert next_step(JobSeen("CANCELLED", 1), 2, last=False, moving=True, same=True) == "end"
+
+
+def script(tmp_path, *lines):
+    path = tmp_path / "job.sh"
+    path.write_text("\n".join(["#!/bin/bash", *lines, "true"]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (["#SBATCH --nodes=2 --time=10"], r"job.sh:2: expected no --time, got one"),
+        (["# a word", "#SBATCH -t10"], r"job.sh:3: expected no -t, got one"),
+        (["#SBATCH -a 1-5"], r"job.sh:2: expected no -a, got one: each of its tasks"),
+        (["#SBATCH --comment='x"], r"job.sh:2: expected options of sbatch"),
+        (["#SBATCH -p short"], r"job.sh: the last request is 5 min and partition short allows 2; give --max"),
+    ],
+)
+def test_a_script_that_does_not_go_with_it(tmp_path, monkeypatch, lines, message):
+    monkeypatch.setattr(
+        slurm_jobs, "answer", lambda arguments: b"short|2:00\n" if "-p" in arguments else b"long*|1-00:00:00\n"
+    )
+    with pytest.raises(InputError, match=message):
+        slurm_jobs.check_script(script(tmp_path, *lines), 5)
+
+
+def test_options_behind_the_first_command_do_not_count(tmp_path, monkeypatch):
+    monkeypatch.setattr(slurm_jobs, "answer", lambda arguments: b"short|2:00\nlong*|1-00:00:00\n")
+    slurm_jobs.check_script(script(tmp_path, "#SBATCH -J a", "true", "#SBATCH --time=3"), 5)
+
+
+def test_no_script_and_no_slurm(tmp_path, monkeypatch):
+    runs = tmp_path / "runs.csv"
+    runs.write_text("50\n100\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for made, word in [(tmp_path / "nosuch.sh", "nosuch.sh"), (script(tmp_path), "sinfo: there is no such command")]:
+        done = CliRunner().invoke(slurm_submit.submit_job, ["--law", str(runs), str(made)])
+        assert isinstance(done.exception, OSError | InputError)
+        assert word in str(done.exception)
+    assert not list(tmp_path.glob("*.submission.json"))
+
+
+def test_what_is_kept_is_read_as_anything_else(tmp_path):
+    path = tmp_path / "state.json"
+    write_submission(path, Submission("token", ("job.sh", "$x", "a\nb"), (1, 2), 1, "7", moving=True, same=False))
+    assert read_submission(path).command == ("job.sh", "$x", "a\nb")
+    for change in ({"minutes": [2, 1]}, {"request": 2}, {"minutes": []}, {"job": 7}):
+        path.write_text(json.dumps(json.loads(path.read_text()) | change))
+        with pytest.raises(InputError, match="expected a submission that is under way"):
+            read_submission(path)
+        write_submission(path, Submission("token", ("job.sh",), (1, 2)))
+
+
+def test_one_at_a_time(tmp_path):
+    held, again = (locked(tmp_path / "state.json", 0) for _ in range(2))
+    with held, pytest.raises(InputError, match="another process is at work"), again:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("text", "minutes"), [("1:00", 1), ("1:30", 2), ("2:00:00", 120), ("1-01:00:00", 1500), ("UNLIMITED", None)]
+)
+def test_limits_as_slurm_writes_them(text, minutes):
+    assert slurm_jobs.minutes_of(text) == minutes
