@@ -10,7 +10,7 @@ def test_every_table_is_printed():
     assert done.exit_code == 0, done.output
     lines = [line for line in done.stdout.splitlines() if line.startswith("|") and "---" not in line]
     assert [line.split(" |")[0] for line in lines[:3]] == ["| reservations", "| 20", "| 60"]
-    assert len(lines) == 3 + 1 + 5
+    assert len(lines) == 3 + 1 + 6
 
 
 def test_the_walk_finds_the_first_slot_that_is_long_enough():
