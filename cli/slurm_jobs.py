@@ -27,6 +27,10 @@ _NOT_HERE = {
 }
 
 
+class UnknownEndError(InputError):
+    """A job is over, and nobody knows how it ended."""
+
+
 @dataclass(frozen=True, slots=True)
 class Directive:
     """An option of a batch script, and its line."""
@@ -169,7 +173,9 @@ def look(job: str) -> JobSeen:
     Raises
     ------
     InputError
-        If neither knows it, or they do not answer.
+        If the controller does not answer.
+    UnknownEndError
+        If neither knows it.
     """
     asked = ",".join(f"{name}:|" for name in _FIELDS)
     try:
@@ -192,9 +198,9 @@ def _accounted(job: str) -> JobSeen:
         asked = ["sacct", "-X", "-n", "-P", "-j", job, "-o", "State,TimelimitRaw,ExitCode"]
         lines = answer(asked).decode(errors="replace").splitlines()
     except InputError as error:
-        raise InputError(f"{missing}: {error}") from None
+        raise UnknownEndError(f"{missing}: {error}") from None
     if not lines:
-        raise InputError(f"{missing}: the accounting has none either")
+        raise UnknownEndError(f"{missing}: the accounting has none either")
     state, limit, code = lines[-1].split("|")[:3]
     exited, _, sent = code.partition(":")
     ended = int(exited) if exited.isdigit() else 1

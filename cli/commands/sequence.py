@@ -152,7 +152,7 @@ def command(
     if plot is not None:
         _check_plot(plot)
     run_times = read_run_times(runs, column, unit)
-    planning = Planning(bins, backfill_rate, _limit(longest, unit, run_times), fitted, checkpointing)
+    planning = Planning(bins, backfill_rate, last_request(longest, unit, run_times), fitted, checkpointing)
     with spinner("optimising"):
         advice = advise(run_times, planning)
     measured = None if site is None else _measure(site, site_jobs, run_times, planning, cores)
@@ -178,10 +178,15 @@ def slurm_time(seconds: float) -> str:
     return f"{days}-{hours:02}:{minutes:02}:{whole:02}" if days else f"{hours}:{minutes:02}:{whole:02}"
 
 
+def whole_minutes(values: Sequence[float]) -> list[int]:
+    """Return requests, seconds, rounded up to the minutes in which Slurm counts; those that become equal once."""
+    return list(dict.fromkeys(math.ceil(round(value, 6) / 60) for value in values))
+
+
 def sbatch_lines(values: Sequence[float]) -> list[str]:
     """Return the requests as options of ``sbatch``, rounded up to minutes; those that become equal once."""
     lines = []
-    for minutes in dict.fromkeys(math.ceil(round(value, 6) / 60) for value in values):
+    for minutes in whole_minutes(values):
         hours, minute = divmod(minutes, 60)
         lines.append(f"--time={hours // 24}-{hours % 24:02}:{minute:02}:00")
     return lines
@@ -225,7 +230,8 @@ def _check_plot(path: Path) -> None:
         raise InputError(f"{path}: expected a file for --plot in a folder that is there")
 
 
-def _limit(text: str | None, unit: Unit, run_times: NDArray[np.float64]) -> float | None:
+def last_request(text: str | None, unit: Unit, run_times: NDArray[np.float64]) -> float | None:
+    """Return what ``--max`` says, seconds, which is at least the longest run time; ``None`` if it says nothing."""
     if text is None:
         return None
     limit = float(as_seconds([text.strip()], unit)[0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,16 +16,15 @@ from ...analysis import Planning, advise
 from ...analysis.kept_submission import Submission, locked, read_submission, write_submission
 from ...base import InputError
 from ...models.reservations.resubmission import JobSeen, next_step
-from ...workloads.formats.run_times import Unit, as_seconds, read_run_times
+from ...workloads.formats.run_times import Unit, read_run_times
 from ..app import debug_option
 from ..command_errors import InterruptedRunError, say
 from ..durations import Duration
 from ..help_texts import examples
 from ..slurm_answers import PATIENCE, CommandFailedError, answer
-from ..slurm_jobs import check_script, look, submit, submitted
+from ..slurm_jobs import UnknownEndError, check_script, look, submit, submitted
+from .sequence import last_request, whole_minutes
 
-#: Values that a law is divided into.
-_BINS = 200
 #: Polls in a row without an answer, after which it is given up.
 _SILENT = 20
 #: The exit code of a job that the last limit ended, as timeout(1) has it; of one that was cancelled.
@@ -100,11 +98,8 @@ def submit_job(
 def _requests(law: Path, column: str | None, unit: Unit, longest: str | None) -> tuple[int, ...]:
     """Return the limits, minutes, rising."""
     run_times = read_run_times(law, column, unit)
-    last = None if longest is None else float(as_seconds([longest.strip()], unit)[0])
-    if last is not None and not last >= run_times.max():
-        raise InputError(f"--max: expected at least the longest run, {run_times.max():g} s, got {longest}")
-    values = advise(run_times, Planning(_BINS, 0.0, last, False, None)).sequence.values
-    return tuple(dict.fromkeys(max(1, math.ceil(round(value, 6) / 60)) for value in values.tolist()))
+    advice = advise(run_times, Planning(limit=last_request(longest, unit, run_times)))
+    return tuple(whole_minutes(advice.sequence.values.tolist()))
 
 
 def _answers(path: Path, request: int) -> Path:
@@ -138,7 +133,7 @@ class Driver:
                         time.sleep(self.poll)
             except InputError as error:
                 silent += 1
-                if self.kept.job is None or silent > _SILENT or "its end is not known" in str(error):
+                if self.kept.job is None or silent > _SILENT or isinstance(error, UnknownEndError):
                     raise
                 say("note", f"{error}; asking again")
                 time.sleep(self.poll)
