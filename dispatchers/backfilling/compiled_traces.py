@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ...base import IntArray
 from ...models.backfilling import FIRST_SLOT, STARTED, go_on, whole_trace
+from ..compiled_steps import CompiledSteps
 from ..protocol import Dispatcher
 from .easy import EASY
 from .list_scheduling import FCFS
@@ -23,7 +24,7 @@ def in_compiled_code(dispatcher: Dispatcher, nodes: int) -> bool:
     return kind in (FCFS, EASY) and (nodes == 1 or dispatcher.placement == "first-fit")  # type: ignore[attr-defined]
 
 
-class CompiledTrace:
+class CompiledTrace(CompiledSteps):
     """A trace under a dispatcher that decides :func:`in_compiled_code`, as :func:`~.models.backfilling.whole_trace`.
 
     Parameters
@@ -36,11 +37,6 @@ class CompiledTrace:
         What they request, seconds, shape (jobs,).
     room
         The slots of each node, or the units of a pool.
-
-    Attributes
-    ----------
-    lengths
-        What is predicted of the jobs.
     """
 
     def __init__(
@@ -55,23 +51,12 @@ class CompiledTrace:
         self._ended = np.empty(_DECISIONS + self._trace.running.shape[1] + 1, dtype=np.int64)
 
     def go_on(self) -> tuple[IntArray, IntArray]:
-        """Go on for a while.
-
-        Returns
-        -------
-        Time, waiting, running and started jobs of each decision, shape (decisions, 4), and the jobs that ended, in this
-        order, shape (jobs,), both until the next call only; the simulation has ended when both are empty.
-        """
+        """See :meth:`.CompiledSteps.go_on`."""
         decided, gone = go_on(self._trace, self._decisions, self._ended, self._backfilling)
         return self._decisions[:decided], self._ended[:gone]
 
     def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Return the attempts of jobs that have left, those of a job one after the other; here each has one.
-
-        Returns
-        -------
-        The place in `jobs`, the start, the seconds on the machine and the request of each.
-        """
+        """Return the one attempt of each of the jobs."""
         return np.arange(len(jobs)), self._trace.jobs[STARTED, jobs], self._work[jobs], self._walltime[jobs]
 
     def placements(self, jobs: IntArray) -> list[NDArray[np.int32]]:

@@ -55,7 +55,7 @@ class Instant:
     def waiting(self) -> Queue:
         """Those that wait, as the models want them."""
         _, _, predicted, _, submit = self.state.queue.table[:5]
-        return Queue(np.maximum(self.state.now - submit, 0), predicted, self.need, self.fits)
+        return Queue(np.maximum(self.state.now - submit, 0), predicted.copy(), self.need, self.fits)
 
 
 @dataclass(frozen=True, slots=True)

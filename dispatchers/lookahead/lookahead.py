@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
 from ...models import PlacementRule
-from ...models.lookahead import AGE_SHARE, Settings
+from ...models.lookahead import Settings, settle
 from ..moldable.job_modes import JobModes
 from ..options import Configured
 from ..protocol import Action, Start, State
@@ -20,8 +20,6 @@ from .mode_plan import plan_in_modes
 from .node_plan import plan_on_nodes
 from .pool_plan import plan_on_pool, put
 
-#: Least wait that is promised not to be exceeded, seconds: while nothing is known of the load, no job is pressed.
-LEAST_DUE = 12 * 3600
 #: Machines of more nodes are planned as a pool: a plan on the nodes would take seconds.
 MOST_NODES = 256
 
@@ -112,7 +110,8 @@ class Lookahead(Configured[LookaheadOptions]):
         if self._history is None or self._history.machine is not state.machine:
             self._history = History(state.machine, state.now)
         self._history.see(state)
-        settings = self._settings(self._history.longest_wait(state.now))
+        longest_wait = self._history.longest_wait(state.now)
+        settings = settle(self.settings(), float(self.options.patience), longest_wait)
         seen = Instant.of(state, self.options.placement)
         decision = self._decide(seen, settings)
         self._record = {
@@ -128,13 +127,10 @@ class Lookahead(Configured[LookaheadOptions]):
             start.shape = mode.shape
         return starts
 
-    def _settings(self, longest_wait: int) -> Settings:
-        """Return how to plan, with the longest wait under EASY, seconds."""
-        chosen, due, age = self.options, -1, -1.0
-        if math.isfinite(chosen.patience):
-            due = max(LEAST_DUE, int(chosen.patience * longest_wait))
-            age = AGE_SHARE * due
-        return Settings(due, float(chosen.tolerance), chosen.blocked, chosen.guards, chosen.iterations, age)
+    def settings(self) -> Settings:
+        """Return how to plan, before anything is known of due times."""
+        chosen = self.options
+        return Settings(-1, float(chosen.tolerance), chosen.blocked, chosen.guards, chosen.iterations, -1.0)
 
     def _decide(self, seen: Instant, settings: Settings) -> Decision:
         """Start everybody if there is room, else who is planned to start now; no plan if nobody fits."""

@@ -9,6 +9,7 @@ import numpy as np
 from ...base import IntArray
 from ...models.reservations.whole_rounds import SLOT, TRIED, go_on_in_rounds, whole_rounds
 from ...workloads.job_columns import JobColumns
+from ..compiled_steps import CompiledSteps
 from ..protocol import Dispatcher
 from .request_strategies import LastRuns, Strategy, TimeOptimal, UpperBound
 from .reservation_sequences import ReservationSequences
@@ -69,7 +70,7 @@ def _rising(requests: Sequence[int], walltime: int) -> tuple[int, ...]:
     return *(seconds for seconds in requests if seconds < walltime), walltime
 
 
-class CompiledRounds:
+class CompiledRounds(CompiledSteps):
     """A simulation under :func:`standing_rounds`, as :func:`~.models.reservations.whole_rounds.whole_rounds`.
 
     Parameters
@@ -100,17 +101,12 @@ class CompiledRounds:
         self._ended = np.empty(_DECISIONS + min(capacity, len(self._work)) + 1, dtype=np.int64)
 
     def go_on(self) -> tuple[IntArray, IntArray]:
-        """Go on for a while; see :meth:`.CompiledTrace.go_on`."""
+        """See :meth:`.CompiledSteps.go_on`."""
         decided, gone = go_on_in_rounds(self._rounds, self._decisions, self._ended)
         return self._decisions[:decided], self._ended[:gone]
 
     def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """Return the attempts of jobs that have left, those of a job one after the other.
-
-        Returns
-        -------
-        The place in `jobs`, the start, the seconds on the machine and the request of each.
-        """
+        """See :meth:`.CompiledSteps.attempts`."""
         tried = self._rounds.jobs[TRIED, jobs]
         place = np.repeat(np.arange(len(jobs)), tried + 1)
         turn = np.arange(len(place)) - np.repeat(np.cumsum(tried + 1) - tried - 1, tried + 1)

@@ -1,14 +1,21 @@
 """Age-weighted look-ahead: the plan of the most urgent jobs, and the shadow schedule behind its promises."""
 
 from .mode_planning import ModePlan, Modes, plan_modes
-from .planning import AGE_SHARE, Plan, candidates, plan, weights
-from .promises import Promises, Queue, Running, Settings, promise
+from .planning import Plan, candidates, plan, weights
+from .promises import LEAST_DUE, Promises, Queue, Running, Settings, promise, settle
 from .shadow import ShadowJobs, lengthen, open_shadow, replay
 from .sightings import RUNS, Seen, Sightings, find_rows, see_jobs
+from .whole_lookahead import ALL, LISTED, NOBODY, SEARCHED, STARTED, Decided, go_on_looking_ahead, whole_lookahead
 
 __all__ = [
-    "AGE_SHARE",
+    "ALL",
+    "LEAST_DUE",
+    "LISTED",
+    "NOBODY",
     "RUNS",
+    "SEARCHED",
+    "STARTED",
+    "Decided",
     "ModePlan",
     "Modes",
     "Plan",
@@ -21,6 +28,7 @@ __all__ = [
     "Sightings",
     "candidates",
     "find_rows",
+    "go_on_looking_ahead",
     "lengthen",
     "open_shadow",
     "plan",
@@ -28,5 +36,7 @@ __all__ = [
     "promise",
     "replay",
     "see_jobs",
+    "settle",
     "weights",
+    "whole_lookahead",
 ]

@@ -16,8 +16,6 @@ from .promises import Queue, Running, Settings, promise
 
 #: Run time below which a slowdown counts a job as that long, seconds.
 BOUND = 10.0
-#: A job ages on a scale of this part of the longest wait that is to be allowed.
-AGE_SHARE = 0.5
 #: Jobs that fit now and are planned, at most.
 MOST_FITTING = 100
 #: Where the draws of the local search begin.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,11 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
 from ..scheduling.step_profile import Steps, earliest, hold, latest, make_steps, release
+
+#: Least wait that is promised not to be exceeded, seconds: while nothing is known of the load, no job is pressed.
+LEAST_DUE = 12 * 3600
+#: A job ages on a scale of this part of the longest wait that is to be allowed.
+AGE_SHARE = 0.5
 
 
 class Queue(NamedTuple):
@@ -90,6 +96,19 @@ class Promises(NamedTuple):
     free: Steps
     start: IntArray
     overdue: int
+
+
+@compiled
+def settle(chosen: Settings, patience: float, longest_wait: int) -> Settings:
+    """Return how to plan now: due times and ageing by the longest wait under EASY so far, seconds.
+
+    Jobs are due after `patience` times that, at least :data:`LEAST_DUE`; never, if `patience` is infinite.
+    """
+    due, age = -1, -1.0
+    if math.isfinite(patience):
+        due = max(LEAST_DUE, int(patience * longest_wait))
+        age = AGE_SHARE * due
+    return Settings(due, chosen.tolerance, chosen.blocked, chosen.guards, chosen.iterations, age)
 
 
 @compiled

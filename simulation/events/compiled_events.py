@@ -1,4 +1,4 @@
-"""The event manager of simulations that compiled code can do whole: FCFS, EASY, and rounds whose reservations stand.
+"""The event manager of simulations that compiled code can do whole: FCFS, EASY, look-ahead, and standing rounds.
 
 Events, decisions and records are those of :class:`.DispatchEvents`, of which tests hold it to every byte.
 """
@@ -6,6 +6,7 @@ Events, decisions and records are those of :class:`.DispatchEvents`, of which te
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
@@ -14,6 +15,9 @@ import numpy as np
 from ...base import IntArray
 from ...dispatchers import Dispatcher
 from ...dispatchers.backfilling.compiled_traces import CompiledTrace, in_compiled_code
+from ...dispatchers.compiled_steps import CompiledSteps
+from ...dispatchers.lookahead import Lookahead
+from ...dispatchers.lookahead.compiled_lookahead import CompiledLookahead
 from ...dispatchers.reservations.compiled_rounds import CompiledRounds, requested, standing_rounds
 from ...dispatchers.reservations.request_strategies import Strategy
 from ...predictors import Oracle, Predictor, Walltime
@@ -27,11 +31,15 @@ from ..recorder import COMPLETED, DECISION, LIMIT, STAY, Recorder
 
 #: Jobs from which on loading the compiled code takes less time than it saves; in rounds, the engine loads as much.
 WORTH = 10_000
+#: The same for look-ahead, a decision of which takes the engine far longer.
+WORTH_AHEAD = 1_000
 #: Those who predict the same of a job at any time, by what they do.
 _PREDICTED: Mapping[type, Callable[[JobColumns], IntArray]] = {
     Walltime: lambda jobs: jobs.walltime,
     Oracle: lambda jobs: np.maximum(jobs.runtime, 1),
 }
+#: Makes the steps of jobs that fit, of the predictor, the jobs, the machine, and whether requests bound run times.
+Maker = Callable[[Predictor, JobColumns, Machine, bool], CompiledSteps | None]
 
 
 class CompiledEvents(EventManager):  # type: ignore[misc]
@@ -41,7 +49,7 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
     ----------
     recorder
         Of the workload.
-    trace
+    steps
         The jobs that fit the machine.
     places
         Their places in the workload, shape (jobs,).
@@ -50,14 +58,13 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
     """
 
     def __init__(
-        self, recorder: Recorder, trace: CompiledTrace | CompiledRounds, places: IntArray,
-        progress: Callable[[int], None] | None,
-    ) -> None:  # fmt: skip
+        self, recorder: Recorder, steps: CompiledSteps, places: IntArray, progress: Callable[[int], None] | None
+    ) -> None:
         self.current_time = 0
         self.events: dict[str, Any] = {}
         self.loaded: tuple[Any, ...] = ()
         self._recorder = recorder
-        self._trace = trace
+        self._steps = steps
         self._places = places
         self._units = recorder.workload.columns.amounts(recorder.primary)
         self._progress = progress
@@ -78,9 +85,10 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
     def release_ended_events(self, event_dict: dict[str, Any]) -> None:
         """Go through many instants, and book what happened."""
         begin = perf_counter_ns()
-        decisions, ended = self._trace.go_on()
+        decisions, ended = self._steps.go_on()
         taken = perf_counter_ns() - begin
         self._ended = not len(decisions) and not len(ended)
+        self._recorder.reports.extend(len(self._recorder.decision_ns), self._steps.reports())
         self._book_decisions(decisions, taken)
         self._book_stays(ended)
         self._finished += len(ended)
@@ -98,7 +106,7 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
     def _book_stays(self, ended: IntArray) -> None:
         """Book jobs that left, and all their attempts: those that ran as long as they were to are completed."""
         recorder, jobs = self._recorder, self._recorder.workload.columns
-        place, start, held, asked = self._trace.attempts(ended)
+        place, start, held, asked = self._steps.attempts(ended)
         last = np.append(place[1:] != place[:-1], True) if len(place) else np.zeros(0, dtype=bool)
         order = self._places[ended][place]
         completed = last & (held >= jobs.runtime[order])
@@ -112,8 +120,8 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
             recorder.failed[int(order[row])] = "killed", int(start[row] + held[row]), reason
         if recorder.workload.machine.nodes == 1:
             recorder.placements.extend(map(on_node_zero, jobs.nodes[order].tolist()))
-        elif isinstance(self._trace, CompiledTrace):
-            recorder.placements.extend(self._trace.placements(ended))
+        else:
+            recorder.placements.extend(self._steps.placements(ended))
 
 
 def compiled_events(
@@ -122,46 +130,70 @@ def compiled_events(
 ) -> CompiledEvents | None:  # fmt: skip
     """Return the event manager of a simulation of which compiled code can do all; ``None`` for others.
 
-    That is of rigid jobs where what is free is one number: a pool of one resource, or nodes of which all jobs ask for
-    the same amounts a slot. Many jobs under EASY or FCFS, which see requested times or actual ones; or jobs on a pool
-    in rounds whose reservations stand, by requested times or those that a strategy chooses for stochastic jobs.
+    That is of rigid jobs. Under EASY or FCFS many of them, where what is free is one number: a pool of one resource, or
+    nodes of which all jobs ask for the same amounts a slot; under look-ahead on any pool; with requested times or actual
+    ones as predictions. Or jobs on a pool in rounds whose reservations stand, by requested times or those that a
+    strategy chooses for stochastic jobs.
     """
     workload = recorder.workload
     jobs, machine = workload.columns, workload.machine
-    rounds = standing_rounds(dispatcher)
-    if rounds is None and not (len(jobs) >= WORTH and in_compiled_code(dispatcher, machine.nodes)):
-        return None
-    if overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
+    made = _maker(dispatcher, len(jobs), machine)
+    if made is None or overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
         return None
     fits = jobs.nodes <= jobs.per_node.numbers(lambda amounts: room_for(machine, amounts))
-    bounded = overrun.mode == "kill"
-    trace: CompiledTrace | CompiledRounds | None
-    if rounds is None:
-        trace = _plain_trace(dispatcher, predictor, jobs.take(fits), machine, bounded)
-    else:
-        trace = _rounds(rounds, predictor, jobs.take(fits), machine, bounded)
-    if trace is None:
+    steps = made(predictor, jobs.take(fits), machine, overrun.mode == "kill")
+    if steps is None:
         return None
     for order in np.flatnonzero(~fits).tolist():
         job = jobs[order]
         recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, machine))
-    np.frombuffer(recorder.predicted, dtype=np.int64)[fits] = trace.lengths
-    return CompiledEvents(recorder, trace, np.flatnonzero(fits), progress)
+    np.frombuffer(recorder.predicted, dtype=np.int64)[fits] = steps.lengths
+    return CompiledEvents(recorder, steps, np.flatnonzero(fits), progress)
 
 
-def _plain_trace(
-    dispatcher: Dispatcher, predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
-) -> CompiledTrace | None:
-    """Return jobs that fit under FCFS or EASY."""
+def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
+    """Return who makes the steps under a dispatcher, if there are any and they are worth their loading."""
+    rounds = standing_rounds(dispatcher)
+    if rounds is not None:
+        return partial(_rounds, rounds)
+    if type(dispatcher) is Lookahead:
+        return partial(_ahead, dispatcher) if machine.nodes == 1 and jobs >= WORTH_AHEAD else None
+    return partial(_plain, dispatcher) if jobs >= WORTH and in_compiled_code(dispatcher, machine.nodes) else None
+
+
+def _stays(predictor: Predictor, jobs: JobColumns, bounded: bool) -> tuple[IntArray, IntArray] | None:
+    """Return how long jobs stay on the machine, and what is predicted of that, if it is the same at any time."""
     predicted = _PREDICTED.get(type(predictor))
-    room = None if predicted is None else _room(machine, jobs)
-    if predicted is None or room is None:
+    if predicted is None:
         return None
     lengths, work = predicted(jobs), jobs.runtime
     if bounded:
-        lengths, work = np.minimum(lengths, jobs.walltime), np.minimum(work, jobs.walltime)
+        return np.minimum(work, jobs.walltime), np.minimum(lengths, jobs.walltime)
+    return work, lengths
+
+
+def _plain(
+    dispatcher: Dispatcher, predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
+) -> CompiledTrace | None:
+    """Return jobs that fit under FCFS or EASY."""
+    stays = _stays(predictor, jobs, bounded)
+    room = None if stays is None else _room(machine, jobs)
+    if stays is None or room is None:
+        return None
     amount = jobs.amounts(machine.resources[machine.primary]) if machine.nodes == 1 else jobs.nodes
-    return CompiledTrace(dispatcher, (jobs.submit, work, lengths, amount), jobs.walltime, room)
+    return CompiledTrace(dispatcher, (jobs.submit, *stays, amount), jobs.walltime, room)
+
+
+def _ahead(
+    dispatcher: Lookahead, predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
+) -> CompiledLookahead | None:
+    """Return jobs that fit on a pool under look-ahead."""
+    stays = _stays(predictor, jobs, bounded)
+    if stays is None:
+        return None
+    slots = [jobs.per_node.numbers(lambda amounts, at=at: machine.demand(amounts)[at]) for at in range(len(machine.resources))]
+    need = jobs.nodes[:, None] * np.column_stack(slots)
+    return CompiledLookahead(dispatcher, (jobs.submit, *stays), need, jobs.walltime, machine.capacity[0])
 
 
 def _rounds(
