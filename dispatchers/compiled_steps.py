@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any
 
-from numpy.typing import NDArray
 import numpy as np
+from numpy.typing import NDArray
 
 from ..base import IntArray
 

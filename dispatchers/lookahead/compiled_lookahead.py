@@ -53,16 +53,16 @@ class CompiledLookahead(CompiledSteps):
         _, self._work, self.lengths = columns
         self._walltime = walltime
         self._decided = Decided(
-            np.empty((_DECISIONS, 4), dtype=np.int64), np.empty((_DECISIONS, 5), dtype=np.int64), np.empty((_DECISIONS, 2))
+            np.empty((_DECISIONS, 4), dtype=np.int64),
+            np.empty((_DECISIONS, 5), dtype=np.int64),
+            np.empty((_DECISIONS, 2)),
         )
         self._ended = np.empty(_DECISIONS + len(walltime) + 1, dtype=np.int64)
         self._rows = 0
 
     def go_on(self) -> tuple[IntArray, IntArray]:
         """See :meth:`.CompiledSteps.go_on`."""
-        self._rows, gone = go_on_looking_ahead(
-            self._trace, self._settings, self._patience, self._decided, self._ended
-        )
+        self._rows, gone = go_on_looking_ahead(self._trace, self._settings, self._patience, self._decided, self._ended)
         return self._decided.counts[: self._rows], self._ended[:gone]
 
     def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:

@@ -18,8 +18,8 @@ from .promises import Queue, Running, Settings, settle
 from .shadow import NEVER, ShadowJobs, lengthen, open_shadow, replay
 from .sightings import RUNS, Seen, Sightings, see_jobs
 
-#: The rows of the jobs: when they come, how long they stay on the machine, how long they are predicted to, seconds; when
-#: they started.
+#: The rows of the jobs: when they come, how long they stay on the machine, how long they are predicted to, seconds; and
+#: when they started.
 _SUBMIT, _WORK, _LENGTH, STARTED = range(4)
 #: The rows of the places: jobs that wait, in order of arrival; that run, by their end and by the predicted one; and who
 #: waited and ran when last seen.
@@ -190,9 +190,7 @@ def _end(trace: WholeLookahead, job: int) -> None:
 
 
 @compiled
-def _decide(
-    trace: WholeLookahead, now: int, settings: Settings, patience: float, decided: Decided, row: int
-) -> None:
+def _decide(trace: WholeLookahead, now: int, settings: Settings, patience: float, decided: Decided, row: int) -> None:
     """See who waits and runs, choose who starts, start them, and tell of it."""
     numbers, waits = trace.numbers, trace.places[_WAITS, : trace.numbers[_WAITING]].copy()
     _see(trace, now, waits)

@@ -32,7 +32,7 @@ from ..recorder import COMPLETED, DECISION, LIMIT, STAY, Recorder
 #: Jobs from which on loading the compiled code takes less time than it saves; in rounds, the engine loads as much.
 WORTH = 10_000
 #: The same for look-ahead, a decision of which takes the engine far longer.
-WORTH_AHEAD = 1_000
+WORTH_AHEAD = 2_000
 #: Those who predict the same of a job at any time, by what they do.
 _PREDICTED: Mapping[type, Callable[[JobColumns], IntArray]] = {
     Walltime: lambda jobs: jobs.walltime,
@@ -131,8 +131,8 @@ def compiled_events(
     """Return the event manager of a simulation of which compiled code can do all; ``None`` for others.
 
     That is of rigid jobs. Under EASY or FCFS many of them, where what is free is one number: a pool of one resource, or
-    nodes of which all jobs ask for the same amounts a slot; under look-ahead on any pool; with requested times or actual
-    ones as predictions. Or jobs on a pool in rounds whose reservations stand, by requested times or those that a
+    nodes of which all jobs ask for the same amounts a slot; under look-ahead on any pool; with requested times or the
+    actual ones as predictions. Or jobs on a pool in rounds whose reservations stand, by requested times or those that a
     strategy chooses for stochastic jobs.
     """
     workload = recorder.workload
@@ -191,7 +191,10 @@ def _ahead(
     stays = _stays(predictor, jobs, bounded)
     if stays is None:
         return None
-    slots = [jobs.per_node.numbers(lambda amounts, at=at: machine.demand(amounts)[at]) for at in range(len(machine.resources))]
+    slots = [
+        jobs.per_node.numbers(lambda amounts, at=at: machine.demand(amounts)[at])
+        for at in range(len(machine.resources))
+    ]
     need = jobs.nodes[:, None] * np.column_stack(slots)
     return CompiledLookahead(dispatcher, (jobs.submit, *stays), need, jobs.walltime, machine.capacity[0])
 

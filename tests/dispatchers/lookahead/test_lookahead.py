@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.dispatchers import State
-from hpcdispatch.dispatchers.lookahead.lookahead import LEAST_DUE, Lookahead
+from hpcdispatch.dispatchers import Lookahead, State
+from hpcdispatch.models.lookahead import LEAST_DUE
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records, check_dispatcher, samples
 from hpcdispatch.testing.strategies import workloads
