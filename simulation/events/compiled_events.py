@@ -191,11 +191,7 @@ def _ahead(
     stays = _stays(predictor, jobs, bounded)
     if stays is None:
         return None
-    slots = [
-        jobs.per_node.numbers(lambda amounts, at=at: machine.demand(amounts)[at])
-        for at in range(len(machine.resources))
-    ]
-    need = jobs.nodes[:, None] * np.column_stack(slots)
+    need = np.column_stack([jobs.amounts(resource) for resource in machine.resources])
     return CompiledLookahead(dispatcher, (jobs.submit, *stays), need, jobs.walltime, machine.capacity[0])
 
 
