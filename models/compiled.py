@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
+from numba.core.cpu import CPUTargetOptions
 from numba.core.event import Event, Listener, install_listener
 
 #: Seconds of compiling, altogether, that nobody wonders about.
 PATIENCE = 1.0
+
+#: What numba calls it; a version that does not know it counts.
+_UNCOUNTED = {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -23,11 +27,23 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
 
     Where that cannot be written, neither here nor in the user's cache folder, every process compiles anew.
     """
+    return _compiled(function, {})
+
+
+def borrowing(function: Callable[P, T]) -> Callable[P, T]:
+    """Compile a function that makes no array and calls none that does, so that nobody counts references to arrays.
+
+    To count them, atomically, for every argument and every row that is looked at takes longer than short loops do.
+    """
+    return _compiled(function, _UNCOUNTED)
+
+
+def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[P, T]:
     made: Any
     try:
-        made = numba.njit(cache=True)(function)
+        made = numba.njit(cache=True, **options)(function)
     except RuntimeError:
-        made = numba.njit(function)
+        made = numba.njit(**options)(function)
     return cast(Callable[P, T], made)
 
 

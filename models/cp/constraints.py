@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from ...base import BoolArray, IntArray
+from ..scheduling.binding import binding
 from ..scheduling.problem import Problem
 from .cuts import Cut
 from .symmetry import comparable
@@ -66,23 +67,15 @@ class PoolCapacity(Family):
     quotas_only: bool = False
 
     def add_to(self, variables: Variables) -> None:
-        """Add a cumulative for each resource, with what is held as fixed intervals."""
+        """Add a cumulative for each resource that can be short, with what is held as fixed intervals."""
         problem = variables.problem
-        spans, index = np.unique(np.column_stack((problem.held_from, problem.held_to)), axis=0, return_inverse=True)
-        held = np.zeros((len(spans), problem.capacity.shape[1]), dtype=np.int64)
-        np.add.at(held, index.ravel(), problem.held_amount)
-        fixed = [variables.span(begin, end) for begin, end in spans.tolist()]
-        asked = self._asked(problem)
-        for resource, capacity in enumerate(problem.capacity[0].tolist()):
+        free, asked = problem.profile[1][:, 0], self._asked(problem)
+        if not self.every_resource and not self.quotas_only:
+            asked[:] = False
+            asked[binding(problem.need, free)] = True
+        for resource in np.flatnonzero(asked).tolist():
             need = problem.need[:, resource]
-            if not asked[resource]:
-                continue
-            asking, holding = np.flatnonzero(need), np.flatnonzero(held[:, resource])
-            variables.model.add_cumulative(
-                [variables.jobs[job].interval for job in asking.tolist()] + [fixed[span] for span in holding.tolist()],
-                need[asking].tolist() + held[holding, resource].tolist(),
-                capacity,
-            )
+            add_cumulative(variables, need, np.minimum(free[:, resource], need.sum()))
 
     def holds(self, problem: Problem, starts: IntArray) -> bool:
         """Add up what runs whenever a job starts or something begins to hold."""
@@ -158,15 +151,33 @@ class CutCapacity(Family):
         if cut.key in self._seen:
             return False
         self._seen.add(cut.key)
-        jobs, most = np.flatnonzero(cut.demand), int(cut.level.max())
-        intervals = [variables.jobs[job].interval for job in jobs.tolist()]
-        demands = cut.demand[jobs].tolist()
-        changes = np.flatnonzero(np.diff(cut.level, prepend=-1))
-        begins = variables.problem.profile[0][changes].tolist()
-        ends = [*begins[1:], max(variables.horizon, begins[-1] + 1)]
-        for begin, end, level in zip(begins, ends, cut.level[changes].tolist(), strict=True):
-            if level < most:
-                intervals.append(variables.span(begin, end))
-                demands.append(most - level)
-        variables.model.add_cumulative(intervals, demands, most)
+        add_cumulative(variables, cut.demand, cut.level)
         return True
+
+
+def add_cumulative(variables: Variables, demand: IntArray, level: IntArray) -> None:
+    """Let jobs together demand no more than a level at any time.
+
+    Fixed intervals lower it, one for each stretch of time in which it is the same: where there is enough for all jobs
+    no interval is needed, whatever is held.
+
+    Parameters
+    ----------
+    variables
+        Of the model.
+    demand
+        Of each job, shape (jobs,).
+    level
+        From each time of the problem's profile on, shape (steps,); below zero there is no schedule.
+    """
+    jobs, most = np.flatnonzero(demand), max(int(level.max()), 0)
+    intervals = [variables.jobs[job].interval for job in jobs.tolist()]
+    demands = demand[jobs].tolist()
+    changes = np.flatnonzero(np.diff(level, prepend=level[0] - 1))
+    begins = variables.problem.profile[0][changes].tolist()
+    ends = [*begins[1:], max(variables.horizon, begins[-1] + 1)]
+    for begin, end, here in zip(begins, ends, level[changes].tolist(), strict=True):
+        if here < most:
+            intervals.append(variables.span(begin, end))
+            demands.append(most - here)
+    variables.model.add_cumulative(intervals, demands, most)

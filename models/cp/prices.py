@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import BoolArray, FloatArray, IntArray
-from ..compiled import compiled
+from ..compiled import borrowing, compiled
 from ..scheduling.node_classes import equal_rows
 from ..scheduling.problem import Problem
 from .starting import slots_now
@@ -130,9 +130,9 @@ def _ascend(
     count, (intervals, resources) = len(jobs.duration), room.shape
     price, use = np.zeros((intervals, resources)), np.zeros((intervals, resources))
     starts, first, second = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
-    best, scale, vain = -np.inf, 1.0, 0
+    paid, best, scale, vain = np.zeros(len(edges)), -np.inf, 1.0, 0
     for _ in range(steps):
-        bound = _priced(jobs, edges, price, starts, first, second)
+        bound = _priced(jobs, edges, price, paid, starts, first, second)
         for interval in range(intervals):
             for resource in range(resources):
                 bound -= price[interval, resource] * room[interval, resource]
@@ -153,7 +153,7 @@ def _ascend(
     return best
 
 
-@compiled
+@borrowing
 def _step(price: FloatArray, use: FloatArray, room: FloatArray, distance: float) -> bool:
     """Raise the price of what is asked for too much, lower that of the rest; return whether there is anything to do.
 
@@ -176,13 +176,17 @@ def _step(price: FloatArray, use: FloatArray, room: FloatArray, distance: float)
     return True
 
 
-@compiled
+@borrowing
 def _priced(
-    jobs: _Jobs, edges: IntArray, price: FloatArray, starts: IntArray, first: FloatArray, second: FloatArray
-) -> float:
-    """Return the sum of the least costs; fill in the starts, and the least cost of a start now and of a later one."""
+    jobs: _Jobs, edges: IntArray, price: FloatArray, paid: FloatArray, starts: IntArray, first: FloatArray,
+    second: FloatArray,
+) -> float:  # fmt: skip
+    """Return the sum of the least costs; fill in the starts, and the least cost of a start now and of a later one.
+
+    `paid` is room for what a job pays until each edge.
+    """
     total = 0.0
-    paid = np.zeros(len(edges))
+    paid[0] = 0.0
     for job in range(len(starts)):
         for edge in range(1, len(edges)):
             rate = 0.0
@@ -199,7 +203,7 @@ def _priced(
     return total
 
 
-@compiled
+@borrowing
 def _cost(job: int, start: int, jobs: _Jobs, edges: IntArray, paid: FloatArray) -> float:
     late, end = max(start - jobs.due[job], 0), start + jobs.duration[job]
     before = _paid(start, int(np.searchsorted(edges, start, side="right")) - 1, edges, paid)
@@ -208,7 +212,7 @@ def _cost(job: int, start: int, jobs: _Jobs, edges: IntArray, paid: FloatArray) 
     return cost
 
 
-@compiled
+@borrowing
 def _paid(time: int, edge: int, edges: IntArray, paid: FloatArray) -> float:
     """Return what a job pays from now until a time in the interval that begins at `edge`."""
     last = len(edges) - 1
@@ -220,7 +224,7 @@ def _paid(time: int, edge: int, edges: IntArray, paid: FloatArray) -> float:
     return between
 
 
-@compiled
+@borrowing
 def _best_later(job: int, lowest: int, jobs: _Jobs, edges: IntArray, paid: FloatArray) -> tuple[float, int]:
     """Return the least cost of a start from a time on, and when: there, when it is due, or where a price changes.
 
@@ -251,14 +255,15 @@ def _best_later(job: int, lowest: int, jobs: _Jobs, edges: IntArray, paid: Float
     return best, when
 
 
-@compiled
+@borrowing
 def _usage(jobs: _Jobs, edges: IntArray, starts: IntArray, use: FloatArray) -> None:
     """Fill in what the jobs take of each interval."""
     use[:] = 0.0
     for job in range(len(starts)):
         end = starts[job] + jobs.duration[job]
-        for interval in range(len(use)):
+        interval = int(np.searchsorted(edges, starts[job], side="right")) - 1
+        while interval < len(use) and edges[interval] < end:
             seconds = min(end, edges[interval + 1]) - max(starts[job], edges[interval])
-            if seconds > 0:
-                for resource in range(use.shape[1]):
-                    use[interval, resource] += seconds * jobs.need[job, resource] * jobs.many[job]
+            for resource in range(use.shape[1]):
+                use[interval, resource] += seconds * jobs.need[job, resource] * jobs.many[job]
+            interval += 1

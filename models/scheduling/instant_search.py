@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
-from ..compiled import compiled
+from ..compiled import borrowing, compiled
 from .node_groups import Instant, open_instant
 
 _BEST, _TRIED = range(2)
@@ -52,7 +52,7 @@ def open_instant_search(instant: Instant, places: int) -> InstantSearch:
     return search
 
 
-@compiled
+@borrowing
 def keep_groups(search: InstantSearch, place: int, groups: int) -> None:
     """Keep the groups before a place of the order tried."""
     room, kept = search.instant.room, search.kept[_TRIED, place]
@@ -66,7 +66,7 @@ def keep_groups(search: InstantSearch, place: int, groups: int) -> None:
         search.refused[_TRIED, place, kind] = search.instant.refused[kind]
 
 
-@compiled
+@borrowing
 def kept_again(search: InstantSearch, place: int) -> None:
     """Take what was kept of the order tried for the best one."""
     kept, groups = search.kept, search.counts[_TRIED, place]
@@ -78,7 +78,7 @@ def kept_again(search: InstantSearch, place: int) -> None:
         search.refused[_BEST, place, kind] = search.refused[_TRIED, place, kind]
 
 
-@compiled
+@borrowing
 def resume_groups(search: InstantSearch, place: int) -> int:
     """Go on with the groups before a place of the best order; return how many they are."""
     room, kept = search.instant.room, search.kept[_BEST, place]
@@ -92,7 +92,7 @@ def resume_groups(search: InstantSearch, place: int) -> int:
     return groups
 
 
-@compiled
+@borrowing
 def same_groups(search: InstantSearch, place: int, groups: int) -> bool:
     """Return whether the groups are those before a place of the best order."""
     if groups != search.counts[_BEST, place]:

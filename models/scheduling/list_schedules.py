@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base import IntArray
+from .binding import binding
 from .list_search import Costs, Inputs, alone, best_order, by_falling_weight, on_nodes, on_the_pool, search
 from .modes import KINDS_OF_MOVES, mode_orders
 from .node_layout import node_arrays
@@ -170,9 +171,12 @@ def _moves(jobs: int, iterations: int, rng: np.random.Generator, kinds: int = 2)
 def _pool_search(problem: Problem) -> PoolSearch:
     """Lay out a problem on a pool where nothing but room matters."""
     nothing, kind = np.full(problem.jobs, -1), problem.kind if len(problem.free_now) else _NO_KINDS
+    times, free = problem.profile
+    short = binding(problem.need, free[:, 0])
+    need, held = np.ascontiguousarray(problem.need[:, short]), Steps(times, np.ascontiguousarray(free[:, 0][:, short]))
     return open_mode_search(
-        problem.weight, problem.due_start, problem.duration, problem.need, nothing, _held(problem), problem.mode_of,
-        kind, problem.instant,
+        problem.weight, problem.due_start, problem.duration, need, nothing, held, problem.mode_of, kind,
+        problem.instant,
     )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import FloatArray, IntArray
-from ..compiled import compiled
+from ..compiled import borrowing, compiled
 from .node_classes import NodeClasses, equal_rows
 
 
@@ -92,7 +92,7 @@ def instant_of(nodes: NodeClasses, slots: IntArray, demand: IntArray, later: int
     return Instant(slots, demand, kind, nodes.members, begin, weight, room, fits, np.empty(most), later, refused)
 
 
-@compiled
+@borrowing
 def slots_on(demand: IntArray, free: IntArray, most: int) -> int:
     """Return how many slots of a demand fit into what is free on a node, counted up to `most`."""
     fit = most
@@ -115,7 +115,7 @@ def no_instant() -> Instant:
     return Instant(line, table, line, line, groups, np.zeros(0), groups, line, np.zeros(0), 1, line)
 
 
-@compiled
+@borrowing
 def open_instant(instant: Instant) -> int:
     """Begin with what is free now; return how many groups."""
     groups = len(instant.begin.size)
@@ -129,53 +129,78 @@ def open_instant(instant: Instant) -> int:
     return groups
 
 
-@compiled
+@borrowing
 def place_now(job: int, instant: Instant, groups: int, counts: IntArray) -> int:
     """Give a job its slots, on the nodes of least free share first; return how many groups, -1 if it finds no place.
 
     `counts`, shape (nodes,) or empty, is filled with the slots on each node.
     """
-    room, fits, left = instant.room, instant.fits, instant.slots[job]
-    if left >= instant.refused[instant.kind[job]]:
-        return -1
+    return take_now(job, instant, groups, counts) if finds_slots(job, instant, groups) else -1
+
+
+@borrowing
+def finds_slots(job: int, instant: Instant, groups: int) -> bool:
+    """Return whether a job finds all its slots; note how many of them fit on a node of each group."""
+    left, kind = instant.slots[job], instant.kind[job]
+    if left >= instant.refused[kind]:
+        return False
+    if _count_slots(job, left, instant.demand, instant.room.free, instant.room.size, groups, instant.fits) >= left:
+        return True
+    instant.refused[kind] = left
+    return False
+
+
+@borrowing
+def _count_slots(
+    job: int, most: int, demand: IntArray, free: IntArray, size: IntArray, groups: int, fits: IntArray
+) -> int:
+    """Fill in how many slots of a job, up to `most`, fit on a node of each group; return how many on all nodes.
+
+    What is called in a loop is handed arrays that it needs, not all of the instant: that would take longer than the
+    rest.
+    """
     total = 0
     for group in range(groups):
-        fits[group] = slots_on(instant.demand[job], room.free[group], left) if room.size[group] else 0
-        total += fits[group] * room.size[group]
-    if total < left:
-        instant.refused[instant.kind[job]] = left
-        return -1
-    _fill_shares(instant, groups)
+        fits[group] = slots_on(demand[job], free[group], most) if size[group] else 0
+        total += fits[group] * size[group]
+    return total
+
+
+@borrowing
+def take_now(job: int, instant: Instant, groups: int, counts: IntArray) -> int:
+    """Do what :func:`place_now` does for a job that finds its slots, as :func:`finds_slots` has just found."""
+    room, fits, share, left = instant.room, instant.fits, instant.share, instant.slots[job]
+    demand = instant.demand[job]
+    _fill_shares(fits, room.free, instant.weight, groups, share)
     open_groups = groups
     while left:
-        best = _fullest(fits, instant.share, open_groups)
+        best = _fullest(fits, share, open_groups)
         fit, count = fits[best], room.size[best]
         whole = min(count, left // fit)
-        _note(instant, room.first[best], whole, fit, counts)
+        _note(instant.nodes, room.first[best], whole, fit, counts)
         if whole == count:
-            _take(job, instant, best, fit)
+            _take(demand, room.free, best, fit)
         elif whole:
-            groups = _split(job, instant, groups, best, whole, fit)
+            groups = _split(demand, room, groups, best, whole, fit)
         left -= whole * fit
         if whole < count and left:  # Less is left than a node of them has room for.
-            _note(instant, room.first[best], 1, left, counts)
-            groups = _split(job, instant, groups, best, 1, left)
+            _note(instant.nodes, room.first[best], 1, left, counts)
+            groups = _split(demand, room, groups, best, 1, left)
             left = 0
         fits[best] = 0
     return groups
 
 
-@compiled
-def _fill_shares(instant: Instant, groups: int) -> None:
+@borrowing
+def _fill_shares(fits: IntArray, free: IntArray, weight: FloatArray, groups: int, share: FloatArray) -> None:
     for group in range(groups):
-        if instant.fits[group]:
-            share = 0.0
-            for resource in range(len(instant.weight)):
-                share += instant.room.free[group, resource] * instant.weight[resource]
-            instant.share[group] = share
+        if fits[group]:
+            share[group] = 0.0
+            for resource in range(len(weight)):
+                share[group] += free[group, resource] * weight[resource]
 
 
-@compiled
+@borrowing
 def _fullest(fits: IntArray, share: FloatArray, groups: int) -> int:
     """Return the group of least free share among those that have room."""
     best, least = -1, np.inf
@@ -185,28 +210,25 @@ def _fullest(fits: IntArray, share: FloatArray, groups: int) -> int:
     return best
 
 
-@compiled
-def _take(job: int, instant: Instant, group: int, slots: int) -> None:
-    for resource in range(instant.demand.shape[1]):
-        instant.room.free[group, resource] -= slots * instant.demand[job, resource]
+@borrowing
+def _take(demand: IntArray, free: IntArray, group: int, slots: int) -> None:
+    for resource in range(len(demand)):
+        free[group, resource] -= slots * demand[resource]
 
 
-@compiled
-def _split(job: int, instant: Instant, groups: int, group: int, nodes: int, slots: int) -> int:
+@borrowing
+def _split(demand: IntArray, room: Groups, groups: int, group: int, nodes: int, slots: int) -> int:
     """Put slots on each of the first nodes of a group, which become a group of their own; return how many groups."""
-    room = instant.room
     room.first[groups], room.size[groups] = room.first[group], nodes
     room.first[group] += nodes
     room.size[group] -= nodes
-    for resource in range(instant.demand.shape[1]):
-        room.free[groups, resource] = room.free[group, resource]
-    instant.fits[groups] = 0
-    _take(job, instant, groups, slots)
+    for resource in range(len(demand)):
+        room.free[groups, resource] = room.free[group, resource] - slots * demand[resource]
     return groups + 1
 
 
-@compiled
-def _note(instant: Instant, first: int, nodes: int, slots: int, counts: IntArray) -> None:
+@borrowing
+def _note(nodes: IntArray, first: int, count: int, slots: int, counts: IntArray) -> None:
     if len(counts):
-        for place in range(first, first + nodes):
-            counts[instant.nodes[place]] = slots
+        for place in range(first, first + count):
+            counts[nodes[place]] = slots

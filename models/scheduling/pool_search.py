@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import FloatArray, IntArray
-from ..compiled import compiled
+from ..compiled import borrowing, compiled
 from .instant_search import InstantSearch, keep_groups, kept_again, open_instant_search, resume_groups, same_groups
-from .node_groups import Instant, place_now
+from .node_groups import Instant, finds_slots, place_now, take_now
 from .step_profile import Steps
 
 #: The profile is kept before every so many jobs of an order.
@@ -205,7 +205,7 @@ def best_of_orders(search: PoolSearch, orders: IntArray, worst: float) -> int:
     return which
 
 
-@compiled
+@borrowing
 def improve_order(search: PoolSearch, moves: IntArray) -> None:
     """Change the best order again and again, and keep what is not worse.
 
@@ -244,7 +244,7 @@ def improve_order(search: PoolSearch, moves: IntArray) -> None:
                 order[_TRIED, position] = order[BEST, position]
 
 
-@compiled
+@borrowing
 def _give_mode(jobs: IntArray, order: IntArray, here: int, drawn: int) -> bool:
     """Take another row of the job at position `here`, if there is one; return whether there is."""
     row = order[here]
@@ -254,7 +254,7 @@ def _give_mode(jobs: IntArray, order: IntArray, here: int, drawn: int) -> bool:
     return bool(many > 1)
 
 
-@compiled
+@borrowing
 def relocate(order: IntArray, here: int, there: int) -> None:
     """Take the job at position `here` out and put it in at position `there`."""
     job = order[here]
@@ -264,7 +264,7 @@ def relocate(order: IntArray, here: int, there: int) -> None:
     order[there] = job
 
 
-@compiled
+@borrowing
 def same_kind(kind: IntArray, order: IntArray, here: int, there: int, swapped: bool) -> bool:
     """Return whether a move changes nothing: jobs that differ in nothing are swapped, or one moves past such alone."""
     if swapped:
@@ -275,7 +275,7 @@ def same_kind(kind: IntArray, order: IntArray, here: int, there: int, swapped: b
     return same
 
 
-@compiled
+@borrowing
 def _accept(search: PoolSearch, first: int, until: int) -> None:
     """Make the tried schedule the best; of the profiles only those past position `first` and before `until` differ."""
     _, _, order, starts, cost, kept, counts, _, _, now = search
@@ -289,14 +289,14 @@ def _accept(search: PoolSearch, first: int, until: int) -> None:
         kept_again(now, place)
 
 
-@compiled
+@borrowing
 def _copy(profile: IntArray, count: int, target: IntArray) -> None:
     for row in range(profile.shape[0]):
         for step in range(count):
             target[row, step] = profile[row, step]
 
 
-@compiled
+@borrowing
 def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
     """Decode the tried order, until its cost is above `bound`.
 
@@ -309,6 +309,7 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
     weight, jobs, order, starts, costs, kept, counts, profile, _, now = search
     length = order.shape[1]
     placed, (first, last) = len(now.instant.nodes) > 0, _span(jobs, order)
+    refused, later = now.instant.refused, now.instant.later
     cost = _keep_starts(search, 0, first)
     if first == length:
         return length, length, cost
@@ -324,10 +325,16 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
             counts[_TRIED, place] = count
             _copy(profile, count, kept[_TRIED, place])
         job = order[_TRIED, position]
-        if placed:
-            count, start, groups = _place_on_nodes(jobs, job, profile, count, groups, now.instant)
-        else:
-            count, start = _place(jobs, job, profile, count)
+        begin = 0
+        if placed and not (
+            refused[jobs[job, -1]] > jobs[job, -2]
+            and room_at(jobs, job, profile, 0)
+            and finds_slots(job, now.instant, groups)
+        ):
+            begin = _step_of(profile, count, later)
+        count, start = _place(jobs, job, profile, count, begin)
+        if placed and not start:
+            groups = take_now(job, now.instant, groups, now.instant.kind[:0])
         starts[_TRIED, position] = start
         if start > jobs[job, LATEST]:
             return first, length, bound + 1
@@ -339,7 +346,7 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
     return first, length, cost
 
 
-@compiled
+@borrowing
 def _span(jobs: IntArray, order: IntArray) -> tuple[int, int]:
     """Return the first and the last position at which both orders differ in shape; the length and less if none does."""
     first, last = 0, order.shape[1] - 1
@@ -352,7 +359,7 @@ def _span(jobs: IntArray, order: IntArray) -> tuple[int, int]:
     return first, last
 
 
-@compiled
+@borrowing
 def _keep_starts(search: PoolSearch, begin: int, end: int) -> float:
     """Give the tried order the starts of the best at positions in [`begin`, `end`); return the cost until there."""
     weight, jobs, order, starts, costs, _, _, _, _, _ = search
@@ -366,7 +373,7 @@ def _keep_starts(search: PoolSearch, begin: int, end: int) -> float:
     return cost
 
 
-@compiled
+@borrowing
 def resume(search: PoolSearch, first: int) -> tuple[int, int]:
     """Set the profile to that of the best order before position `first`; return how many steps and groups of nodes."""
     _, jobs, order, starts, _, kept, counts, profile, _, now = search
@@ -388,7 +395,7 @@ def resume(search: PoolSearch, first: int) -> tuple[int, int]:
     return count, groups
 
 
-@compiled
+@borrowing
 def _same(profile: IntArray, count: int, other: IntArray, others: int) -> bool:
     if count != others:
         return False
@@ -400,34 +407,30 @@ def _same(profile: IntArray, count: int, other: IntArray, others: int) -> bool:
     return equal
 
 
-@compiled
-def _place(jobs: IntArray, job: int, profile: IntArray, count: int) -> tuple[int, int]:
-    """Start a job as early as it fits; return of how many steps the profile is, and the start, -1 if there is none."""
+@borrowing
+def _place(jobs: IntArray, job: int, profile: IntArray, count: int, begin: int) -> tuple[int, int]:
+    """Start a job as early as it fits from a step on; return of how many steps the profile is, and the start.
+
+    -1 if there is none.
+    """
     release_promise(jobs, job, profile, count)
-    step, last = earliest_steps(jobs, job, profile, count, 0)
+    step, last = earliest_steps(jobs, job, profile, count, begin)
     if step == count:
         return count, -1
     return hold_steps(jobs, job, profile, count, step, last), profile[0, step]
 
 
-@compiled
-def _place_on_nodes(
-    jobs: IntArray, job: int, profile: IntArray, count: int, groups: int, instant: Instant
-) -> tuple[int, int, int]:
-    """Do the same where a job starts now only if it finds nodes; return how many groups of these there are, too."""
-    step, last = earliest_steps(jobs, job, profile, count, 0)
-    if not step:
-        more = place_now(job, instant, groups, instant.kind[:0])
-        if more >= 0:
-            groups = more
-        else:
-            step, last = earliest_steps(jobs, job, profile, count, _step_of(profile, count, instant.later))
-    if step == count:
-        return count, -1, groups
-    return hold_steps(jobs, job, profile, count, step, last), profile[0, step], groups
+@borrowing
+def room_at(jobs: IntArray, job: int, profile: IntArray, step: int) -> bool:
+    """Return whether the profile has room for a job at a step."""
+    room = True
+    for row in range(1, profile.shape[0]):
+        need = jobs[job, _NEED + row - 1]
+        room = room and (need == 0 or profile[row, step] >= need)
+    return room
 
 
-@compiled
+@borrowing
 def earliest_steps(jobs: IntArray, job: int, profile: IntArray, count: int, begin: int) -> tuple[int, int]:
     """Return the first step from `begin` on at which a job can start, and the first one at or past its end.
 
@@ -438,7 +441,7 @@ def earliest_steps(jobs: IntArray, job: int, profile: IntArray, count: int, begi
     return _earliest_of_several(jobs, job, profile, count, begin)
 
 
-@compiled
+@borrowing
 def _earliest_of_one(profile: IntArray, count: int, need: int, duration: int, first: int) -> tuple[int, int]:
     at, free = profile[0], profile[1]
     while True:
@@ -454,7 +457,7 @@ def _earliest_of_one(profile: IntArray, count: int, need: int, duration: int, fi
         first = step + 1
 
 
-@compiled
+@borrowing
 def _earliest_of_several(jobs: IntArray, job: int, profile: IntArray, count: int, first: int) -> tuple[int, int]:
     step = first
     while step < count and (step == first or profile[0, step] < profile[0, first] + jobs[job, _DURATION]):
@@ -466,7 +469,7 @@ def _earliest_of_several(jobs: IntArray, job: int, profile: IntArray, count: int
     return (first, step) if first < count else (count, count)
 
 
-@compiled
+@borrowing
 def release_promise(jobs: IntArray, job: int, profile: IntArray, count: int) -> None:
     """Give back what is held for a promise; where no step is at its begin or end, there is room for all anyway."""
     begin, row = jobs[job, _PROMISED], jobs[job, FIRST]
@@ -480,7 +483,7 @@ def release_promise(jobs: IntArray, job: int, profile: IntArray, count: int) -> 
         step += 1
 
 
-@compiled
+@borrowing
 def hold_steps(jobs: IntArray, job: int, profile: IntArray, count: int, step: int, last: int) -> int:
     """Take a job's amounts from a step until its end, before step `last`; return of how many steps the profile is.
 
@@ -501,7 +504,7 @@ def hold_steps(jobs: IntArray, job: int, profile: IntArray, count: int, step: in
     return count
 
 
-@compiled
+@borrowing
 def _step_of(profile: IntArray, count: int, time: int) -> int:
     low, high = 0, count
     while high - low > 1:

@@ -46,6 +46,8 @@ def machine_of(nodes: int) -> Machine:
 class Filled:
     """A machine nine tenths of which are held, a queue that fills in one instant, and jobs that follow.
 
+    Where less than two tenths hold all of the queue, so much more is held that half of the queue finds no room.
+
     Attributes
     ----------
     nodes, queued
@@ -65,7 +67,8 @@ class Filled:
         machine = machine_of(self.nodes)
         jobs: list[Job] = []
         space = NodeSpace(machine.capacity, machine, "best-fit")
-        while min(space.totals[:2] / machine.capacity.sum(axis=0)[:2]) > 0.1:
+        left = self._left(seed, machine)
+        while min(space.totals[:2] / machine.capacity.sum(axis=0)[:2]) > left:
             slots, amounts = self._request(rng, machine)
             if space.place(slots, machine.demand(amounts)) is not None:
                 submit = len(jobs) // A_SECOND
@@ -80,6 +83,16 @@ class Filled:
         for number, (submit, ((slots, amounts), (asked, took))) in enumerate(zip(submits, waiting, strict=True)):
             jobs.append(Job(f"queued{number}", submit, took, asked, slots, amounts))
         return Workload(tuple(jobs), machine, Provenance(f"{self}, seed={seed}"))
+
+    def _left(self, seed: int, machine: Machine) -> float:
+        """Return what part of the cores is not held when the queue fills: a tenth, or what half of such a queue needs.
+
+        Its requests are drawn apart, so that those of the workload hang on its seed alone.
+        """
+        rng = np.random.default_rng([seed, 1])
+        requests = [self._request(rng, machine) for _ in range(self.queued)]
+        cores = sum(slots * amounts["core"] for slots, amounts in requests)
+        return min(0.1, cores / 2 / float(machine.capacity[:, 0].sum()))
 
     def _request(self, rng: np.random.Generator, machine: Machine) -> tuple[int, ResourceMap]:
         cores = int(rng.choice((1, 2, 4, 8, 16), p=(0.1, 0.1, 0.2, 0.25, 0.35)))
