@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import BoolArray, FloatArray, IntArray
-from ..compiled import compiled
+from ..compiled import borrowing, compiled
 from ..scheduling.selection import fitting
 from .planning import plan
 from .promises import Queue, Running, Settings, settle
@@ -148,10 +148,10 @@ def go_on_looking_ahead(
         if numbers[_ARRIVED] < jobs.shape[1]:
             now = jobs[_SUBMIT, numbers[_ARRIVED]]
         if numbers[_RUNNING] > 0:
-            now = min(now, _end_of(trace, places[_ENDING, numbers[_RUNNING] - 1]))
+            now = min(now, _end_of(jobs, places[_ENDING, numbers[_RUNNING] - 1]))
         if now == NEVER:
             break
-        while numbers[_RUNNING] > 0 and _end_of(trace, places[_ENDING, numbers[_RUNNING] - 1]) == now:
+        while numbers[_RUNNING] > 0 and _end_of(jobs, places[_ENDING, numbers[_RUNNING] - 1]) == now:
             ended[gone] = places[_ENDING, numbers[_RUNNING] - 1]
             _end(trace, ended[gone])
             gone += 1
@@ -165,22 +165,21 @@ def go_on_looking_ahead(
     return rows, gone
 
 
-@compiled
-def _end_of(trace: WholeLookahead, job: int) -> int:
-    return int(trace.jobs[STARTED, job] + trace.jobs[_WORK, job])
+@borrowing
+def _end_of(jobs: IntArray, job: int) -> int:
+    return int(jobs[STARTED, job] + jobs[_WORK, job])
 
 
-@compiled
-def _expected_end(trace: WholeLookahead, job: int) -> int:
-    return int(trace.jobs[STARTED, job] + trace.jobs[_LENGTH, job])
+@borrowing
+def _expected_end(jobs: IntArray, job: int) -> int:
+    return int(jobs[STARTED, job] + jobs[_LENGTH, job])
 
 
-@compiled
+@borrowing
 def _end(trace: WholeLookahead, job: int) -> None:
     """Take the job that ends first off the machine."""
-    numbers, runs, expected = trace.numbers, trace.places[_RUNS], _expected_end(trace, job)
-    index = 0
-    while runs[index] != job and _expected_end(trace, runs[index]) <= expected:
+    numbers, runs, index = trace.numbers, trace.places[_RUNS], 0
+    while runs[index] != job:
         index += 1
     numbers[_RUNNING] -= 1
     for later in range(index, numbers[_RUNNING]):
@@ -242,7 +241,7 @@ def _choose(trace: WholeLookahead, now: int, settings: Settings, waits: IntArray
     runs = trace.places[_RUNS, : trace.numbers[_RUNNING]]
     ends = np.empty(len(runs), dtype=np.int64)
     for index in range(len(runs)):
-        ends[index] = max(_expected_end(trace, runs[index]) - now, 1)
+        ends[index] = max(_expected_end(trace.jobs, runs[index]) - now, 1)
     queue = Queue(now - trace.jobs[_SUBMIT][waits], trace.jobs[_LENGTH][waits], need, fits)
     found = plan(queue, Running(ends, trace.need[runs], trace.free.copy(), trace.capacity), settings)
     starts = _with_room(found.start, need, trace.free.copy())
@@ -273,17 +272,17 @@ def _first(fits: BoolArray) -> IntArray:
     return first
 
 
-@compiled
+@borrowing
 def _start(trace: WholeLookahead, job: int, now: int) -> None:
     """Put a job on the machine, and take note of it."""
-    numbers, places, known = trace.numbers, trace.places, trace.known
-    trace.jobs[STARTED, job] = now
-    end, expected, some = _end_of(trace, job), _expected_end(trace, job), numbers[_RUNNING]
+    numbers, places, known, jobs = trace.numbers, trace.places, trace.known, trace.jobs
+    jobs[STARTED, job] = now
+    end, expected, some = _end_of(jobs, job), _expected_end(jobs, job), numbers[_RUNNING]
     ending, runs, later, at = places[_ENDING], places[_RUNS], some, some
-    while later > 0 and _end_of(trace, ending[later - 1]) <= end:
+    while later > 0 and _end_of(jobs, ending[later - 1]) <= end:
         ending[later] = ending[later - 1]
         later -= 1
-    while at > 0 and _expected_end(trace, runs[at - 1]) > expected:
+    while at > 0 and _expected_end(jobs, runs[at - 1]) > expected:
         runs[at] = runs[at - 1]
         at -= 1
     ending[later], runs[at] = job, job
