@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
@@ -43,8 +47,36 @@ def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[
     try:
         made = numba.njit(cache=True, **options)(function)
     except RuntimeError:
-        made = numba.njit(**options)(function)
+        return cast(Callable[P, T], numba.njit(**options)(function))
+    kept = getattr(made._cache, "_cache_file", None)
+    if hasattr(kept, "_version"):
+        # Numba compares it before it reads anything else.
+        kept._version = f"{kept._version} {_digest(function.__module__)}"
     return cast(Callable[P, T], made)
+
+
+@cache
+def _digest(module: str) -> str:
+    """Return what changes with any source that compiled code of a module is made of.
+
+    The code of a function contains that of those it calls; numba looks at the source of the function alone, and would
+    go on with what it calls as it was, or fail to read a class that has gone.
+    """
+    return hashlib.sha256(repr(sorted(_sources(module))).encode()).hexdigest()
+
+
+@cache
+def _sources(module: str) -> frozenset[tuple[str, int, int]]:
+    """Return name, time and size of the source of a module, and of those of its package that it has parts of."""
+    found, package = sys.modules[module], module.partition(".")[0]
+    path = getattr(found, "__file__", None)
+    status = os.stat(path) if path is not None and os.path.exists(path) else None
+    sources = {(module, status.st_mtime_ns, status.st_size)} if status else set()
+    parts = {getattr(part, "__module__", None) for part in vars(found).values()}
+    for name in parts - {module, None}:
+        if name.partition(".")[0] == package and name in sys.modules:
+            sources |= _sources(name)
+    return frozenset(sources)
 
 
 class _Calls(Listener):
