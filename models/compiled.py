@@ -48,7 +48,7 @@ def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[
         made = numba.njit(cache=True, **options)(function)
     except RuntimeError:
         return cast(Callable[P, T], numba.njit(**options)(function))
-    kept = getattr(made._cache, "_cache_file", None)
+    kept: Any = getattr(made._cache, "_cache_file", None)
     if hasattr(kept, "_version"):
         # Numba compares it before it reads anything else.
         kept._version = f"{kept._version} {_digest(function.__module__)}"
@@ -72,8 +72,8 @@ def _sources(module: str) -> frozenset[tuple[str, int, int]]:
     path = getattr(found, "__file__", None)
     status = os.stat(path) if path is not None and os.path.exists(path) else None
     sources = {(module, status.st_mtime_ns, status.st_size)} if status else set()
-    parts = {getattr(part, "__module__", None) for part in vars(found).values()}
-    for name in parts - {module, None}:
+    parts = {str(getattr(part, "__module__", None)) for part in vars(found).values()}
+    for name in parts - {module}:
         if name.partition(".")[0] == package and name in sys.modules:
             sources |= _sources(name)
     return frozenset(sources)
