@@ -48,8 +48,8 @@ def begin_from(engine: Engine, dispatcher: Dispatcher, predictor: Predictor, sta
         passed = heap[0][0]
         for _, _, _, job in mapper.calendar.due(passed, CORRECTION):
             mapper.cycle.correct(job, passed)
-    mapper.wakes.update((at,) if state.timers is None else state.timers)
-    for timer in sorted(mapper.wakes):
+    mapper.decisions.wakes.update((at,) if state.timers is None else state.timers)
+    for timer in sorted(mapper.decisions.wakes):
         mapper.calendar.add(timer, TIMER, None)
     mapper.cycle.changed = False
     mapper.current_time = at
@@ -80,10 +80,10 @@ def _start(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince, a
     if since.start < job.queued_time:
         raise InputError(f"{where}: start must be at least {job.queued_time}, its submission, got {since.start}")
     try:
-        asks = mapper.checks.requested(job, since.shape)
+        asks = mapper.decisions.checks.requested(job, since.shape)
         placement = since.placement if since.placement is not None else _room(engine, asks)
         action = Start(since.id, np.array(placement, dtype=np.int64), since.limit, since.shape, since.write)
-        mapper.cycle.start(*mapper.checks.start(action), since.start)
+        mapper.cycle.start(*mapper.decisions.checks.start(action), since.start)
     except ActionError as error:
         raise InputError(f"state: {str(error).removeprefix('state: ')}") from None
     engine.dispatched_jobs += 1
