@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base import InputError
+from ..base.arrays import count_slots
 from ..dispatchers import Dispatcher, Start
 from ..dispatchers.registered import layers
 from ..predictors import Predictor
@@ -99,9 +100,7 @@ def _choices(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince)
 
 def _room(engine: Engine, asks: Request) -> tuple[int, ...]:
     """Return nodes for a job, the first ones with room."""
-    demand = np.array(asks.demand)
-    used = demand > 0
-    slots = (engine.mapper.cycle.nodes.shown[:, used] // demand[used]).min(axis=1)
+    slots = count_slots(engine.mapper.cycle.nodes.shown, asks.demand)
     nodes = np.repeat(np.arange(len(slots)), slots)[: asks.nodes]
     if len(nodes) < asks.nodes:
         raise ActionError(f"job {asks.job.id}: no room for {asks.nodes} x {asks.demand}")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...base import IntArray
+from ...base.arrays import count_slots
 from ...dispatchers import Dispatcher
 from ...dispatchers.backfilling.compiled_traces import CompiledTrace, in_compiled_code
 from ...dispatchers.reservations.compiled_rounds import CompiledRounds, requested, standing_rounds
@@ -190,6 +191,4 @@ def _room(machine: Machine, jobs: JobColumns) -> IntArray | None:
     demands = {machine.demand(jobs.per_node.values[code]) for code in codes.tolist()}
     if len(demands) != 1:
         return None
-    wanted = np.array(demands.pop())
-    room: IntArray = (machine.capacity[:, wanted > 0] // wanted[wanted > 0]).min(axis=1)
-    return room
+    return count_slots(machine.capacity, demands.pop())
