@@ -74,7 +74,9 @@ class CompiledTrace:
         """
         return np.arange(len(jobs)), self._trace.jobs[STARTED, jobs], self._work[jobs], self._walltime[jobs]
 
-    def placements(self, jobs: IntArray) -> list[NDArray[np.int32]]:
-        """Return the nodes of the slots of jobs, on more than one node."""
+    def placements(self, jobs: IntArray) -> list[NDArray[np.int32]] | None:
+        """Return the nodes of the slots of jobs, one array a job; ``None`` on a pool."""
+        if not len(self._trace.room):
+            return None
         first, placed = self._trace.jobs[FIRST_SLOT, jobs], self._trace.placed
         return [placed[at:end] for at, end in zip(first.tolist(), (first + self._amount[jobs]).tolist(), strict=True)]

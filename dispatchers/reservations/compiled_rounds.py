@@ -118,3 +118,6 @@ class CompiledRounds:
         asked = self._requests[self._first[job] + turn]
         start = self._rounds.starts[self._rounds.jobs[SLOT, job] + turn]
         return place, start, np.minimum(asked, self._work[job]), asked
+
+    def placements(self, jobs: IntArray) -> None:
+        """Return ``None``, for rounds are on a pool."""

@@ -5,11 +5,13 @@ Events, decisions and records are those of :class:`.DispatchEvents`, of which te
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base import IntArray
 from ...base.arrays import count_slots
@@ -35,6 +37,27 @@ _PREDICTED: Mapping[type, Callable[[JobColumns], IntArray]] = {
 }
 
 
+class CompiledRun(Protocol):
+    """A whole simulation in compiled code: :class:`.CompiledTrace` or :class:`.CompiledRounds`, where it is described.
+
+    Attributes
+    ----------
+    lengths
+        What is predicted of the jobs, seconds, shape (jobs,).
+    """
+
+    lengths: IntArray
+
+    def go_on(self) -> tuple[IntArray, IntArray]:
+        """Return the decisions of some instants and the jobs that ended in them."""
+
+    def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+        """Return job, start, seconds on the machine and request of each attempt of jobs that ended."""
+
+    def placements(self, jobs: IntArray) -> Sequence[NDArray[np.int32]] | None:
+        """Return the nodes of the slots of each job, ``None`` on a pool."""
+
+
 class CompiledEvents(EventManager):  # type: ignore[misc]
     """The event manager behind AccaSim's main loop, each step of which is many instants here.
 
@@ -42,8 +65,8 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
     ----------
     recorder
         Of the workload.
-    trace
-        The jobs that fit the machine.
+    run
+        Of the jobs that fit the machine.
     places
         Their places in the workload, shape (jobs,).
     progress
@@ -51,14 +74,13 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
     """
 
     def __init__(
-        self, recorder: Recorder, trace: CompiledTrace | CompiledRounds, places: IntArray,
-        progress: Callable[[int], None] | None,
-    ) -> None:  # fmt: skip
+        self, recorder: Recorder, run: CompiledRun, places: IntArray, progress: Callable[[int], None] | None
+    ) -> None:
         self.current_time = 0
         self.events: dict[str, Any] = {}
         self.loaded: tuple[Any, ...] = ()
         self._recorder = recorder
-        self._trace = trace
+        self._run = run
         self._places = places
         self._units = recorder.workload.columns.amounts(recorder.primary)
         self._progress = progress
@@ -79,7 +101,7 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
     def release_ended_events(self, event_dict: dict[str, Any]) -> None:
         """Go through many instants, and book what happened."""
         begin = perf_counter_ns()
-        decisions, ended = self._trace.go_on()
+        decisions, ended = self._run.go_on()
         taken = perf_counter_ns() - begin
         self._ended = not len(decisions) and not len(ended)
         self._book_decisions(decisions, taken)
@@ -99,7 +121,7 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
     def _book_stays(self, ended: IntArray) -> None:
         """Book jobs that left, and all their attempts: those that ran as long as they were to are completed."""
         recorder, jobs = self._recorder, self._recorder.workload.columns
-        place, start, held, asked = self._trace.attempts(ended)
+        place, start, held, asked = self._run.attempts(ended)
         last = np.append(place[1:] != place[:-1], True) if len(place) else np.zeros(0, dtype=bool)
         order = self._places[ended][place]
         completed = last & (held >= jobs.runtime[order])
@@ -111,10 +133,8 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         for row in np.flatnonzero(last & ~completed).tolist():
             reason = f"reached its requested time of {walltime[row]} s"
             recorder.failed[int(order[row])] = "killed", int(start[row] + held[row]), reason
-        if recorder.workload.machine.nodes == 1:
-            recorder.placements.extend(map(on_node_zero, jobs.nodes[order].tolist()))
-        elif isinstance(self._trace, CompiledTrace):
-            recorder.placements.extend(self._trace.placements(ended))
+        placed = self._run.placements(ended)
+        recorder.placements.extend(map(on_node_zero, jobs.nodes[order].tolist()) if placed is None else placed)
 
 
 def compiled_events(
@@ -129,25 +149,26 @@ def compiled_events(
     """
     workload = recorder.workload
     jobs, machine = workload.columns, workload.machine
-    rounds = standing_rounds(dispatcher)
-    if rounds is None and not (len(jobs) >= WORTH and in_compiled_code(dispatcher, machine.nodes)):
-        return None
-    if overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
+    begin = _compiled(dispatcher, len(jobs), machine.nodes)
+    if begin is None or overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
         return None
     fits = jobs.nodes <= jobs.per_node.numbers(lambda amounts: room_for(machine, amounts))
-    bounded = overrun.mode == "kill"
-    trace: CompiledTrace | CompiledRounds | None
-    if rounds is None:
-        trace = _plain_trace(dispatcher, predictor, jobs.take(fits), machine, bounded)
-    else:
-        trace = _rounds(rounds, predictor, jobs.take(fits), machine, bounded)
-    if trace is None:
+    run = begin(predictor, jobs.take(fits), machine, overrun.mode == "kill")
+    if run is None:
         return None
     for order in np.flatnonzero(~fits).tolist():
         job = jobs[order]
         recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, machine))
-    np.frombuffer(recorder.predicted, dtype=np.int64)[fits] = trace.lengths
-    return CompiledEvents(recorder, trace, np.flatnonzero(fits), progress)
+    np.frombuffer(recorder.predicted, dtype=np.int64)[fits] = run.lengths
+    return CompiledEvents(recorder, run, np.flatnonzero(fits), progress)
+
+
+def _compiled(dispatcher: Dispatcher, jobs: int, nodes: int) -> Callable[..., CompiledRun | None] | None:
+    """Return what begins the simulation of so many jobs, if there is compiled code for the dispatcher and it pays."""
+    rounds = standing_rounds(dispatcher)
+    if rounds is not None:
+        return partial(_rounds, rounds)
+    return partial(_plain_trace, dispatcher) if jobs >= WORTH and in_compiled_code(dispatcher, nodes) else None
 
 
 def _plain_trace(
