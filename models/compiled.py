@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
+from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
@@ -13,6 +17,7 @@ from numba.core.event import Event, Listener, install_listener
 
 #: Seconds of compiling, altogether, that nobody wonders about.
 PATIENCE = 1.0
+_RELATIVE = re.compile(r"^from (\.+)([\w.]*) import", re.MULTILINE)
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -21,14 +26,27 @@ T = TypeVar("T")
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
     """Compile `function` for the types it is first called with, and keep the result beside the byte code.
 
-    Where that cannot be written, neither here nor in the user's cache folder, every process compiles anew.
+    It is compiled anew after a change in its module, or in one that this one imports from by a relative import: numba
+    looks at the first alone, would run what it inlined of the others, and fails where a tuple of theirs has gone.
+    Where nothing can be written, neither here nor in the user's cache folder, every process compiles anew.
     """
-    made: Any
-    try:
-        made = numba.njit(cache=True)(function)
-    except RuntimeError:
-        made = numba.njit(function)
+    made: Any = numba.njit(function)
+    with suppress(RuntimeError):
+        made.enable_caching()
+        # The version is compared before anything else is read of what was kept.
+        made._cache._cache_file._version += f" {_fingerprint(Path(function.__code__.co_filename))}"
     return cast(Callable[P, T], made)
+
+
+@cache
+def _fingerprint(path: Path) -> str:
+    """Return a hash of a module and of those that it imports from, and these in turn."""
+    text = path.read_bytes()
+    sha = sha256(text)
+    for dots, name in _RELATIVE.findall(text.decode()):
+        module = path.parents[len(dots) - 1].joinpath(*name.split("."))
+        sha.update(_fingerprint(module / "__init__.py" if module.is_dir() else module.with_suffix(".py")).encode())
+    return sha.hexdigest()
 
 
 class _Calls(Listener):

@@ -1,0 +1,48 @@
+"""What is kept of compiled functions, and when it is not used again."""
+
+import subprocess
+import sys
+
+SHAPES = """\
+from typing import NamedTuple
+
+FACTOR = {factor}
+
+
+class {name}(NamedTuple):
+    one: int
+    two: int
+"""
+SUMS = """\
+from hpcdispatch.models.compiled import compiled
+from . import shapes
+from .shapes import FACTOR, {name}
+
+
+@compiled
+def total(pair):
+    return (pair.one + pair.two) * FACTOR
+
+
+print(total({name}(1, 2)), len(total.stats.cache_hits))
+"""
+
+
+def test_it_is_compiled_anew_after_a_change_in_another_module(tmp_path):
+    package = tmp_path / "two"
+    package.mkdir()
+    (package / "__init__.py").touch()
+
+    def run(changed, text):
+        """Write a module; return what the function gives, and whether it was read from the disk."""
+        (package / changed).write_text(text)
+        command = [sys.executable, "-m", "two.sums"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return tuple(map(int, done.stdout.split()))
+
+    (package / "shapes.py").write_text(SHAPES.format(name="Pair", factor=2))
+    assert run("sums.py", SUMS.format(name="Pair")) == (6, 0)
+    assert run("shapes.py", SHAPES.format(name="Pair", factor=2)) == (6, 1)
+    assert run("shapes.py", SHAPES.format(name="Pair", factor=3)) == (9, 0)
+    (package / "shapes.py").write_text(SHAPES.format(name="Couple", factor=3))
+    assert run("sums.py", SUMS.format(name="Couple")) == (9, 0)
