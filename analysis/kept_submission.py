@@ -16,6 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from ..base import InputError
 from ..base.atomic_files import write_whole
 from ..base.bounded_files import read_bounded
+from ..models.reservations.resubmission import Change
 
 #: Bytes that such a file may have.
 MOST_BYTES = 1 << 20
@@ -68,6 +69,11 @@ class Submission:
     def last(self) -> bool:
         """Whether no longer limit follows."""
         return self.request == len(self.minutes) - 1
+
+    @property
+    def change(self) -> Change:
+        """How the job comes by that limit."""
+        return "none" if not self.moving else "same" if self.same else "anew"
 
 
 def write_submission(path: Path, submission: Submission) -> None:

@@ -67,8 +67,7 @@ def what_if(
     if workload.records is None or "wait" not in workload.records:
         raise InputError(f"{workload.provenance.source}: expected recorded waits, got none")
     real = workload.records["wait"].to_numpy(dtype=np.float64, copy=True)
-    ran = {since.id for since in state.running}
-    real[[id_ in ran for id_ in workload.columns.texts()]] = np.nan
+    real[np.isin(workload.columns.texts(), [since.id for since in state.running])] = np.nan
     found = [_fared("recorded", workload, real, real, near)]
     for name, dispatcher in dispatchers.items():
         result = simulate(workload, dispatcher, state=state)

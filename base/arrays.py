@@ -1,4 +1,4 @@
-"""Names of array types."""
+"""Names of array types, and how many slots of so much there are in one."""
 
 from __future__ import annotations
 
@@ -8,3 +8,29 @@ from numpy.typing import NDArray
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
+
+
+def count_slots(free: IntArray, demand: tuple[int, ...]) -> IntArray:
+    """Return how many slots of `demand` fit on each node of `free`, an array of shape (nodes,).
+
+    Parameters
+    ----------
+    free
+        Amounts, shape (nodes, resources).
+    demand
+        What one slot asks for of each resource.
+
+    Raises
+    ------
+    ValueError
+        If a slot asks for nothing.
+    """
+    counts: IntArray | None = None
+    for index, amount in enumerate(demand):
+        if amount:
+            column = free[:, index]
+            fits = column if amount == 1 else column // amount
+            counts = fits if counts is None else np.minimum(counts, fits)
+    if counts is None:
+        raise ValueError("a slot must ask for at least one resource, got none")
+    return counts

@@ -42,9 +42,9 @@ class CompiledSteps(ABC):
         The place in `jobs`, the start, the seconds on the machine and the request of each.
         """
 
-    def placements(self, jobs: IntArray) -> list[NDArray[np.int32]]:
-        """Return the nodes of the slots of jobs; asked for on more than one node only."""
-        raise NotImplementedError
+    def placements(self, jobs: IntArray) -> list[NDArray[np.int32]] | None:
+        """Return the nodes of the slots of jobs, one array a job; ``None`` on a pool."""
+        return None
 
     def reports(self) -> Mapping[str, list[Any]]:
         """Return what the dispatcher reports of the decisions of the last step, a column a key."""

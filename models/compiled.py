@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import sys
+import re
 import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
@@ -18,6 +18,7 @@ from numba.core.event import Event, Listener, install_listener
 
 #: Seconds of compiling, altogether, that nobody wonders about.
 PATIENCE = 1.0
+_RELATIVE = re.compile(r"^from (\.+)([\w.]*) import", re.MULTILINE)
 
 #: What numba calls it; a version that does not know it counts.
 _UNCOUNTED = {"_nrt": False} if hasattr(CPUTargetOptions, "_nrt") else {}
@@ -29,7 +30,9 @@ T = TypeVar("T")
 def compiled(function: Callable[P, T]) -> Callable[P, T]:
     """Compile `function` for the types it is first called with, and keep the result beside the byte code.
 
-    Where that cannot be written, neither here nor in the user's cache folder, every process compiles anew.
+    It is compiled anew after a change in its module, or in one that this one imports from by a relative import: numba
+    looks at the first alone, would run what it inlined of the others, and fails where a tuple of theirs has gone.
+    Where nothing can be written, neither here nor in the user's cache folder, every process compiles anew.
     """
     return _compiled(function, {})
 
@@ -49,34 +52,22 @@ def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[
     except RuntimeError:
         return cast(Callable[P, T], numba.njit(**options)(function))
     kept: Any = getattr(made._cache, "_cache_file", None)
-    if hasattr(kept, "_version"):
-        # Numba compares it before it reads anything else.
-        kept._version = f"{kept._version} {_digest(function.__module__)}"
+    source = Path(function.__code__.co_filename)
+    if hasattr(kept, "_version") and source.exists():
+        # The version is compared before anything else is read of what was kept.
+        kept._version = f"{kept._version} {_fingerprint(source)}"
     return cast(Callable[P, T], made)
 
 
 @cache
-def _digest(module: str) -> str:
-    """Return what changes with any source that compiled code of a module is made of.
-
-    The code of a function contains that of those it calls; numba looks at the source of the function alone, and would
-    go on with what it calls as it was, or fail to read a class that has gone.
-    """
-    return hashlib.sha256(repr(sorted(_sources(module))).encode()).hexdigest()
-
-
-@cache
-def _sources(module: str) -> frozenset[tuple[str, int, int]]:
-    """Return name, time and size of the source of a module, and of those of its package that it has parts of."""
-    found, package = sys.modules[module], module.partition(".")[0]
-    path = getattr(found, "__file__", None)
-    status = os.stat(path) if path is not None and os.path.exists(path) else None
-    sources = {(module, status.st_mtime_ns, status.st_size)} if status else set()
-    parts = {str(getattr(part, "__module__", None)) for part in vars(found).values()}
-    for name in parts - {module}:
-        if name.partition(".")[0] == package and name in sys.modules:
-            sources |= _sources(name)
-    return frozenset(sources)
+def _fingerprint(path: Path) -> str:
+    """Return a hash of a module and of those that it imports from, and these in turn."""
+    text = path.read_bytes()
+    sha = sha256(text)
+    for dots, name in _RELATIVE.findall(text.decode()):
+        module = path.parents[len(dots) - 1].joinpath(*name.split("."))
+        sha.update(_fingerprint(module / "__init__.py" if module.is_dir() else module.with_suffix(".py")).encode())
+    return sha.hexdigest()
 
 
 class _Calls(Listener):

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base import InputError
+from ..base.arrays import count_slots
 from ..dispatchers import Dispatcher, Start
 from ..dispatchers.registered import layers
 from ..predictors import Predictor
@@ -48,8 +49,8 @@ def begin_from(engine: Engine, dispatcher: Dispatcher, predictor: Predictor, sta
         passed = heap[0][0]
         for _, _, _, job in mapper.calendar.due(passed, CORRECTION):
             mapper.cycle.correct(job, passed)
-    mapper.wakes.update((at,) if state.timers is None else state.timers)
-    for timer in sorted(mapper.wakes):
+    mapper.decisions.wakes.update((at,) if state.timers is None else state.timers)
+    for timer in sorted(mapper.decisions.wakes):
         mapper.calendar.add(timer, TIMER, None)
     mapper.cycle.changed = False
     mapper.current_time = at
@@ -80,10 +81,10 @@ def _start(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince, a
     if since.start < job.queued_time:
         raise InputError(f"{where}: start must be at least {job.queued_time}, its submission, got {since.start}")
     try:
-        asks = mapper.checks.requested(job, since.shape)
+        asks = mapper.decisions.checks.requested(job, since.shape)
         placement = since.placement if since.placement is not None else _room(engine, asks)
         action = Start(since.id, np.array(placement, dtype=np.int64), since.limit, since.shape, since.write)
-        mapper.cycle.start(*mapper.checks.start(action), since.start)
+        mapper.cycle.start(*mapper.decisions.checks.start(action), since.start)
     except ActionError as error:
         raise InputError(f"state: {str(error).removeprefix('state: ')}") from None
     engine.dispatched_jobs += 1
@@ -99,9 +100,7 @@ def _choices(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince)
 
 def _room(engine: Engine, asks: Request) -> tuple[int, ...]:
     """Return nodes for a job, the first ones with room."""
-    demand = np.array(asks.demand)
-    used = demand > 0
-    slots = (engine.mapper.cycle.nodes.shown[:, used] // demand[used]).min(axis=1)
+    slots = count_slots(engine.mapper.cycle.nodes.shown, asks.demand)
     nodes = np.repeat(np.arange(len(slots)), slots)[: asks.nodes]
     if len(nodes) < asks.nodes:
         raise ActionError(f"job {asks.job.id}: no room for {asks.nodes} x {asks.demand}")

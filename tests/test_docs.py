@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from hpcdispatch.cli.slurm_answers import COLUMNS
 from hpcdispatch.dispatchers import registry as dispatchers
 from hpcdispatch.predictors import registry as predictors
 from hpcdispatch.workloads import GENERATORS
@@ -53,3 +54,7 @@ def test_the_readme_shows_the_plugin_as_it_is():
 def test_the_plugin_stays_short():
     lines = (ROOT / "examples" / "plugin" / "myhpc.py").read_text(encoding="utf-8").splitlines()
     assert len(lines) < 60
+
+
+def test_the_columns_of_the_accounting_are_those_that_the_commands_ask_for():
+    assert f" -o {COLUMNS} > " in (ROOT / "docs" / "slurm.md").read_text(encoding="utf-8")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..base import InputError, IntArray
+from ..base.arrays import count_slots
 from ..base.checks import LARGEST, MOST_NODES, check_whole, shown
 from ..base.json_files import read_json
 
@@ -147,10 +148,7 @@ class Machine:
         """Return how many slots of so much of each resource the empty machine has room for; counted once a demand."""
         slots = self._slots.get(demand)
         if slots is None:
-            wanted = np.array(demand, dtype=np.int64)
-            used = wanted > 0
-            room = self.capacity[:, used] // wanted[used] if used.any() else np.zeros((1, 1), dtype=np.int64)
-            slots = self._slots[demand] = int(room.min(axis=1).sum())
+            slots = self._slots[demand] = int(count_slots(self.capacity, demand).sum()) if any(demand) else 0
         return slots
 
     def describe(self) -> str:

@@ -98,6 +98,13 @@ class SlurmSite:
             columns[partition.name] = np.where(np.isin(np.arange(len(cores)), partition.nodes), cores, 0)
         return Machine(tuple(columns), np.column_stack(list(columns.values())), Path(self.source).stem)
 
+    @property
+    def scheduler_parameters(self) -> dict[str, str]:
+        """The parts of ``SchedulerParameters``, in small letters, with their values; those without one have ``""``."""
+        text = self.settings.get("schedulerparameters", "").lower().replace(" ", "")
+        parts = (part.partition("=") for part in text.split(",") if part not in ("", "(null)"))
+        return {name: value for name, _, value in parts}
+
 
 @dataclass(slots=True)
 class _Read:

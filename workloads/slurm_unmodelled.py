@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 
+from .slurm_conf import SlurmSite
+
 #: Key: values that change nothing, and what others change. Values are compared in small letters.
 _SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
     "SchedulerType": (("sched/backfill",), "who starts"),
@@ -42,30 +44,23 @@ _HARMLESS = ("bf_continue", "bf_yield_interval", "bf_yield_sleep", "bf_max_time"
 _ASSOCIATIONS = ("associations", "wckeys", "nosteps", "nojobs")
 
 
-def unmodelled(settings: Mapping[str, str], tables: Collection[Mapping[str, str]]) -> tuple[str, ...]:
-    """Return the settings that are not modelled, each with what it may change: ``PreemptType=preempt/qos (who ...)``.
-
-    Parameters
-    ----------
-    settings
-        Keys in small letters with their values.
-    tables
-        The fields of each partition and node, likewise.
-    """
-    return tuple(dict.fromkeys([*_of_settings(settings), *_of_tables(tables)]))
+def unmodelled(site: SlurmSite) -> tuple[str, ...]:
+    """Return the settings that are not modelled, each with what it may change, as in ``Weight=2 (on which nodes)``."""
+    return tuple(dict.fromkeys([*_of_settings(site), *_of_tables(site.tables)]))
 
 
-def _of_settings(settings: Mapping[str, str]) -> Iterator[str]:
+def _of_settings(site: SlurmSite) -> Iterator[str]:
+    settings = site.settings
     for key, (usual, changes) in _SETTINGS.items():
         value = settings.get(key.lower(), "")
         if _says_more(value, usual):
             yield f"{key}={value} ({changes})"
-    enforced = [part for part in _parts(settings.get("accountingstorageenforce", "")) if part not in _ASSOCIATIONS]
-    if enforced:
+    parts = settings.get("accountingstorageenforce", "").lower().replace(" ", "").split(",")
+    if enforced := [part for part in parts if part not in (*_ASSOCIATIONS, *_EMPTY)]:
         yield f"AccountingStorageEnforce={','.join(enforced)} (who has to wait)"
     known = {*MODELLED, *_HARMLESS}
-    others = [part for part in _parts(settings.get("schedulerparameters", "")) if part.partition("=")[0] not in known]
-    if others:
+    given = site.scheduler_parameters.items()
+    if others := [f"{name}={value}".removesuffix("=") for name, value in given if name not in known]:
         yield f"SchedulerParameters={','.join(others)} (who starts)"
 
 
@@ -79,7 +74,3 @@ def _of_tables(tables: Collection[Mapping[str, str]]) -> Iterator[str]:
 
 def _says_more(value: str, usual: Collection[str]) -> bool:
     return value.lower() not in (*usual, *_EMPTY)
-
-
-def _parts(text: str) -> list[str]:
-    return [part for part in text.lower().replace(" ", "").split(",") if part not in _EMPTY]

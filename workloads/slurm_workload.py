@@ -49,7 +49,7 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
         raise InputError(f"{sacct}: expected output of sacct -P, got another trace")
     jobs = tuple(_jobs(workload, workload.records, machine, site))
     notes = [note for note in workload.provenance.notes if not note.startswith("no machine was given")]
-    if left_out := unmodelled(site.settings, site.tables):
+    if left_out := unmodelled(site):
         notes.append(f"{site.source} has what slurm does not do: {'; '.join(left_out)}")
     shown_options = {**workload.provenance.options, "config": str(config)}
     provenance = replace(workload.provenance, options=shown_options, notes=tuple(notes))

@@ -147,7 +147,7 @@ class Driver:
         """Take one step; return whether there is nothing to do but wait."""
         kept = self.kept
         seen = None if kept.job is None else look(kept.job)
-        step = next_step(seen, kept.due, kept.last, kept.moving, kept.same)
+        step = next_step(seen, kept.due, kept.last, kept.change)
         if seen is None or step == "submit":
             self._submit()
         elif step == "next":

@@ -59,7 +59,9 @@ class CompiledTrace(CompiledSteps):
         """Return the one attempt of each of the jobs."""
         return np.arange(len(jobs)), self._trace.jobs[STARTED, jobs], self._work[jobs], self._walltime[jobs]
 
-    def placements(self, jobs: IntArray) -> list[NDArray[np.int32]]:
-        """Return the nodes of the slots of jobs, on more than one node."""
+    def placements(self, jobs: IntArray) -> list[NDArray[np.int32]] | None:
+        """See :meth:`.CompiledSteps.placements`."""
+        if not len(self._trace.room):
+            return None
         first, placed = self._trace.jobs[FIRST_SLOT, jobs], self._trace.placed
         return [placed[at:end] for at, end in zip(first.tolist(), (first + self._amount[jobs]).tolist(), strict=True)]

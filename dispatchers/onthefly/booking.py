@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...base.checks import check_number
-from ...models import NodeProfile, PlacementRule, PoolProfile, Profile, count_slots, pool_placement
+from ...models import NodeProfile, PlacementRule, PoolProfile, Profile, pool_placement
 from ..protocol import Placement, Running, State, Waiting
 from ..space import Space
 
@@ -81,7 +81,7 @@ class Book:
         if capacity.size == 1:
             self._profile = PoolProfile(int(capacity[0, 0]), state.now)
         elif self._same is not None:
-            self._profile = PoolProfile(int(count_slots(capacity, self._same).sum()), state.now)
+            self._profile = PoolProfile(state.machine.slots_of(self._same), state.now)
         else:
             self._profile = NodeProfile(capacity, capacity, state.now, rule)
 

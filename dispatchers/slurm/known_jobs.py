@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...base import FloatArray, IntArray
+from ...models import count_slots
 from ...models.slurm import Association, Factors, Tried, Weights, job_size, priorities
 from ...workloads import Machine
 from ...workloads.slurm_conf import APART
@@ -101,10 +102,7 @@ class KnownJobs:
         """Tell whether the empty nodes of its partition have room for a job."""
         asks = int(self.partition[waiting.order]), waiting.demand, bool(self.apart[waiting.order])
         if asks not in self._room:
-            demand = np.array(waiting.demand)
-            used = demand > 0
-            capacity = self._machine.capacity[np.ix_(self._partitions.members[asks[0]], used)]
-            room = (capacity // demand[used]).min(axis=1)
+            room = count_slots(self._machine.capacity[self._partitions.members[asks[0]]], waiting.demand)
             self._room[asks] = int((room > 0).sum() if asks[2] else room.sum())
         return self._room[asks] >= waiting.nodes
 

@@ -155,10 +155,7 @@ def configured(options: SlurmOptions, given: Collection[str] = ()) -> tuple[Slur
     if not options.config:
         return options, None
     site = read_slurm_conf(options.config)
-    settings = dict(site.settings)
-    for part in settings.get("schedulerparameters", "").split(","):
-        name, _, value = part.partition("=")
-        settings[name.strip().lower()] = value.strip()
+    settings = {**site.settings, **site.scheduler_parameters}
     found: dict[str, object] = {}
     for option in fields(options):
         text = settings.get(option.name.lower())

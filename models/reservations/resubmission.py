@@ -13,6 +13,9 @@ LIVE = frozenset({"PENDING", "CONFIGURING", "RUNNING", "SUSPENDED", "STOPPED", "
 #: new one can be submitted; `wait`: nothing for now; `end`: it is over.
 Step = Literal["submit", "requeue", "limit", "release", "next", "replace", "wait", "end"]
 
+#: How a job gets from one limit to the next: nothing of it is under way; under its number; by a new job in its place.
+Change = Literal["none", "same", "anew"]
+
 
 @dataclass(frozen=True, slots=True)
 class JobSeen:
@@ -36,7 +39,7 @@ class JobSeen:
     code: int = 0
 
 
-def next_step(seen: JobSeen | None, minutes: int, last: bool, moving: bool, same: bool) -> Step:
+def next_step(seen: JobSeen | None, minutes: int, last: bool, change: Change) -> Step:
     """Return what to do, from what is seen alone, so that it can be asked again after any interruption.
 
     Parameters
@@ -47,27 +50,25 @@ def next_step(seen: JobSeen | None, minutes: int, last: bool, moving: bool, same
         The limit that is due.
     last
         Whether no longer limit follows.
-    moving
-        Whether the change from the limit before is under way. A job that its owner holds is left alone otherwise, and
-        one whose limit was changed by somebody else has had its turn.
-    same
-        Whether a job may go back to the queue under its number, else a new one takes its place.
+    change
+        How it comes by that limit. Where no change is under way, a job that its owner holds is left alone, and one
+        whose limit was changed by somebody else has had its turn.
     """
     if seen is None:
         return "submit"
-    changed = not moving or seen.limit == minutes
+    changed = change == "none" or seen.limit == minutes
     if seen.state in LIVE:
-        return _of_a_live_one(seen, changed, same) if moving else "wait"
+        return _of_a_live_one(seen, changed, change)
     if seen.state == "TIMEOUT" and changed:
         return "end" if last else "next"
-    if seen.state == "TIMEOUT" and same:
-        return "requeue"
-    return "end" if changed or same else "submit"
+    if changed or change == "same":
+        return "requeue" if seen.state == "TIMEOUT" else "end"
+    return "submit"
 
 
-def _of_a_live_one(seen: JobSeen, changed: bool, same: bool) -> Step:
-    if not changed and not same:
+def _of_a_live_one(seen: JobSeen, changed: bool, change: Change) -> Step:
+    if change == "anew" and not changed:
         return "replace"
-    if not seen.held:
+    if change == "none" or not seen.held:
         return "wait"
     return "release" if changed else "limit"

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 
 from ...base import IntArray
+from ...base.arrays import count_slots as count_slots  # noqa: PLC0414  (had from here, too)
 
 PlacementRule = Literal["first-fit", "best-fit"]
 
@@ -18,19 +19,6 @@ NODE_ZERO.flags.writeable = False
 def pool_placement(nodes: int) -> IntArray:
     """Return the placement of so many slots on the first node."""
     return NODE_ZERO if nodes == 1 else np.zeros(nodes, dtype=np.int64)
-
-
-def count_slots(free: IntArray, demand: tuple[int, ...]) -> IntArray:
-    """Return how many slots of `demand` fit on each node of `free`, an array of shape (nodes,)."""
-    counts: IntArray | None = None
-    for index, amount in enumerate(demand):
-        if amount:
-            column = free[:, index]
-            fits = column if amount == 1 else column // amount
-            counts = fits if counts is None else np.minimum(counts, fits)
-    if counts is None:
-        raise ValueError("a slot must ask for at least one resource, got none")
-    return counts
 
 
 def choose(

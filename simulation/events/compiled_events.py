@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...base import IntArray
+from ...base.arrays import count_slots
 from ...dispatchers import Dispatcher
 from ...dispatchers.backfilling.compiled_traces import CompiledTrace, in_compiled_code
 from ...dispatchers.compiled_steps import CompiledSteps
@@ -118,10 +119,8 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         for row in np.flatnonzero(last & ~completed).tolist():
             reason = f"reached its requested time of {walltime[row]} s"
             recorder.failed[int(order[row])] = "killed", int(start[row] + held[row]), reason
-        if recorder.workload.machine.nodes == 1:
-            recorder.placements.extend(map(on_node_zero, jobs.nodes[order].tolist()))
-        else:
-            recorder.placements.extend(self._steps.placements(ended))
+        placed = self._steps.placements(ended)
+        recorder.placements.extend(map(on_node_zero, jobs.nodes[order].tolist()) if placed is None else placed)
 
 
 def compiled_events(
@@ -221,6 +220,4 @@ def _room(machine: Machine, jobs: JobColumns) -> IntArray | None:
     demands = {machine.demand(jobs.per_node.values[code]) for code in codes.tolist()}
     if len(demands) != 1:
         return None
-    wanted = np.array(demands.pop())
-    room: IntArray = (machine.capacity[:, wanted > 0] // wanted[wanted > 0]).min(axis=1)
-    return room
+    return count_slots(machine.capacity, demands.pop())

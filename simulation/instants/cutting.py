@@ -77,7 +77,7 @@ def _captured(engine: Engine, workload: Workload, at: int, memory: dict[str, obj
         tuple(sorted(running, key=attrgetter("start"))),
         {job.id: recorder.predicted[job.order] for job in alive},
         ended,
-        tuple(sorted(mapper.wakes)),
+        tuple(sorted(mapper.decisions.wakes)),
         memory,
     )
     return workload.with_jobs(job for job in workload.jobs if job.id not in gone), state

@@ -23,7 +23,7 @@ PartitionName=all Nodes=ALL OverSubscribe=NO QoS=N/A MaxNodes=UNLIMITED
 def said(folder, text):
     (folder / "slurm.conf").write_text(text)
     site = read_slurm_conf(folder / "slurm.conf")
-    return unmodelled(site.settings, site.tables)
+    return unmodelled(site)
 
 
 def test_a_plain_site_has_nothing_that_is_not_modelled(tmp_path):

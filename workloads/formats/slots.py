@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...base import InputError
+from ...base.arrays import count_slots
 from ...base.checks import MOST_PROCESSORS
 from ..job import ResourceMap
 from ..machine import Machine
@@ -100,7 +101,5 @@ class Slotter:
         return ResourceMap(amounts)
 
     def _room(self, demand: ResourceMap) -> int:
-        wanted = np.array([demand.get(name, 0) for name in self._resources], dtype=np.int64)
-        used = wanted > 0
-        fits = (self._types[:, used] // wanted[used]).min(axis=1)
-        return int((fits * self._counts).sum())
+        wanted = tuple(demand.get(name, 0) for name in self._resources)
+        return int(count_slots(self._types, wanted) @ self._counts)

@@ -6,6 +6,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from types import FrameType
 from typing import Any
 
@@ -40,12 +41,17 @@ PARTS = {
 def part_of(frame: FrameType | None) -> str:
     """Return the part that the innermost function of a stack belongs to which belongs to any."""
     while frame is not None:
-        module = str(frame.f_globals.get("__name__", ""))
-        for prefix, part in PARTS.items():
-            if module.startswith(prefix):
-                return part
+        part = _part(str(frame.f_globals.get("__name__", "")))
+        if part is not None:
+            return part
         frame = frame.f_back
     return "elsewhere"
+
+
+@cache
+def _part(module: str) -> str | None:
+    """Return the part that a module belongs to, if it belongs to any; a look is to cost little."""
+    return next((part for prefix, part in PARTS.items() if module.startswith(prefix)), None)
 
 
 @contextmanager

@@ -141,11 +141,11 @@ def test_it_ends_once_wherever_it_is_interrupted(bring, needs, code, refused, ca
 
 def test_a_job_that_its_owner_holds_or_changes_is_left_alone():
     held = JobSeen("PENDING", 2, held=True)
-    assert next_step(held, 2, last=False, moving=False, same=True) == "wait"
-    assert next_step(held, 2, last=False, moving=True, same=True) == "release"
-    assert next_step(JobSeen("RUNNING", 9), 2, last=False, moving=False, same=True) == "wait"
-    assert next_step(JobSeen("TIMEOUT", 9), 2, last=False, moving=False, same=True) == "next"
-    assert next_step(JobSeen("CANCELLED", 1), 2, last=False, moving=True, same=True) == "end"
+    assert next_step(held, 2, last=False, change="none") == "wait"
+    assert next_step(held, 2, last=False, change="same") == "release"
+    assert next_step(JobSeen("RUNNING", 9), 2, last=False, change="none") == "wait"
+    assert next_step(JobSeen("TIMEOUT", 9), 2, last=False, change="none") == "next"
+    assert next_step(JobSeen("CANCELLED", 1), 2, last=False, change="same") == "end"
 
 
 def script(tmp_path, *lines):

@@ -1,0 +1,189 @@
+"""What the dispatcher is asked, and what becomes of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter_ns
+from typing import Any
+
+from ...dispatchers import Action, Dispatcher, Reject, Start, State, Stop, Wake
+from ..action_checks import ActionChecks, checked_report, whole_seconds
+from ..budget import Spending
+from ..life_cycle import LifeCycle
+from ..recorder import Recorder
+from ..simulation_errors import ActionError, SimulationError, failed
+from .event_calendar import TIMER, EventCalendar
+
+_IDLE_WAKES = 10_000
+
+#: Actions, ids of the jobs rejected by them, how many jobs were queued before, report, nanoseconds.
+Answer = tuple[Sequence[Action], list[str], int, Any, int]
+
+
+class Decisions:
+    """Asks the dispatcher and carries out its actions.
+
+    Parameters
+    ----------
+    dispatcher
+        Who decides.
+    cycle, calendar
+        The jobs, and what is still to happen to them.
+    checks
+        What is asked before an action is carried out.
+    spending
+        What the simulation has taken of its budget.
+    recorder
+        Books the decisions.
+
+    Attributes
+    ----------
+    wakes
+        The instants, seconds, at which the dispatcher is to be asked whatever happens.
+    """
+
+    def __init__(
+        self, dispatcher: Dispatcher, cycle: LifeCycle, calendar: EventCalendar, checks: ActionChecks,
+        spending: Spending, recorder: Recorder,
+    ) -> None:  # fmt: skip
+        self.checks = checks
+        self.wakes: set[int] = set()
+        self._cycle = cycle
+        self._calendar = calendar
+        self._spending = spending
+        self._recorder = recorder
+        self._balance = 0
+        self._idle = 0
+        self._now = 0
+        self._decide = dispatcher.dispatch
+        self._report = getattr(dispatcher, "report", None)
+        self._name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
+
+    def due(self, now: int) -> bool:
+        """Return whether the dispatcher is to be asked: not if only a prediction was corrected."""
+        return self._cycle.changed or now in self.wakes
+
+    def dispatch(self, now: int) -> None:
+        """Ask the dispatcher, without AccaSim's loop, and carry out what it says."""
+        answer = self.ask(now)
+        for id_ in answer[1]:
+            del self._cycle.jobs[id_]
+        self._balance += len(answer[1])
+        self._balance += self._carry_out(answer)
+
+    def ask(self, now: int) -> Answer:
+        """Ask the dispatcher, and take out of the queue what it rejects."""
+        cycle, self._now = self._cycle, now
+        queued = len(cycle.queue.entries)
+        cycle.changed = False
+        self.wakes.discard(now)
+        # Past the constructor, which makes columns of what has none.
+        shown = now, cycle.queue.shown, cycle.running.shown, cycle.nodes.shown, cycle.nodes.machine
+        state = tuple.__new__(State, shown)
+        self._spend()
+        begin = perf_counter_ns()
+        try:
+            actions = self._decide(state)
+        except BaseException as error:  # noqa: BLE001 - a plugged-in part may raise anything
+            failed(self._where(), "dispatch", error)
+        ns = perf_counter_ns() - begin
+        report = None if self._report is None else checked_report(self._where, self._report)
+        if type(actions) is not list and not isinstance(actions, Sequence):
+            raise ActionError(f"{self._where()}: expected a sequence of actions, got {actions!r}")
+        rejected = self._reject(actions) if actions and Reject in map(type, actions) else []
+        return actions, rejected, queued, report, ns
+
+    def carry_out(self, answer: Answer) -> int:
+        """Carry out the actions; return how many jobs started for the first time since the last call.
+
+        That is as AccaSim counts them, which takes those that are rejected for jobs that never started.
+        """
+        first = self._carry_out(answer)
+        balance, self._balance = self._balance, 0
+        return balance + first
+
+    def where(self, now: int) -> str:
+        """Return who is asked when, for the messages of errors."""
+        return f"{self._name} at t={now}"
+
+    def _spend(self) -> None:
+        """Count the decision; see from time to time that the simulation gets anywhere."""
+        try:
+            if self._spending.spend():
+                jobs = self._cycle.jobs.values()
+                work = sum(job.done(self._now) for job in jobs)
+                self._spending.check((len(self._calendar.arrivals), len(jobs)), work)
+        except SimulationError as error:
+            raise type(error)(f"{self._where()}: {error}") from None
+
+    def _reject(self, actions: Sequence[Action]) -> list[str]:
+        """Take jobs out of the queue; return their ids, by which they are to be taken out of the jobs."""
+        rejected = []
+        for action in actions:
+            if not isinstance(action, Reject):
+                continue
+            try:
+                job, _ = self.checks.waiting(action.job, "reject")
+            except ActionError as error:
+                raise ActionError(f"{self._where()}: {error}") from None
+            self._cycle.reject(job, str(action.reason), self._now)
+            rejected.append(job.id)
+            self._balance -= 1 if job.attempts else 0
+        return rejected
+
+    def _carry_out(self, answer: Answer) -> int:
+        """Carry out the actions and book the decision; return how many jobs started for the first time."""
+        actions, rejected, queued, report, ns = answer
+        running, now = self._cycle.running.entries, self._now
+        before = len(running)
+        try:
+            first, started, stopped = self._act(actions) if actions else (0, 0, 0)
+        except ActionError as error:
+            raise ActionError(f"{self._where()}: {error}") from None
+        self._recorder.decision((now, queued, before, started, stopped, len(rejected)), report, ns)
+        if started or stopped:
+            self._spending.acted = True
+        if started or rejected or running or self._calendar.arrivals:
+            self._idle = 0
+        else:
+            self._guard_idle()
+        return first
+
+    def _act(self, actions: Sequence[Action]) -> tuple[int, int, int]:
+        """Return how many jobs started for the first time, started, and were stopped."""
+        first, started, stopped, now = 0, 0, 0, self._now
+        for action in actions:
+            if isinstance(action, Start):
+                first += self._cycle.start(*self.checks.start(action), now)
+                started += 1
+            elif isinstance(action, Stop):
+                self._stop(action, now)
+                stopped += 1
+            elif isinstance(action, Wake):
+                self._wake(action)
+            elif not isinstance(action, Reject):
+                raise ActionError(f"expected Start, Stop, Wake or Reject, got {action!r}")
+        return first, started, stopped
+
+    def _stop(self, action: Stop, now: int) -> None:
+        job, delay = self.checks.stop(action)
+        if delay is None:
+            self._cycle.kill(job, now)
+        else:
+            self._cycle.checkpoint(job, delay, now)
+
+    def _wake(self, action: Wake) -> None:
+        at = whole_seconds(action.at, "a timer")
+        if at <= self._now:
+            raise ActionError(f"a timer must lie in the future, got {at}")
+        if at not in self.wakes:
+            self.wakes.add(at)
+            self._calendar.add(at, TIMER, None)
+
+    def _guard_idle(self) -> None:
+        self._idle += 1
+        if self._idle > _IDLE_WAKES:
+            raise SimulationError(f"{self._where()}: it set {_IDLE_WAKES} timers in a row without starting anything")
+
+    def _where(self) -> str:
+        return self.where(self._now)
