@@ -66,7 +66,8 @@ def _fingerprint(path: Path) -> str:
     sha = sha256(text)
     for dots, name in _RELATIVE.findall(text.decode()):
         module = path.parents[len(dots) - 1].joinpath(*name.split("."))
-        sha.update(_fingerprint(module / "__init__.py" if module.is_dir() else module.with_suffix(".py")).encode())
+        source = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
+        sha.update(_fingerprint(source).encode() if source.exists() else b"")
     return sha.hexdigest()
 
 
