@@ -15,6 +15,7 @@ from ...base import IntArray
 from .binding import binding
 from .list_search import Costs, Inputs, alone, best_order, by_falling_weight, on_nodes, on_the_pool, search
 from .modes import KINDS_OF_MOVES, mode_orders
+from .node_groups import place_in_order
 from .node_layout import node_arrays
 from .placement import PlacementRule
 from .pool_search import BEST, PoolSearch, best_of_orders, improve_order, open_mode_search
@@ -173,11 +174,19 @@ def _pool_search(problem: Problem) -> PoolSearch:
     nothing, kind = np.full(problem.jobs, -1), problem.kind if len(problem.free_now) else _NO_KINDS
     times, free = problem.profile
     short = binding(problem.need, free[:, 0])
-    need, held = np.ascontiguousarray(problem.need[:, short]), Steps(times, np.ascontiguousarray(free[:, 0][:, short]))
+    need = np.ascontiguousarray(problem.need[:, short])
+    held = _short_steps(times, free[:, 0][:, short], need)
     return open_mode_search(
         problem.weight, problem.due_start, problem.duration, need, nothing, held, problem.mode_of, kind,
         problem.instant,
     )  # fmt: skip
+
+
+def _short_steps(times: IntArray, free: IntArray, need: IntArray) -> Steps:
+    """Return the steps at which what is free changes as far as it matters: up to what all jobs together ask for."""
+    matters = np.minimum(free, need.sum(axis=0))
+    steps = np.append(0, 1 + np.flatnonzero((np.diff(matters, axis=0) != 0).any(axis=1)))
+    return Steps(times[steps], np.ascontiguousarray(matters[steps]))
 
 
 def _pool_schedule(problem: Problem, found: PoolSearch) -> Schedule | None:
@@ -187,7 +196,9 @@ def _pool_schedule(problem: Problem, found: PoolSearch) -> Schedule | None:
     cost, starts = int(found.cost[BEST, -1]), np.full(problem.jobs, -1)
     starts[found.order[BEST]] = found.starts[BEST]
     if len(problem.free_now):
-        return _schedule(problem, _inputs(problem, "best-fit"), found.order[BEST], starts, cost, starts[:, None])
+        counts = np.zeros((problem.jobs, len(problem.free_now)), dtype=np.int64)
+        place_in_order(problem.instant, found.order[BEST], starts, counts)
+        return Schedule(starts, cost, counts)
     return Schedule(starts, cost, (problem.slots * (starts >= 0))[:, None])
 
 
