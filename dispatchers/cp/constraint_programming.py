@@ -129,11 +129,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         """Return who starts now, in order of priority, and where if that is decided."""
         if self.settled.reduced:
             fitting = candidates.fitting
-            together = None
-            if self.settled.molds:
-                together = all_fastest(space, self._modes, fitting, state.machine)
-            elif not candidates.blocked and (restrictions is None or restrictions.together(fitting)):
-                together = all_together(space, fitting, self.options.formulation)
+            together = self._together(state, space, candidates, restrictions)
             if together is not None:
                 objective = self._planner.objective(fitting, [entry for entry, _ in together], state)
                 record.starts_all(objective.value(np.zeros(len(fitting), dtype=np.int64)))
@@ -146,8 +142,21 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         record.follows(plan)
         chosen = plan.starting(self.options.formulation == "hcp")
         # With constraints time alone may let a job start.
-        self._stuck = None if chosen or restrictions is not None else _seen(state)
+        timed = restrictions is not None or self._planner.families
+        self._stuck = None if chosen or timed else _seen(state)
         return chosen
+
+    def _together(
+        self, state: State, space: Space, candidates: Candidates, restrictions: Restrictions | None
+    ) -> Chosen | None:
+        """Return all candidates if they can start together, and nothing but a plan tells whether they may."""
+        if self._planner.families:
+            return None
+        if self.settled.molds:
+            return all_fastest(space, self._modes, candidates.fitting, state.machine)
+        if candidates.blocked or not (restrictions is None or restrictions.together(candidates.fitting)):
+            return None
+        return all_together(space, candidates.fitting, self.options.formulation)
 
 
 def _seen(state: State) -> tuple[bytes, list[tuple[int, int]]]:

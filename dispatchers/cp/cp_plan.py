@@ -9,10 +9,14 @@ import numpy as np
 
 from ...base import IntArray
 from ...models import (
+    FOR_ALL,
+    ON_THE_POOL,
     WHENEVER,
     Answer,
+    Constraint,
     Decision,
     FluidDecision,
+    Narrowed,
     Problem,
     Schedule,
     Source,
@@ -22,6 +26,7 @@ from ...models import (
     improve,
     list_orders,
     list_schedule,
+    narrowed,
     only_chain,
     rearranged,
     solve_direct,
@@ -102,6 +107,11 @@ class Planner:
     rng: np.random.Generator
     last: list[int] = field(default_factory=list)
 
+    @property
+    def families(self) -> tuple[Constraint, ...]:
+        """Constraints for all sites, which every plan keeps; with any, nothing starts without a plan."""
+        return FOR_ALL
+
     def plan(self, state: State, candidates: Candidates, most: int, restrictions: Restrictions | None = None) -> Plan:
         """Look for the best schedule; where there is none take the list's, or wait if that is proved.
 
@@ -149,6 +159,8 @@ class Planner:
 
     def _solved(self, problem: Problem, waiting: list[Waiting], horizon: int) -> tuple[Schedule | None, Answer]:
         """Return the best list schedule, and what comes of it; that in the order given where the objective failed."""
+        if self.families:
+            return self._under(self.families, narrowed(problem, self.families), waiting, horizon)
         if self.options.reduced and not self.goal.failure:
             return self._reduced(problem, waiting, horizon)
         listed = list_schedule(problem, np.arange(problem.jobs))
@@ -202,10 +214,7 @@ class Planner:
             listed = list_schedule(problem, chain)
             if listed is not None and int((listed.starts + problem.duration).max()) <= horizon:
                 return listed, Answer(Status.OPTIMAL, listed, listed.cost, 0.0, "list")
-        orders = list_orders(problem)
-        orders.append(self._resumed(waiting, orders[1]))
-        if int(problem.latest.min()) < WHENEVER:
-            orders.append(np.argsort(problem.latest, kind="stable"))
+        orders = self._orders(problem, waiting)
         listed, which = best_of(problem, orders)
         if listed is None:
             return None, solve_pooled(problem.pooled, None, limit, horizon=horizon)
@@ -216,8 +225,56 @@ class Planner:
             # There is a list schedule, so that no second call with a higher limit can be needed.
             answer = solve_placed(problem, best, replace(limit, most=limit.first))
             answer = replace(answer, source=source) if answer.source == "hint" else answer
-        if answer.schedule is not None:
-            self.last = [waiting[job].order for job in np.argsort(answer.schedule.starts, kind="stable").tolist()]
+        self._remember(answer.schedule, waiting)
+        return listed, answer
+
+    def _orders(self, problem: Problem, waiting: list[Waiting]) -> list[IntArray]:
+        """Return the orders of the lists: by priority, by weight, that of the last plan, by the latest start."""
+        orders = list_orders(problem)
+        orders.append(self._resumed(waiting, orders[1]))
+        if int(problem.latest.min()) < WHENEVER:
+            orders.append(np.argsort(problem.latest, kind="stable"))
+        return orders
+
+    def _remember(self, schedule: Schedule | None, waiting: list[Waiting]) -> None:
+        if schedule is not None:
+            self.last = [waiting[job].order for job in np.argsort(schedule.starts, kind="stable").tolist()]
+
+    def _under(
+        self, families: Sequence[Constraint], problem: Problem, waiting: list[Waiting], horizon: int
+    ) -> tuple[Schedule | None, Answer]:
+        """Do so under constraints for all sites, of a problem that they have narrowed; no schedule is used unasked.
+
+        Of the models only those that know constraints are solved: not the program with a fluid, and with nodes the
+        direct model. No list that keeps all of them is no end: CP-SAT may find a schedule.
+        """
+        horizon = max(horizon, problem.horizon)
+        failed = bool(self.goal.failure)
+        orders = [np.arange(problem.jobs)] if failed else self._orders(problem, waiting)
+        listed: Schedule | None = None
+        order = orders[0]
+        for tried in orders:
+            found = list_schedule(problem, tried)
+            if found is None or not _kept(families, problem, found):
+                continue
+            if listed is None or found.cost < listed.cost:
+                listed, order = found, tried
+        if failed:
+            return listed, Answer(Status.UNKNOWN, None, None, 0.0, "none")
+        limit, beside = self.options.solver_limit, [Narrowed(family) for family in families]
+        if not self.options.pooled and problem.nodes > 1:
+            answer = solve_direct(problem, listed, limit, beside=beside)
+        elif listed is None or not self.options.reduced:
+            whole = not self.options.reduced
+            limit = limit if listed is not None else replace(limit, restarts=None)  # Until there is a schedule.
+            answer = solve_pooled(problem.pooled, listed, limit, horizon=horizon, every_resource=whole, beside=beside)
+        else:
+            best, source = self._improved(problem, listed, order)
+            if not _kept(families, problem, best):
+                best, source = listed, "list"
+            decision = Decision(problem, best, source, horizon, (*ON_THE_POOL, *beside))
+            answer = decision.known() if self.options.solver == "none" else decision.search(limit)
+        self._remember(answer.schedule, waiting)
         return listed, answer
 
     def _sought(self, problem: Problem, listed: Schedule, order: IntArray, horizon: int) -> Answer:
@@ -239,13 +296,8 @@ class Planner:
         """Return what the local search makes of a list schedule: itself, with its ties, unless one is better."""
         if not self.options.iterations or listed.cost == problem.cost(problem.earliest):
             return listed, "list"
-        best, steps = listed, -(-self.options.iterations // _PARTS)
-        for _ in range(_PARTS):
-            better, order = improve(problem, order, steps, self.rng)
-            if better.cost >= best.cost:
-                break
-            best = better
-        if best is listed:
+        best, _ = improve(problem, order, self.options.iterations, self.rng, parts=_PARTS)
+        if best.cost >= listed.cost:
             return listed, "list"
         return rearranged(problem, best, list(comparable(problem))), "local search"
 
@@ -263,3 +315,8 @@ class Planner:
                 merged.append(new.pop(0))
             merged.append(job)
         return np.array(merged + new, dtype=np.int64)
+
+
+def _kept(families: Sequence[Constraint], problem: Problem, schedule: Schedule) -> bool:
+    """Return whether all of the families hold."""
+    return all(family.holds(problem, schedule.starts) for family in families)

@@ -95,9 +95,12 @@ class ModesPlanner(Planner):
     modes: JobModes = field(default_factory=JobModes)
 
     def plan(self, state: State, candidates: Candidates, most: int, restrictions: Restrictions | None = None) -> Plan:
-        """Look for the best modes and starts of the candidates; as always if nobody has a choice."""
+        """Look for the best modes and starts of the candidates; as always if nobody has a choice.
+
+        Under constraints for all sites, which know no modes, every job runs on its own request.
+        """
         jobs = candidates.fitting
-        if all(len(self.modes.of(job, state.machine)) == 1 and not job.job.shapes for job in jobs):
+        if self.families or all(len(self.modes.of(job, state.machine)) == 1 and not job.job.shapes for job in jobs):
             return super().plan(state, candidates, most, restrictions)
         each = [[mode.waiting for mode in self.modes.of(job, state.machine)] for job in jobs]
         rows, job_of = [entry for modes in each for entry in modes], np.repeat(np.arange(len(jobs)), [*map(len, each)])

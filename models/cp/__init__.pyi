@@ -1,6 +1,6 @@
 from .answer import Answer, Limit, Source, Status
 from .benders import Effort, solve_placed
-from .constraints import Constraint, Family, LikeInOrder, NotBefore, PoolCapacity
+from .constraints import FOR_ALL, Constraint, Family, LikeInOrder, Narrowed, NotBefore, PoolCapacity, narrowed
 from .decision import Decision
 from .direct import DirectModel, solve_direct
 from .objective import Objective, WeightedLateness
@@ -10,6 +10,7 @@ from .symmetry import comparable, only_chain, rearranged
 from .variables import JobVariables, SlotVariables, Variables
 
 __all__ = [
+    "FOR_ALL",
     "ON_THE_POOL",
     "Answer",
     "Constraint",
@@ -20,6 +21,7 @@ __all__ = [
     "JobVariables",
     "LikeInOrder",
     "Limit",
+    "Narrowed",
     "NotBefore",
     "Objective",
     "OthersStart",
@@ -32,6 +34,7 @@ __all__ = [
     "Variables",
     "WeightedLateness",
     "comparable",
+    "narrowed",
     "only_chain",
     "rearranged",
     "solve_direct",

@@ -1,12 +1,14 @@
 """What a schedule must meet, one class a family of constraints.
 
 A family has three faces: what list schedules and the local search know of it, what CP-SAT knows, and a check of start
-times that trusts neither. A new one is a class here (or anywhere) with the three, and an entry in the list that a model
-is built with: :data:`.pooled.ON_THE_POOL`, :class:`.direct.DirectModel`, :class:`.master.Master`.
+times that trusts neither. A new one for all plans is a class here (or anywhere) with the three, and an entry in
+:data:`FOR_ALL`. What makes a model, whoever solves it, is in its own list: :data:`.pooled.ON_THE_POOL`,
+:class:`.direct.DirectModel`, :class:`.master.Master`; nobody else asks those.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Protocol
@@ -37,6 +39,18 @@ class Constraint(Protocol):
         ...
 
 
+#: What every plan of the CP dispatchers keeps beside, whoever makes it. With any, no decision is taken without a plan,
+#: and nobody plans who does not know them.
+FOR_ALL: tuple[Constraint, ...] = ()
+
+
+def narrowed(problem: Problem, families: Sequence[Constraint]) -> Problem:
+    """Return the problem that list schedules and the local search solve under all of the families."""
+    for family in families:
+        problem = family.narrow(problem)
+    return problem
+
+
 class Family:
     """A family that leaves list schedules alone, and that no start times break."""
 
@@ -47,6 +61,25 @@ class Family:
     def holds(self, problem: Problem, starts: IntArray) -> bool:
         """Return that they do."""
         return True
+
+
+@dataclass(frozen=True)
+class Narrowed:
+    """Another family, for a problem that it has narrowed already."""
+
+    family: Constraint
+
+    def narrow(self, problem: Problem) -> Problem:
+        """Return the problem as it is."""
+        return problem
+
+    def add_to(self, variables: Variables) -> None:
+        """Add the family."""
+        self.family.add_to(variables)
+
+    def holds(self, problem: Problem, starts: IntArray) -> bool:
+        """Ask the family."""
+        return self.family.holds(problem, starts)
 
 
 @dataclass(frozen=True)

@@ -92,15 +92,22 @@ class Decision:
         return settled
 
     def ask(self, limit: Limit) -> None:
-        """Let CP-SAT look, again and again while the limit allows, until there is none."""
+        """Let CP-SAT look, again and again while the limit allows, until there is none.
+
+        What it found and proved to be the best that starts other jobs leaves those that start the same as before: with
+        them it begins anew, within the same limit.
+        """
         attempts, cost = limit.attempts(), -1
         for seconds in attempts:
-            if cost != self.best.cost:
-                model, cost = self.model(), self.best.cost
-            outcome = self.call(model, seconds, limit.wall)
+            better = found = True
+            while better and found:
+                if cost != self.best.cost:
+                    model, cost = self.model(), self.best.cost
+                outcome = self.call(model, seconds, limit.wall)
+                better = outcome.found and self.offer(model, model.variables.starts(outcome.solver))
+                found = outcome.status is Status.OPTIMAL
             self.decided = outcome.status is Status.INFEASIBLE
-            better = outcome.found and self.offer(model, model.variables.starts(outcome.solver))
-            attempts.note(proved=self.decided, found=True, better=better)
+            attempts.note(proved=self.decided, found=True, better=self.best.cost < cost)
 
     def model(self) -> SchedulingModel:
         """Return the model of all schedules that cost less and start other jobs now."""

@@ -7,6 +7,7 @@ It is exact and slow: an interval for every job and slot of a node (Galleguillos
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 
 import numpy as np
 from ortools.sat.python import cp_model
@@ -15,7 +16,7 @@ from ...base import IntArray
 from ..scheduling.list_schedules import Schedule
 from ..scheduling.problem import Problem
 from .answer import Answer, Limit
-from .constraints import Family, LikeInOrder, PoolCapacity
+from .constraints import Constraint, Family, LikeInOrder, PoolCapacity
 from .pooled import SchedulingModel
 from .variables import SlotVariables, Variables
 
@@ -128,12 +129,21 @@ class DirectModel:
         A schedule with its placement, to begin with; nothing worse is looked for.
     every_resource
         Whether a resource that no job asks for is constrained as well, as version 0 of the paper has it.
+    beside
+        Further constraints.
     """
 
-    def __init__(self, problem: Problem, hint: Schedule | None = None, *, every_resource: bool = False) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        hint: Schedule | None = None,
+        *,
+        every_resource: bool = False,
+        beside: Sequence[Constraint] = (),
+    ) -> None:
         self.problem = problem
         self.allocation = NodeAllocation(problem, every_resource)
-        families = (self.allocation, PoolCapacity(quotas_only=True), LikeInOrder())
+        families: Sequence[Constraint] = (self.allocation, PoolCapacity(quotas_only=True), LikeInOrder(), *beside)
         self.scheduling = SchedulingModel(problem, hint, constraints=families)
         if self.scheduling.hint is not None:
             self.allocation.suggest(self.scheduling.variables.model, self.scheduling.hint.counts)
@@ -143,21 +153,29 @@ class DirectModel:
         outcome, found = self.scheduling.search(limit), None
         if outcome.found:
             starts = self.scheduling.variables.starts(outcome.solver)
-            found = Schedule(starts, self.problem.cost(starts), self.allocation.counts(outcome.solver))
+            if self.scheduling.allows(starts):
+                found = Schedule(starts, self.problem.cost(starts), self.allocation.counts(outcome.solver))
         return self.scheduling.answer(outcome, found)
 
 
-def solve_direct(problem: Problem, hint: Schedule | None, limit: Limit, *, every_resource: bool = False) -> Answer:
+def solve_direct(
+    problem: Problem,
+    hint: Schedule | None,
+    limit: Limit,
+    *,
+    every_resource: bool = False,
+    beside: Sequence[Constraint] = (),
+) -> Answer:
     """Return the best schedule found with its placement, never worse than the hint.
 
     Parameters
     ----------
-    problem, hint, every_resource
+    problem, hint, every_resource, beside
         As for :class:`DirectModel`.
     limit
         How long the solver may think.
     """
-    return DirectModel(problem, hint, every_resource=every_resource).solve(limit)
+    return DirectModel(problem, hint, every_resource=every_resource, beside=beside).solve(limit)
 
 
 def empty_slots(problem: Problem) -> IntArray:

@@ -144,6 +144,7 @@ def solve_pooled(
     *,
     horizon: int | None = None,
     every_resource: bool = False,
+    beside: Sequence[Constraint] = (),
 ) -> Answer:
     """Return the best schedule found on pooled resources, never worse than the hint.
 
@@ -155,6 +156,8 @@ def solve_pooled(
         How long the solver may think.
     every_resource
         Whether a resource that no job asks for is constrained as well, as version 0 of the paper has it.
+    beside
+        Further constraints.
     """
-    constraints = ON_THE_WHOLE_POOL if every_resource else ON_THE_POOL
+    constraints = (*(ON_THE_WHOLE_POOL if every_resource else ON_THE_POOL), *beside)
     return SchedulingModel(problem, hint, horizon=horizon, constraints=constraints).solve(limit)

@@ -68,9 +68,7 @@ def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STE
     """
     edges = _edges(problem, starts)
     times, free = problem.profile
-    until = np.append(times[1:], edges[-1])
-    runs = np.minimum(until[None], edges[1:, None]) - np.maximum(times[None], edges[:-1, None])
-    room = np.maximum(runs, 0) @ np.maximum(free[:, 0], 0)
+    room = _room(times, np.maximum(free[:, 0], 0), edges)
     asked = problem.need.any(axis=0)
     slots, most = _slots_now(problem)
     # Later there is room for as many as there are: what the nodes can hold then is not known here.
@@ -83,6 +81,14 @@ def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STE
     slack = 1e-9 * abs(best) + 1e-6
     alone = problem.cost(problem.earliest)
     return Bounds(max(alone, int(np.ceil(best - slack))), now[kind] - slack, later[kind] - slack)
+
+
+def _room(times: IntArray, free: IntArray, edges: IntArray) -> IntArray:
+    """Return what is free between each two edges, summed over the seconds, shape (intervals, resources)."""
+    step = np.searchsorted(times, edges, side="right") - 1
+    before = np.cumsum(np.diff(times, prepend=0)[1:, None] * free[:-1], axis=0)
+    until = np.concatenate((np.zeros((1, free.shape[1]), dtype=np.int64), before))[step]
+    return np.diff(until + (edges - times[step])[:, None] * free[step], axis=0)
 
 
 def _kinds(problem: Problem, need: IntArray) -> tuple[_Jobs, IntArray]:

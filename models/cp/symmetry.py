@@ -48,6 +48,8 @@ def only_chain(problem: Problem) -> IntArray | None:
 
 def rearranged(problem: Problem, schedule: Schedule, chains: list[list[int]]) -> Schedule:
     """Return the schedule with the starts and places of jobs that differ in nothing dealt out along each chain."""
+    if not chains:
+        return schedule
     starts, counts = schedule.starts.copy(), schedule.counts.copy()
     for chain in chains:
         order = np.argsort(starts[chain], kind="stable")

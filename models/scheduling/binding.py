@@ -1,10 +1,38 @@
-"""Which resources of a pool can be short at all: the others need not be looked at."""
+"""Which resources of a pool can be short, and when that changes: nothing else need be looked at."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from ...base import IntArray
+
+
+class Shortage(NamedTuple):
+    """What is asked for and free of the resources that can be short.
+
+    Attributes
+    ----------
+    need
+        Amounts that each job asks for, shape (jobs, resources).
+    times, free
+        When what is free changes as far as it matters, shape (steps,), and up to what all jobs together ask for, shape
+        (steps, resources).
+    """
+
+    need: IntArray
+    times: IntArray
+    free: IntArray
+
+
+def shortage(need: IntArray, times: IntArray, free: IntArray) -> Shortage:
+    """Return what can be short of what jobs need, shape (jobs, resources), of what is free from `times` on."""
+    short = binding(need, free)
+    need = np.ascontiguousarray(need[:, short])
+    matters = np.minimum(free[:, short], need.sum(axis=0))
+    steps = np.append(0, 1 + np.flatnonzero((np.diff(matters, axis=0) != 0).any(axis=1)))
+    return Shortage(need, times[steps], np.ascontiguousarray(matters[steps]))
 
 
 def binding(need: IntArray, free: IntArray) -> IntArray:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base import IntArray
-from .binding import binding
 from .list_search import Costs, Inputs, alone, best_order, by_falling_weight, on_nodes, on_the_pool, search
 from .modes import KINDS_OF_MOVES, mode_orders
+from .node_groups import place_in_order
 from .node_layout import node_arrays
 from .placement import PlacementRule
 from .pool_search import BEST, PoolSearch, best_of_orders, improve_order, open_mode_search
@@ -104,7 +104,12 @@ def best_of(
 
 
 def improve(
-    problem: Problem, order: IntArray, iterations: int, rng: np.random.Generator, rule: PlacementRule = "best-fit"
+    problem: Problem,
+    order: IntArray,
+    iterations: int,
+    rng: np.random.Generator,
+    rule: PlacementRule = "best-fit",
+    parts: int = 1,
 ) -> tuple[Schedule, IntArray]:
     """Improve an order by random swaps and moves, and changes of mode, each kept if the schedule is not worse.
 
@@ -118,6 +123,8 @@ def improve(
         How many orders are tried.
     rng
         Draws the changes.
+    parts
+        In how many parts; one that brings nothing is undone, and the last.
 
     Returns
     -------
@@ -131,27 +138,49 @@ def improve(
     """
     if iterations < 0:
         raise ValueError(f"iterations must be >= 0, got {iterations}")
-    best = np.array(order, dtype=np.int64)
+    best, steps = np.array(order, dtype=np.int64), [-(-iterations // parts)] * parts
     if _is_plain_pool(problem):
-        found = _pool_search(problem)
-        best_of_orders(found, best[None], _NO_BOUND)
-        kinds = KINDS_OF_MOVES if problem.has_modes else 2
-        improve_order(found, _moves(len(best), iterations if found.cost[BEST, -1] else 0, rng, kinds))
-        best, schedule = found.order[BEST], _pool_schedule(problem, found)
+        schedule, best = _improve_on_pool(problem, best, steps, rng)
     else:
-        inputs = _inputs(problem, rule)
-        starts, counts = _no_schedule(problem)
-        cost, _ = best_order(best[None], inputs, _NO_BOUND, starts, counts)
-        moves = _moves(problem.jobs, iterations if cost else 0, rng)
-        if len(moves):
-            if problem.nodes > 1:
-                learn(inputs.nodes, inputs.node_room)
-            cost = search(best, moves, inputs, problem.kind, cost, starts)
-            best_order(best[None], inputs, _NO_BOUND, starts, counts)
-        schedule = _schedule(problem, inputs, best, starts, cost, counts)
+        schedule, best = _improve_otherwise(problem, best, steps, rng, rule)
     if schedule is None:
         raise ValueError("order leads to no schedule: more is held than there is")
     return schedule, best
+
+
+def _improve_on_pool(
+    problem: Problem, order: IntArray, parts: Sequence[int], rng: np.random.Generator
+) -> tuple[Schedule | None, IntArray]:
+    found = _pool_search(problem)
+    best_of_orders(found, order[None], _NO_BOUND)
+    kinds = KINDS_OF_MOVES if problem.has_modes else 2
+    for steps in parts:
+        cost, starts, order = found.cost[BEST, -1], found.starts[BEST].copy(), found.order[BEST].copy()
+        improve_order(found, _moves(len(order), steps if cost else 0, rng, kinds))
+        if len(parts) > 1 and found.cost[BEST, -1] >= cost:
+            found.starts[BEST], found.order[BEST] = starts, order
+            break
+    return _pool_schedule(problem, found), found.order[BEST]
+
+
+def _improve_otherwise(
+    problem: Problem, best: IntArray, parts: Sequence[int], rng: np.random.Generator, rule: PlacementRule
+) -> tuple[Schedule | None, IntArray]:
+    """Do so where jobs have nodes, or times of their own."""
+    inputs = _inputs(problem, rule)
+    starts, counts = _no_schedule(problem)
+    cost, _ = best_order(best[None], inputs, _NO_BOUND, starts, counts)
+    for steps in parts:
+        moves = _moves(problem.jobs, steps if cost else 0, rng)
+        if len(moves) and problem.nodes > 1:
+            learn(inputs.nodes, inputs.node_room)
+        before, order = cost, best.copy()
+        cost = search(best, moves, inputs, problem.kind, cost, starts)
+        if len(parts) > 1 and cost >= before:
+            best = order
+            break
+    best_order(best[None], inputs, _NO_BOUND, starts, counts)
+    return _schedule(problem, inputs, best, starts, cost, counts), best
 
 
 def _is_plain_pool(problem: Problem) -> bool:
@@ -171,12 +200,10 @@ def _moves(jobs: int, iterations: int, rng: np.random.Generator, kinds: int = 2)
 def _pool_search(problem: Problem) -> PoolSearch:
     """Lay out a problem on a pool where nothing but room matters."""
     nothing, kind = np.full(problem.jobs, -1), problem.kind if len(problem.free_now) else _NO_KINDS
-    times, free = problem.profile
-    short = binding(problem.need, free[:, 0])
-    need, held = np.ascontiguousarray(problem.need[:, short]), Steps(times, np.ascontiguousarray(free[:, 0][:, short]))
+    short = problem.shortage
     return open_mode_search(
-        problem.weight, problem.due_start, problem.duration, need, nothing, held, problem.mode_of, kind,
-        problem.instant,
+        problem.weight, problem.due_start, problem.duration, short.need, nothing, Steps(short.times, short.free),
+        problem.mode_of, kind, problem.instant,
     )  # fmt: skip
 
 
@@ -187,7 +214,9 @@ def _pool_schedule(problem: Problem, found: PoolSearch) -> Schedule | None:
     cost, starts = int(found.cost[BEST, -1]), np.full(problem.jobs, -1)
     starts[found.order[BEST]] = found.starts[BEST]
     if len(problem.free_now):
-        return _schedule(problem, _inputs(problem, "best-fit"), found.order[BEST], starts, cost, starts[:, None])
+        counts = np.zeros((problem.jobs, len(problem.free_now)), dtype=np.int64)
+        place_in_order(problem.instant, found.order[BEST], starts, counts)
+        return Schedule(starts, cost, counts)
     return Schedule(starts, cost, (problem.slots * (starts >= 0))[:, None])
 
 

@@ -13,6 +13,8 @@ from ...base import IntArray
 
 #: Numbers below this one are made of several columns without counting what there is in them.
 _WIDEST = 2**40
+#: Kinds that may be counted, whatever the rows are, instead of sorted.
+_WIDE = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +124,13 @@ def equal_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
             span, kinds = int(column.max()) + 1, int(kind.max()) + 1
         kind = kind * span + column
         kinds *= span
-    _, first, label = np.unique(kind, return_index=True, return_inverse=True)
-    return first, label
+    if kinds > 2 * len(rows) + _WIDE:
+        _, first, label = np.unique(kind, return_index=True, return_inverse=True)
+        return first, label
+    first = np.full(kinds, -1)
+    first[kind[::-1]] = np.arange(len(rows) - 1, -1, -1)  # The last to be noted is the first of its kind.
+    there = first >= 0
+    return first[there], (np.cumsum(there) - 1)[kind]
 
 
 def _kinds(rows: IntArray) -> IntArray:

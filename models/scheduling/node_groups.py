@@ -138,6 +138,18 @@ def place_now(job: int, instant: Instant, groups: int, counts: IntArray) -> int:
     return take_now(job, instant, groups, counts) if finds_slots(job, instant, groups) else -1
 
 
+@compiled
+def place_in_order(instant: Instant, order: IntArray, starts: IntArray, counts: IntArray) -> None:
+    """Place the jobs of an order that start now, those that have `starts` of 0; fill in `counts`, shape (jobs, nodes).
+
+    They find their places, as they did where their starts were found.
+    """
+    groups = open_instant(instant)
+    for job in order:
+        if starts[job] == 0:
+            groups = place_now(job, instant, groups, counts[job])
+
+
 @borrowing
 def finds_slots(job: int, instant: Instant, groups: int) -> bool:
     """Return whether a job finds all its slots; note how many of them fit on a node of each group."""

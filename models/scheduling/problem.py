@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import IntArray
+from .binding import Shortage, shortage
 from .node_classes import NodeClasses, classes_now, equal_rows, node_classes
 from .node_groups import Instant, instant_of, no_instant
 from .quotas import Quotas
@@ -205,6 +206,11 @@ class Problem:
         return times, np.cumsum(change, axis=0)
 
     @cached_property
+    def shortage(self) -> Shortage:
+        """What can be short on one node."""
+        return shortage(self.need, self.profile[0], self.profile[1][:, 0])
+
+    @cached_property
     def classes(self) -> NodeClasses:
         """The profile by class of nodes that nothing tells apart."""
         classes = node_classes(self.capacity, self.held_from, self.held_to, self.held_node, self.held_amount)
@@ -218,9 +224,8 @@ class Problem:
     @cached_property
     def instant(self) -> Instant:
         """What starts now on the nodes of `free_now`, for the compiled code; without nodes if there are none."""
-        if not len(self.free_now):
-            return no_instant()
-        return instant_of(self.classes_now, self.slots, self.demand, self.first_later)
+        placed = (self.classes_now, self.slots, self.demand, self.first_later)
+        return instant_of(*placed) if len(self.free_now) else no_instant()
 
     @cached_property
     def first_later(self) -> int:
@@ -245,10 +250,8 @@ class Problem:
         if self.has_modes:
             return []
         taken = () if self.quotas is None else (self.quotas.need,)
-        keys = np.column_stack(
-            (self.duration, self.earliest, self.latest, self.slots, self.demand, self.whole, *taken)
-        )  # fmt: skip
-        _, group = equal_rows(keys)
+        columns = (self.duration, self.earliest, self.latest, self.slots, self.demand, self.whole, *taken)
+        _, group = equal_rows(np.column_stack(columns))
         order = np.argsort(group, kind="stable")
         cuts = np.flatnonzero(np.diff(group[order])) + 1
         return [part for part in np.split(order, cuts) if len(part) > 1]

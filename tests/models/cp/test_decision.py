@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from oracles.placing import can_be_placed, problems
 
-from hpcdispatch.models import Decision, Limit, Problem, Status, best_of, improve, list_orders
+from hpcdispatch.models import Decision, Limit, Problem, Status, best_of, improve, list_orders, list_schedule
 from hpcdispatch.models.cp import ON_THE_POOL, NotBefore, SchedulingModel
 from hpcdispatch.models.cp.constraints import Family
 from hpcdispatch.models.cp.prices import price_bounds
@@ -246,3 +246,12 @@ def test_what_is_known_of_places_is_not_asked_again():
     assert first.possible
     assert places.place(problem, np.array([0, 0])) is first
     assert places.place(problem, np.array([0, 5])) is not first
+
+
+def test_what_is_found_within_the_only_call_is_proved_with_another():
+    """Three jobs one after the other: the list starts the wrong one, and no limit is left to double."""
+    columns = [np.array(column) for column in ([1, 2, 1], [1, 1, 1], [[1]] * 3, [1, 1, 1], [[1]], [2, 0, 0])]
+    problem = Problem(*columns)
+    listed = list_schedule(problem, np.array([0, 2, 1]))
+    answer = Decision(problem, listed, "list", problem.horizon).search(Limit(1, 1))
+    assert (answer.schedule.starts.tolist(), answer.decided) == ([1, 2, 0], True)
