@@ -22,7 +22,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def paired(runs: pd.DataFrame, baseline: str, metric: str, level: float = 0.95) -> pd.DataFrame:
+def paired(runs: pd.DataFrame, baseline: str, metric: str) -> pd.DataFrame:
     """Return how far each contender is from the baseline on the samples that both have.
 
     Parameters
@@ -33,14 +33,12 @@ def paired(runs: pd.DataFrame, baseline: str, metric: str, level: float = 0.95) 
         The contender to compare with.
     metric
         A column of `runs`.
-    level
-        Of the intervals.
 
     Returns
     -------
     DataFrame
         One row a workload and contender: ``n`` pairs; both means; the mean ``difference`` (contender minus baseline)
-        and the ``ratio`` of the means, each with a percentile bootstrap interval over the pairs, ``..._low`` and
+        and the ``ratio`` of the means, each with a 95% percentile bootstrap interval over the pairs, ``..._low`` and
         ``..._high`` (NaN for one pair); how many pairs are ``lower`` and ``higher`` than the baseline; ``p_sign`` and
         ``p_wilcoxon`` of the two-sided tests, NaN below :data:`LEAST_FOR_TEST` pairs that differ.
 
@@ -58,20 +56,20 @@ def paired(runs: pd.DataFrame, baseline: str, metric: str, level: float = 0.95) 
     others = runs.loc[runs["contender"] != baseline, [*keys, "contender", metric]]
     both = others.merge(reference, on=keys, suffixes=("", "_baseline"))
     for (workload, contender), group in both.groupby(["workload", "contender"], sort=False):
-        found = compared(group[metric].to_numpy(float), group[f"{metric}_baseline"].to_numpy(float), level)
+        found = compared(group[metric].to_numpy(float), group[f"{metric}_baseline"].to_numpy(float))
         rows.append({"workload": workload, "contender": contender, "metric": metric, **found})
     return pd.DataFrame(rows, columns=["workload", "contender", "metric", *COLUMNS])
 
 
-def compared(values: FloatArray, baseline: FloatArray, level: float = 0.95) -> dict[str, float]:
+def compared(values: FloatArray, baseline: FloatArray) -> dict[str, float]:
     """Return what :func:`paired` says of one series of pairs; those with a NaN are left out."""
     whole = ~np.isnan(values) & ~np.isnan(baseline)
     values, baseline = values[whole], baseline[whole]
     differences = values - baseline
     if not len(values):
         return {**dict.fromkeys(COLUMNS, float("nan")), "n": 0, "lower": 0, "higher": 0}
-    low, high = mean_interval(differences, level)
-    ratio, ratio_low, ratio_high = ratio_of_means(values, baseline, level)
+    low, high = mean_interval(differences)
+    ratio, ratio_low, ratio_high = ratio_of_means(values, baseline)
     return {
         "n": len(values),
         "baseline_mean": float(baseline.mean()),
@@ -89,20 +87,10 @@ def compared(values: FloatArray, baseline: FloatArray, level: float = 0.95) -> d
     }
 
 
-def ratio_of_means(values: FloatArray, baseline: FloatArray, level: float = 0.95) -> tuple[float, float, float]:
-    """Return the ratio of the means, and its percentile bootstrap interval from pairs drawn together.
+def ratio_of_means(values: FloatArray, baseline: FloatArray) -> tuple[float, float, float]:
+    """Return the ratio of the means, and the ends of its 95% percentile bootstrap interval from pairs drawn together.
 
-    Parameters
-    ----------
-    values, baseline
-        A number of each pair.
-    level
-        Of the interval.
-
-    Returns
-    -------
-    tuple of float
-        The ratio and the ends of its interval; NaN where there is none.
+    NaN where there is none.
     """
     if baseline.mean() == 0:
         return float("nan"), float("nan"), float("nan")
@@ -113,7 +101,7 @@ def ratio_of_means(values: FloatArray, baseline: FloatArray, level: float = 0.95
     below = baseline[drawn].mean(axis=1)
     if (below == 0).any():
         return ratio, float("nan"), float("nan")
-    low, high = np.quantile(values[drawn].mean(axis=1) / below, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(values[drawn].mean(axis=1) / below, [0.025, 0.975])
     return ratio, float(low), float(high)
 
 

@@ -22,12 +22,12 @@ _RESOURCES = ("core", "mem", "gpu")
 
 
 @st.composite
-def machines(draw: st.DrawFn, max_nodes: int = 4, max_amount: int = 8, max_resources: int = 3) -> Machine:
-    """Draw a machine of up to `max_nodes` nodes, each with at least one core and up to `max_resources` resources."""
-    nodes = draw(st.integers(1, max_nodes))
-    count = draw(st.integers(1, max_resources))
-    cores = st.integers(1, max_amount)
-    others = st.lists(st.integers(0, max_amount), min_size=count - 1, max_size=count - 1)
+def machines(draw: st.DrawFn) -> Machine:
+    """Draw a machine of up to 4 nodes, each with at least one core and up to 8 of each of up to 3 resources."""
+    nodes = draw(st.integers(1, 4))
+    count = draw(st.integers(1, len(_RESOURCES)))
+    cores = st.integers(1, 8)
+    others = st.lists(st.integers(0, 8), min_size=count - 1, max_size=count - 1)
     rows = [[draw(cores), *draw(others)] for _ in range(nodes)]
     return Machine(_RESOURCES[:count], np.array(rows, dtype=np.int64))
 

@@ -103,7 +103,7 @@ def scenario(jobs: int, seed: int, grain: int = 1) -> list[RunningJob]:
     return scenario_of(generate("theta-scenario", jobs=jobs, grain=grain, seed=seed)).running()
 
 
-def respond(jobs: Sequence[RunningJob], nodes: int, *, limit: int = LIMIT, by_nodes: bool = False) -> Response:
+def respond(jobs: Sequence[RunningJob], nodes: int, *, limit: int = LIMIT) -> Response:
     """Measure the approaches on one scenario.
 
     Times are of the CPU, the least of a few calls, of backtracking those of one.
@@ -113,9 +113,7 @@ def respond(jobs: Sequence[RunningJob], nodes: int, *, limit: int = LIMIT, by_no
     jobs, nodes
         What runs, and how many nodes are to be freed.
     limit
-        Partial decisions that backtracking looks at, at most.
-    by_nodes
-        Whether it abandons also what can no longer free the nodes, which the paper's does not.
+        Partial decisions that backtracking looks at, at most; it abandons by loss alone, as the paper's does.
     """
     _warm_up()
     clock = Clock(MINUTE)
@@ -124,7 +122,7 @@ def respond(jobs: Sequence[RunningJob], nodes: int, *, limit: int = LIMIT, by_no
     quick, greedy_call = least(lambda: greedy_by_deadline(jobs, nodes, DEADLINES, MINUTE))
     ends = range(1, len(DEADLINES) + 1)
     looked = [least(GreedyCore.of(jobs, nodes, DEADLINES[:end], clock).run, calls=_CALLS) for end in ends]
-    searches = [SearchCore.of(jobs, nodes, end, clock, by_nodes=by_nodes, limit=limit) for end in DEADLINES]
+    searches = [SearchCore.of(jobs, nodes, end, clock, by_nodes=False, limit=limit) for end in DEADLINES]
     found = [measured(core.run) for core in searches]
     costs = [
         search_costs(jobs, core, best) if complete else (made[place].loss, made[place].checkpoint_time)
@@ -218,9 +216,9 @@ def _row(count: int, needed: int, found: Sequence[Response]) -> list[str]:
     ]
 
 
-def random_jobs(jobs: int, nodes: int, steps: int, seed: int = 0) -> list[RunningJob]:
+def random_jobs(jobs: int, nodes: int, steps: int) -> list[RunningJob]:
     """Draw jobs of any sizes that sum to `nodes`, with losses of any digits; most can be saved within `steps`."""
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     sizes = 1 + rng.multinomial(nodes - jobs, rng.dirichlet(np.ones(jobs)))
     columns = (sizes, rng.uniform(0, sizes), *rng.integers(1, steps + steps // 4, (2, jobs)))
     return [RunningJob(str(place), *row) for place, row in enumerate(zip(*(c.tolist() for c in columns), strict=True))]

@@ -24,6 +24,8 @@ QUEUES = {"slurm": "SLURMCluster"}
 _LOOPBACK = "127.0.0.1:0"
 #: Cells sent ahead for each thread of the workers, so that none waits for the next.
 _AHEAD = 2
+#: Seconds to wait for a scheduler.
+_PATIENCE = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class TLS:
 
 
 @contextmanager
-def connect(address: str, tls: TLS | None = None, workers: int = 1, timeout: float = 30.0) -> Iterator[Any]:
+def connect(address: str, tls: TLS | None = None, workers: int = 1) -> Iterator[Any]:
     """Connect to a Dask cluster.
 
     Parameters
@@ -71,8 +73,6 @@ def connect(address: str, tls: TLS | None = None, workers: int = 1, timeout: flo
         For an encrypted connection.
     workers
         How many workers to ask a queue for.
-    timeout
-        How long to wait for the scheduler, seconds.
 
     Yields
     ------
@@ -98,7 +98,7 @@ def connect(address: str, tls: TLS | None = None, workers: int = 1, timeout: flo
                 f"--cluster: expected tcp://HOST:PORT, tls://HOST:PORT or {', '.join(QUEUES)}, got {address!r}"
             )
         try:
-            client = distributed.Client(target, security=tls.security(), timeout=timeout, set_as_default=False)
+            client = distributed.Client(target, security=tls.security(), timeout=_PATIENCE, set_as_default=False)
         except (OSError, ValueError) as error:  # a timeout is an OSError
             raise InputError(f"--cluster {address}: no scheduler answers there ({_line(error)})") from None
         yield stack.enter_context(client)

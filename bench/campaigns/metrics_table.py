@@ -23,21 +23,16 @@ _OF_ALL = ("occupancy", "efficiency", "lost", "makespan")
 _MEASURED = ("decision_ms_mean", "decision_ms_p95", "decision_ms_max", "prediction_s", "simulation_s")
 
 
-def campaign_table(plan: Plan, store: Store, *, measured: bool = False) -> pd.DataFrame:
+def campaign_table(plan: Plan, store: Store) -> pd.DataFrame:
     """Return the metrics of every cell of a campaign that is in the store, in the order of the campaign.
 
-    Parameters
-    ----------
-    plan, store
-        The cells, and where they are.
-    measured
-        Whether the measured times are in it too; without them it is the same from run to run.
+    Measured times are not in it, so that it is the same from run to run.
     """
     rows = []
     for cell in plan.rows:
         if store.has(cell.key):
             summary = cut_summary(store.result(cell), cell.warm_up, cell.cool_down)
-            shown = {name: value for name, value in summary.items() if measured or name not in _MEASURED}
+            shown = {name: value for name, value in summary.items() if name not in _MEASURED}
             cuts = {"jitter": cell.jitter or 0, "warm_up": str(cell.warm_up), "cool_down": str(cell.cool_down)}
             rows.append({**{name: getattr(cell, name) for name in LABELS}, **cuts, **shown})
     return pd.DataFrame(rows)

@@ -98,3 +98,9 @@ def plain_numbers(axis: Axis) -> None:
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def shortened(name: str, most: int = 60) -> str:
+    """Return a name in one line of at most so many characters, its last one an ellipsis where it was longer."""
+    name = " ".join(name.split())
+    return name if len(name) <= most else f"{name[: most - 1]}…"

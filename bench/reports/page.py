@@ -6,7 +6,7 @@ import base64
 import hashlib
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -59,34 +59,21 @@ class Part:
     content: Table | Figure
 
 
-def write_report(study: Study, out: Path, *, title: str = TITLE, say: Callable[[str], None] | None = None) -> Path:
-    """Write the page, and the folder of files beside it; return the folder.
+def write_report(study: Study, out: Path) -> Path:
+    """Write the page, and the folder of files beside it; return the folder, ``report_files`` for ``report.html``.
 
     The page is written last, and in one step.
-
-    Parameters
-    ----------
-    study
-        What is shown.
-    out
-        The page. The folder is named after it, ``report_files`` for ``report.html``.
-    title
-        Of the page.
-    say
-        Called with the name of each file group that is about to be written.
     """
     folder = out.with_name(f"{out.stem}_files")
     sections = [list(_parts(study, index, workload)) for index, workload in enumerate(study.workloads)]
     for part in (part for section in sections for part in section):
-        if say is not None:
-            say(part.name)
         _write_files(part, folder)
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(out, page(study, sections, title, folder.name))
+    write_whole(out, page(study, sections, folder.name))
     return folder
 
 
-def page(study: Study, sections: list[list[Part]], title: str, folder: str) -> str:
+def page(study: Study, sections: list[list[Part]], folder: str) -> str:
     """Return the page."""
     from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - other commands do without
     from markupsafe import Markup  # noqa: PLC0415
@@ -98,7 +85,7 @@ def page(study: Study, sections: list[list[Part]], title: str, folder: str) -> s
     template = environment.from_string(_text("report.html.j2"))
     js, plotly = _text("report.js"), get_plotlyjs()
     return template.render(
-        title=title,
+        title=TITLE,
         policy=_policy(js, plotly),
         version=version("hpcdispatch"),
         folder=folder,

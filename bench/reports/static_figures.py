@@ -6,15 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .figure_style import CLASS_STYLE, MOST_PANELS, WIDTH, canvas, image, line_style, marker, plain_numbers, style
+from .figure_style import (
+    CLASS_STYLE,
+    MOST_PANELS,
+    WIDTH,
+    canvas,
+    image,
+    line_style,
+    marker,
+    plain_numbers,
+    shortened,
+    style,
+)
 from .figures import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
-
-#: Names are cut to so many characters in panels and legends; tables have them in full.
-_LONGEST = 60
 
 
 def images(figure: Figure) -> dict[str, bytes]:
@@ -38,11 +46,6 @@ def _draw(figure: Figure, canvas: Canvas) -> None:
         canvas.suptitle(f"the first {MOST_PANELS} of {len(figure.names)}", fontsize=9)
 
 
-def _short(name: str) -> str:
-    name = " ".join(name.split())
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
-
-
 def _labelled(axes: Axes, figure: Figure) -> None:
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)
@@ -63,10 +66,10 @@ def _logarithmic(axes: Axes, figure: Figure) -> None:
 
 def _legend(canvas: Canvas, handles: list[Any], names: list[str]) -> None:
     """Put a legend above the figure; texts are set afterwards, as names that begin with _ would be left out."""
-    columns = max(1, min(4, 90 // (max(len(_short(name)) for name in names) + 6)))
+    columns = max(1, min(4, 90 // (max(len(shortened(name)) for name in names) + 6)))
     legend = canvas.legend(handles, ["x"] * len(names), loc="outside upper left", ncols=columns, frameon=False)
     for text, name in zip(legend.get_texts(), names, strict=True):
-        text.set_text(_short(name))
+        text.set_text(shortened(name))
 
 
 def _curves(figure: Figure, canvas: Canvas) -> None:
@@ -111,7 +114,7 @@ def _panels(figure: Figure, canvas: Canvas) -> None:
         x, y = chosen[figure.x].to_numpy(), chosen[figure.y].to_numpy()
         axes.fill_between(x, y, color=colour, alpha=0.3, linewidth=0)
         axes.plot(x, y, color=colour, linewidth=0.8)
-        axes.set_title(_short(name), loc="left", fontsize=9)
+        axes.set_title(shortened(name), loc="left", fontsize=9)
     panels[0].set_ylim(bottom=0)
     panels[0].set_xlim(left=0)
     canvas.supylabel(figure.y_label, fontsize=9)
@@ -133,7 +136,7 @@ def _intervals(figure: Figure, canvas: Canvas) -> None:
         axes.axvline(1, color="#555555", linewidth=0.8, linestyle=(0, (4, 3)))
         _labelled(axes, figure)
         axes.set_title(metric, loc="left", fontsize=9)
-        axes.set_yticks(place, [_short(name) for name in names])
+        axes.set_yticks(place, [shortened(name) for name in names])
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_xlabel("")
     panels[-1].set_xlabel(figure.x_label)
@@ -154,7 +157,7 @@ def _schedule(figure: Figure, canvas: Canvas) -> None:
                 part[figure.x], part["high"] - part["low"], part[end] - part[figure.x], part["low"], align="edge",
                 color=colour, hatch=2 * hatch, edgecolor="black", linewidth=0.3,
             )  # fmt: skip
-        axes.set_title(_short(name), loc="left", fontsize=9)
+        axes.set_title(shortened(name), loc="left", fontsize=9)
         axes.set_ylabel(figure.y_label)
         axes.grid(visible=False)
     panels[-1].set_xlabel(figure.x_label)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...analysis.workflows import Workflow
-from .figure_style import COLOURS, KINDS, MOST_PANELS, canvas, image, panels, plain_numbers
+from .figure_style import COLOURS, KINDS, MOST_PANELS, canvas, image, panels, plain_numbers, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,17 +56,12 @@ def picture(workflows: Sequence[Workflow], size: str, time: str, kind: str) -> b
         return image(drawn, kind)
 
 
-def _cut(name: str) -> str:
-    name = " ".join(name.split())
-    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
-
-
 def _scatter(axes: Axes, workflow: Workflow, size: str, time: str) -> None:
     from matplotlib.ticker import EngFormatter  # noqa: PLC0415
 
     options: dict[str, Any] = {"s": 6, "alpha": 0.5, "linewidths": 0, "rasterized": len(workflow.sizes) > _MANY}
     axes.scatter(workflow.sizes, workflow.times, color=_POINTS, **options)
-    title = _cut(workflow.name)
+    title = shortened(workflow.name, _LONGEST)
     if workflow.fit is not None:
         x = np.linspace(workflow.sizes.min(), workflow.sizes.max(), 200)
         axes.plot(x, workflow.fit.best.times(x), color=_LINE, linewidth=1.3)
@@ -89,7 +84,7 @@ def _ranges(axes: Axes, workflows: Sequence[Workflow], time: str) -> None:
     axes.hlines(places, low, high, color="#555555", linewidth=1)
     axes.barh(places, p90 - p10, left=p10, height=0.6, color=_BIN)
     axes.vlines(median, places - 0.3, places + 0.3, color="#000000", linewidth=1.5)
-    axes.set_yticks(places, [_cut(workflow.name) for workflow in workflows])
+    axes.set_yticks(places, [shortened(workflow.name, _LONGEST) for workflow in workflows])
     axes.set_ylim(len(table) - 0.5, -0.5)
     axes.grid(visible=False, axis="y")
     if low.min() > 0 and high.max() / low.min() >= _WIDE:

@@ -14,9 +14,8 @@ Scale = Literal["smoke", "small", "full"]
 #: Seconds (for tests), minutes, and up to hours.
 SCALES: tuple[Scale, ...] = get_args(Scale)
 
-ClaimKind = Literal["tested", "construction", "calibrated"]
 #: Whether a claim's check can fail, whether it follows from the definitions, or whether the set-up was fitted to it.
-CLAIM_KINDS: tuple[ClaimKind, ...] = get_args(ClaimKind)
+ClaimKind = Literal["tested", "construction", "calibrated"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from ...base.checks import check_whole
-from .pool_profile import NEVER, earliest, longer, open_profile, peak, release, step_at
+from .pool_profile import NEVER, earliest, open_profile, peak, released, step_at
 
 _ROOM = 64
 #: Times are below that, so that no sum of two overflows.
@@ -135,6 +135,4 @@ class AvailabilityProfile:
         return seconds, max(check_whole("start", start, 0, _LATEST), int(self._profile.times[0]))
 
     def _add(self, start: int, end: int, amount: int) -> None:
-        if self._profile.steps[0] + 2 > len(self._profile.times):
-            self._profile = longer(self._profile, open_profile(0, 0, 2 * len(self._profile.times)))
-        release(self._profile, start, end, amount)
+        self._profile = released(self._profile, start, end, amount)

@@ -66,7 +66,4 @@ class CountedProfile:
         self._add(start, end, len(placement) * demand[0])
 
     def _add(self, start: int, end: int, amount: int) -> None:
-        room = len(self._steps.times)
-        if self._steps.steps[0] + 2 > room:
-            self._steps = steps.longer(self._steps, steps.open_profile(0, 0, 2 * room))
-        steps.release(self._steps, start, end, amount)
+        self._steps = steps.released(self._steps, start, end, amount)

@@ -47,6 +47,15 @@ def longer(old: ArraysT, new: ArraysT) -> ArraysT:
     return new
 
 
+def released(profile: Profile, start: int, end: int, amount: int) -> Profile:
+    """Return the profile after :func:`release`, in longer arrays where these are full."""
+    room = len(profile.times)
+    if profile.steps[0] + 2 > room:
+        profile = longer(profile, open_profile(0, 0, 2 * room))
+    release(profile, start, end, amount)
+    return profile
+
+
 @compiled
 def step_at(profile: Profile, time: int) -> int:
     """Return the step that `time`, not before the first, lies in."""

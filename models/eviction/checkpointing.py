@@ -184,11 +184,6 @@ def checkpoint_time(sizes: ArrayLike, storage: Storage) -> float:
     return Write(float(each.sum()), float(each.max()) / storage.node).alone(storage)
 
 
-def even_checkpoint_time(nodes: int, size: float, storage: Storage) -> float:
-    """Return :func:`checkpoint_time` of `nodes` nodes with `size` GB each."""
-    return Write.even(nodes, size, storage).alone(storage)
-
-
 def since_last(elapsed: float, interval: float | None, kept: float = 0, write: float = 0) -> float:
     """Return the seconds of work that a kill loses: those since the last application checkpoint.
 

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
-from typing import TypeVar
 
 import numpy as np
 
 from ....workloads import TraceWarning, Workload, fetch, read
 from ..outcome import Claim, Means, Outcome, Row
 
-T = TypeVar("T")
 #: A job count that is off by no more than this share is the paper's.
 _NEAR = 0.05
 
@@ -93,8 +90,3 @@ def table1(means: Means) -> Outcome:
         "paper's months.",
     )
     return Outcome(notes, tuple(rows), tuple(claims))
-
-
-def by_log(values: Mapping[str, T]) -> str:
-    """Return a value of each log in one line."""
-    return "; ".join(f"{name} {value}" for name, value in values.items())

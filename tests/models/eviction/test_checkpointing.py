@@ -13,7 +13,6 @@ from hpcdispatch.models.eviction import (
     WritingJob,
     checkpoint_time,
     daly_interval,
-    even_checkpoint_time,
     finish,
     node_hours,
     plan_sharing,
@@ -30,8 +29,6 @@ THETA = Storage()
 def test_equation_1_is_bounded_by_the_file_system_or_by_the_slowest_node():
     assert checkpoint_time([100.0] * 1000, THETA) == 400
     assert checkpoint_time([70.0, 7.0], THETA) == pytest.approx(100)
-    assert even_checkpoint_time(1000, 100, THETA) == 400
-    assert even_checkpoint_time(128, 70, THETA) == pytest.approx(100)
 
 
 @pytest.mark.parametrize("sizes", [[], [-1.0], [np.nan], [[1.0]]])
