@@ -22,6 +22,7 @@ from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
 from ...models.reservations import Checkpointing, Fit
 from ...models.reservations import Sequence as Reservations
+from ...workloads import Workload
 from ...workloads.formats.run_times import Unit, as_seconds, read_run_times
 from ..app import debug_option
 from ..command_errors import say
@@ -29,7 +30,7 @@ from ..durations import Duration
 from ..help_texts import examples
 from ..output import console, pairs, print_json, table_of
 from ..progress import spinner
-from ..shared_options import ReadingOptions, json_option
+from ..shared_options import ReadingOptions, json_option, reading_options
 from ..site_table import site_json, site_note, site_table
 from ..trace_argument import load, resolve
 
@@ -112,6 +113,7 @@ _SIGNAL = "USR1"
     show_default=True,
     help="Of the job; for --site.",
 )
+@reading_options
 @click.option("--sbatch", is_flag=True, help="Print the requests as --time=D-HH:MM:SS, one a line, and nothing else.")
 @json_option
 @debug_option
@@ -129,6 +131,7 @@ def command(
     site: str | None,
     site_jobs: int,
     cores: int,
+    reading: ReadingOptions,
     sbatch: bool,
     as_json: bool,
 ) -> None:
@@ -148,6 +151,8 @@ def command(
         raise click.UsageError("--sbatch and --json: expected one of them, got both")
     if restart is not None and checkpoint is None:
         raise click.UsageError("--restart: expected --checkpoint with it")
+    if site is None and reading != ReadingOptions():
+        raise click.UsageError("options that say how to read a trace: expected --site with them")
     checkpointing = None if checkpoint is None else Checkpointing(checkpoint, restart or 0)
     if plot is not None:
         _check_plot(plot)
@@ -155,7 +160,7 @@ def command(
     planning = Planning(bins, backfill_rate, last_request(longest, unit, run_times), fitted, checkpointing)
     with spinner("optimising"):
         advice = advise(run_times, planning)
-    measured = None if site is None else _measure(site, site_jobs, run_times, planning, cores)
+    measured = None if site is None else _measure(load(resolve(site), reading), site_jobs, run_times, planning, cores)
     if len(run_times) < LEAST_TO_TRUST:
         say("note", f"{count(len(run_times), 'run')} tell little of the next one; expected at least {LEAST_TO_TRUST}")
     if sbatch:
@@ -192,10 +197,9 @@ def sbatch_lines(values: Sequence[float]) -> list[str]:
     return lines
 
 
-def _measure(trace: str, jobs: int, run_times: NDArray[np.float64], planning: Planning, cores: int) -> SiteAdvice:
+def _measure(site: Workload, jobs: int, run_times: NDArray[np.float64], planning: Planning, cores: int) -> SiteAdvice:
     """Replay the last jobs of a site's trace with the runs among them."""
-    site = load(resolve(trace), ReadingOptions())
-    with spinner(f"replaying {trace}"):
+    with spinner("replaying the trace"):
         return measure(site.slice(max(0, len(site) - jobs), len(site)), run_times, planning, cores)
 
 

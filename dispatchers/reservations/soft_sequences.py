@@ -160,15 +160,16 @@ def planned(law: Any, quantile: float, walltime: int, above: int = 0) -> int:
     walltime
         The request, seconds.
     above
-        What it is known to be longer than, seconds; beyond the request, the next second is returned.
+        What it is known to be longer than, seconds; beyond all of the law the request is returned, and beyond the
+        request the next second.
     """
     if quantile >= 1 or above >= walltime:
         return max(walltime, above + 1)
     if not quantile:
-        found: float = next(seconds for seconds in _SEQUENCE.requests(law, walltime) if seconds > above)
+        found: float = next((seconds for seconds in _SEQUENCE.requests(law, walltime) if seconds > above), walltime)
     elif hasattr(law, "ppf") and not hasattr(law, "values"):
         below = float(law.cdf(above))
-        found = float(law.ppf(below + quantile * (1 - below)))
+        found = float(law.ppf(below + quantile * (1 - below))) if below < 1 else walltime
     else:
         left = _remaining(law).quantile(quantile, above)
         found = walltime if left is None else above + left

@@ -191,6 +191,20 @@ def test_says_what_a_site_makes_of_them(invoke, runs):
     assert "--site TRACE measures it" not in found.stdout
 
 
+def test_a_site_is_read_as_other_traces_are(invoke, runs, tmp_path):
+    """Its jobs have no requested times, and what the error advises must be an option of this command."""
+    header, log = (
+        "; MaxProcs: 16\n",
+        "".join(f"{n} {60 * n} 0 {600 + n} 4 -1 -1 4 -1 -1 1 {n % 3} 1 1 1 1 -1 -1\n" for n in range(1, 60)),
+    )
+    (tmp_path / "site.swf").write_text(header + log)
+    called = "sequence", runs, "--site", tmp_path / "site.swf"
+    assert "give --default-walltime" in invoke(*called).stderr
+    assert invoke(*called, "--default-walltime", "runtime").exit_code == 0
+    assert invoke(*called, "--default-walltime", 3600, "--head", 30).exit_code == 0
+    assert "expected --site with them" in invoke("sequence", runs, "--default-walltime", 60).stderr
+
+
 def test_says_what_it_assumes_without_a_site(invoke, runs):
     assert "a request starts as soon as it is made; --site TRACE measures it" in invoke("sequence", runs).stdout
 

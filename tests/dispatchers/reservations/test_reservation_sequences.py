@@ -12,9 +12,21 @@ from scipy import integrate, stats
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import Evict, TOptimal, create_dispatcher
 from hpcdispatch.dispatchers.reservations.gaps import expected_utilization
-from hpcdispatch.dispatchers.reservations.request_strategies import Adaptive, LastRuns, TimeOptimal, UpperBound
+from hpcdispatch.dispatchers.reservations.request_strategies import (
+    Adaptive,
+    Checkpointed,
+    LastRuns,
+    Reservation,
+    TimeOptimal,
+    UpperBound,
+)
 from hpcdispatch.dispatchers.reservations.reservation_sequences import ReservationSequences
-from hpcdispatch.models.reservations import Checkpointing, discretize, optimal_checkpointed_sequence, optimal_sequence
+from hpcdispatch.models.reservations import (
+    Checkpointing,
+    discretize,
+    optimal_checkpointed_sequence,
+    optimal_sequence,
+)
 from hpcdispatch.predictors import Empirical, LogNormal, RunTimeRanges, RunTimes
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records, cluster, pool, samples, stochastic, urgent
@@ -256,6 +268,31 @@ def test_a_learned_law_is_taken_as_it_is():
     assert TimeOptimal().requests(law, 3600) == (60, 3600)
     assert TimeOptimal().requests(RunTimes([60, 61, 62] * 3, 3600), 3600)[0] == 62
     assert TimeOptimal(n=2).requests(RunTimes([10, 20, 30, 40], 50), 50)[-1] == 50
+
+
+@pytest.mark.parametrize("n", [4, 200])
+def test_runs_beyond_the_request_need_all_of_it(n):
+    """Left out, the law would say that no job needs more than the longest of the runs below the request."""
+    law = RunTimes([*range(1750, 1756), *range(5000, 5030)], 3600)
+    for strategy in (TimeOptimal(n), TimeOptimal(n, gamma=60), TimeOptimal(n, 0.3)):
+        assert strategy.requests(law, 3600) == (3600,)
+
+
+def test_checkpoints_know_of_runs_beyond_the_request():
+    law = RunTimes([600] * 6 + [5000] * 5, 3600)
+    found = Checkpointed(200, 0.0, 30).reservations(law, 3600, 10, 0, 0)
+    assert found == (Reservation(600, 0, 30), Reservation(3600, 600))
+
+
+def test_values_of_a_law_keep_their_probabilities():
+    assert TimeOptimal().requests(RunTimes([60, 600, 3600]), 3600) == (60, 600, 3600)
+    assert TimeOptimal().requests(Weighted([60, 600, 3600]), 3600) == (60, 3600)
+
+
+class Weighted(RunTimes):
+    """Values of which the last is all but sure."""
+
+    probabilities = np.array([0.02, 0.02, 0.96])
 
 
 def test_the_last_runs_that_were_seen():

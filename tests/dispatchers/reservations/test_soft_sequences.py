@@ -28,6 +28,7 @@ SEEN = RunTimes([10, 20, 30, 40], bound=100)
         (UNIFORM, 0.5, 50, 75),
         (UNIFORM, 1, 50, 100),
         (UNIFORM, 0.5, 120, 121),
+        (UNIFORM, 0, 120, 121),
         (SEEN, 0.5, 0, 30),
         (SEEN, 0.5, 10, 30),
         (SEEN, 0.5, 40, 100),
@@ -46,6 +47,15 @@ def test_a_plan_of_0_is_the_sequence_of_least_expected_time():
     first, second, *_ = TimeOptimal().requests(UNIFORM, 100)
     assert planned(UNIFORM, 0, 100) == first
     assert planned(UNIFORM, 0, 100, first) == second
+
+
+@pytest.mark.parametrize("quantile", [0, 0.25, 0.9])
+def test_what_outlives_its_law_is_planned_with_its_request(quantile):
+    assert planned(UNIFORM, quantile, 200, 120) == 200
+    rows = jobs((0, 150, 4), (1, 20, 2))
+    workload = rows.with_jobs(replace(job, walltime=200) for job in rows.jobs)
+    found = simulate(workload, SoftTOptimal(quantile=quantile))
+    assert found.jobs["start"].tolist() == [0, 150]
 
 
 def jobs(*rows):
