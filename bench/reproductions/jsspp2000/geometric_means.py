@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ....base import FloatArray
+from ....simulation import mean_interval
 from ...reports.number_formats import short
 from ..claims import LEAST, Floats, by_side
 from ..outcome import Claim
@@ -27,7 +28,7 @@ class Ratio:
     value, low, high
         Itself and the ends, NaN where there are none.
     months
-        Of which months of logs it is, which are drawn with replacement for the interval.
+        Of how many months of logs, or other samples, it is, which are drawn with replacement for the interval.
     """
 
     value: float
@@ -69,13 +70,20 @@ def contrast(
     return _ratio(_sums(values, places[0], count), _sums(others, places[1], count))
 
 
-def less(text: str, ratio: Ratio, factor: float, what: str, published: str) -> Claim:
+def over_samples(values: FloatArray) -> Ratio:
+    """Return the geometric mean over independent samples of what `values` are the logarithms of."""
+    low, high = mean_interval(values) if len(values) >= LEAST else (np.nan, np.nan)
+    value = float(values.mean()) if len(values) else np.nan
+    return Ratio(*np.exp([value, low, high]).tolist(), len(values))
+
+
+def less(text: str, ratio: Ratio, factor: float, what: str, published: str = "") -> Claim:
     """Return the claim that a ratio is less than `factor`, judged by its interval."""
     holds = by_side(ratio.low, ratio.high, factor, ratio.months)
-    return Claim(text, holds, f"{what} {ratio}; the paper: {published}")
+    return Claim(text, holds, f"{what} {ratio}" + (f"; the paper: {published}" if published else ""))
 
 
-def more(text: str, ratio: Ratio, factor: float, what: str, published: str) -> Claim:
+def more(text: str, ratio: Ratio, factor: float, what: str, published: str = "") -> Claim:
     """Return the claim that a ratio is at least `factor`, judged by its interval."""
     claim = less(text, ratio, factor, what, published)
     return Claim(text, None if claim.holds is None else not claim.holds, claim.evidence)
