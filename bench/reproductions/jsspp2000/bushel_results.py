@@ -47,7 +47,8 @@ def _by_sample(found: pd.DataFrame) -> pd.DataFrame:
 
 def _values(table: pd.DataFrame, column: str, over: str, load: float, share: float, again: int = 0) -> pd.Series:
     """Return a value of each sample, by workload and seed; those that a share has none of are left out."""
-    return table.loc[(again, over, load, share), column].dropna()
+    found: pd.Series = table[column].xs((again, over, load, share))
+    return found.dropna()
 
 
 def _ratio(values: pd.Series) -> Ratio:
@@ -97,7 +98,7 @@ def promises(found: pd.DataFrame) -> Claim:
 
 def _differing(table: pd.DataFrame, over: str) -> Precondition:
     """Return that choosers take another size than their own in at least a fifth of the cases."""
-    share = float(table.loc[(0, over)]["other_size"].mean())
+    share = float(table.query("again == 0 and over == @over")["other_size"].mean())
     text = f"choosers under {over} take another size in at least {100 * DIFFER:g}% of the cases"
     return Precondition(text, share >= DIFFER, f"{100 * share:.1f}%")
 

@@ -10,7 +10,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ....base import FloatArray
-from ....simulation import mean_interval
 from ...reports.number_formats import short
 from ..claims import LEAST, Floats, by_side
 from ..outcome import Claim
@@ -72,9 +71,25 @@ def contrast(
 
 def over_samples(values: FloatArray) -> Ratio:
     """Return the geometric mean over independent samples of what `values` are the logarithms of."""
-    low, high = mean_interval(values) if len(values) >= LEAST else (np.nan, np.nan)
-    value = float(values.mean()) if len(values) else np.nan
-    return Ratio(*np.exp([value, low, high]).tolist(), len(values))
+    return _ratio((values, np.ones(len(values))), None) if len(values) else Ratio(np.nan, np.nan, np.nan, 0)
+
+
+def resampled_means(sums: FloatArray, counts: FloatArray) -> Floats:
+    """Return bootstrapped means of values that are drawn in groups.
+
+    Parameters
+    ----------
+    sums, counts
+        The sum of the values of each group, and how many they are, shape (groups,); ones for values drawn singly.
+
+    Returns
+    -------
+    array
+        Shape (2000,); the same groups are drawn for all that have as many.
+    """
+    drawn = np.random.default_rng(0).integers(0, len(sums), size=(_RESAMPLES, len(sums)))
+    found: Floats = sums[drawn].sum(axis=1) / np.maximum(counts[drawn].sum(axis=1), 1.0)
+    return found
 
 
 def less(text: str, ratio: Ratio, factor: float, what: str, published: str = "") -> Claim:
@@ -121,8 +136,7 @@ def _ratio(own: tuple[Floats, Floats], other: tuple[Floats, Floats] | None) -> R
     value = _difference([sums.sum() / max(counts.sum(), 1.0) for sums, counts in both])
     if months < LEAST:
         return Ratio(float(value), np.nan, np.nan, months)
-    drawn = np.random.default_rng(0).integers(0, len(own[0]), size=(_RESAMPLES, len(own[0])))
-    each = [sums[drawn].sum(axis=1) / np.maximum(counts[drawn].sum(axis=1), 1.0) for sums, counts in both]
+    each = [resampled_means(sums, counts) for sums, counts in both]
     low, high = np.quantile(_difference(each), [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     return Ratio(float(value), float(low), float(high), months)
 
