@@ -110,10 +110,10 @@ def test_the_same_twice():
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("pcp3:molds=true", "pcp3.*molds"),
-        ("hcp:molds=true", "hcp.*molds"),
-        ("hcp3:molds=true,blocked=3", "molds must be false with blocked, which knows rigid jobs alone"),
-        ("hcp3:molds=true,constraints=limit:most=4", "molds must be false with constraints"),
+        ("pcp3:molds=true", "pcp3: molds must be false with formulation pcp, whose model places one request a job"),
+        ("hcp:molds=true", r"hcp: molds must be false with all jobs in the model \(version 0\)"),
+        ("hcp3:molds=true,blocked=3", "molds must be false with blocked, whose profile takes one request a job"),
+        ("hcp3:molds=true,constraints=limit:most=4", "constraints, which are on the request of a job"),
         ("hcp3:molds=true,solver=fluid", "molds must be false with solver fluid"),
         ("sa:over=hcp3:molds=true", "expected a dispatcher of rigid jobs, got one that chooses shapes itself"),
     ],
