@@ -1,9 +1,10 @@
 """How long a query of the availability list takes, and how far choices from a user's own runs are off.
 
-``python -m hpcdispatch.bench.benchmarks.moldable`` prints both. The list is filled with reservations and asked for the
+``python -m hpcdispatch.bench.benchmarks.moldable`` prints all. The list is filled with reservations and asked for the
 earliest start of random requests, beside a walk over its steps in plain Python, which must answer the same. Users are
 drawn from Downey's model with a few runs, 10% noise in each; sizes that they did not measure are predicted, and the
-size chosen by the fit is compared with that chosen knowing the curve. Where it is asked for, the part
+size chosen by the fit is compared with that chosen knowing the curve. Jobs of unknown run times choose size and first
+requested time together, one of them alone, or neither. Where it is asked for, the part
 ``dispatchers`` simulates stretches of logs and generated workloads whose jobs choose their sizes in several
 ways, and with a dispatcher that chooses for them.
 """
@@ -24,9 +25,10 @@ from ...models import AvailabilityProfile
 from ...models.moldable import DowneyLaw, Request, choose, fit
 from ..reports.number_formats import percent, ratio
 from ..reports.tables import Table, show
+from .joint_choices import joint
 from .molded_traces import compared, samplers
 
-Part = Literal["list", "fits", "dispatchers"]
+Part = Literal["list", "fits", "joint", "dispatchers"]
 #: Of the machine.
 PROCESSORS = 1024
 #: Sizes that users measure or ask for.
@@ -47,6 +49,8 @@ class Setting:
         How many are timed.
     users
         How many are drawn.
+    lotteries
+        Jobs of unknown run times, of each spread.
     jobs, samples
         Of each workload.
     """
@@ -54,11 +58,12 @@ class Setting:
     reservations: tuple[int, ...] = (100, 1000, 10_000)
     queries: int = 2000
     users: int = 1000
+    lotteries: int = 200
     jobs: int = 300
     samples: int = 5
 
 
-SMALL = Setting((20, 60), 30, 12, 25, 2)
+SMALL = Setting((20, 60), 30, 12, 3, 25, 2)
 
 
 def filled(reservations: int, rng: np.random.Generator) -> AvailabilityProfile:
@@ -128,6 +133,11 @@ def fits(setting: Setting) -> Table:
         "10% noise; sizes up to twice the largest measured."
     )
     return Table("Own runs", ("", "found"), rows, note=note)
+
+
+def lotteries(setting: Setting) -> Table:
+    """Return what choosing size and first requested time together gains over each alone."""
+    return joint(setting.lotteries, partial(filled, 30))
 
 
 def _user(rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -208,7 +218,7 @@ def main(
 ) -> None:
     """Print the tables."""
     setting = SMALL if small else Setting()
-    for name, table in (("list", queries), ("fits", fits)):
+    for name, table in (("list", queries), ("fits", fits), ("joint", lotteries)):
         if part in (None, name):
             show([table(setting)], as_markdown)
     count = samples or setting.samples

@@ -15,6 +15,7 @@ from ..campaigns.comparison import compare
 from ..campaigns.molding_specs import molded
 from ..campaigns.samples import Generated, Sampler
 from ..reports.tables import Table
+from ..reproductions.jsspp2000.geometric_means import resampled_means
 from ..reproductions.jsspp2000.recorded_logs import PUBLIC, recorded
 
 #: How the jobs choose, see :class:`~hpcdispatch.dispatchers.SA`.
@@ -23,7 +24,6 @@ RULES = ("turnaround", "user", "widest", "narrowest", "knee", "range")
 OVER = ("easy", "lookahead", "hcp3")
 FOR_ALL = ("hcp3:molds=true", "lookahead:molds=true")
 MOLD = "downey:choices=5"
-_RESAMPLES = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,5 @@ def _row(spec: str, group: pd.DataFrame, logs: dict[str, FloatArray]) -> tuple[s
 
 def _interval(values: FloatArray, of: Callable[[FloatArray], FloatArray]) -> str:
     """Return what the mean of some values stands for, with its bootstrap interval."""
-    drawn = np.random.default_rng(0).integers(0, len(values), size=(_RESAMPLES, len(values)))
-    low, high = of(np.quantile(values[drawn].mean(axis=1), [0.025, 0.975]))
+    low, high = of(np.quantile(resampled_means(values, np.ones(len(values))), [0.025, 0.975]))
     return f"{of(values.mean()):.2f} [{low:.2f}, {high:.2f}]"

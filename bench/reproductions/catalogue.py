@@ -77,6 +77,7 @@ _TITLES = {
         "fig10": "NAS results by benchmark",
         "fig11": "NAS results by load",
         "fig12": "NAS results by accuracy of the requests",
+        "bushel": "Many jobs that choose their sizes (ours, not in the paper)",
     },
     "dsrt2020": {
         "fig1": "Nodes occupied and jobs running on Theta",

@@ -143,17 +143,20 @@ class ConstraintProgrammingOptions:
             raise ValueError(f"d_max must be >= d = {first:g} seconds, got {most:g}")
 
     def _check_molding(self) -> None:
-        """Refuse what knows rigid jobs alone."""
+        """Refuse what knows rigid jobs alone, and say what it lacks."""
         reduced = self.version >= 1 if self.reduced is None else self.reduced
-        for rigid, name in (
-            (self.formulation == "pcp", "formulation pcp"),
-            (not reduced, "all jobs in the model (version 0)"),
-            (bool(self.blocked), "blocked"),
-            (bool(self.constraints), "constraints"),
-            (self.solver == "fluid", "solver fluid"),
+        for rigid, reason in (
+            (
+                self.formulation == "pcp",
+                "formulation pcp, whose model places one request a job on the nodes",
+            ),
+            (not reduced, "all jobs in the model (version 0), which has one request a job"),
+            (bool(self.blocked), "blocked, whose profile takes one request a job"),
+            (bool(self.constraints), "constraints, which are on the request of a job and not on the size it gets"),
+            (self.solver == "fluid", "solver fluid, which takes one request a job"),
         ):
             if rigid:
-                raise ValueError(f"molds must be false with {name}, which knows rigid jobs alone")
+                raise ValueError(f"molds must be false with {reason}")
 
     def settled(self) -> ConstraintProgrammingOptions:
         """Return the same with what the version decides filled in."""

@@ -11,11 +11,11 @@ _FIXED = frozenset(("formulation", "version", "reduced", "underestimates", "dura
 
 def _column(formulation: Formulation, version: int, summary: str) -> Preset[ConstraintProgramming]:
     # Without the reduction there is no choice of candidates; who must have nodes is asked with PCP only.
-    fixed = _FIXED | ({"filter", "molds"} if formulation == "pcp" else {"horizon"})
+    fixed = _FIXED | ({"filter"} if formulation == "pcp" else {"horizon"})
     if version or formulation == "pcp":
         fixed |= {"rest"}
     if not version:
-        fixed |= {"horizon", "filter", "blocked", "iterations", "solver", "molds"}
+        fixed |= {"horizon", "filter", "blocked", "iterations", "solver"}
     return Preset(ConstraintProgramming, ConstraintProgrammingOptions(formulation, version), summary, fixed)
 
 

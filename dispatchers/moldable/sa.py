@@ -82,6 +82,9 @@ class SA(Configured[SAOptions]):
     ----------
     over
         The dispatcher underneath.
+    predicted_ends, changes
+        By the place of a job in the trace: when it was predicted to end as it first chose by ``"turnaround"``, seconds;
+        and how often it has chosen anew since, where it has.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
@@ -101,7 +104,8 @@ class SA(Configured[SAOptions]):
         """Forget every choice."""
         self._chosen: dict[int, Size] = {}
         self._choosers: set[int] = set()
-        self._changes: dict[int, int] = {}
+        self.predicted_ends: dict[int, int] = {}
+        self.changes: dict[int, int] = {}
         self._changed = 0
         self._shown: dict[int, tuple[Waiting, Waiting]] = {}
         self._rng = np.random.default_rng(0)
@@ -164,6 +168,8 @@ class SA(Configured[SAOptions]):
         if by == "turnaround":
             starts = self._starts(waiting, sizes, state, shown)  # Infinite also where another one ends sooner.
             costs = [(start + time, unit) for start, time, unit in zip(starts, times, units, strict=True)]
+            if math.isfinite(end := min(costs)[0]):
+                self.predicted_ends[waiting.order] = int(end)
         elif by == "knee":
             costs = [(unit * time * time, unit) for unit, time in zip(units, times, strict=True)]
         else:
@@ -205,7 +211,7 @@ class SA(Configured[SAOptions]):
             # Who is shown for the first time has just chosen.
             if order not in self._choosers or order not in self._shown:
                 continue
-            if self._changes.get(order, 0) == self.options.again:
+            if self.changes.get(order, 0) == self.options.again:
                 continue
             sizes = sizes_of(waiting, state.machine)
             now = next(place for place, size in enumerate(sizes) if size.shape == self._chosen[order].shape)
@@ -214,7 +220,7 @@ class SA(Configured[SAOptions]):
             best = left.index(min(left))
             if left[best] < left[now] * (1 - self.options.gain / 100):
                 self._take(waiting, sizes[best], shown)
-                self._changes[order] = self._changes.get(order, 0) + 1
+                self.changes[order] = self.changes.get(order, 0) + 1
                 self._changed += 1
 
     def _widen(self, state: State, shown: dict[int, Waiting]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..outcome import Run
+from .bushel_results import BUSHEL
 from .downey_results import DOWNEY
 from .nas_results import BENCHMARKS
 from .recorded_logs import table1
@@ -14,6 +15,7 @@ RUNS: dict[str, Run] = {
     "jsspp2000/fig2": fig2,
     **DOWNEY,
     **BENCHMARKS,
+    **BUSHEL,
 }
 
 __all__ = ["RUNS"]

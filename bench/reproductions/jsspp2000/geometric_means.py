@@ -27,7 +27,7 @@ class Ratio:
     value, low, high
         Itself and the ends, NaN where there are none.
     months
-        Of which months of logs it is, which are drawn with replacement for the interval.
+        Of how many months of logs, or other samples, it is, which are drawn with replacement for the interval.
     """
 
     value: float
@@ -69,13 +69,36 @@ def contrast(
     return _ratio(_sums(values, places[0], count), _sums(others, places[1], count))
 
 
-def less(text: str, ratio: Ratio, factor: float, what: str, published: str) -> Claim:
+def over_samples(values: FloatArray) -> Ratio:
+    """Return the geometric mean over independent samples of what `values` are the logarithms of."""
+    return _ratio((values, np.ones(len(values))), None) if len(values) else Ratio(np.nan, np.nan, np.nan, 0)
+
+
+def resampled_means(sums: FloatArray, counts: FloatArray) -> Floats:
+    """Return bootstrapped means of values that are drawn in groups.
+
+    Parameters
+    ----------
+    sums, counts
+        The sum of the values of each group, and how many they are, shape (groups,); ones for values drawn singly.
+
+    Returns
+    -------
+    array
+        Shape (2000,); the same groups are drawn for all that have as many.
+    """
+    drawn = np.random.default_rng(0).integers(0, len(sums), size=(_RESAMPLES, len(sums)))
+    found: Floats = sums[drawn].sum(axis=1) / np.maximum(counts[drawn].sum(axis=1), 1.0)
+    return found
+
+
+def less(text: str, ratio: Ratio, factor: float, what: str, published: str = "") -> Claim:
     """Return the claim that a ratio is less than `factor`, judged by its interval."""
     holds = by_side(ratio.low, ratio.high, factor, ratio.months)
-    return Claim(text, holds, f"{what} {ratio}; the paper: {published}")
+    return Claim(text, holds, f"{what} {ratio}" + (f"; the paper: {published}" if published else ""))
 
 
-def more(text: str, ratio: Ratio, factor: float, what: str, published: str) -> Claim:
+def more(text: str, ratio: Ratio, factor: float, what: str, published: str = "") -> Claim:
     """Return the claim that a ratio is at least `factor`, judged by its interval."""
     claim = less(text, ratio, factor, what, published)
     return Claim(text, None if claim.holds is None else not claim.holds, claim.evidence)
@@ -113,8 +136,7 @@ def _ratio(own: tuple[Floats, Floats], other: tuple[Floats, Floats] | None) -> R
     value = _difference([sums.sum() / max(counts.sum(), 1.0) for sums, counts in both])
     if months < LEAST:
         return Ratio(float(value), np.nan, np.nan, months)
-    drawn = np.random.default_rng(0).integers(0, len(own[0]), size=(_RESAMPLES, len(own[0])))
-    each = [sums[drawn].sum(axis=1) / np.maximum(counts[drawn].sum(axis=1), 1.0) for sums, counts in both]
+    each = [resampled_means(sums, counts) for sums, counts in both]
     low, high = np.quantile(_difference(each), [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     return Ratio(float(value), float(low), float(high), months)
 

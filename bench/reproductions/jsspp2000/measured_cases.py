@@ -22,7 +22,7 @@ from .recorded_logs import PUBLIC, recorded
 
 #: Raised with every change of what is drawn or kept.
 _FORMAT = 1
-#: The file of the cases.
+#: The file of a table.
 _TABLE = "cases.parquet"
 _SEED = 2000
 #: Cases of a log. In the paper 14,000, and of NAS benchmarks 10,000 of all four logs.
@@ -40,8 +40,20 @@ _MONTH = 30 * 86400
 Key = tuple[int, int]
 
 
+class TableCell(Cell):
+    """A cell of which a table is kept."""
+
+    def files(self, found: pd.DataFrame) -> Files:
+        """Return the table; nothing was timed."""
+        return {_TABLE: found.to_parquet(), TIMINGS: found[[]].to_parquet()}
+
+    def kept(self, store: Store) -> pd.DataFrame:
+        """Return the table that is kept."""
+        return pd.read_parquet(store.path(self.key) / _TABLE)
+
+
 @dataclass(frozen=True)
-class Batch(Cell):
+class Batch(TableCell):
     """Cases of a log that are simulated together.
 
     Attributes
@@ -63,10 +75,6 @@ class Batch(Cell):
         """Return the cases, a row each."""
         del report
         return measure(jobs, drawn(jobs, self.kind, self.count, self.seed))
-
-    def files(self, found: pd.DataFrame) -> Files:
-        """Return the table of the cases; none was timed."""
-        return {_TABLE: found.to_parquet(), TIMINGS: found[[]].to_parquet()}
 
 
 def measured(kinds: Sequence[Kind], means: Means) -> pd.DataFrame:
@@ -98,7 +106,7 @@ def _jobs(log: str, head: int | None) -> Workload:
 
 
 def _kept(batch: Batch, store: Store) -> pd.DataFrame:
-    found = pd.read_parquet(store.path(batch.key) / _TABLE)
+    found = batch.kept(store)
     found["month"] = [f"{batch.workload} {month}" for month in found["time"] // _MONTH]
     return found.assign(log=batch.workload, kind=batch.kind)
 

@@ -123,9 +123,10 @@ LATE = moldable(rigid("m", 1, 40, 40, 2), [(8, 10), (4, 20)])
 @pytest.mark.parametrize(("options", "end"), [({}, 110), ({"again": 1}, 30), ({"again": 1, "gain": 85}, 110)])
 def test_a_job_that_waits_may_choose_anew(over, options, end):
     """At t=10 b ends early: four processors for 20 s instead of eight from 100 on."""
-    result = simulate(pool([*HALVES, LATE]), SA(over=over, **options))
+    dispatcher = SA(over=over, **options)
+    result = simulate(pool([*HALVES, LATE]), dispatcher)
     assert result.jobs["end"].iloc[2] == end
-    assert result.decisions.get("changed", pd.Series([0])).sum() == (end == 30)
+    assert result.decisions.get("changed", pd.Series([0])).sum() == (end == 30) == sum(dispatcher.changes.values())
 
 
 @pytest.mark.parametrize("over", ["conservative", "easy", "fcfs"])
@@ -261,3 +262,14 @@ def test_the_prediction_of_a_shape_is_the_predictor_s():
 def test_bad_options_are_named(spec, message):
     with pytest.raises(InputError, match=message):
         create_dispatcher(spec)
+
+
+def test_sa_tells_when_choosers_were_predicted_to_end_and_how_often_they_changed_their_minds():
+    crowd = pool([rigid(0, 0, 10, 10, 8), moldable(rigid(1, 1, 4, 4, 3), SIZES), rigid(2, 2, 4, 4, 3)])
+    dispatcher = SA()
+    jobs = simulate(crowd, dispatcher).jobs
+    assert dispatcher.predicted_ends == {1: jobs.loc[1, "end"]} == {1: 12}
+    assert dispatcher.changes == {}
+    by_user = SA(by="user")
+    simulate(crowd, by_user)
+    assert by_user.predicted_ends == {}

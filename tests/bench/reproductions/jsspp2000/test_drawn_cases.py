@@ -105,6 +105,18 @@ def test_a_geometric_mean_and_its_interval():
     assert found.high < 2.1
 
 
+@pytest.mark.parametrize("count", [2, 3, 5, 20])
+def test_values_that_are_drawn_singly_have_the_bootstrap_of_a_plain_mean(count):
+    """The intervals of the benchmark of dispatchers are those of the formula that it had for itself."""
+    values = np.random.default_rng(count).normal(size=count)
+    drawn = values[np.random.default_rng(0).integers(0, count, size=(2000, count))].mean(axis=1)
+    assert (means_of.resampled_means(values, np.ones(count)) == drawn).all()
+    ratio = means_of.over_samples(values)
+    ends = np.exp(np.quantile(drawn, [0.025, 0.975]))
+    assert ratio.value == pytest.approx(np.exp(values.mean()))
+    assert [ratio.low, ratio.high] == (pytest.approx(ends) if count > 2 else pytest.approx([np.nan] * 2, nan_ok=True))
+
+
 def test_a_claim_holds_by_its_interval_and_does_not_where_the_opposite_is_true():
     for trend, holds in ((0.5, True), (-0.5, False)):
         claims = {claim.text: claim.holds for claim in downey_results.by_load(made(trend=trend))}

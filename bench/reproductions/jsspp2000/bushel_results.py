@@ -1,0 +1,179 @@
+"""Many SAs on one machine, the "bushel of AppLeS" that section 5 leaves open: ours, in continuation of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ..claims import LEAST, given
+from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Precondition, Row, Run
+from .geometric_means import Ratio, less, more, over_samples
+from .many_choosers import AGAIN, LUBLIN, MOLD, OVER, PROCESSORS, SETTINGS, SHARES, Setting, crowds
+from .strategy_outcomes import DIFFER, ratio_row
+
+NAMES = {-1.0: "nobody", 0.0: "one job", **{share: f"{100 * share:g}%" for share in SHARES[1:]}}
+_GAIN, _OTHERS = "turnaround with nobody choosing over that now: choosers", "the same: others"
+#: What is shown as a ratio, and what as a number with digits.
+_RATIOS = {"gain": _GAIN, "others": _OTHERS, "error": "turnaround of choosers over that predicted"}
+_NUMBERS = {
+    "efficiency": ("efficiency", 1.0, 3),
+    "late": ("choosers that end later than predicted, %", 100.0, 1),
+    "other_size": ("choosers with another size, %", 100.0, 1),
+}
+_CHANGES = "changes of mind a chooser"
+
+
+def bushel(means: Means) -> Outcome:
+    """Return turnaround, efficiency and predictions by the share of jobs that choose, load and dispatcher."""
+    setting, found = SETTINGS[means.scale], crowds(means)
+    table = _by_sample(found)
+    conditions = {over: _differing(table, over) for over in OVER}
+    claims = [claim for over in OVER for claim in given(_claims(table, over, setting), [conditions[over]])]
+    rows = (*_rows(table, setting), *_by_workload(table, setting))
+    return Outcome(
+        _notes(setting), rows, (*claims, *given([promises(found)], [conditions["conservative"]])),
+        _drawing(table, setting), tuple(conditions.values()), _parameters(),
+    )  # fmt: skip
+
+
+def _by_sample(found: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for each sample, load, dispatcher and share: of jobs that choose alone, their mean."""
+    keys = ["again", "over", "load", "share", "workload", "seed"]
+    return found.groupby(keys, sort=True).mean(numeric_only=True)
+
+
+def _values(table: pd.DataFrame, column: str, over: str, load: float, share: float, again: int = 0) -> pd.Series:
+    """Return a value of each sample, by workload and seed; those that a share has none of are left out."""
+    found: pd.Series = table[column].xs((again, over, load, share))
+    return found.dropna()
+
+
+def _ratio(values: pd.Series) -> Ratio:
+    return over_samples(values.to_numpy(dtype=float))
+
+
+def _contrast(
+    table: pd.DataFrame, column: str, over: str, first: tuple[float, float], other: tuple[float, float]
+) -> Ratio:
+    """Return a value at a load and share over that at another, sample by sample."""
+    return _ratio((_values(table, column, over, *first) - _values(table, column, over, *other)).dropna())
+
+
+def _claims(table: pd.DataFrame, over: str, setting: Setting) -> Iterator[Claim]:
+    """Return what is claimed under a dispatcher, at the largest load unless it says otherwise."""
+    low, high = setting.loads[0], setting.loads[-1]
+    under = f" under {over}, load {high:g}"
+    for share in (0.0, 1.0):
+        gain = _ratio(_values(table, "gain", over, high, share))
+        yield more(f"Who chooses gains over nobody choosing: {NAMES[share]}{under}", gain, 1.0, "ratio")
+    for share in (0.25, 0.5):
+        others = _ratio(_values(table, "others", over, high, share))
+        yield less(f"Who does not choose loses where others do: {NAMES[share]}{under}", others, 1.0, "ratio")
+    falls = _contrast(table, "gain", over, (high, 1.0), (high, 0.0))
+    yield less(f"A chooser gains less where all choose than where one does{under}", falls, 1.0, "ratio")
+    loads = _contrast(table, "gain", over, (high, 1.0), (low, 1.0))
+    yield less(f"Where all choose they gain less at load {high:g} than at {low:g} under {over}", loads, 1.0, "ratio")
+    yield _efficiency(table, over, high, under)
+    if over != "conservative":
+        worse = _contrast(table, "spread", over, (high, 1.0), (high, 0.0))
+        yield more(f"Predictions are further off where all choose than where one does{under}", worse, 1.0, "ratio")
+
+
+def _efficiency(table: pd.DataFrame, over: str, load: float, under: str) -> Claim:
+    """Return the claim that a machine on which all choose is less efficient than one on which nobody does."""
+    each = [_values(table, "efficiency", over, load, share).map(np.log) for share in (1.0, -1.0)]
+    return less(f"The machine is less efficient where all choose{under}", _ratio(each[0] - each[1]), 1.0, "ratio")
+
+
+def promises(found: pd.DataFrame) -> Claim:
+    """Return the claim that under conservative no chooser ends later than predicted, at any load and share."""
+    rows = found[(found["over"] == "conservative") & (found["choosers"] > 0)]
+    late, asked = (float((rows["choosers"] * share).sum()) for share in (rows["late"], 1.0))
+    return Claim("No chooser ends later than predicted under conservative", bool(late == 0) if asked >= LEAST else None,
+                 f"{late:g} of {asked:,.0f} choices")  # fmt: skip
+
+
+def _differing(table: pd.DataFrame, over: str) -> Precondition:
+    """Return that choosers take another size than their own in at least a fifth of the cases."""
+    share = float(table.query("again == 0 and over == @over")["other_size"].mean())
+    text = f"choosers under {over} take another size in at least {100 * DIFFER:g}% of the cases"
+    return Precondition(text, share >= DIFFER, f"{100 * share:.1f}%")
+
+
+def _rows(table: pd.DataFrame, setting: Setting) -> Iterator[Row]:
+    """Return the means over all workloads, by dispatcher, load and share."""
+    for over in OVER:
+        for load in setting.loads:
+            for share, name in NAMES.items():
+                yield from _row(table, over, load, share, f"{over}, load {load:g}: {name}")
+                if load == setting.loads[-1] and share >= 0:
+                    changes = _values(table, "changes", over, load, share, AGAIN).mean()
+                    yield Row(f"{over}, load {load:g}: {name}", _CHANGES, float(changes), digits=2)
+
+
+def _row(table: pd.DataFrame, over: str, load: float, share: float, subject: str) -> Iterator[Row]:
+    for column, metric in _RATIOS.items():
+        values = _values(table, column, over, load, share)
+        if len(values) and share >= 0 and (column != "others" or share < 1):
+            yield ratio_row(subject, metric, _ratio(values), None, 2)
+    for column, (metric, unit, digits) in _NUMBERS.items():
+        values = _values(table, column, over, load, share)
+        if len(values):
+            yield Row(subject, metric, unit * float(values.mean()), digits=digits)
+
+
+def _by_workload(table: pd.DataFrame, setting: Setting) -> Iterator[Row]:
+    """Return what choosers gain at the largest load on each workload, where one chooses and where all do."""
+    for over in OVER:
+        for share in (0.0, 1.0):
+            values = _values(table, "gain", over, setting.loads[-1], share)
+            for name in setting.workloads:
+                subject = f"{name}, {over}, load {setting.loads[-1]:g}: {NAMES[share]}"
+                yield ratio_row(subject, _GAIN, _ratio(values.loc[[name]]), None, 2)
+
+
+def _drawing(table: pd.DataFrame, setting: Setting) -> Drawing:
+    """Return what choosers and others gain by their share, a panel a dispatcher."""
+    data: dict[str, list[Any]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
+    for over in OVER:
+        for load in (setting.loads[0], setting.loads[-1]):
+            for column, who in (("gain", "choosers"), ("others", "others")):
+                for place, share in enumerate(SHARES[:-1] if column == "others" else SHARES):
+                    ratio = _ratio(_values(table, column, over, load, share))
+                    ends = (ratio.value, ratio.value) if pd.isna(ratio.low) else (ratio.low, ratio.high)
+                    point = (f"gain: {over}", f"{who}, load {load:g}", place, ratio.value, *ends)
+                    for values, value in zip(data.values(), point, strict=True):
+                        values.append(value)
+    return Drawing("lines", data, "jobs that choose", x_ticks=tuple(NAMES[share] for share in SHARES), log_y=True)
+
+
+def _notes(setting: Setting) -> tuple[str, ...]:
+    logs = [name for name in setting.workloads if name != LUBLIN]
+    stretches = f"disjoint stretches of {', '.join(logs)} and " if logs else ""
+    loads = ", ".join(f"{load:g}" for load in setting.loads)
+    return (
+        "Not in the paper, which has one job choose and asks in section 5 what many would do. A share of the moldable "
+        "jobs choose by `sa`, once, as they come; the others keep the requests of the log or model. The jobs of a "
+        "larger share are those of a smaller one and others, and every chooser is compared with itself on the same "
+        f"jobs with nobody choosing. One job: {setting.singles} a sample, each alone.",
+        f"{setting.samples} samples a workload of {setting.jobs} jobs, {stretches}draws of Lublin's model on "
+        f"{PROCESSORS} processors, molded with `{MOLD}`; gaps between submissions are stretched to an offered load of "
+        f"{loads} on the users' own sizes, from an empty machine, with kills at requested times. Means are "
+        "geometric, over jobs and then over samples of all workloads alike; intervals are over the samples.",
+        f"Changes of mind are of other simulations, `again={AGAIN}`, of {setting.waverers} jobs a sample at the last "
+        "load. Efficiency counts every job's least work, whether it may choose or not.",
+    )
+
+
+def _parameters() -> tuple[Parameter, ...]:
+    return (
+        Parameter("how jobs speed up", MOLD, "the paper's draws of A and sigma", "not tried"),
+        Parameter("what makes a chooser change its mind", f"10% of the time left, {AGAIN} times", "the default gain",
+                  "not tried"),
+    )  # fmt: skip
+
+
+BUSHEL: dict[str, Run] = {"jsspp2000/bushel": bushel}
