@@ -10,7 +10,7 @@ import click
 
 from ...analysis.cluster_state import cluster_state
 from ...base import InputError
-from ...bench.reports.number_formats import count
+from ...bench.reports.number_formats import count, ratio
 from ...models.eviction import Eviction, cost, plan
 from ...workloads.slurm_cluster import Snapshot
 from ..app import debug_option
@@ -58,8 +58,8 @@ def evict(nodes: int, deadline: int, hold: int, yes: bool, moment: SnapshotFiles
     commands = _commands(snapshot, decision, nodes, deadline + hold, reserve=operator)
     _refuse_others(snapshot, decision, operator=operator)
     loss = sum(float(cost(job, decision.actions[job.id])) for job in jobs if job.id in decision.actions)
-    gives = sum(action == "kill" for action in decision.actions.values())
-    say("note", f"{count(gives, 'job')} to give way, {loss:,.1f} node-hours lost, {nodes:,} nodes by {clock(deadline)}")
+    gives = count(sum(action == "kill" for action in decision.actions.values()), "job")
+    say("note", f"{gives} to give way, {ratio(loss)} node-hours lost, {nodes:,} nodes by {clock(deadline)}")
     if not operator:
         say("note", "the nodes are not reserved, which operators may: others may start there")
     for command in commands:

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from hpcdispatch.cli.slurm_answers import configuration
+from hpcdispatch.workloads.slurm_conf import read_slurm_conf
+
 SQUEUE = {
     "meta": {"Slurm": {"version": {"major": 22, "minor": 5}}},
     "jobs": [
@@ -141,7 +144,7 @@ def test_the_least_loss_gives_way_and_only_if_it_is_told(invoke, busy, tmp_path)
     assert found.exit_code == 0, found.stderr
     reserve = "scontrol create reservation Users=ann StartTime=now Duration=25 Nodes=n2,n3 Flags=IGNORE_JOBS"
     assert found.stdout.splitlines() == [reserve, "scontrol requeue 2"]
-    assert "1 job to give way, 0.0 node-hours lost" in found.stderr
+    assert "1 job to give way, 0.0056 node-hours lost" in found.stderr
     assert not (tmp_path / "called").exists()
     assert invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", *busy, "--yes").exit_code == 0
     assert "".join((tmp_path / "called").read_text().split()).endswith("<requeue><2>")
@@ -170,3 +173,14 @@ def test_more_nodes_than_there_are_are_infeasible(invoke, busy):
     found = invoke("slurm", "evict", "--nodes", 4, "--deadline", "1h", *busy)
     assert found.exit_code == 1
     assert "4 nodes asked for, and the machine has 3" in found.stderr
+
+
+def test_a_site_that_is_asked_for_has_its_partitions(tmp_path, monkeypatch):
+    """Partitions are on many lines, of which only the first has the name, unless -o is given."""
+    (tmp_path / "bin").mkdir()
+    shown = ["config) echo Configuration data", "partition) printf 'PartitionName=all\\n   Nodes=n1\\n'"]
+    shown += ["partition-o) echo PartitionName=all Nodes=n1", "node-o) echo NodeName=n1 CPUTot=4"]
+    script(tmp_path / "bin", "scontrol", f'case "$2$3" in {";; ".join(shown)};; esac')
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    (partition,) = read_slurm_conf(configuration(tmp_path)).partitions
+    assert partition.nodes == (0,)
