@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 import shlex
 
 import click
@@ -22,6 +23,8 @@ from ..slurm_answers import answer
 
 #: Who may stop the jobs of others.
 _OPERATORS = ("Operator", "Administrator")
+#: Seconds between two looks of the controller at the limits of jobs, and until a job that was told to end is killed.
+_LOOKS, _KILL_WAIT = 30, 30
 
 
 @click.command(
@@ -45,10 +48,10 @@ def evict(nodes: int, deadline: int, hold: int, yes: bool, moment: SnapshotFiles
 
     The nodes are reserved first, so that nobody else starts there, which takes the rights of an operator; so does
     stopping the jobs of others. Jobs that give way go back to the queue. A loss is what a job has run so far, in
-    node-hours; jobs whose limits end in time are waited for.
+    node-hours; jobs that their limits end in time, KillWait and half a minute included, are waited for.
     """
     snapshot = moment.read()
-    state = cluster_state(snapshot)
+    state = cluster_state(snapshot, late=_late(asked=moment.squeue is None))
     jobs = state.running()
     decision = plan(jobs, max(nodes - state.idle, 0), deadline)[deadline]
     if not decision.feasible:
@@ -80,6 +83,13 @@ def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, 
     ]  # fmt: skip
     stops = [["scontrol", "requeue", id_] for id_, action in decision.actions.items() if action == "kill"]
     return made * reserve + stops
+
+
+def _late(*, asked: bool) -> int:
+    """Return how many seconds after its limit a job may still hold its nodes, asked for or with Slurm's defaults."""
+    told = answer(["scontrol", "show", "config"]).decode(errors="replace") if asked else ""
+    known = {name: int(value) for name, value in re.findall(r"(?m)^(KillWait|OverTimeLimit)\s*=\s*(\d+)", told)}
+    return _LOOKS + known.get("KillWait", _KILL_WAIT) + 60 * known.get("OverTimeLimit", 0)
 
 
 def _is_operator() -> bool:

@@ -157,6 +157,13 @@ def test_what_ends_in_time_is_waited_for(invoke, busy):
     ]
 
 
+def test_a_limit_ends_a_job_a_minute_late(invoke, busy):
+    """KillWait, and the controller's half a minute between two looks: the job of 100 to 3700 may be there at 3750."""
+    late = invoke("slurm", "evict", "--nodes", 1, "--deadline", "2750s", *busy)
+    assert late.stdout.splitlines()[-1].startswith("scontrol requeue")
+    assert "requeue" not in invoke("slurm", "evict", "--nodes", 1, "--deadline", "2760s", *busy).stdout
+
+
 def test_the_jobs_of_others_are_left_alone(invoke, busy, tmp_path):
     (tmp_path / "level").write_text("None\n")
     refused = invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", *busy, "--yes")
