@@ -62,7 +62,7 @@ def _of_settings(settings: Mapping[str, str]) -> Iterator[str]:
             yield f"{key}={value} ({changes})"
     enforced = [part for part in _parts(settings.get("accountingstorageenforce", "")) if part not in _ASSOCIATIONS]
     if enforced:
-        yield f"AccountingStorageEnforce={','.join(enforced)} (who has to wait)"
+        yield f"AccountingStorageEnforce={','.join(enforced)} (who has to wait, as far as no limits are given)"
     known = {*MODELLED, *_HARMLESS}
     others = [part for part in _parts(settings.get("schedulerparameters", "")) if part.partition("=")[0] not in known]
     if others:

@@ -22,7 +22,7 @@ from ..help_texts import examples
 from ..output import console, print_json
 from ..progress import spinner
 from ..shared_options import json_option, split_specs, validate
-from ..site_options import SiteFiles, site_options
+from ..site_options import FILE, SiteFiles, site_options
 
 #: Seconds within which a start counts as met.
 NEAR = (10, 60, 600)
@@ -46,6 +46,7 @@ NEAR = (10, 60, 600)
 )
 @click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="A parameter of slurm, changed.")
 @click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; 1 where not named.")
+@click.option("--limits", type=FILE, metavar="FILE", help="What sacctmgr prints of associations and QOS.")
 @click.option(
     "--begin", type=Duration(), metavar="TIME",
     help="Begin so long after the first arrival. Default: when the first job ends.",
@@ -63,6 +64,7 @@ def command(
     dispatchers: tuple[str, ...],
     changes: tuple[str, ...],
     shares: str,
+    limits: Path | None,
     begin: int | None,
     out: Path | None,
     as_json: bool,
@@ -76,7 +78,8 @@ def command(
     if out is not None and out.suffix.lower() != ".html":
         raise InputError(f"--out: expected a name that ends in .html, got {out}")
     workload, state = recorded_state(site.load(), begin)
-    policies = _policies(workload, site.config, split_specs(dispatchers, "dispatcher"), changes, shares)
+    own = {"config": str(site.config), "shares": shares, "limits": str(limits or "")}
+    policies = _policies(workload, own, split_specs(dispatchers, "dispatcher"), changes)
     with spinner(f"simulating {count(len(policies), 'scheduler')}"):
         found = what_if(workload, policies, NEAR, state)
     if out is not None:
@@ -88,11 +91,11 @@ def command(
 
 
 def _policies(
-    workload: Workload, config: Path, specs: list[str], changes: tuple[str, ...], shares: str
+    workload: Workload, own: dict[str, str], specs: list[str], changes: tuple[str, ...]
 ) -> dict[str, str | Dispatcher]:
     """Return the dispatchers by name: slurm as the site has it first."""
     try:
-        site = Slurm(config=str(config), shares=shares, epoch=started_at(workload))
+        site = Slurm(**own, epoch=started_at(workload))
     except ValueError as error:
         raise InputError(f"--shares: {error}") from None
     policies: dict[str, str | Dispatcher] = {"slurm": site}

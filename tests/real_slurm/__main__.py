@@ -22,6 +22,7 @@ def main() -> int:
     parser.add_argument("--speed", type=int, default=10, help="of the clock")
     parser.add_argument("--nodes", type=int, default=16)
     parser.add_argument("--conf", type=Path, default=HERE / "site.conf", help="what is to be in slurm.conf, beside")
+    parser.add_argument("--before", type=Path, metavar="SCRIPT", help="for sacctmgr, before the controller begins")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="for all files, which are there afterwards")
     parser.add_argument("command", nargs=argparse.REMAINDER)
     given = parser.parse_args()
@@ -49,7 +50,7 @@ def beside(given: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as temporary:
         folder = given.keep or Path(temporary)
         folder.mkdir(exist_ok=True)
-        with Daemons(folder.resolve(), given.nodes, given.conf) as daemons:
+        with Daemons(folder.resolve(), given.nodes, given.conf, given.before) as daemons:
             return subprocess.run(given.command, env=daemons.environment, check=False).returncode
 
 

@@ -31,8 +31,8 @@ def missing() -> str:
 class Daemons:
     """A Slurm of some nodes of 4 cores, from when it is entered until it is left."""
 
-    def __init__(self, folder: Path, nodes: int, conf: Path):
-        self.folder, self.nodes, self.conf = folder, nodes, conf
+    def __init__(self, folder: Path, nodes: int, conf: Path, before: Path | None = None):
+        self.folder, self.nodes, self.conf, self.before = folder, nodes, conf, before
         self.environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf")}
         self.running: list[subprocess.Popen] = []
 
@@ -107,6 +107,9 @@ class Daemons:
         for user, (account, shares) in USERS.items():
             self._run("sacctmgr", "-i", "-Q", "add", "account", account, f"fairshare={shares}")
             self._run("sacctmgr", "-i", "-Q", "add", "user", user, f"account={account}", "fairshare=1")
+
+        if self.before is not None:
+            self._run("sh", str(self.before.resolve()))
 
     def _slurm(self):
         self._start("slurmctld", "-D")

@@ -48,6 +48,11 @@ def owners() -> list[Owner]:
     return sorted(owner for owner in known if owner.user not in ("", "root")) or [Owner("", "")]
 
 
+def partitions() -> list[str]:
+    """Return the partitions of the cluster."""
+    return list(dict.fromkeys(ask("sinfo", "-h", "-o", "%R").split()))
+
+
 def shares() -> str:
     """Return the shares of the accounts, as the dispatcher ``slurm`` takes them."""
     lines = ask("sacctmgr", "-n", "-P", "show", "association", "format=User,Account,Share").splitlines()
