@@ -12,6 +12,8 @@ from ....base import InputError
 
 #: Seconds that a command may take.
 PATIENCE = 300
+#: How often a command is given that a signal ends, as a lost connection does.
+_TIMES = 3
 
 
 class Owner(NamedTuple):
@@ -30,10 +32,13 @@ def ask(*command: str) -> str:
         If there is none, or it fails.
     """
     known = os.environ | {"SLURM_TIME_FORMAT": "%s"}
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=known)
-    except FileNotFoundError:
-        raise InputError(f"{command[0]}: there is no such command here; this needs a running Slurm") from None
+    for _ in range(1 if command[0] == "sbatch" else _TIMES):
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=known)
+        except FileNotFoundError:
+            raise InputError(f"{command[0]}: there is no such command here; this needs a running Slurm") from None
+        if done.returncode >= 0:
+            break
     if done.returncode:
         raise InputError(f"{' '.join(command[:4])}: ended with code {done.returncode} and said: {done.stderr.strip()}")
     return done.stdout
