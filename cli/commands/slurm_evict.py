@@ -66,9 +66,10 @@ def evict(nodes: int, deadline: int, hold: int, yes: bool, moment: SnapshotFiles
     if not operator:
         say("note", "the nodes are not reserved, which operators may: others may start there")
     for command in commands:
-        click.echo(shlex.join(command))
-        if yes:
-            answer(command)
+        _give(command, run=yes)
+    if yes and operator and moment.squeue is None:
+        for command in _newcomers(snapshot, moment.read(), commands[0]):
+            _give(command, run=True)
 
 
 def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, *, reserve: bool) -> list[list[str]]:
@@ -83,6 +84,20 @@ def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, 
     ]  # fmt: skip
     stops = [["scontrol", "requeue", id_] for id_, action in decision.actions.items() if action == "kill"]
     return made * reserve + stops
+
+
+def _give(command: list[str], *, run: bool) -> None:
+    click.echo(shlex.join(command))
+    if run:
+        answer(command)
+
+
+def _newcomers(before: Snapshot, after: Snapshot, reserved: list[str]) -> list[list[str]]:
+    """Return the commands that stop jobs that started on reserved nodes before these were reserved, but unseen."""
+    known = {job.id for job in before.running}
+    (names,) = (part.removeprefix("Nodes=") for part in reserved if part.startswith("Nodes="))
+    nodes = set(names.split(","))
+    return [["scontrol", "requeue", job.id] for job in after.running if job.id not in known and nodes & set(job.nodes)]
 
 
 def _late(*, asked: bool) -> int:

@@ -157,6 +157,20 @@ def test_what_ends_in_time_is_waited_for(invoke, busy):
     ]
 
 
+def test_who_started_before_the_nodes_were_reserved_gives_way(invoke, busy, tmp_path):
+    """Of the job on the third node the first answer knows nothing."""
+    first = json.loads((tmp_path / "q.json").read_text())
+    there, gone = first["jobs"]
+    script(tmp_path / "bin", "squeue", f"cat {tmp_path}/q.json; cp {tmp_path}/later.json {tmp_path}/q.json")
+    script(tmp_path / "bin", "sinfo", f"cat {tmp_path}/i.json")
+    (tmp_path / "q.json").write_text(json.dumps({**first, "jobs": [there]}))
+    (tmp_path / "later.json").write_text(json.dumps({**first, "jobs": [there, gone]}))
+    found = invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", "--yes")
+    assert found.exit_code == 0, found.stderr
+    assert found.stdout.splitlines()[-1] == "scontrol requeue 2"
+    assert len(found.stdout.splitlines()) == 2
+
+
 def test_a_limit_ends_a_job_a_minute_late(invoke, busy):
     """KillWait, and the controller's half a minute between two looks: the job of 100 to 3700 may be there at 3750."""
     late = invoke("slurm", "evict", "--nodes", 1, "--deadline", "2750s", *busy)

@@ -10,13 +10,13 @@ ASSOCIATIONS, QUALITIES = "Account|User|ParentName|GrpJobs|GrpTRES|MaxJobs", "Na
 ANN, BEN = {"user": "ann", "group": "a"}, {"user": "ben", "group": "b"}
 
 
-def starts(tmp_path, limits, jobs):
+def starts(tmp_path, limits, jobs, every=1):
     """Return the starts of jobs of a minute (submit, slots of a core, user) on two nodes, and the refusals."""
     path = tmp_path / "limits.txt"
     path.write_text(limits + "\n")
     made = [Job(str(index), at, 60, 60, slots, {"core": 1}, **whose) for index, (at, slots, whose) in enumerate(jobs)]
     workload = Workload(tuple(made), Machine.homogeneous(2, core=4))
-    result = simulate(workload, Slurm(limits=str(path), batch_sched_delay=0, bf_interval=1, bf_resolution=1))
+    result = simulate(workload, Slurm(limits=str(path), batch_sched_delay=0, bf_interval=every, bf_resolution=1))
     check(workload, result)
     return result.jobs["start"].where(result.jobs["status"] != "rejected", -1).tolist()
 
@@ -38,6 +38,13 @@ def test_a_third_job_waits_and_holds_nobody_up(tmp_path, limits):
     assert found[:2] == [0, 0]
     assert 60 <= found[2] <= 63
     assert found[3] == (1 if "root" not in limits else found[3])
+
+
+@pytest.mark.parametrize(("most", "ben"), [("|||2|", 1), ("||||cpu=9", 120)])
+def test_only_a_number_of_jobs_is_looked_at_before_the_nodes(tmp_path, most, ben):
+    # Ann's third job has no room. If it is one job too many that is not seen, else it holds up the partition.
+    jobs = [(0, 1, ANN), (0, 1, ANN), (0, 8, ANN), (1, 1, BEN)]
+    assert starts(tmp_path, f"{QUALITIES}\nnormal{most}", jobs, every=600)[3] == ben
 
 
 def test_a_limit_of_all_counts_both_users(tmp_path):
