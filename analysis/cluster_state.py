@@ -13,7 +13,7 @@ from .eviction_scenario import Scenario, checked_scenario
 Unit = Literal["node", "core"]
 
 
-def cluster_state(snapshot: Snapshot, unit: Unit = "node") -> Scenario:
+def cluster_state(snapshot: Snapshot, unit: Unit = "node", late: int = 0) -> Scenario:
     """Return what runs, for how long it has, and when its limit ends it, on the nodes on which something could start.
 
     And what waits, but for jobs without a limit.
@@ -24,6 +24,8 @@ def cluster_state(snapshot: Snapshot, unit: Unit = "node") -> Scenario:
         Of :func:`~hpcdispatch.workloads.slurm_cluster.read_cluster`.
     unit
         What counts as a node of the state: a node, or a core where jobs share nodes.
+    late
+        How many seconds after its limit a job may still hold its nodes.
 
     Raises
     ------
@@ -40,18 +42,18 @@ def cluster_state(snapshot: Snapshot, unit: Unit = "node") -> Scenario:
     there = [node for node in snapshot.nodes if node.usable or taken[node.name]]
     size = len(there) if unit == "node" else sum(node.cores for node in there)
     places = {node.name: place for place, node in enumerate(there)} if unit == "node" else {}
-    jobs = [_part(job, snapshot.now, places) for job in snapshot.running]
+    jobs = [_part(job, snapshot.now, places, late) for job in snapshot.running]
     waiting = [part for job in snapshot.waiting for part in _waiting(job, snapshot, unit)]
     return checked_scenario({"machine": {"nodes": size}, "jobs": jobs, "waiting": waiting}, "cluster")
 
 
-def _part(job: ClusterJob, now: int, places: Mapping[str, int]) -> dict[str, Any]:
+def _part(job: ClusterJob, now: int, places: Mapping[str, int], late: int) -> dict[str, Any]:
     """Return a running job, on its nodes where these have places, else on so many cores."""
     start = now if job.start is None else min(job.start, now)
     where: dict[str, Any] = {"nodes": job.cores}
     if places:
         where = {"nodes": len(job.nodes), "placement": tuple(places[name] for name in job.nodes)}
-    ends = None if job.limit is None else float(max(0, start + job.limit - now))
+    ends = None if job.limit is None else float(max(0, start + job.limit - now) + late)
     waited = float(max(0, start - job.submit))
     return {"id": job.id, "elapsed": float(now - start), "ends": ends, "waited": waited, **where, **_whose(job)}
 

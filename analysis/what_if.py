@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,6 +30,8 @@ class WhatIf:
         By how much the starts differ from the real ones on average, seconds.
     correlation
         Of the waits with the real ones, nan where either are all the same.
+    waits
+        Of all jobs, seconds, shape (jobs,); nan of those that are not counted.
     """
 
     name: str
@@ -39,6 +41,7 @@ class WhatIf:
     near: Mapping[int, float]
     deviation: float
     correlation: float
+    waits: FloatArray = field(repr=False, compare=False)
 
 
 def what_if(
@@ -80,6 +83,7 @@ def what_if(
 
 def _fared(name: str, workload: Workload, wait: FloatArray, real: FloatArray, near: tuple[int, ...]) -> WhatIf:
     ran = ~np.isnan(wait) & ~np.isnan(real)
+    waits = np.where(ran, wait, np.nan)
     wait, real, runtime = wait[ran], real[ran], workload.columns.runtime[ran].astype(np.float64)
     off = np.abs(wait - real)
     same = not len(wait) or wait.std() == 0 or real.std() == 0
@@ -91,4 +95,5 @@ def _fared(name: str, workload: Workload, wait: FloatArray, real: FloatArray, ne
         {within: float((off <= within).mean()) for within in near},
         float(off.mean()) if len(off) else np.nan,
         np.nan if same else float(np.corrcoef(wait, real)[0, 1]),
+        waits,
     )

@@ -10,14 +10,10 @@ from tempfile import TemporaryDirectory
 
 from ..base import InputError
 from ..workloads.slurm_cluster import Snapshot, read_cluster
+from ..workloads.slurm_workload import SACCT_COLUMNS
 
 #: Seconds that a command of Slurm may take.
 PATIENCE = 30
-#: The columns of the accounting.
-COLUMNS = (
-    "JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqNodes,NNodes,NCPUS,ReqTRES,"
-    "AllocTRES,State,NodeList,SubmitLine"
-)
 
 
 class CommandFailedError(InputError):
@@ -69,13 +65,13 @@ def cluster(squeue: Path | None, sinfo: Path | None, now: int | None) -> Snapsho
 def accounting(folder: Path, days: int) -> Path:
     """Write what ended within so many days to a file in a folder, and return it."""
     path = folder / "jobs.sacct"
-    path.write_bytes(answer(["sacct", "-a", "-X", "-P", "-S", f"now-{days}days", "-o", COLUMNS]))
+    path.write_bytes(answer(["sacct", "-a", "-X", "-P", "-S", f"now-{days}days", "-o", SACCT_COLUMNS]))
     return path
 
 
 def configuration(folder: Path) -> Path:
     """Write the configuration to a file in a folder, and return it."""
     path = folder / "site.txt"
-    shown = [["config"], ["partition"], ["node", "-o"]]
+    shown = [["config"], ["partition", "-o"], ["node", "-o"]]
     path.write_bytes(b"\n".join(answer(["scontrol", "show", *what]) for what in shown))
     return path

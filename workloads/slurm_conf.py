@@ -44,6 +44,8 @@ class SlurmPartition:
         ``MaxTime``, seconds; ``None``: no limit.
     tier, factor
         ``PriorityTier`` and ``PriorityJobFactor``.
+    quality
+        ``QoS``; empty: none.
     """
 
     name: str
@@ -51,6 +53,7 @@ class SlurmPartition:
     max_time: int | None = None
     tier: int = 1
     factor: int = 1
+    quality: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +283,7 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int]) 
         slurm_seconds(fields.get("maxtime", "UNLIMITED"), where),
         _whole("PriorityTier", fields.get("prioritytier", "1"), where),
         _whole("PriorityJobFactor", fields.get("priorityjobfactor", "1"), where),
+        "" if fields.get("qos", "").upper() in ("N/A", "(NULL)") else fields.get("qos", ""),
     )
 
 

@@ -57,7 +57,7 @@ def _of_settings(site: SlurmSite) -> Iterator[str]:
             yield f"{key}={value} ({changes})"
     parts = settings.get("accountingstorageenforce", "").lower().replace(" ", "").split(",")
     if enforced := [part for part in parts if part not in (*_ASSOCIATIONS, *_EMPTY)]:
-        yield f"AccountingStorageEnforce={','.join(enforced)} (who has to wait)"
+        yield f"AccountingStorageEnforce={','.join(enforced)} (who has to wait, as far as no limits are given)"
     known = {*MODELLED, *_HARMLESS}
     given = site.scheduler_parameters.items()
     if others := [f"{name}={value}".removesuffix("=") for name, value in given if name not in known]:

@@ -21,6 +21,12 @@ from .slurm_conf import APART, SlurmSite, expand_names, read_slurm_conf
 from .slurm_unmodelled import unmodelled
 from .workload import Provenance, Workload
 
+#: The columns of ``sacct`` that are of use.
+SACCT_COLUMNS = (
+    "JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqNodes,NNodes,NCPUS,ReqTRES,"
+    "AllocTRES,State,NodeList,SubmitLine"
+)
+
 
 def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **options: Any) -> Workload:
     """Return the jobs of an accounting as they were asked for, on the machine of a configuration.

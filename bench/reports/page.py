@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import math
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
 
 import pandas as pd
 
-from ...base.atomic_files import write_whole
-from ...workloads.formats.csv_text import csv_text
-from .figure_style import CLASS_STYLE, COLOURS, DASHES
-from .figures import Figure, figures_of, rounded
+from .figures import figures_of
+from .html_page import Page, Part, Section, write_page
 from .number_formats import count
-from .static_figures import images
 from .study import Study
 from .summaries import tables_of
-from .tables import Table
 
 TITLE = "Simulations compared"
 #: Tables and figures of a workload, in their order on the page; others come last.
@@ -51,68 +38,13 @@ _GLOSSARY = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A table or a figure of a workload, and the name of its files without an ending."""
-
-    name: str
-    content: Table | Figure
-
-
 def write_report(study: Study, out: Path) -> Path:
     """Write the page, and the folder of files beside it; return the folder, ``report_files`` for ``report.html``.
 
     The page is written last, and in one step.
     """
-    folder = out.with_name(f"{out.stem}_files")
-    sections = [list(_parts(study, index, workload)) for index, workload in enumerate(study.workloads)]
-    for part in (part for section in sections for part in section):
-        _write_files(part, folder)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(out, page(study, sections, folder.name))
-    return folder
-
-
-def page(study: Study, sections: list[list[Part]], folder: str) -> str:
-    """Return the page."""
-    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - other commands do without
-    from markupsafe import Markup  # noqa: PLC0415
-    from plotly.offline import get_plotlyjs  # noqa: PLC0415
-
-    environment = Environment(autoescape=True, undefined=StrictUndefined)
-    environment.policies["json.dumps_kwargs"] = {"sort_keys": False, "separators": (",", ":"), "allow_nan": False}
-    environment.filters["pieces"] = re.compile(r"(?<=[:,=])(?=\S)").split
-    template = environment.from_string(_text("report.html.j2"))
-    js, plotly = _text("report.js"), get_plotlyjs()
-    return template.render(
-        title=TITLE,
-        policy=_policy(js, plotly),
-        version=version("hpcdispatch"),
-        folder=folder,
-        facts=_facts(study),
-        warnings=study.left_out,
-        sections=[
-            _section(study, workload, parts, folder) for workload, parts in zip(study.workloads, sections, strict=True)
-        ],
-        glossary=_GLOSSARY,
-        styles={"colours": COLOURS, "dashes": DASHES, "classes": [[name, *look] for name, look in CLASS_STYLE.items()]},
-        css=Markup(_text("report.css")),
-        js=Markup(js),
-        plotly=Markup(plotly),
-    )
-
-
-def _policy(*scripts: str) -> str:
-    """Return a Content-Security-Policy that runs these scripts alone and loads nothing from anywhere.
-
-    Styles may stand in the page, since plotly writes them on what it draws.
-    """
-    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    sections = [_section(study, index, workload) for index, workload in enumerate(study.workloads)]
+    return write_page(Page(TITLE, _facts(study), study.left_out, sections, _GLOSSARY), out)
 
 
 def _parts(study: Study, index: int, workload: str) -> Iterator[Part]:
@@ -124,20 +56,7 @@ def _parts(study: Study, index: int, workload: str) -> Iterator[Part]:
         yield Part(prefix + key, tables[key] if key in tables else figures[key])
 
 
-def _write_files(part: Part, folder: Path) -> None:
-    """Write a table as CSV, Markdown and LaTeX, a figure as CSV, PNG and SVG."""
-    folder.mkdir(parents=True, exist_ok=True)
-    content = part.content
-    if isinstance(content, Table):
-        texts = {"csv": csv_text(content.frame()), "md": content.markdown(escaped=True), "tex": content.latex()}
-        found = {kind: text.encode() for kind, text in texts.items()}
-    else:
-        found = {"csv": csv_text(rounded(content.data)).encode(), **images(content)}
-    for kind, data in found.items():
-        (folder / f"{part.name}.{kind}").write_bytes(data)
-
-
-def _section(study: Study, workload: str, parts: list[Part], folder: str) -> dict[str, Any]:
+def _section(study: Study, index: int, workload: str) -> Section:
     runs = study.runs[study.runs["workload"] == workload]
     jobs = runs["jobs"]
     shown = count(jobs.min()) if jobs.min() == jobs.max() else f"{count(jobs.min())} to {count(jobs.max())}"
@@ -150,11 +69,7 @@ def _section(study: Study, workload: str, parts: list[Part], folder: str) -> dic
         note += " Contenders have not all the same seeds: compare the paired differences, not the means."
     if runs.groupby("seed")["sample"].nunique().max() > 1:
         note += " Some seeds stand for different samples; only runs of the same sample are paired."
-    shown_parts = [
-        ("table", _table(part)) if isinstance(part.content, Table) else ("figure", _figure(part, folder))
-        for part in parts
-    ]
-    return {"title": workload, "note": note, "parts": shown_parts}
+    return Section(workload, note, list(_parts(study, index, workload)))
 
 
 def _seeds(seeds: pd.Series) -> str:
@@ -179,52 +94,3 @@ def _facts(study: Study) -> list[tuple[str, str]]:
         ),
         ("Made by", f"hpcdispatch {version('hpcdispatch')}"),
     ]
-
-
-def _table(part: Part) -> dict[str, Any]:
-    table = part.content
-    assert isinstance(table, Table)
-    return {
-        "id": part.name, "title": table.title, "note": table.note, "columns": table.columns, "labels": table.labels,
-        "rows": table.cells,
-    }  # fmt: skip
-
-
-def _figure(part: Part, folder: str) -> dict[str, Any]:
-    figure = part.content
-    assert isinstance(figure, Figure)
-    data = {
-        "file": part.name, "kind": figure.kind, "x": figure.x, "y": figure.y, "x_label": figure.x_label,
-        "y_label": figure.y_label, "log_x": figure.log_x, "columns": columns(rounded(figure.data)),
-        "window": figure.shown, "panels": figure.panels, "names": figure.names,
-        "places": [figure.place(name) for name in figure.names],
-    }  # fmt: skip
-    return {
-        "id": part.name, "kind": figure.kind, "title": figure.title, "note": figure.note, "data": data,
-        "href": f"{quote(folder)}/{part.name}",
-    }  # fmt: skip
-
-
-def columns(frame: pd.DataFrame) -> dict[str, Any]:
-    """Return the columns of a frame for JSON: numbers, ``None`` for those that are not finite, and coded texts."""
-    found: dict[str, Any] = {}
-    for name in frame.columns:
-        column = frame[name]
-        if pd.api.types.is_numeric_dtype(column):
-            whole = pd.api.types.is_integer_dtype(column)
-            found[name] = [
-                None if not math.isfinite(value) else value if whole else _short(value) for value in column.tolist()
-            ]
-        else:
-            codes, names = pd.factorize(column)
-            found[name] = {"codes": codes.tolist(), "names": [str(category) for category in names]}
-    return found
-
-
-def _short(value: float) -> float:
-    return int(value) if value.is_integer() else value
-
-
-@cache
-def _text(name: str) -> str:
-    return (files("hpcdispatch.bench.reports") / "templates" / name).read_text(encoding="utf-8")

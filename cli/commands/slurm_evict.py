@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 import shlex
 
 import click
 
 from ...analysis.cluster_state import cluster_state
 from ...base import InputError
-from ...bench.reports.number_formats import count
+from ...bench.reports.number_formats import count, ratio
 from ...models.eviction import Eviction, cost, plan
 from ...workloads.slurm_cluster import Snapshot
 from ..app import debug_option
@@ -22,6 +23,8 @@ from ..slurm_answers import answer
 
 #: Who may stop the jobs of others.
 _OPERATORS = ("Operator", "Administrator")
+#: Seconds between two looks of the controller at the limits of jobs, and until a job that was told to end is killed.
+_LOOKS, _KILL_WAIT = 30, 30
 
 
 @click.command(
@@ -45,10 +48,10 @@ def evict(nodes: int, deadline: int, hold: int, yes: bool, moment: SnapshotFiles
 
     The nodes are reserved first, so that nobody else starts there, which takes the rights of an operator; so does
     stopping the jobs of others. Jobs that give way go back to the queue. A loss is what a job has run so far, in
-    node-hours; jobs whose limits end in time are waited for.
+    node-hours; jobs that their limits end in time, KillWait and half a minute included, are waited for.
     """
     snapshot = moment.read()
-    state = cluster_state(snapshot)
+    state = cluster_state(snapshot, late=_late(asked=moment.squeue is None))
     jobs = state.running()
     decision = plan(jobs, max(nodes - state.idle, 0), deadline)[deadline]
     if not decision.feasible:
@@ -58,14 +61,15 @@ def evict(nodes: int, deadline: int, hold: int, yes: bool, moment: SnapshotFiles
     commands = _commands(snapshot, decision, nodes, deadline + hold, reserve=operator)
     _refuse_others(snapshot, decision, operator=operator)
     loss = sum(float(cost(job, decision.actions[job.id])) for job in jobs if job.id in decision.actions)
-    gives = sum(action == "kill" for action in decision.actions.values())
-    say("note", f"{count(gives, 'job')} to give way, {loss:,.1f} node-hours lost, {nodes:,} nodes by {clock(deadline)}")
+    gives = count(sum(action == "kill" for action in decision.actions.values()), "job")
+    say("note", f"{gives} to give way, {ratio(loss)} node-hours lost, {nodes:,} nodes by {clock(deadline)}")
     if not operator:
         say("note", "the nodes are not reserved, which operators may: others may start there")
     for command in commands:
-        click.echo(shlex.join(command))
-        if yes:
-            answer(command)
+        _give(command, run=yes)
+    if yes and operator and moment.squeue is None:
+        for command in _newcomers(snapshot, moment.read(), commands[0]):
+            _give(command, run=True)
 
 
 def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, *, reserve: bool) -> list[list[str]]:
@@ -80,6 +84,27 @@ def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, 
     ]  # fmt: skip
     stops = [["scontrol", "requeue", id_] for id_, action in decision.actions.items() if action == "kill"]
     return made * reserve + stops
+
+
+def _give(command: list[str], *, run: bool) -> None:
+    click.echo(shlex.join(command))
+    if run:
+        answer(command)
+
+
+def _newcomers(before: Snapshot, after: Snapshot, reserved: list[str]) -> list[list[str]]:
+    """Return the commands that stop jobs that started on reserved nodes before these were reserved, but unseen."""
+    known = {job.id for job in before.running}
+    (names,) = (part.removeprefix("Nodes=") for part in reserved if part.startswith("Nodes="))
+    nodes = set(names.split(","))
+    return [["scontrol", "requeue", job.id] for job in after.running if job.id not in known and nodes & set(job.nodes)]
+
+
+def _late(*, asked: bool) -> int:
+    """Return how many seconds after its limit a job may still hold its nodes, asked for or with Slurm's defaults."""
+    told = answer(["scontrol", "show", "config"]).decode(errors="replace") if asked else ""
+    known = {name: int(value) for name, value in re.findall(r"(?m)^(KillWait|OverTimeLimit)\s*=\s*(\d+)", told)}
+    return _LOOKS + known.get("KillWait", _KILL_WAIT) + 60 * known.get("OverTimeLimit", 0)
 
 
 def _is_operator() -> bool:

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
+import numpy as np
 
 from ...analysis.what_if import WhatIf, what_if
 from ...base import InputError
@@ -15,12 +16,13 @@ from ...dispatchers import Dispatcher, Slurm, create_dispatcher
 from ...workloads import MachineState, Workload, recorded_state
 from ...workloads.slurm_workload import started_at
 from ..app import debug_option
+from ..command_errors import say
 from ..durations import Duration, clock
 from ..help_texts import examples
 from ..output import console, print_json
 from ..progress import spinner
 from ..shared_options import json_option, split_specs, validate
-from ..site_options import SiteFiles, site_options
+from ..site_options import FILE, SiteFiles, site_options
 
 #: Seconds within which a start counts as met.
 NEAR = (10, 60, 600)
@@ -44,10 +46,17 @@ NEAR = (10, 60, 600)
 )
 @click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="A parameter of slurm, changed.")
 @click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; 1 where not named.")
+@click.option("--limits", type=FILE, metavar="FILE", help="What sacctmgr prints of associations and QOS.")
 @click.option(
     "--begin", type=Duration(), metavar="TIME",
     help="Begin so long after the first arrival. Default: when the first job ends.",
 )  # fmt: skip
+@click.option(
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE.html",
+    help="Make a page; its figures and tables go into a folder.",
+)
 @json_option
 @debug_option
 def command(
@@ -55,7 +64,9 @@ def command(
     dispatchers: tuple[str, ...],
     changes: tuple[str, ...],
     shares: str,
+    limits: Path | None,
     begin: int | None,
+    out: Path | None,
     as_json: bool,
 ) -> None:
     """Say how recorded jobs would have fared.
@@ -64,22 +75,27 @@ def command(
     is worth as much as that. Then the other dispatchers, and slurm with what --set changes. The simulation begins with
     what ran and what waited at its beginning; what ended before is the past usage of users.
     """
+    if out is not None and out.suffix.lower() != ".html":
+        raise InputError(f"--out: expected a name that ends in .html, got {out}")
     workload, state = recorded_state(site.load(), begin)
-    policies = _policies(workload, site.config, split_specs(dispatchers, "dispatcher"), changes, shares)
+    own = {"config": str(site.config), "shares": shares, "limits": str(limits or "")}
+    policies = _policies(workload, own, split_specs(dispatchers, "dispatcher"), changes)
     with spinner(f"simulating {count(len(policies), 'scheduler')}"):
         found = what_if(workload, policies, NEAR, state)
+    if out is not None:
+        _write(workload, found, state, site, out)
     if as_json:
-        print_json([asdict(row) for row in found])
+        print_json([{key: value for key, value in asdict(row).items() if key != "waits"} for row in found])
     else:
         _print(workload, found, state)
 
 
 def _policies(
-    workload: Workload, config: Path, specs: list[str], changes: tuple[str, ...], shares: str
+    workload: Workload, own: dict[str, str], specs: list[str], changes: tuple[str, ...]
 ) -> dict[str, str | Dispatcher]:
     """Return the dispatchers by name: slurm as the site has it first."""
     try:
-        site = Slurm(config=str(config), shares=shares, epoch=started_at(workload))
+        site = Slurm(**own, epoch=started_at(workload))
     except ValueError as error:
         raise InputError(f"--shares: {error}") from None
     policies: dict[str, str | Dispatcher] = {"slurm": site}
@@ -101,11 +117,30 @@ def _with_site(made: Dispatcher, site: Slurm, spec: str) -> Dispatcher:
     return Slurm(**(site.given | made.given))
 
 
+def _write(workload: Workload, found: list[WhatIf], state: MachineState, site: SiteFiles, out: Path) -> None:
+    """Write the page."""
+    from ...bench.reports.what_if_page import write_what_if  # noqa: PLC0415 - needs plotly
+
+    facts = [
+        ("Files", f"{site.sacct.name}, {site.config.name}"),
+        ("Jobs", _begun(workload, state)),
+        *(("To be known", note) for note in workload.provenance.notes),
+    ]
+    submit = workload.columns.submit.astype(np.float64)
+    folder = write_what_if(found, submit, facts, out)
+    say("note", f"{out}, with its figures and tables in {folder}")
+
+
+def _begun(workload: Workload, state: MachineState) -> str:
+    ran = len(state.running)
+    begun = f"{count(len(workload) - ran, 'job')} on {workload.machine.describe()}, from {clock(state.at)} on, when"
+    return f"{begun} {count(ran, 'job')} ran; {count(len(state.ended), 'job')} before that"
+
+
 def _print(workload: Workload, found: list[WhatIf], state: MachineState) -> None:
     out = console()
-    recorded, model, ran = found[0], found[1], len(state.running)
-    begun = f"{count(len(workload) - ran, 'job')} on {workload.machine.describe()}, from {clock(state.at)} on, when"
-    out.print(f"{begun} {count(ran, 'job')} ran; {count(len(state.ended), 'job')} before that", highlight=False)
+    recorded, model = found[0], found[1]
+    out.print(_begun(workload, state), highlight=False)
     out.print("slurm meets the recorded starts: " + _met(model), highlight=False)
     if recorded.wait > 0:
         out.print(f"its mean wait is {model.wait / recorded.wait - 1:+.1%} of the recorded one", highlight=False)

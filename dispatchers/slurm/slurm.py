@@ -9,18 +9,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...base import IntArray
-from ...models.slurm import Cluster, Tried, backfill_pass, main_pass, placed
+from ...models.slurm import Caps, Cluster, Tried, backfill_pass, main_pass, placed
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
+from ...workloads.slurm_limits import read_slurm_limits
 from ..options import Configured
 from ..protocol import Action, Reject, Running, Start, State, Waiting, Wake
 from .account_usage import AccountUsage
 from .known_jobs import KnownJobs, whole_minutes
+from .known_limits import KnownLimits
 from .known_partitions import KnownPartitions
 from .slurm_options import SlurmOptions, configured, seconds, shares_of
 
 #: Row of a running job: the end of its limit, its nodes, its slots on each, and the demand of a slot.
 Row = tuple[int, IntArray, IntArray, Sequence[int]]
+_BEYOND = "it is beyond a limit of its association or quality of service"
 _UNAVAILABLE = "Requested node configuration is not available"
 #: Jobs whose nodes are kept after they have ended.
 _MANY = 1_000
@@ -34,8 +37,8 @@ class Slurm(Configured[SlurmOptions]):
     The main scheduler runs when jobs came or ended, at most every ``batch_sched_delay`` seconds, and over the whole
     queue every ``sched_interval``; backfill runs every ``bf_interval`` if anything changed; priorities are set at
     submission and every ``PriorityCalcPeriod``. The controller begins at time 0. Times are those of the requests (of
-    the predictor, if there is another), in whole minutes. Not in it: arrays, limits of QOS and associations,
-    preemption, advance reservations, weights, topology, licences.
+    the predictor, if there is another), in whole minutes. Not in it: limits of arrays, preemption, advance
+    reservations, weights, topology, licences.
 
     Attributes
     ----------
@@ -52,6 +55,7 @@ class Slurm(Configured[SlurmOptions]):
         self.given = others | given
         self._rules, self._site = configured(self.options, self.given)
         self._machine: Machine | None = None
+        self._given_limits = read_slurm_limits(self._rules.limits) if self._rules.limits else None
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
         """Begin anew on a machine."""
@@ -105,6 +109,7 @@ class Slurm(Configured[SlurmOptions]):
             return self._woken(state, left, actions)
         now, rules = state.now, self._rules
         instant = _Instant(state, left, Cluster(state.free.copy(), self._partitions.members, state.machine.primary))
+        instant.room = self._limits.room(state) if self._limits else None
         full = now - self._full >= rules.sched_interval
         if full or (self._asked and now - self._ran >= rules.batch_sched_delay):
             self._main(instant, len(left) if full else rules.default_queue_depth + 1)
@@ -121,10 +126,17 @@ class Slurm(Configured[SlurmOptions]):
         self._machine = machine
         self._partitions = KnownPartitions(machine, self._site)
         self._jobs = KnownJobs(machine, self._partitions, rules.weights(), small=rules.PriorityFavorSmall)
+        self._limits = self._limited(machine)
         self._period = seconds("PriorityCalcPeriod", rules.PriorityCalcPeriod)
         self._shares = AccountUsage(
             shares_of(rules.shares), seconds("PriorityDecayHalfLife", rules.PriorityDecayHalfLife)
         )
+
+    def _limited(self, machine: Machine) -> KnownLimits | None:
+        if self._given_limits is None:
+            return None
+        qualities = {partition.name: partition.quality for partition in self._site.partitions} if self._site else {}
+        return KnownLimits(self._given_limits, qualities, machine.primary)
 
     def _look(self, state: State) -> list[Action]:
         """See what has changed; return refusals of jobs that could never run."""
@@ -141,7 +153,11 @@ class Slurm(Configured[SlurmOptions]):
             self._running = running
             if len(self._nodes) > 4 * len(running) + _MANY:
                 self._nodes = {order: self._nodes[order] for order in running.tolist() if order in self._nodes}
-        return [Reject(waiting, _UNAVAILABLE) for waiting in joined if not self._jobs.could_run(waiting)]
+        refused: list[Action] = [
+            Reject(waiting, _UNAVAILABLE) for waiting in joined if not self._jobs.could_run(waiting)
+        ]
+        beyond = [waiting for waiting in joined if self._limits and self._limits.never(waiting)]
+        return refused + [Reject(waiting, _BEYOND) for waiting in beyond if self._jobs.could_run(waiting)]
 
     def _resumed(self, state: State, joined: list[Waiting]) -> list[Waiting]:
         """Return the jobs that have joined the queue since what was recalled."""
@@ -164,19 +180,28 @@ class Slurm(Configured[SlurmOptions]):
 
     def _main(self, instant: _Instant, most: int) -> None:
         tried = self._jobs.tried(instant.state, instant.left[:most])
-        self._start(instant, tried, main_pass(tried, instant.cluster))
+        self._start(instant, tried, main_pass(tried, instant.cluster, self._caps(instant, len(tried.slots))))
 
     def _backfill(self, instant: _Instant) -> None:
         state, epoch = instant.state, self._rules.epoch
         running = self._rows(state) + instant.rows
         tried = self._jobs.tried(state, instant.left[: self._rules.bf_max_job_test])
+        caps = self._caps(instant, len(tried.slots))
         table = placed(running, tried, len(instant.cluster.free))
-        backfill_pass(tried, instant.cluster, table, state.now + epoch, self._rules.rules())
+        backfill_pass(tried, instant.cluster, table, state.now + epoch, self._rules.rules(), caps)
         first = len(running)
         now = (table.start[first:] >= 0) & (table.start[first:] <= state.now + epoch)
         starts = [(job, table.nodes_of(first + job).copy(), table.slots_of(first + job).copy())
                   for job in np.flatnonzero(now).tolist()]  # fmt: skip
         self._start(instant, tried, starts)
+
+    def _caps(self, instant: _Instant, jobs: int) -> Caps | None:
+        """Return the limits of the first jobs that are left."""
+        if self._limits is None or instant.room is None:
+            return None
+        return self._limits.caps(
+            [instant.state.queue.entries[row] for row in instant.left[:jobs].tolist()], instant.room
+        )
 
     def _start(self, instant: _Instant, tried: Tried, starts: Sequence[tuple[int, IntArray, IntArray]]) -> None:
         """Start jobs on their nodes."""
@@ -228,10 +253,11 @@ class Slurm(Configured[SlurmOptions]):
 class _Instant:
     """What is left of the queue and of the nodes while the parts run, and what they have started."""
 
-    __slots__ = ("actions", "cluster", "left", "rows", "started", "state")
+    __slots__ = ("actions", "cluster", "left", "room", "rows", "started", "state")
 
     def __init__(self, state: State, left: IntArray, cluster: Cluster) -> None:
         self.state, self.left, self.cluster = state, left, cluster
+        self.room: IntArray | None = None
         self.rows: list[Row] = []
         self.actions: list[Action] = []
         self.started = np.empty(0, dtype=np.int64)

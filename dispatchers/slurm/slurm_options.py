@@ -59,6 +59,8 @@ class SlurmOptions:
     shares
         Shares of accounts and of users, as in ``phys=10;chem=20;ann=3``; 1 where not named. An account is the group of
         a job.
+    limits
+        A file of what ``sacctmgr -P show assoc`` and ``sacctmgr -P show qos`` print: who may run how much at a time.
     epoch
         Seconds since 1970 at time 0: Slurm aligns its windows to them.
 
@@ -86,6 +88,7 @@ class SlurmOptions:
     PriorityCalcPeriod: str = "5"
     PriorityFavorSmall: bool = False
     shares: str = ""
+    limits: str = ""
     epoch: int = 0
 
     def __post_init__(self) -> None:

@@ -1,13 +1,16 @@
 """The mathematics of Slurm's scheduler: priorities, node choice, the main scheduler and backfill."""
 
 from .backfill_pass import BackfillRules, backfill_pass, main_pass
+from .caps import UNLIMITED, Caps, no_caps
 from .fair_tree import Association, rank_users
 from .jobs import Cluster, Placed, Tried, placed
 from .priorities import Factors, Weights, decay_over, job_size, priorities
 
 __all__ = [
+    "UNLIMITED",
     "Association",
     "BackfillRules",
+    "Caps",
     "Cluster",
     "Factors",
     "Placed",
@@ -17,6 +20,7 @@ __all__ = [
     "decay_over",
     "job_size",
     "main_pass",
+    "no_caps",
     "placed",
     "priorities",
     "rank_users",

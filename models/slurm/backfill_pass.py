@@ -12,6 +12,7 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
+from .caps import Caps, counted, may_be_tried, no_caps
 from .jobs import Cluster, Placed, Tried
 from .node_choice import free_cpus, need_of
 from .predicted_start import fits, predicted_start
@@ -51,7 +52,9 @@ class BackfillRules(NamedTuple):
     kill_wait: int
 
 
-def backfill_pass(tried: Tried, cluster: Cluster, table: Placed, now: int, rules: BackfillRules) -> None:
+def backfill_pass(
+    tried: Tried, cluster: Cluster, table: Placed, now: int, rules: BackfillRules, caps: Caps | None = None
+) -> None:
     """Write into `table` when and where each job starts: now where it delays none before it, else on reserved nodes.
 
     Parameters
@@ -66,18 +69,21 @@ def backfill_pass(tried: Tried, cluster: Cluster, table: Placed, now: int, rules
         Seconds since 1970, of which windows and reservations begin at multiples.
     rules
         The parameters.
+    caps
+        What limits how much may run, in the order of the jobs; what starts is taken off.
     """
     jobs, nodes = min(len(tried.slots), rules.most), len(cluster.free)
     end = now + rules.window
     begin = now - now % rules.resolution
     reserved = nothing_reserved(begin, end - end % rules.resolution, nodes, jobs)
-    _backfill(jobs, tried, cluster, table, now, rules, reserved)
+    _backfill(jobs, tried, cluster, table, now, rules, reserved, caps or no_caps(jobs))
 
 
 @compiled
 def _backfill(
-    jobs: int, tried: Tried, cluster: Cluster, table: Placed, now: int, rules: BackfillRules, reserved: ReservedNodes
-) -> None:
+    jobs: int, tried: Tried, cluster: Cluster, table: Placed, now: int, rules: BackfillRules, reserved: ReservedNodes,
+    caps: Caps,
+) -> None:  # fmt: skip
     taken = np.zeros(len(cluster.free), np.int64)
     full, first = cluster.free.copy(), np.full(len(cluster.free), _NEVER)
     _end_all(table, full, first)
@@ -86,8 +92,10 @@ def _backfill(
     for partition in range(len(members)):
         packed(cluster.members[partition], members[partition])
     for job in range(jobs):
+        if not may_be_tried(job, caps):
+            continue
         start = _plan(job, tried, cluster, table, now, rules, reserved, members, full, first, taken)
-        if start < 0:
+        if start < 0 or (start <= now and not counted(job, taken.sum() * tried.demand[job, cluster.primary], caps)):
             continue
         row = running + job
         _note(row, start, table, taken)
@@ -164,23 +172,26 @@ def _could_have(job: int, tried: Tried, primary: int, usable: BoolArray, most: I
     return nodes >= need.least and (cpus >= need.cpus or tried.demand[job, primary] == 0)
 
 
-def main_pass(tried: Tried, cluster: Cluster) -> list[tuple[int, IntArray, IntArray]]:
+def main_pass(tried: Tried, cluster: Cluster, caps: Caps | None = None) -> list[tuple[int, IntArray, IntArray]]:
     """Return which jobs the main scheduler starts now, with their nodes and their slots on each.
 
     What starts is taken off ``free``. The first job of a partition that does not fit takes the nodes of the partition
-    away from all after it.
+    away from all after it; one that is held back by `caps` takes nothing away, what starts is taken off them.
     """
+    caps = caps or no_caps(len(tried.slots))
     taken = np.zeros(len(cluster.free), np.int64)
     usable = np.ones(len(cluster.free), np.bool_)
     blocked: set[int] = set()
     starts: list[tuple[int, IntArray, IntArray]] = []
     for job, partition in enumerate(tried.partition.tolist()):
-        if partition in blocked:
+        if partition in blocked or not may_be_tried(job, caps):
             continue
         members = cluster.members[partition]
         if fits(job, tried, cluster, usable & members, taken):
             nodes = np.flatnonzero(taken)
             slots = taken[nodes]
+            if not counted(job, slots.sum() * tried.demand[job, cluster.primary], caps):
+                continue
             cluster.free[nodes] -= slots[:, None] * tried.demand[job]
             starts.append((job, nodes, slots))
             continue

@@ -26,7 +26,7 @@ def saved(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def undrawn(monkeypatch):
     """Leave out the files of figures, which take their time."""
-    monkeypatch.setattr("hpcdispatch.bench.reports.page.images", lambda figure: {})
+    monkeypatch.setattr("hpcdispatch.bench.reports.html_page.images", lambda figure: {})
 
 
 @pytest.fixture

@@ -4,6 +4,9 @@ import json
 
 import pytest
 
+from hpcdispatch.cli.slurm_answers import configuration
+from hpcdispatch.workloads.slurm_conf import read_slurm_conf
+
 SQUEUE = {
     "meta": {"Slurm": {"version": {"major": 22, "minor": 5}}},
     "jobs": [
@@ -141,7 +144,7 @@ def test_the_least_loss_gives_way_and_only_if_it_is_told(invoke, busy, tmp_path)
     assert found.exit_code == 0, found.stderr
     reserve = "scontrol create reservation Users=ann StartTime=now Duration=25 Nodes=n2,n3 Flags=IGNORE_JOBS"
     assert found.stdout.splitlines() == [reserve, "scontrol requeue 2"]
-    assert "1 job to give way, 0.0 node-hours lost" in found.stderr
+    assert "1 job to give way, 0.0056 node-hours lost" in found.stderr
     assert not (tmp_path / "called").exists()
     assert invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", *busy, "--yes").exit_code == 0
     assert "".join((tmp_path / "called").read_text().split()).endswith("<requeue><2>")
@@ -152,6 +155,27 @@ def test_what_ends_in_time_is_waited_for(invoke, busy):
     assert found.stdout.splitlines() == [
         "scontrol create reservation Users=ann StartTime=now Duration=75 Nodes=n1 Flags=IGNORE_JOBS"
     ]
+
+
+def test_who_started_before_the_nodes_were_reserved_gives_way(invoke, busy, tmp_path):
+    """Of the job on the third node the first answer knows nothing."""
+    first = json.loads((tmp_path / "q.json").read_text())
+    there, gone = first["jobs"]
+    script(tmp_path / "bin", "squeue", f"cat {tmp_path}/q.json; cp {tmp_path}/later.json {tmp_path}/q.json")
+    script(tmp_path / "bin", "sinfo", f"cat {tmp_path}/i.json")
+    (tmp_path / "q.json").write_text(json.dumps({**first, "jobs": [there]}))
+    (tmp_path / "later.json").write_text(json.dumps({**first, "jobs": [there, gone]}))
+    found = invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", "--yes")
+    assert found.exit_code == 0, found.stderr
+    assert found.stdout.splitlines()[-1] == "scontrol requeue 2"
+    assert len(found.stdout.splitlines()) == 2
+
+
+def test_a_limit_ends_a_job_a_minute_late(invoke, busy):
+    """KillWait, and the controller's half a minute between two looks: the job of 100 to 3700 may be there at 3750."""
+    late = invoke("slurm", "evict", "--nodes", 1, "--deadline", "2750s", *busy)
+    assert late.stdout.splitlines()[-1].startswith("scontrol requeue")
+    assert "requeue" not in invoke("slurm", "evict", "--nodes", 1, "--deadline", "2760s", *busy).stdout
 
 
 def test_the_jobs_of_others_are_left_alone(invoke, busy, tmp_path):
@@ -170,3 +194,14 @@ def test_more_nodes_than_there_are_are_infeasible(invoke, busy):
     found = invoke("slurm", "evict", "--nodes", 4, "--deadline", "1h", *busy)
     assert found.exit_code == 1
     assert "4 nodes asked for, and the machine has 3" in found.stderr
+
+
+def test_a_site_that_is_asked_for_has_its_partitions(tmp_path, monkeypatch):
+    """Partitions are on many lines, of which only the first has the name, unless -o is given."""
+    (tmp_path / "bin").mkdir()
+    shown = ["config) echo Configuration data", "partition) printf 'PartitionName=all\\n   Nodes=n1\\n'"]
+    shown += ["partition-o) echo PartitionName=all Nodes=n1", "node-o) echo NodeName=n1 CPUTot=4"]
+    script(tmp_path / "bin", "scontrol", f'case "$2$3" in {";; ".join(shown)};; esac')
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
+    (partition,) = read_slurm_conf(configuration(tmp_path)).partitions
+    assert partition.nodes == (0,)

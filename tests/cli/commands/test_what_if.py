@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -89,3 +90,26 @@ def test_a_site_is_written_with_its_machine(files, tmp_path):
     refused = run("workload", "from-slurm", *files, str(tmp_path / "site.swf"))
     assert refused.exit_code == 2
     assert "expected .jsonl or .jsonl.gz" in refused.stderr
+
+
+def test_the_page_says_first_how_well_the_record_is_met(files, tmp_path):
+    out = tmp_path / "site.html"
+    done = run("what-if", *files, "--dispatchers", "fcfs", "--set", "bf_interval=30", "--begin", "0", "--out", str(out))
+    assert done.exit_code == 0, done.output
+    page = out.read_text(encoding="utf-8")
+    places = [page.index(text) for text in ("How well slurm meets the recorded starts", "What others would have done")]
+    assert places == sorted(places)
+    assert "slurm meets the recorded starts: 100.0% within 10 s" in page
+    folder = tmp_path / "site_files"
+    rows = pd.read_csv(folder / "schedulers.csv").set_index("scheduler")
+    assert list(rows.index) == ["recorded", "slurm", "fcfs", "slurm:bf_interval=30"]
+    assert rows.loc["slurm", "to the record (%)"] == 0
+    assert rows.loc["fcfs", "to slurm (%)"] > 0
+    queue = pd.read_csv(folder / "queue.csv").groupby("contender")["waiting_jobs"]
+    assert set(queue.max()) == {2}
+    assert set(queue.last()) == {0}
+
+
+def test_a_page_is_html(files, tmp_path):
+    done = run("what-if", *files, "--out", str(tmp_path / "site.pdf"))
+    assert "expected a name that ends in .html" in done.output

@@ -1,0 +1,62 @@
+"""Drivers for a real Slurm that is there for trials: ``python -m hpcdispatch.bench.benchmarks.slurm.live``.
+
+They submit jobs, stop jobs and reserve nodes; two of them want the whole cluster for themselves.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import click
+
+from ...reports.tables import show
+from .live_evictions import evictions
+from .live_replay import replayed
+from .live_submissions import submissions
+
+_SEED = click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
+_MARKDOWN = click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+
+
+@click.group(help=__doc__)
+def main() -> None:
+    """Have the commands."""
+
+
+@main.command("replay")
+@click.option("--jobs", type=click.IntRange(1), default=60, show_default=True)
+@click.option("--load", type=click.FloatRange(min=0, min_open=True), default=1.4, show_default=True)
+@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Folder for site.txt and jobs.sacct.")
+@_SEED
+@_MARKDOWN
+def replay_command(jobs: int, load: float, keep: Path | None, seed: int, as_markdown: bool) -> None:
+    """Submit drawn jobs, and compare their waits with those under the dispatcher slurm."""
+    with TemporaryDirectory(prefix="hpcdispatch-") as folder:
+        if keep is not None:
+            keep.mkdir(parents=True, exist_ok=True)
+        show([replayed(seed, jobs, load, keep or Path(folder))], as_markdown)
+
+
+@main.command("evict")
+@click.option("--trials", type=click.IntRange(1), default=20, show_default=True)
+@_SEED
+@_MARKDOWN
+def evict_command(trials: int, seed: int, as_markdown: bool) -> None:
+    """Free nodes by a deadline, again and again."""
+    show([evictions(trials, seed)], as_markdown)
+
+
+@main.command("submit")
+@click.option("--jobs", type=click.IntRange(1), default=24, show_default=True)
+@click.option("--kills", type=click.IntRange(0), default=100, show_default=True, help="In all.")
+@_SEED
+@_MARKDOWN
+def submit_command(jobs: int, kills: int, seed: int, as_markdown: bool) -> None:
+    """Submit jobs with one limit after the other, and kill the commands that do."""
+    with TemporaryDirectory(prefix="hpcdispatch-") as folder:
+        show([submissions(jobs, kills, seed, Path(folder))], as_markdown)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""Jobs drawn and submitted to a real Slurm, and how well the dispatcher ``slurm`` meets their starts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ....analysis.what_if import WhatIf, what_if
+from ....base import InputError
+from ....dispatchers import Slurm
+from ....workloads import recorded_state
+from ....workloads.slurm_workload import SACCT_COLUMNS, slurm_workload, started_at
+from ...reports.number_formats import fixed, percent, seconds
+from ...reports.tables import Table
+from .live_commands import Owner, ask, node_names, owners, partitions, shares, submit, until_empty
+
+#: Seconds within which a start counts as met.
+_NEAR = (2, 10, 30)
+#: Most seconds that a job of a replay runs, and by how many factors its limit is too long.
+_LONGEST, _TOO_LONG = 90, (1, 1, 2, 3, 5)
+
+#: What says who may run how much.
+_LIMITS = (
+    ("association", "format=Account,User,ParentName,GrpJobs,GrpTRES,MaxJobs"),
+    ("qos", "format=Name,GrpJobs,GrpTRES,MaxJobsPU,MaxTRESPU"),
+)
+
+
+class Planned(NamedTuple):
+    """A job to be submitted: when, by whom, how long it runs and may run, and the options of its shape."""
+
+    at: float
+    owner: Owner
+    run: int
+    minutes: int
+    shape: tuple[str, ...]
+
+
+def drawn_plan(
+    seed: int, jobs: int, load: float, nodes: int, cores: int, users: list[Owner], queues: Sequence[str]
+) -> list[Planned]:
+    """Return jobs of one core to half of the nodes, which come in bursts, and together are so much of the capacity.
+
+    Parameters
+    ----------
+    seed
+        Of the draws.
+    jobs
+        How many.
+    load
+        Core-seconds that are asked for, over those that there are until the last submission.
+    nodes, cores
+        Of the machine, and of a node.
+    users
+        Who submits.
+    queues
+        The partitions.
+    """
+    rng = np.random.default_rng(seed)
+    run = np.clip(rng.lognormal(2.95, 0.85, jobs), 5, _LONGEST).astype(int)
+    wide = np.minimum(rng.geometric(0.4, jobs), max(nodes // 2, 1))
+    each = rng.choice([1, 2, cores], jobs)
+    gaps = np.where(rng.random(jobs) < 0.6, rng.random(jobs), rng.exponential(10.0, jobs))
+    at = np.cumsum(gaps) * float((run * wide * each).sum()) / (load * nodes * cores * gaps.sum())
+    limit = -(-(run + 5) // 60) * rng.choice(_TOO_LONG, jobs)
+    free, queue = rng.random(jobs) < 0.2, rng.integers(len(queues), size=jobs)
+    plan = []
+    for job in range(jobs):
+        apart = (f"--nodes={wide[job]}", f"--ntasks-per-node={each[job]}")
+        shape: tuple[str, ...] = (f"--ntasks={wide[job] * each[job]}",) if free[job] else apart
+        shape += (f"--partition={queues[queue[job]]}",)
+        plan.append(
+            Planned(float(at[job]), users[rng.integers(len(users))], int(run[job]), min(int(limit[job]), 10), shape)
+        )
+    return plan
+
+
+def replay(plan: list[Planned], folder: Path) -> None:
+    """Submit the jobs when they are due, wait for the last, and write the files of the site to a folder."""
+    begun = time.time()
+    for job in plan:
+        time.sleep(max(begun + job.at - time.time(), 0))
+        submit(job.owner, job.minutes, f"sleep {job.run}", job.shape)
+    until_empty()
+    keep_record(folder, int(begun))
+
+
+def keep_record(folder: Path, begun: int) -> None:
+    """Write what Slurm says of itself, and of its jobs since a time: ``site.txt``, ``limits.txt``, ``jobs.sacct``."""
+    time.sleep(10)  # the accounting is a little late
+    shown = [["config"], ["partition", "-o"], ["node", "-o"]]
+    (folder / "site.txt").write_text("\n".join(ask("scontrol", "show", *what) for what in shown))
+    (folder / "limits.txt").write_text("\n".join(ask("sacctmgr", "-P", "show", *what) for what in _LIMITS))
+    record = ask("sacct", "-a", "-X", "-P", "-S", f"now-{int(time.time()) - begun + 60}seconds", "-o", SACCT_COLUMNS)
+    (folder / "jobs.sacct").write_text(record)
+
+
+def compared(folder: Path, share: str) -> list[WhatIf]:
+    """Return how the jobs of a record fared, and would have under ``slurm`` and others, from the empty machine on."""
+    config = folder / "site.txt"
+    workload, state = recorded_state(slurm_workload(folder / "jobs.sacct", config), 0)
+    limits = str(folder / "limits.txt")
+    site = Slurm(config=str(config), shares=share, limits=limits, epoch=started_at(workload))
+    return what_if(workload, {"slurm": site, "easy": "easy", "fcfs": "fcfs"}, _NEAR, state)
+
+
+def replayed(seed: int, jobs: int, load: float, folder: Path) -> Table:
+    """Replay drawn jobs, and return how close the dispatcher ``slurm`` comes.
+
+    Raises
+    ------
+    InputError
+        If no Slurm answers, or something runs there.
+    """
+    if ask("squeue", "-h").strip():
+        raise InputError("squeue: expected an empty cluster, got jobs")
+    cores = int(ask("sinfo", "-h", "-o", "%c").split()[0].rstrip("+"))
+    replay(drawn_plan(seed, jobs, load, len(node_names()), cores, owners(), partitions()), folder)
+    found = compared(folder, shares())
+    real = found[0].wait
+    rows = [
+        [row.name, seconds(row.wait), f"{row.wait / real - 1:+.1%}" if real else "-", *map(percent, row.near.values()),
+         seconds(row.deviation), fixed(row.correlation, 2)]
+        for row in found
+    ]  # fmt: skip
+    near = (f"within {within} s" for within in _NEAR)
+    columns = ("scheduler", "mean wait (s)", "of the real one", *near, "off the record (s)", "correlation")
+    return Table("replay", columns, rows, note=f"{jobs} jobs at a load of {load}, seed {seed}.")

@@ -1,0 +1,197 @@
+"""A page of tables and figures that opens offline, and beside it every one of them as a file for a paper."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pandas as pd
+
+from ...base.atomic_files import write_whole
+from ...workloads.formats.csv_text import csv_text
+from .figure_style import CLASS_STYLE, COLOURS, DASHES
+from .figures import Figure, rounded
+from .static_figures import images
+from .tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A table or a figure and the name of its files without an ending."""
+
+    name: str
+    content: Table | Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A headline, what is to be known of what follows, and that."""
+
+    title: str
+    note: str
+    parts: Sequence[Part]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What stands on a page.
+
+    Attributes
+    ----------
+    title
+        Of the page.
+    facts
+        What it is about: names and values.
+    warnings
+        What was left out.
+    sections
+        In order.
+    glossary
+        Words and what they mean.
+    """
+
+    title: str
+    facts: Sequence[tuple[str, str]]
+    warnings: Sequence[str]
+    sections: Sequence[Section]
+    glossary: Sequence[tuple[str, str]]
+
+
+def write_page(page: Page, out: Path) -> Path:
+    """Write the page, and the folder of files beside it; return the folder.
+
+    The page is written last, and in one step.
+
+    Parameters
+    ----------
+    page
+        What is shown.
+    out
+        The page. The folder is named after it, ``report_files`` for ``report.html``.
+    """
+    folder = out.with_name(f"{out.stem}_files")
+    for part in (part for section in page.sections for part in section.parts):
+        _write_files(part, folder)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(out, rendered(page, folder.name))
+    return folder
+
+
+def rendered(page: Page, folder: str) -> str:
+    """Return the page, whose files are in a folder beside it."""
+    from jinja2 import Environment, StrictUndefined  # noqa: PLC0415 - other commands do without
+    from markupsafe import Markup  # noqa: PLC0415
+    from plotly.offline import get_plotlyjs  # noqa: PLC0415
+
+    environment = Environment(autoescape=True, undefined=StrictUndefined)
+    environment.policies["json.dumps_kwargs"] = {"sort_keys": False, "separators": (",", ":"), "allow_nan": False}
+    environment.filters["pieces"] = re.compile(r"(?<=[:,=])(?=\S)").split
+    template = environment.from_string(_text("report.html.j2"))
+    js, plotly = _text("report.js"), get_plotlyjs()
+    return template.render(
+        title=page.title,
+        policy=_policy(js, plotly),
+        version=version("hpcdispatch"),
+        folder=folder,
+        facts=page.facts,
+        warnings=page.warnings,
+        sections=[_section(section, folder) for section in page.sections],
+        glossary=page.glossary,
+        styles={"colours": COLOURS, "dashes": DASHES, "classes": [[name, *look] for name, look in CLASS_STYLE.items()]},
+        css=Markup(_text("report.css")),
+        js=Markup(js),
+        plotly=Markup(plotly),
+    )
+
+
+def _section(section: Section, folder: str) -> dict[str, Any]:
+    shown = [
+        ("table", _table(part)) if isinstance(part.content, Table) else ("figure", _figure(part, folder))
+        for part in section.parts
+    ]
+    return {"title": section.title, "note": section.note, "parts": shown}
+
+
+def _policy(*scripts: str) -> str:
+    """Return a Content-Security-Policy that runs these scripts alone and loads nothing from anywhere.
+
+    Styles may stand in the page, since plotly writes them on what it draws.
+    """
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+
+
+def _write_files(part: Part, folder: Path) -> None:
+    """Write a table as CSV, Markdown and LaTeX, a figure as CSV, PNG and SVG."""
+    folder.mkdir(parents=True, exist_ok=True)
+    content = part.content
+    if isinstance(content, Table):
+        texts = {"csv": csv_text(content.frame()), "md": content.markdown(escaped=True), "tex": content.latex()}
+        found = {kind: text.encode() for kind, text in texts.items()}
+    else:
+        found = {"csv": csv_text(rounded(content.data)).encode(), **images(content)}
+    for kind, data in found.items():
+        (folder / f"{part.name}.{kind}").write_bytes(data)
+
+
+def _table(part: Part) -> dict[str, Any]:
+    table = part.content
+    assert isinstance(table, Table)
+    return {
+        "id": part.name, "title": table.title, "note": table.note, "columns": table.columns, "labels": table.labels,
+        "rows": table.cells,
+    }  # fmt: skip
+
+
+def _figure(part: Part, folder: str) -> dict[str, Any]:
+    figure = part.content
+    assert isinstance(figure, Figure)
+    data = {
+        "file": part.name, "kind": figure.kind, "x": figure.x, "y": figure.y, "x_label": figure.x_label,
+        "y_label": figure.y_label, "log_x": figure.log_x, "columns": columns(rounded(figure.data)),
+        "window": figure.shown, "panels": figure.panels, "names": figure.names,
+        "places": [figure.place(name) for name in figure.names],
+    }  # fmt: skip
+    return {
+        "id": part.name, "kind": figure.kind, "title": figure.title, "note": figure.note, "data": data,
+        "href": f"{quote(folder)}/{part.name}",
+    }  # fmt: skip
+
+
+def columns(frame: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns of a frame for JSON: numbers, ``None`` for those that are not finite, and coded texts."""
+    found: dict[str, Any] = {}
+    for name in frame.columns:
+        column = frame[name]
+        if pd.api.types.is_numeric_dtype(column):
+            whole = pd.api.types.is_integer_dtype(column)
+            found[name] = [
+                None if not math.isfinite(value) else value if whole else _short(value) for value in column.tolist()
+            ]
+        else:
+            codes, names = pd.factorize(column)
+            found[name] = {"codes": codes.tolist(), "names": [str(category) for category in names]}
+    return found
+
+
+def _short(value: float) -> float:
+    return int(value) if value.is_integer() else value
+
+
+@cache
+def _text(name: str) -> str:
+    return (files("hpcdispatch.bench.reports") / "templates" / name).read_text(encoding="utf-8")

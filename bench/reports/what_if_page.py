@@ -1,0 +1,144 @@
+"""The page of what recorded jobs would have fared like: first how well the model meets the record."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from ...analysis.curves import distribution
+from ...analysis.what_if import WhatIf
+from ...base import FloatArray
+from .figures import Figure
+from .html_page import Page, Part, Section, write_page
+from .number_formats import count, fixed, percent, ratio, seconds
+from .study import GRIDS
+from .tables import Cell, Table, label, number
+
+#: Most places of a curve of the queue.
+_PLACES = 600
+_GLOSSARY = (
+    ("Recorded", "What the site's own scheduler did, from its accounting."),
+    ("slurm", "The model of that scheduler with the site's configuration. What the page says of changes and of other "
+     "schedulers is worth as much as this one meets the record."),
+    ("Wait", "Seconds from when a job could have started to its start."),
+    ("Bounded slowdown", "Turnaround over the larger of run time and 10 s, at least 1."),
+    ("Off the record", "By how much a start differs from the recorded one, either way."),
+    ("Correlation", "Of the waits with the recorded ones, job by job (Pearson)."),
+)  # fmt: skip
+
+
+def write_what_if(found: Sequence[WhatIf], submit: FloatArray, facts: Sequence[tuple[str, str]], out: Path) -> Path:
+    """Write the page, and the folder of files beside it; return the folder.
+
+    Parameters
+    ----------
+    found
+        Of :func:`~hpcdispatch.analysis.what_if.what_if`: the record, the site's scheduler, the others.
+    submit
+        When each job could have started, seconds, shape (jobs,).
+    facts
+        Names and values that stand above.
+    out
+        The page.
+    """
+    recorded, model = found[0], found[1]
+    met = f"The other figures of this page are worth as much as this. {_in_a_sentence(recorded, model)}"
+    others = "Of the same jobs, from the same beginning. Sorted as asked for; the record and slurm first."
+    sections = [
+        Section("How well slurm meets the recorded starts", met, list(_fidelity(recorded, model))),
+        Section("What others would have done", others, list(_outlook(found, submit))),
+    ]
+    told = [*facts, ("Made by", f"hpcdispatch {version('hpcdispatch')}")]
+    return write_page(Page("What if: a recorded site under other schedulers", told, (), sections, _GLOSSARY), out)
+
+
+def _in_a_sentence(recorded: WhatIf, model: WhatIf) -> str:
+    near = ", ".join(f"{percent(share)}% within {within} s" for within, share in model.near.items())
+    change = (
+        f"; its mean wait is {model.wait / recorded.wait - 1:+.1%} of the recorded one" if recorded.wait > 0 else ""
+    )
+    return f"slurm meets the recorded starts: {near}{change}."
+
+
+def _fidelity(recorded: WhatIf, model: WhatIf) -> tuple[Part, ...]:
+    near = [[label(f"starts within {within} s of the record (%)"), number(share, percent)]
+            for within, share in model.near.items()]  # fmt: skip
+    rows = [
+        *near,
+        [label("mean distance from the recorded start (s)"), number(model.deviation, seconds)],
+        [label("correlation of the waits"), number(model.correlation, _hundredths)],
+        [label("mean wait, recorded (s)"), number(recorded.wait, seconds)],
+        [label("mean wait, slurm (s)"), number(model.wait, seconds)],
+        [label("p95 of the waits, recorded (s)"), number(recorded.wait_p95, seconds)],
+        [label("p95 of the waits, slurm (s)"), number(model.wait_p95, seconds)],
+    ]
+    note = "Whole runs are chaotic: a real Slurm that is given the same jobs again does not meet its own starts either."
+    table = Table("slurm beside the record", ("measure", "value"), rows, 1, note, "fidelity")
+    off = np.abs(model.waits - recorded.waits)
+    figure = _curve("off-the-record", "How far starts are off the record", "distance from the recorded start (s)",
+                    {model.name: off}, (recorded.name, model.name))  # fmt: skip
+    return Part("fidelity", table), Part("off-the-record", figure)
+
+
+def _outlook(found: Sequence[WhatIf], submit: FloatArray) -> tuple[Part, ...]:
+    names = tuple(row.name for row in found)
+    columns = ("scheduler", "mean wait (s)", "to the record (%)", "to slurm (%)", "p95 wait (s)",
+               "mean bounded slowdown", "off the record (s)", "correlation")  # fmt: skip
+    rows = [
+        [label(row.name), number(row.wait, seconds), _change(row.wait, found[0].wait), _change(row.wait, found[1].wait),
+         number(row.wait_p95, seconds), number(row.slowdown, ratio), number(row.deviation, seconds),
+         number(row.correlation, _hundredths)]
+        for row in found
+    ]  # fmt: skip
+    note = "Compare with slurm, not with the record: what the model misses is then on both sides."
+    table = Table("Waits and slowdowns", columns, rows, 1, note, "schedulers")
+    waits = {row.name: row.waits for row in found}
+    drawn = _curve("ecdf-wait", "Waiting times", "wait (s)", waits, names)
+    return Part("schedulers", table), Part("ecdf-wait", drawn), Part("queue", _queues(found, submit, names))
+
+
+def _queues(found: Sequence[WhatIf], submit: FloatArray, names: tuple[str, ...]) -> Figure:
+    data = pd.concat([_queue(row, submit) for row in found], ignore_index=True)
+    unit, length = ("hours", 3600) if data["time"].max() > 4 * 3600 else ("minutes", 60)
+    data["time"] /= length
+    note = "Jobs that wait, from the first arrival that is counted on."
+    return Figure("queue", "lines", "Queue over time", note, data.rename(columns={"time": f"time_{unit}"}),
+                  f"time_{unit}", "waiting_jobs", f"time ({unit})", "waiting jobs", order=names)  # fmt: skip
+
+
+def _curve(key: str, title: str, axis: str, values: dict[str, FloatArray], names: tuple[str, ...]) -> Figure:
+    grid, parts = GRIDS["wait"], []
+    for name, each in values.items():
+        known = each[~np.isnan(each)]
+        x, y = distribution(grid, grid.counts(known), len(known), _PLACES)
+        parts.append(pd.DataFrame({"contender": name, "seconds": x, "share_percent": 100 * y}))
+    note = f"Share of the {count(len(known), 'job')} at or below x; below 1 s counts as 1 s. Logarithmic scale."
+    data = pd.concat(parts, ignore_index=True)
+    return Figure(key, "steps", title, note, data, "seconds", "share_percent", axis, "share of the jobs (%)",
+                  log_x=True, order=names)  # fmt: skip
+
+
+def _queue(row: WhatIf, submit: FloatArray) -> pd.DataFrame:
+    """Return how many jobs wait when, at evenly spaced times."""
+    known = ~np.isnan(row.waits)
+    came, began = np.sort(submit[known]), np.sort(submit[known] + row.waits[known])
+    first, last = (came[0], began[-1]) if len(came) else (0.0, 0.0)
+    times = np.linspace(first, last, _PLACES)
+    waiting = np.searchsorted(came, times, side="right") - np.searchsorted(began, times, side="right")
+    return pd.DataFrame({"contender": row.name, "time": times - first, "waiting_jobs": waiting})
+
+
+def _change(value: float, base: float) -> Cell:
+    return number(100 * (value / base - 1) if base else np.nan, _signed)
+
+
+def _signed(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:+.1f}"
+
+
+def _hundredths(value: float) -> str:
+    return fixed(value, 2)

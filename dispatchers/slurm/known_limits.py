@@ -1,0 +1,94 @@
+"""The limits of associations and qualities of service, as the simulation meets those who have them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from ...base import IntArray
+from ...models.slurm import UNLIMITED, Caps
+from ...workloads.slurm_limits import NORMAL, Most, SlurmLimits
+from ..protocol import JobView, State, Waiting
+
+#: What is limited: a kind, and whose it is.
+Group = tuple[str, ...]
+
+
+class KnownLimits:
+    """Rows of limits, and which of them hold for which job.
+
+    Parameters
+    ----------
+    limits
+        What ``sacctmgr`` says.
+    qualities
+        The quality of service of each partition that has one, which comes before that of the job.
+    primary
+        The resource that counts as CPUs.
+    """
+
+    def __init__(self, limits: SlurmLimits, qualities: Mapping[str, str], primary: int) -> None:
+        self._limits, self._qualities, self._primary = limits, qualities, primary
+        self._row: dict[Group, int] = {}
+        self._most: list[Most] = []
+        self._rows: dict[tuple[str, str, str], tuple[int, ...]] = {}
+
+    def rows_of(self, job: JobView) -> tuple[int, ...]:
+        """Return the limits that a job counts in."""
+        key = job.group, job.user, job.queue
+        if key not in self._rows:
+            groups = [(group, most) for group, most in self._groups(*key) if most != Most()]
+            self._rows[key] = tuple(self._index(group, most) for group, most in groups)
+        return self._rows[key]
+
+    def room(self, state: State) -> IntArray:
+        """Return how many jobs and CPUs are left of each limit that somebody has, shape (limits, 2)."""
+        held = [(self.rows_of(job.job), job.nodes * job.demand[self._primary]) for job in state.running]
+        for waiting in state.queue:
+            self.rows_of(waiting.job)
+        left = np.array([[UNLIMITED if most is None else most for most in each] for each in self._most], np.int64)
+        left = left.reshape(-1, 2)
+        for rows, cpus in held:
+            for row in rows:
+                left[row] -= (1, cpus)
+        return left
+
+    def caps(self, waiting: list[Waiting], room: IntArray) -> Caps:
+        """Return which limits hold for waiting jobs."""
+        rows = [self.rows_of(each.job) for each in waiting]
+        of = np.full((len(rows), max(map(len, rows), default=0)), -1, np.int64)
+        for job, own in enumerate(rows):
+            of[job, : len(own)] = own
+        return Caps(of, room)
+
+    def never(self, waiting: Waiting) -> bool:
+        """Tell whether a job alone is beyond a limit."""
+        cpus = waiting.nodes * waiting.demand[self._primary]
+        most = (self._most[row] for row in self.rows_of(waiting.job))
+        return any(each.jobs == 0 or (each.cpus is not None and each.cpus < cpus) for each in most)
+
+    def _groups(self, account: str, user: str, queue: str) -> Iterator[tuple[Group, Most]]:
+        limits, nothing = self._limits, Most()
+        yield ("association", account, user), limits.groups.get((account, user), nothing)
+        yield ("user", account, user), limits.users.get((account, user), nothing)
+        above, seen = account, set[str]()
+        while above and above not in seen:
+            seen.add(above)
+            yield ("account", above), limits.groups.get((above, ""), nothing)
+            above = limits.parents.get(above, "")
+        names = [name for name in (self._qualities.get(queue, ""), NORMAL) if name]
+        for kind, most_of in (("quality", limits.quality), ("quality user", limits.quality_users)):
+            own = nothing
+            for name in names:
+                most = most_of.get(name, nothing)
+                free = Most(*(None if taken is not None else value for taken, value in zip(own, most, strict=True)))
+                yield (kind, name, user if "user" in kind else ""), free
+                own = own.over(most)
+
+    def _index(self, group: Group, most: Most) -> int:
+        key = (*group, *map(str, most))
+        if key not in self._row:
+            self._row[key] = len(self._most)
+            self._most.append(most)
+        return self._row[key]

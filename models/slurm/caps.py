@@ -1,0 +1,64 @@
+"""How much may run at a time: limits of users, accounts and qualities of service.
+
+Rules as in Slurm 22.05, ``src/slurmctld/acct_policy.c``: numbers of jobs are looked at before nodes are chosen for a
+job, which is passed over if it would be one too many; amounts when it is about to start.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import IntArray
+from ..compiled import compiled
+
+#: Columns of what is left.
+JOBS, CPUS = range(2)
+#: More than anything.
+UNLIMITED = 2**62
+
+
+class Caps(NamedTuple):
+    """Limits, and which of them hold for which job.
+
+    Attributes
+    ----------
+    of
+        The rows of `room` that a waiting job counts in, -1 for none, shape (jobs, most of one job).
+    room
+        How many jobs and CPUs are left, shape (limits, 2); what starts is taken off.
+    """
+
+    of: IntArray
+    room: IntArray
+
+
+def no_caps(jobs: int) -> Caps:
+    """Return that nothing is limited."""
+    return Caps(np.empty((jobs, 0), np.int64), np.empty((0, 2), np.int64))
+
+
+@compiled
+def may_be_tried(job: int, caps: Caps) -> bool:
+    """Return whether one more job may run of all that it counts in."""
+    for column in range(caps.of.shape[1]):
+        row = caps.of[job, column]
+        if row >= 0 and caps.room[row, JOBS] < 1:
+            return False
+    return True
+
+
+@compiled
+def counted(job: int, cpus: int, caps: Caps) -> bool:
+    """Take a job that is about to start off what is left; return whether there is room for it, else do nothing."""
+    for column in range(caps.of.shape[1]):
+        row = caps.of[job, column]
+        if row >= 0 and (caps.room[row, JOBS] < 1 or caps.room[row, CPUS] < cpus):
+            return False
+    for column in range(caps.of.shape[1]):
+        row = caps.of[job, column]
+        if row >= 0:
+            caps.room[row, JOBS] -= 1
+            caps.room[row, CPUS] -= cpus
+    return True

@@ -1,0 +1,61 @@
+"""Who may run how much at a time: rules one by one, and a recorded replay of a real Slurm."""
+
+import pytest
+
+from hpcdispatch.dispatchers import Slurm
+from hpcdispatch.simulation import check, simulate
+from hpcdispatch.workloads import Job, Machine, Workload
+
+ASSOCIATIONS, QUALITIES = "Account|User|ParentName|GrpJobs|GrpTRES|MaxJobs", "Name|GrpJobs|GrpTRES|MaxJobsPU|MaxTRESPU"
+ANN, BEN = {"user": "ann", "group": "a"}, {"user": "ben", "group": "b"}
+
+
+def starts(tmp_path, limits, jobs, every=1):
+    """Return the starts of jobs of a minute (submit, slots of a core, user) on two nodes, and the refusals."""
+    path = tmp_path / "limits.txt"
+    path.write_text(limits + "\n")
+    made = [Job(str(index), at, 60, 60, slots, {"core": 1}, **whose) for index, (at, slots, whose) in enumerate(jobs)]
+    workload = Workload(tuple(made), Machine.homogeneous(2, core=4))
+    result = simulate(workload, Slurm(limits=str(path), batch_sched_delay=0, bf_interval=every, bf_resolution=1))
+    check(workload, result)
+    return result.jobs["start"].where(result.jobs["status"] != "rejected", -1).tolist()
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [
+        f"{ASSOCIATIONS}\na|ann||||2",
+        f"{ASSOCIATIONS}\na|||2||",
+        f"{ASSOCIATIONS}\nroot|||2||\na||root|||",
+        f"{ASSOCIATIONS}\na|||||\n\n{QUALITIES}\nnormal|||2|",
+        f"{QUALITIES}\nnormal||||cpu=2",
+        f"{ASSOCIATIONS}\na||||cpu=2|",
+    ],
+)
+def test_a_third_job_waits_and_holds_nobody_up(tmp_path, limits):
+    # Of three jobs of ann two run, and ben's, which comes last, starts at once.
+    found = starts(tmp_path, limits, [(0, 1, ANN), (0, 1, ANN), (0, 1, ANN), (1, 1, BEN)])
+    assert found[:2] == [0, 0]
+    assert 60 <= found[2] <= 63
+    assert found[3] == (1 if "root" not in limits else found[3])
+
+
+@pytest.mark.parametrize(("most", "ben"), [("|||2|", 1), ("||||cpu=9", 120)])
+def test_only_a_number_of_jobs_is_looked_at_before_the_nodes(tmp_path, most, ben):
+    # Ann's third job has no room. If it is one job too many that is not seen, else it holds up the partition.
+    jobs = [(0, 1, ANN), (0, 1, ANN), (0, 8, ANN), (1, 1, BEN)]
+    assert starts(tmp_path, f"{QUALITIES}\nnormal{most}", jobs, every=600)[3] == ben
+
+
+def test_a_limit_of_all_counts_both_users(tmp_path):
+    found = starts(tmp_path, f"{QUALITIES}\nnormal|2|||", [(0, 1, ANN), (0, 1, BEN), (0, 1, ANN)])
+    assert found[:2] == [0, 0]
+    assert found[2] >= 60
+
+
+def test_what_alone_is_beyond_a_limit_is_refused(tmp_path):
+    assert starts(tmp_path, f"{QUALITIES}\nnormal||||cpu=2", [(0, 3, ANN), (0, 2, ANN)]) == [-1, 0]
+
+
+def test_without_a_limit_nothing_changes(tmp_path):
+    assert starts(tmp_path, f"{QUALITIES}\nnormal||||", [(0, 4, ANN), (0, 4, ANN)]) == [0, 0]

@@ -1,0 +1,167 @@
+"""The daemons of a Slurm, and the database of its accounting, each with its files in one folder and on loopback."""
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+PROGRAMS = ("slurmctld", "slurmd", "slurmdbd", "sbatch", "munged", "mariadbd", "mariadb-install-db", "faketime")
+#: User and account, who has so many shares.
+USERS = {"hpcdispatch-a": ("phys", 10), "hpcdispatch-b": ("chem", 20)}
+#: Seconds that a daemon may take to answer, by its clock.
+PATIENCE = 1200
+
+
+def missing() -> str:
+    """Return what stands in the way of a Slurm here; nothing if nothing does."""
+    if os.geteuid() != 0:
+        return "root"
+    if lacking := [name for name in PROGRAMS if shutil.which(name) is None]:
+        return f"{', '.join(lacking)} (.ci/slurm installs them)"
+    known = {user.pw_name for user in pwd.getpwall()}
+    if lacking := sorted(set(USERS) - known):
+        return f"users {', '.join(lacking)} (.ci/slurm makes them)"
+    return ""
+
+
+class Daemons:
+    """A Slurm of some nodes of 4 cores, from when it is entered until it is left."""
+
+    def __init__(self, folder: Path, nodes: int, conf: Path, before: Path | None = None):
+        self.folder, self.nodes, self.conf, self.before = folder, nodes, conf, before
+        self.environment = os.environ | {"SLURM_CONF": str(folder / "slurm.conf")}
+        self.running: list[subprocess.Popen] = []
+
+    def __enter__(self):
+        self.folder.chmod(0o755)
+        for name in ("state", "database", *(f"n{number}" for number in range(1, self.nodes + 1))):
+            (self.folder / name).mkdir()
+        Path("/run/slurm").mkdir(exist_ok=True)
+        self._configure()
+        try:
+            self._munge()
+            self._database()
+            self._accounting()
+            self._slurm()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for process in reversed(self.running):
+            process.terminate()
+        until = time.monotonic() + PATIENCE / 4
+        for process in reversed(self.running):
+            try:
+                process.wait(max(until - time.monotonic(), 1))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+    def _configure(self):
+        first = free_ports(self.nodes + 3)
+        known = {"FOLDER": self.folder, "HOST": socket.gethostname().partition(".")[0], "NODES": self.nodes}
+        known |= {"CONTROLLER": first, "ACCOUNTING": first + 1, "DATABASE": first + 2}
+        known |= {"FIRST": first + 3, "LAST": first + 2 + self.nodes}
+        self.port = known["DATABASE"]
+        texts = {"slurm.conf": (HERE / "slurm.conf").read_text() + self.conf.read_text()}
+        texts["slurmdbd.conf"] = (HERE / "slurmdbd.conf").read_text()
+        for name, text in texts.items():
+            path = self.folder / name
+            path.write_text(text.format_map(known))
+            path.chmod(0o600 if name == "slurmdbd.conf" else 0o644)
+
+    def _munge(self):
+        key = self.folder / "munge.key"
+        key.write_bytes(os.urandom(128))
+        key.chmod(0o600)
+        files = [f"--{what}-file={self.folder}/munge.{what}" for what in ("key", "pid", "log", "seed")]
+        files.append(f"--socket={self.folder}/munge.socket")
+        self._start("munged", "--foreground", "--force", "--num-threads=4", *files)
+        self._until((self.folder / "munge.socket").exists, "munged")
+
+    def _database(self):
+        data, sock = f"--datadir={self.folder}/database", f"--socket={self.folder}/database.socket"
+        made = ["mariadb-install-db", "--no-defaults", "--user=root", data, "--skip-test-db"]
+        subprocess.run([*made, "--auth-root-authentication-method=normal"], check=True, capture_output=True)
+        # Its clock is the machine's: threads that sleep for years at another one never end.
+        self._start(
+            "mariadbd", "--no-defaults", "--user=root", data, sock, f"--pid-file={self.folder}/database.pid",
+            "--bind-address=127.0.0.1", f"--port={self.port}", "--innodb-buffer-pool-size=64M",
+            "--innodb-lock-wait-timeout=900", "--performance-schema=OFF", LD_PRELOAD="",
+        )  # fmt: skip
+        asked = ["mariadb", "--no-defaults", "--user=root", sock, "-e"]
+        self._until(lambda: self._answers([*asked, "select 1"]), "mariadbd")
+        self._run(*asked, "create user slurm@'127.0.0.1' identified by 'slurm'; grant all on *.* to slurm@'127.0.0.1';"
+                  "create user slurm@localhost identified by 'slurm'; grant all on *.* to slurm@localhost")  # fmt: skip
+
+    def _accounting(self):
+        self._start("slurmdbd", "-D")
+        self._until(lambda: self._answers(["sacctmgr", "-n", "list", "cluster"]), "slurmdbd")
+        self._run("sacctmgr", "-i", "-Q", "add", "cluster", "tried")
+        for user, (account, shares) in USERS.items():
+            self._run("sacctmgr", "-i", "-Q", "add", "account", account, f"fairshare={shares}")
+            self._run("sacctmgr", "-i", "-Q", "add", "user", user, f"account={account}", "fairshare=1")
+
+        if self.before is not None:
+            self._run("sh", str(self.before.resolve()))
+
+    def _slurm(self):
+        self._start("slurmctld", "-D")
+        for number in range(1, self.nodes + 1):
+            self._start("slurmd", "-D", "-N", f"n{number}")
+        self._until(self._idle, "slurmd")
+
+    def _idle(self) -> bool:
+        asked = ["sinfo", "-h", "-N", "-o", "%N", "-t", "idle"]
+        done = subprocess.run(asked, capture_output=True, text=True, env=self.environment, check=False)
+        return len(set(done.stdout.split())) == self.nodes
+
+    def _start(self, *command: str, **environment: str):
+        with (self.folder / "daemons.out").open("ab") as out:
+            self.running.append(
+                subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
+                    env=self.environment | environment,
+                )
+            )  # fmt: skip
+
+    def _run(self, *command: str):
+        done = subprocess.run(command, capture_output=True, text=True, env=self.environment, check=False)
+        if done.returncode:
+            raise SystemExit(f"{' '.join(command[:5])}: {done.stdout}{done.stderr}")
+
+    def _answers(self, command: list[str]) -> bool:
+        return subprocess.run(command, capture_output=True, env=self.environment, check=False).returncode == 0
+
+    def _until(self, ready, name: str):
+        until = time.monotonic() + PATIENCE
+        while not ready():
+            ended = [process.args[0] for process in self.running if process.poll() is not None]
+            if ended or time.monotonic() > until:
+                said = (self.folder / "daemons.out").read_text()[-2000:]
+                raise SystemExit(f"{', '.join(ended) or name}: no answer\n{said}")
+            time.sleep(0.5)
+
+
+def free_ports(count: int) -> int:
+    """Return the first of so many ports one after the other on which nobody listens."""
+    for first in range(21000, 32000, 50):
+        if all(map(_is_free, range(first, first + count))):
+            return first
+    raise SystemExit("no ports are free")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as tried:
+        tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            tried.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
