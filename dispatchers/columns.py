@@ -157,7 +157,7 @@ def slots_of(entries: Sequence[Any]) -> dict[tuple[int, ...], int]:
 class WaitingJobs(Jobs[T]):
     """The queue, in order of submission."""
 
-    FIELDS = ("order", "nodes", "predicted", "since", "job.submit")
+    FIELDS = ("order", "nodes", "predicted", "since", "job.submit", "requested")
 
     @property
     def predicted(self) -> IntArray:
@@ -173,6 +173,11 @@ class WaitingJobs(Jobs[T]):
     def submit(self) -> IntArray:
         """When the job was submitted, seconds."""
         return self.column(4)
+
+    @property
+    def requested(self) -> IntArray:
+        """What is left of the requested time, seconds, at least 1."""
+        return self.column(5)
 
 
 class RunningJobs(Jobs[T]):

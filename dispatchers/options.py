@@ -6,7 +6,7 @@ import typing
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from inspect import Parameter
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 
@@ -15,6 +15,8 @@ from ..base.checks import check_choice
 from ..models import PlacementRule
 from ..workloads import Machine
 
+#: By what it is told when there will be room for a job that is promised a start.
+PromiseRule = Literal["predictions", "requests"]
 OptionsT = TypeVar("OptionsT")
 BuiltT = TypeVar("BuiltT")
 

@@ -151,6 +151,12 @@ class Waiting:
         """Id of the job."""
         return self.job.id
 
+    @property
+    def requested(self) -> int:
+        """What is left of the requested time, seconds, at least 1."""
+        left = self.job.walltime - self.done
+        return left if left > 1 else 1
+
     def shown_as(
         self, *, job: JobView | None = None, predicted: int | None = None, demand: tuple[int, ...] | None = None
     ) -> Waiting:
@@ -199,6 +205,8 @@ class Running:
         Seconds of its work, on the shape it runs on, that it had done when this attempt began.
     restart
         Seconds at the start of this attempt in which it does not work yet, as it comes back after it gave way.
+    requested
+        Seconds that this attempt may take by the request of the shape it runs on.
     """
 
     __slots__ = (
@@ -210,6 +218,7 @@ class Running:
         "order",
         "placement",
         "predicted_end",
+        "requested",
         "restart",
         "start",
         "stopping",
@@ -226,6 +235,7 @@ class Running:
         self.order = order
         self.stopping = False
         self.done = self.restart = 0
+        self.requested = job.walltime
 
     @property
     def id(self) -> str:
@@ -241,11 +251,18 @@ class Running:
         """Return the predicted end, or the next second if that has passed."""
         return self.predicted_end if self.predicted_end > now else now + 1
 
+    def requested_end(self, now: int) -> int:
+        """Return when it has to end by its request; what is expected where that has passed."""
+        end = self.start + self.requested
+        if self.kill_at is not None and self.kill_at < end:
+            end = self.kill_at
+        return end if end > now and not self.stopping else self.expected_end(now)
+
     def shown_as(self, *, predicted_end: int) -> Running:
         """Return the job as another dispatcher is to see it, with another predicted end."""
         shown = Running(self.job, self.start, self.placement, self.demand, self.order)
         shown.kill_at, shown.stopping, shown.done, shown.restart = self.kill_at, self.stopping, self.done, self.restart
-        shown.predicted_end = predicted_end
+        shown.predicted_end, shown.requested = predicted_end, self.requested
         return shown
 
     def __repr__(self) -> str:
@@ -273,8 +290,8 @@ class State(_StateFields):
         Time, seconds.
     queue
         Waiting jobs in order of submission; ties in the order of the trace. A sequence of :class:`Waiting`, and the
-        same as columns: read-only integer arrays ``order``, ``nodes``, ``predicted``, ``since`` and ``submit`` of shape
-        (jobs,) and ``demand`` of shape (jobs, resources).
+        same as columns: read-only integer arrays ``order``, ``nodes``, ``predicted``, ``since``, ``submit`` and
+        ``requested`` of shape (jobs,) and ``demand`` of shape (jobs, resources).
     running
         Running jobs in order of their predicted end; ties in the order of their start. A sequence of :class:`Running`,
         and the same as columns ``order``, ``nodes``, ``predicted_end``, ``start`` and ``demand``.

@@ -5,7 +5,8 @@ slowdown, 99th percentile and longest wait, the mean over disjoint stretches of 
 brackets the ratio to the reference; and how often the portfolio regrets, by how much: on how many stretches a
 candidate that kept the bound had a lower geometric mean of mean wait and bounded slowdown.
 
-A TRACE is what :mod:`.tradeoff` takes. Each stretch begins with an empty machine.
+A TRACE is what :mod:`.tradeoff` takes. Each stretch begins with an empty machine. With ``--store`` an interrupted run
+goes on where it was.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 import numpy as np
@@ -20,10 +22,11 @@ import pandas as pd
 
 from ...base import FloatArray, InputError
 from ...simulation import SimulationError, mean_interval, simulate
-from ...workloads import Workload, generate, read
+from ...workloads import Workload, generate
 from ...workloads.generators import workload_names
-from ...workloads.sources import resolve
+from ..campaigns.comparison import compare
 from ..reports.tables import Table, show
+from .traces import named_trace
 
 #: What is compared; the first is the reference, the last the portfolio.
 DISPATCHERS = (
@@ -32,6 +35,8 @@ DISPATCHERS = (
 )  # fmt: skip
 #: Heading and factor of the columns.
 METRICS = (("mean wait, s", 1.0), ("mean bounded slowdown", 1.0), ("p99 wait, h", 3600.0), ("longest wait, h", 3600.0))
+#: Their names in ``Result.summary()``.
+SUMMARY = ("wait_mean", "bounded_slowdown_mean", "wait_p99", "wait_max")
 #: Candidates may have a longest wait of that many times the reference's to be regretted.
 SLACK = 1.05
 
@@ -83,24 +88,27 @@ def stretches(trace: str, jobs: int, count: int) -> list[Workload]:
     """Return disjoint stretches of so many jobs, evenly over the trace, or draws of a generator."""
     if trace.partition(":")[0] in workload_names():
         return [generate(trace, seed=seed).head(jobs) for seed in range(1, count + 1)]
-    workload = read(resolve(trace).file())
+    workload = named_trace(trace)
     jobs = min(jobs, len(workload) // count)
     firsts = np.linspace(0, len(workload) - jobs, count).astype(int).tolist()
     return [workload.slice(first, first + jobs) for first in firsts]
 
 
-def measured(workload: Workload, dispatcher: str, predictor: str) -> list[float]:
-    """Return the metrics of one simulation, seconds."""
-    result = simulate(workload, dispatcher, predictor)
-    summary, waits = result.summary(), result.jobs["wait"].to_numpy()
-    p99 = float(np.percentile(waits, 99))
-    return [summary["wait_mean"], summary["bounded_slowdown_mean"], p99, summary["wait_max"]]
+def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: str, store: Path | None = None) -> Found:
+    """Return what came out of every dispatcher on every stretch; what is in the store is not simulated again.
 
-
-def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: str) -> Found:
-    """Return what came out of every dispatcher on every stretch."""
-    values = [[measured(part, name, predictor) for part in parts] for name in dispatchers]
-    return Found(tuple(dispatchers), np.array(values))
+    Raises
+    ------
+    InputError
+        If a simulation fails.
+    """
+    values = []
+    for part in parts:
+        found = compare(part, dispatchers, (predictor,), out=store)
+        if found.failures:
+            raise InputError(f"{found.failures[0].dispatcher}: {found.failures[0].error}")
+        values.append(found.runs[list(SUMMARY)].to_numpy(dtype=np.float64))
+    return Found(tuple(dispatchers), np.stack(values, axis=1))
 
 
 def accuracy(parts: Sequence[Workload], predictor: str) -> str:
@@ -118,17 +126,18 @@ def accuracy(parts: Sequence[Workload], predictor: str) -> str:
 @click.option("--stretches", "count", type=click.IntRange(1), default=3, show_default=True)
 @click.option("--dispatcher", "dispatchers", multiple=True, default=DISPATCHERS, help="The reference first.")
 @click.option("--predictor", "predictors", multiple=True, default=("walltime",), show_default=True)
+@click.option("--store", type=click.Path(file_okay=False, path_type=Path), help="Keeps what is finished.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 def main(
     traces: tuple[str, ...], jobs: int, count: int, dispatchers: tuple[str, ...], predictors: tuple[str, ...],
-    as_markdown: bool,
+    store: Path | None, as_markdown: bool,
 ) -> None:  # fmt: skip
     """Print a table a trace and predictor."""
     for trace in traces:
         for predictor in predictors:
             try:
                 parts = stretches(trace, jobs, count)
-                found = compared(parts, dispatchers, predictor)
+                found = compared(parts, dispatchers, predictor, store)
             except (InputError, OSError, SimulationError) as error:
                 raise click.ClickException(str(error)) from None
             title = f"{trace}, {count} stretches of {jobs:,} jobs, {predictor}"

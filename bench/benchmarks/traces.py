@@ -11,12 +11,22 @@ import numpy as np
 
 from ...workloads import Job, Machine, Provenance, Workload, generate, read
 from ...workloads.job import ONE_CORE, ResourceMap
+from ...workloads.sources import resolve
 
 KTH = "KTH-SP2-1996-2.swf.gz"
 HPC2N = "HPC2N-2002-2.2-cln.swf.gz"
 RICC = "RICC-2010-2.swf.gz"
 #: Shift of all times, so that none is 0, which AccaSim takes for "not set".
 EPOCH = 1_000_000_000
+
+
+def named_trace(name: str) -> Workload:
+    """Return a trace by its file or its name in the archive, with ``:START:STOP`` these jobs of it."""
+    file, *bounds = name.rsplit(":", 2)
+    if len(bounds) != 2 or not all(bound.isdecimal() for bound in bounds):
+        file, bounds = name, []
+    workload = read(resolve(file).file())
+    return workload.slice(*map(int, bounds)) if bounds else workload
 
 
 def trace_or_generated(trace: Path | None, jobs: int | None) -> Workload:

@@ -18,10 +18,9 @@ import click
 import pandas as pd
 
 from ...base import InputError
-from ...workloads import read
 from ...workloads.generators import workload_names
-from ...workloads.sources import resolve
 from ..campaigns.comparison import Comparison, Generated, Jittered, compare
+from .traces import named_trace
 
 BASELINES = ("lxf", "easy", "easy-sjbf", "conservative")
 PATIENCE = (0.6, 0.9, 1.2, 1.8, float("inf"))
@@ -65,11 +64,7 @@ def samples(trace: str, jitter: int | None) -> Jittered | Generated:
     """Return the samples of a trace, named as on the command line."""
     if trace.partition(":")[0] in workload_names():
         return Generated(trace)
-    name, *bounds = trace.rsplit(":", 2)
-    if len(bounds) != 2 or not all(bound.isdecimal() for bound in bounds):
-        name, bounds = trace, []
-    workload = read(resolve(name).file())
-    return Jittered(workload.slice(*map(int, bounds)) if bounds else workload, jitter)
+    return Jittered(named_trace(trace), jitter)
 
 
 def curve(

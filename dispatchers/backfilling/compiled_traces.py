@@ -21,6 +21,8 @@ def in_compiled_code(dispatcher: Dispatcher, nodes: int) -> bool:
     kind = type(dispatcher)
     if kind is FCFS and dispatcher.blocked != "wait":  # type: ignore[attr-defined]
         return False
+    if kind is EASY and dispatcher.promises != "predictions":  # type: ignore[attr-defined]
+        return False
     return kind in (FCFS, EASY) and (nodes == 1 or dispatcher.placement == "first-fit")  # type: ignore[attr-defined]
 
 

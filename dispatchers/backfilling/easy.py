@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import ClassVar
@@ -11,15 +11,17 @@ from typing import ClassVar
 import numpy as np
 
 from ...base import IntArray
+from ...base.checks import check_choice
 from ...models import count_slots, shift
 from ...models.backfilling import AMOUNT, LENGTH, backfill, backfill_shortest_first, reservation, start_of_queue
-from ..options import PlacementOption
+from ..options import PlacementOption, PromiseRule
 from ..protocol import Action, Placement, Running, Start, State, Waiting
 from ..space import NodeSpace, PoolSpace
 from .counted import Counted, counted, start_at
 from .slot_space import SlotSpace, room_of
 
 _by_prediction = attrgetter("predicted")
+_by_request = attrgetter("requested")
 _by_end = attrgetter("predicted_end")
 
 
@@ -31,14 +33,28 @@ class EASY(PlacementOption):
     predictions, enough is free. A job behind it starts now if it fits and does not delay the reservation: it is
     predicted to end by the shadow time, or what it takes is not needed then. On machines of many nodes and resources
     that is asked literally: does the reserved job still fit at the shadow time beside it.
+
+    Attributes
+    ----------
+    placement
+        As :class:`.PlacementOption` has it.
+    promises
+        ``"predictions"``: the shadow time, and who ends by it, go by predictions. ``"requests"``: by the requested
+        times, so that where these hold no job starts later than it was reserved a start; predictions then say no more
+        than who is the shortest.
     """
 
+    promises: PromiseRule = "predictions"
     uses: ClassVar[tuple[str, ...]] = ("numba",)
     _shortest_first: ClassVar[bool] = False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("promises", self.promises, PromiseRule)
+
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start from the head of the queue, then backfill behind the first job that does not fit."""
-        numbers = counted(state)
+        numbers = counted(state) if self.promises == "predictions" else None
         if numbers is not None:
             chosen = self._chosen(state, numbers) if numbers.free else ()
             return start_at(state, room_of(state, self.placement), chosen) if chosen else ()
@@ -63,13 +79,15 @@ class EASY(PlacementOption):
         behind: Sequence[Waiting] = queue[len(started) + 1 :]
         if self._shortest_first:
             behind = sorted(behind, key=_by_prediction)
-        ending = ending_order(state, started)
+        ending, length = ending_order(state, started), _by_prediction
+        if self.promises == "requests":
+            ending, length = requested_order(state.now, ending), _by_request
         if free is not None:
-            return started + _backfill_counting(state.now, space, free, head, behind, ending)
+            return started + _backfill_counting(state.now, space, free, head, behind, ending, length)
         if isinstance(space, PoolSpace):
             space = NodeSpace(np.array([space.free]), state.machine)
         assert isinstance(space, NodeSpace)
-        return started + _backfill_placing(state.now, space, head, behind, ending)
+        return started + _backfill_placing(state.now, space, head, behind, ending, length)
 
     def _chosen(self, state: State, numbers: Counted) -> list[Waiting]:
         """Return who starts, by the compiled functions."""
@@ -125,6 +143,11 @@ def ending_order(state: State, started: Sequence[Start]) -> Sequence[Running]:
     return running
 
 
+def requested_order(now: int, ending: Sequence[Running]) -> Sequence[Running]:
+    """Return what runs as if it was predicted to end when it has to by its request, in that order."""
+    return sorted((run.shown_as(predicted_end=run.requested_end(now)) for run in ending), key=_by_end)
+
+
 def _backfill_counting(
     now: int,
     space: PoolSpace | NodeSpace | SlotSpace,
@@ -132,6 +155,7 @@ def _backfill_counting(
     head: Waiting,
     candidates: Iterable[Waiting],
     ending: Sequence[Running],
+    length: Callable[[Waiting], int],
 ) -> list[Start]:
     """Backfill where everything is a number: amounts on a pool, slots on nodes."""
     pool = isinstance(space, PoolSpace)
@@ -154,7 +178,7 @@ def _backfill_counting(
     for waiting, amount in fitting:
         if amount > free:
             continue
-        if now + waiting.predicted > shadow:
+        if now + length(waiting) > shadow:
             if amount > spare:
                 continue
             spare -= amount
@@ -168,7 +192,12 @@ def _backfill_counting(
 
 
 def _backfill_placing(
-    now: int, space: NodeSpace, head: Waiting, candidates: Iterable[Waiting], ending: Sequence[Running]
+    now: int,
+    space: NodeSpace,
+    head: Waiting,
+    candidates: Iterable[Waiting],
+    ending: Sequence[Running],
+    length: Callable[[Waiting], int],
 ) -> list[Start]:
     """Backfill on nodes: a job that outlasts the shadow time must leave room for the head then."""
     fitting = [w for w in candidates if space.room(w.demand, w.nodes) >= w.nodes]
@@ -181,7 +210,7 @@ def _backfill_placing(
             continue
         placement = space.place(waiting.nodes, waiting.demand)
         assert placement is not None
-        if now + waiting.predicted > shadow and not leaves_room(later, head, placement, waiting):
+        if now + length(waiting) > shadow and not leaves_room(later, head, placement, waiting):
             space.give(placement, waiting.demand)
             continue
         started.append(Start(waiting, placement))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -19,12 +19,18 @@ from ...models.lookahead import (
     whole_lookahead,
 )
 from ..compiled_steps import CompiledSteps
+from ..protocol import Dispatcher
 from .lookahead import Lookahead
 
 #: Decisions that are taken at a time: a second or so, after which an interrupt is heard.
 _DECISIONS = 2048
 _STATUS = {NOBODY: "none", ALL: "trivial", LISTED: "feasible", SEARCHED: "feasible"}
 _USED = {NOBODY: "none", ALL: "none", LISTED: "list", SEARCHED: "search"}
+
+
+def looks_ahead_compiled(dispatcher: Dispatcher, nodes: int) -> TypeGuard[Lookahead]:
+    """Return whether look-ahead decides on a pool, itself and nobody who stands on it, and promises by predictions."""
+    return type(dispatcher) is Lookahead and nodes == 1 and dispatcher.options.promises == "predictions"
 
 
 class CompiledLookahead(CompiledSteps):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...base import IntArray
-from ...models.lookahead import RUNS, Seen, Sightings, find_rows, lengthen, open_shadow, replay, see_jobs
+from ...models.lookahead import NO_PROMISE, RUNS, Seen, Sightings, find_rows, lengthen, open_shadow, replay, see_jobs
 from ...workloads import Machine
 from ..columns import Jobs
 from ..protocol import Running, State, Waiting
@@ -20,12 +20,16 @@ class History:
         What the jobs run on.
     now
         When the history begins, seconds.
+    by_requests
+        Whether the shadow goes by the requested times, and not by what is predicted.
     """
 
-    def __init__(self, machine: Machine, now: int) -> None:
+    def __init__(self, machine: Machine, now: int, by_requests: bool = False) -> None:
         nothing = np.zeros(0, dtype=np.int64)
         self.machine = machine
         self.jobs = open_shadow(machine.capacity.sum(axis=0), now)
+        self._by_requests = by_requests
+        self._promised = nothing
         self._row: dict[str, int] = {}
         self._known = nothing  # The row by place in the trace, of jobs in columns that are kept; -1 for none.
         self._sightings = Sightings(nothing, nothing, nothing, nothing)
@@ -34,7 +38,8 @@ class History:
 
     def see(self, state: State) -> None:
         """Take note of a state."""
-        waiting, _, predicted = state.queue.table[:3]
+        columns = state.queue.table
+        waiting, predicted = columns[0], columns[5 if self._by_requests else 2]
         started, _, end, start = state.running.table[:4]
         waits, runs = self._rows(state, waiting, started)
         seen = Seen(waits, runs, state.now, self._last.number + 1)
@@ -47,8 +52,19 @@ class History:
         self._sightings.status[rows] = RUNS
         self._sightings.start[rows] = state.now
         self._sightings.end[rows] = state.now + self.jobs.duration[rows]
+        self._promised[rows] = NO_PROMISE
         self._last = self._last._replace(running=np.concatenate((self._last.running, rows)))
         self._still -= len(rows)
+
+    def promised(self) -> IntArray:
+        """Return what was promised to those who wait in the last state, in seconds from its time, shape (jobs,)."""
+        promised = self._promised[self._last.waiting]
+        return np.where(promised == NO_PROMISE, NO_PROMISE, promised - self._last.now)
+
+    def promise(self, starts: IntArray) -> None:
+        """Take note of what is promised to the oldest who wait, in seconds from now, -1 for nothing."""
+        rows = self._last.waiting[: len(starts)]
+        self._promised[rows[starts >= 0]] = self._last.now + starts[starts >= 0]
 
     def longest_wait(self, now: int) -> int:
         """Return the longest wait under EASY so far, as far as that is known."""
@@ -87,10 +103,17 @@ class History:
             self.jobs = lengthen(self.jobs, rows)
             more = np.zeros(rows - row, dtype=np.int64)
             self._sightings = Sightings(*(np.concatenate((column, more)) for column in self._sightings))
+            self._promised = np.concatenate((self._promised, more + NO_PROMISE))
         self.jobs.submit[row] = min(job.job.submit, now)
         self.jobs.arrival[row] = now
-        self.jobs.duration[row] = job.predicted if isinstance(job, Waiting) else job.expected_end(now) - job.start
+        self.jobs.duration[row] = self._length(job, now)
         self.jobs.need[row] = [job.nodes * amount for amount in job.demand]
         self.jobs.run[row] = 1
         self.jobs.start[row] = -1
         return row
+
+    def _length(self, job: Waiting | Running, now: int) -> int:
+        """Return how long a job is taken to run, seconds."""
+        if isinstance(job, Waiting):
+            return job.requested if self._by_requests else job.predicted
+        return (job.requested_end(now) if self._by_requests else job.expected_end(now)) - job.start

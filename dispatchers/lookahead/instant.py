@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ...models import PlacementRule
-from ...models.lookahead import Queue
+from ...models.lookahead import Queue, Running
 from ..fitting import fitting, needs
 from ..moldable.job_modes import Mode
 from ..protocol import Placement, State
@@ -57,6 +57,14 @@ class Instant:
         _, _, predicted, _, submit = self.state.queue.table[:5]
         return Queue(np.maximum(self.state.now - submit, 0), predicted.copy(), self.need, self.fits)
 
+    @property
+    def busy(self) -> Running:
+        """What runs, by its predicted ends, as the models want it."""
+        running, now = self.state.running, self.state.now
+        capacity = np.maximum(self.state.machine.capacity.sum(axis=0), 1)
+        free = np.array(self.available, dtype=np.int64)
+        return Running(np.maximum(running.predicted_end - now, 1), needs(running), free, capacity)
+
 
 @dataclass(frozen=True, slots=True)
 class Decision:
@@ -78,6 +86,8 @@ class Decision:
         How many jobs were promised a start.
     modes
         In which mode each of them starts, where they have several.
+    promised
+        Starts that are promised to the oldest, seconds from now, -1 for none, where these promises stand.
     """
 
     starts: Sequence[tuple[int, Placement]] = ()
@@ -88,3 +98,4 @@ class Decision:
     used: str = "none"
     promises: int = 0
     modes: Sequence[Mode] = ()
+    promised: IntArray | None = None

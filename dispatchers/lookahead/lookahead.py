@@ -7,18 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
+from ...base import IntArray
 from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
 from ...models import PlacementRule
 from ...models.lookahead import Settings, settle
 from ..moldable.job_modes import JobModes
-from ..options import Configured
-from ..protocol import Action, Start, State
+from ..options import Configured, PromiseRule
+from ..protocol import Action, Start, State, Wake
 from ..space import NodeSpace, place_all
 from .history import History
 from .instant import Decision, Instant
 from .mode_plan import plan_in_modes
 from .node_plan import plan_on_nodes
-from .pool_plan import plan_on_pool, put
+from .pool_plan import plan_on_pool, plan_with_requests, put
 
 #: Machines of more nodes are planned as a pool: a plan on the nodes would take seconds.
 MOST_NODES = 256
@@ -42,6 +43,10 @@ class LookaheadOptions:
         In [0, 1]. A young job may be put off past its earliest start by this part of the time it has left.
     placement
         ``"first-fit"`` or ``"best-fit"``.
+    promises
+        ``"predictions"``: starts are promised by what is predicted, and anew at each decision. ``"requests"``: by the
+        requested times, and a promise stands until the job starts. Only where the plan is in sums of resources, and of
+        jobs on their own request; elsewhere promises go by predictions.
     molds
         Whether a moldable job may run on any of its shapes, so that size and start are decided together; otherwise it
         runs on its own request.
@@ -53,6 +58,7 @@ class LookaheadOptions:
     guards: int = 30
     tolerance: float = 0.5
     placement: PlacementRule = "first-fit"
+    promises: PromiseRule = "predictions"
     molds: bool = False
 
     def __post_init__(self) -> None:
@@ -62,6 +68,7 @@ class LookaheadOptions:
             check_whole(name, getattr(self, name), 0, MOST_STEPS, EACH_STEP)
         check_number("tolerance", self.tolerance, least=0, most=1)
         check_choice("placement", self.placement, PlacementRule)
+        check_choice("promises", self.promises, PromiseRule)
 
 
 class Lookahead(Configured[LookaheadOptions]):
@@ -108,31 +115,38 @@ class Lookahead(Configured[LookaheadOptions]):
     def dispatch(self, state: State) -> Sequence[Action]:
         """Bring the history up to date, plan, and start who is planned to start now."""
         if self._history is None or self._history.machine is not state.machine:
-            self._history = History(state.machine, state.now)
+            self._history = History(state.machine, state.now, self.options.promises == "requests")
         self._history.see(state)
         longest_wait = self._history.longest_wait(state.now)
         settings = settle(self.settings(), float(self.options.patience), longest_wait)
         seen = Instant.of(state, self.options.placement)
-        decision = self._decide(seen, settings)
+        decision = self._decide(seen, settings, self._history)
         self._record = {
             "candidates": decision.candidates, "intervals": decision.candidates + len(state.running),
             "requested": decision.requested, "available": sum(seen.available), "status": decision.status,
             "objective": decision.objective, "used": decision.used, "promises": decision.promises,
             "due_hours": settings.due / 3600 if settings.due >= 0 else math.inf,
         }  # fmt: skip
+        wakes = [] if decision.promised is None else self._keep(decision.promised, self._history, state.now)
         if decision.starts:
             self._history.start(state, [place for place, _ in decision.starts])
         starts = [Start(state.queue[place], placement) for place, placement in decision.starts]
         for start, mode in zip(starts, decision.modes, strict=False):
             start.shape = mode.shape
-        return starts
+        return [*starts, *wakes]
+
+    def _keep(self, promised: IntArray, history: History, now: int) -> list[Wake]:
+        """Remember what is promised, and come back when the first of it is due."""
+        history.promise(promised)
+        later = promised[promised > 0]
+        return [Wake(now + int(later.min()))] if len(later) else []
 
     def settings(self) -> Settings:
         """Return how to plan, before anything is known of due times."""
         chosen = self.options
         return Settings(-1, float(chosen.tolerance), chosen.blocked, chosen.guards, chosen.iterations, -1.0)
 
-    def _decide(self, seen: Instant, settings: Settings) -> Decision:
+    def _decide(self, seen: Instant, settings: Settings, history: History) -> Decision:
         """Start everybody if there is room, else who is planned to start now; no plan if nobody fits."""
         fits, queue = seen.fits, seen.state.queue
         if self.options.molds and any(waiting.job.shapes for waiting in queue):
@@ -145,6 +159,8 @@ class Lookahead(Configured[LookaheadOptions]):
                 return Decision(list(enumerate(placed)), "trivial", len(placed), int(seen.need.sum()), 0.0)
         if isinstance(seen.space, NodeSpace) and len(seen.state.machine.capacity) <= MOST_NODES:
             planned = plan_on_nodes(seen, settings, self.options.placement)
+        elif self.options.promises == "requests":
+            return plan_with_requests(seen, settings, history)
         else:
             planned = plan_on_pool(seen, settings)
         if not planned.starts and not seen.state.running:

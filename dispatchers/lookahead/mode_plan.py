@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...models.lookahead import Modes, Running, Settings, plan_modes
+from ...models.lookahead import Modes, Settings, plan_modes
 from ..fitting import needs
 from ..moldable.job_modes import JobModes, Mode, modes_that_fit
 from ..protocol import Placement, State
@@ -34,10 +34,7 @@ def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decisio
     ahead = State(state.now, [mode.waiting for mode in rows], state.running, state.free, state.machine)
     first = np.cumsum([0, *map(len, each)])
     offered = Modes(first, ahead.queue.predicted, needs(ahead.queue), fits)
-    ends = np.maximum(state.running.predicted_end - state.now, 1)
-    capacity = np.maximum(state.machine.capacity.sum(axis=0), 1)
-    running = Running(ends, needs(state.running), np.array(seen.available, dtype=np.int64), capacity)
-    found = plan_modes(seen.waiting.wait, offered, running, settings)
+    found = plan_modes(seen.waiting.wait, offered, seen.busy, settings)
     chosen = found.start.tolist()
     job_of = np.repeat(np.arange(len(each)), np.diff(first)).tolist()
     overdue = found.overdue if found.overdue not in {job_of[row] for row in chosen} else -1

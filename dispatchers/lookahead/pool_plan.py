@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from ...base import IntArray
-from ...models.lookahead import Running, Settings, plan
+from ...models.lookahead import NO_PROMISE, Asked, Plan, Settings, plan, plan_by_requests
 from ..backfilling.easy import leaves_room, shadow_of
-from ..fitting import needs
 from ..protocol import Placement
 from ..space import NodeSpace
+from .history import History
 from .instant import Decision, Instant
 
 
 def plan_on_pool(seen: Instant, settings: Settings) -> Decision:
     """Plan in sums of resources, and start who finds room."""
-    state = seen.state
-    ends = np.maximum(state.running.predicted_end - state.now, 1)
-    capacity = np.maximum(state.machine.capacity.sum(axis=0), 1)
-    free = np.array(seen.available, dtype=np.int64)
-    found = plan(seen.waiting, Running(ends, needs(state.running), free, capacity), settings)
+    return _decision(seen, plan(seen.waiting, seen.busy, settings))
+
+
+def plan_with_requests(seen: Instant, settings: Settings, history: History) -> Decision:
+    """Do the same with promises by the requested times, which stand from one decision to the next."""
+    state, now = seen.state, seen.state.now
+    ends = np.array([run.requested_end(now) - now for run in state.running], dtype=np.int64)
+    asked = Asked(state.queue.requested, ends, history.promised())
+    found, promised = plan_by_requests(seen.waiting, seen.busy, settings, asked)
+    decision = replace(_decision(seen, found), promised=promised)
+    if decision.starts or state.running:
+        return decision
+    # Nothing else will happen, and nothing is in the way of who was promised the first start.
+    first = np.where(promised < 0, NO_PROMISE, promised)
+    place = int(first.argmin()) if len(first) and first.min() < NO_PROMISE else int(seen.fits.argmax())
+    return replace(decision, starts=put(seen, [place]))
+
+
+def _decision(seen: Instant, found: Plan) -> Decision:
     return Decision(
         starts=put(seen, found.start.tolist(), found.overdue),
         status="feasible",

@@ -55,6 +55,7 @@ class Portfolio(Configured[PortfolioOptions]):
         self._machine = machine
         self._past: RecordedPast | None = None
         self._next = 0
+        self._gap = self.options.first_period
         self._pressed = False
         self._last = Tuning(0)
         self._parts: dict[int, Dispatcher] = {}
@@ -84,11 +85,12 @@ class Portfolio(Configured[PortfolioOptions]):
         if self._past is None or self._past.machine is not state.machine:
             self._past = RecordedPast(state.machine)
             self._machine = state.machine
-            self._next = state.now + self.options.period
+            self._next = state.now + self._gap
         self._past.see(state)
         tuning = None
         if state.now >= self._next:
-            self._next = state.now + self.options.period
+            self._gap = min(self.options.period, 2 * self._gap)
+            self._next = state.now + self._gap
             tuning = self._tune(state, self._past)
         self._press(state)
         place = self._reference if self._pressed else self._last.chosen

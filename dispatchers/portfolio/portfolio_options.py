@@ -31,8 +31,11 @@ class PortfolioOptions:
         first one begins.
     every
         Time from one tuning to the next, in seconds or as ``1d``, above 0.
+    first
+        Time until the first tuning, above 0; to each of the next it is twice as long as to the one before, up to
+        `every`. As long as that by default.
     window
-        How much of the past is replayed, at least `every`.
+        How much of the past is replayed, at least `every`; less as long as there is less.
     goal
         What is wanted, by the name of a registered goal with ``/`` in place of the comma, or a :class:`.Goal`.
     reference
@@ -51,9 +54,10 @@ class PortfolioOptions:
 
     of: str = CANDIDATES
     every: float | str = "1d"
+    first: float | str | None = None
     window: float | str = "14d"
     goal: str | Goal = "means"
-    reference: str = "easy"
+    reference: str = "easy:promises=requests"
     guard: float = math.inf
     hysteresis: float = 0.02
     budget: int = 100_000
@@ -64,6 +68,8 @@ class PortfolioOptions:
             raise ValueError(f"of must be 1 to {MOST_CANDIDATES} dispatchers with + between them, got {self.of!r}")
         if self.period < 1:
             raise ValueError(f"every must be at least 1 s, got {self.every!r}")
+        if self.first_period < 1:
+            raise ValueError(f"first must be at least 1 s, got {self.first!r}")
         if self.length < self.period:
             raise ValueError(f"window must be at least every = {self.every}, got {self.window!r}")
         if self.guard != math.inf:
@@ -82,6 +88,11 @@ class PortfolioOptions:
     def period(self) -> int:
         """Seconds from one tuning to the next."""
         return _seconds("every", self.every)
+
+    @property
+    def first_period(self) -> int:
+        """Seconds until the first tuning."""
+        return self.period if self.first is None else min(self.period, _seconds("first", self.first))
 
     @property
     def length(self) -> int:

@@ -1,8 +1,9 @@
 """Age-weighted look-ahead: the plan of the most urgent jobs, and the shadow schedule behind its promises."""
 
+from .kept_promises import Asked, plan_by_requests
 from .mode_planning import ModePlan, Modes, plan_modes
 from .planning import Plan, candidates, plan, weights
-from .promises import LEAST_DUE, Promises, Queue, Running, Settings, promise, settle
+from .promises import LEAST_DUE, NO_PROMISE, Promises, Queue, Running, Settings, promise, settle
 from .shadow import ShadowJobs, lengthen, open_shadow, replay
 from .sightings import RUNS, Seen, Sightings, find_rows, see_jobs
 from .whole_lookahead import ALL, LISTED, NOBODY, SEARCHED, STARTED, Decided, go_on_looking_ahead, whole_lookahead
@@ -12,9 +13,11 @@ __all__ = [
     "LEAST_DUE",
     "LISTED",
     "NOBODY",
+    "NO_PROMISE",
     "RUNS",
     "SEARCHED",
     "STARTED",
+    "Asked",
     "Decided",
     "ModePlan",
     "Modes",
@@ -32,6 +35,7 @@ __all__ = [
     "lengthen",
     "open_shadow",
     "plan",
+    "plan_by_requests",
     "plan_modes",
     "promise",
     "replay",

@@ -12,7 +12,7 @@ from ..scheduling.list_search import by_falling_weight
 from ..scheduling.node_groups import no_instant
 from ..scheduling.pool_search import BEST, best_of_orders, improve_order, open_pool_search
 from ..scheduling.selection import first_by
-from .promises import Queue, Running, Settings, promise
+from .promises import Promises, Queue, Running, Settings, promise
 
 #: Run time below which a slowdown counts a job as that long, seconds.
 BOUND = 10.0
@@ -56,8 +56,13 @@ def plan(queue: Queue, running: Running, settings: Settings) -> Plan:
     most urgent others, are put in the best order that five lists and a local search find. In that order each starts as
     early as it fits until its end; one with a promise gives it back for that and starts no later than promised.
     """
+    return plan_between(queue, running, settings, promise(queue, running, settings))
+
+
+@compiled
+def plan_between(queue: Queue, running: Running, settings: Settings, promises: Promises) -> Plan:
+    """Plan the queue beside what is promised."""
     weight = weights(queue, settings.age_scale)
-    promises = promise(queue, running, settings)
     jobs = candidates(queue.fits, weight, promises.start, settings.blocked)
     promised, duration, need = promised_starts(jobs, promises.start), queue.duration[jobs], queue.need[jobs]
     weight, due = weight[jobs], np.zeros(len(jobs), dtype=np.int64)

@@ -15,6 +15,8 @@ from ..scheduling.step_profile import Steps, earliest, hold, latest, make_steps,
 LEAST_DUE = 12 * 3600
 #: A job ages on a scale of this part of the longest wait that is to be allowed.
 AGE_SHARE = 0.5
+#: Stands for no promise, seconds from now.
+NO_PROMISE = np.iinfo(np.int64).max
 
 
 class Queue(NamedTuple):
@@ -119,25 +121,53 @@ def promise(queue: Queue, running: Running, settings: Settings) -> Promises:
     yet so old no earlier than its earliest start plus `tolerance` times what is missing. The first job that cannot be
     on time is held at its earliest start; others that cannot are held nothing.
     """
+    return keep_promises(queue, running, settings, np.zeros(0, dtype=np.int64))
+
+
+@compiled
+def keep_promises(queue: Queue, running: Running, settings: Settings, kept: IntArray) -> Promises:
+    """Do as :func:`promise`, once those are held a start that were promised one before, no later than that.
+
+    If nothing has been started since that is in the way of a promise, and whatever runs ends no later than was known
+    then, all of them can be kept: each start is still free beside what runs and the other ones.
+
+    Parameters
+    ----------
+    queue, running, settings
+        As there.
+    kept
+        What was promised, seconds from now, :data:`NO_PROMISE` for nothing; of the oldest jobs at least, or empty.
+    """
     guards = min(settings.guards, len(queue.wait)) if settings.due >= 0 else 0
     steps = make_steps(len(running.end) + 1 + 2 * guards, len(running.free))
     count = release(running.free, running.end, running.need, steps)
     promised = np.full(guards, -1, dtype=np.int64)
     late, overdue = False, -1
-    for job in range(guards):
-        need, duration = queue.need[job], queue.duration[job]
-        left = settings.due - queue.wait[job]
-        by = left
-        if left > 0 and settings.tolerance > 0:
-            soonest = earliest(steps, count, need, duration, 0)
-            by = max(by, soonest + int(settings.tolerance * left)) if soonest >= 0 else by
-        start = latest(steps, count, need, duration, 0, by)
-        if start < 0 and not late:
-            late = True
-            start = earliest(steps, count, need, duration, 0)
-            if start > 0 or not queue.fits[job]:
-                overdue = job
-        if start >= 0:
-            promised[job] = start
-            count = hold(steps, count, start, start + duration, need, 1)
+    for turn in range(2):
+        for job in range(guards):
+            stands = job < len(kept) and kept[job] < NO_PROMISE
+            if stands != (turn == 0):
+                continue
+            need, duration = queue.need[job], queue.duration[job]
+            by = kept[job] if stands else _due(queue, settings, job, steps, count)
+            start = latest(steps, count, need, duration, 0, by)
+            if start < 0 and not late:
+                late = True
+                start = earliest(steps, count, need, duration, 0)
+                if start > 0 or not queue.fits[job]:
+                    overdue = job
+            if start >= 0:
+                promised[job] = start
+                count = hold(steps, count, start, start + duration, need, 1)
     return Promises(Steps(steps.at[:count], steps.free[:count]), promised, overdue)
+
+
+@compiled
+def _due(queue: Queue, settings: Settings, job: int, steps: Steps, count: int) -> int:
+    """Return by when a job without a promise is to start, seconds from now."""
+    left = settings.due - queue.wait[job]
+    if left > 0 and settings.tolerance > 0:
+        soonest = earliest(steps, count, queue.need[job], queue.duration[job], 0)
+        if soonest >= 0:
+            return int(max(left, soonest + int(settings.tolerance * left)))
+    return int(left)

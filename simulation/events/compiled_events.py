@@ -18,7 +18,7 @@ from ...dispatchers import Dispatcher
 from ...dispatchers.backfilling.compiled_traces import CompiledTrace, in_compiled_code
 from ...dispatchers.compiled_steps import CompiledSteps
 from ...dispatchers.lookahead import Lookahead
-from ...dispatchers.lookahead.compiled_lookahead import CompiledLookahead
+from ...dispatchers.lookahead.compiled_lookahead import CompiledLookahead, looks_ahead_compiled
 from ...dispatchers.reservations.compiled_rounds import CompiledRounds, requested, standing_rounds
 from ...dispatchers.reservations.request_strategies import Strategy
 from ...predictors import Oracle, Predictor, Walltime
@@ -155,8 +155,8 @@ def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
     rounds = standing_rounds(dispatcher)
     if rounds is not None:
         return partial(_rounds, rounds)
-    if type(dispatcher) is Lookahead:
-        return partial(_ahead, dispatcher) if machine.nodes == 1 and jobs >= WORTH_AHEAD else None
+    if looks_ahead_compiled(dispatcher, machine.nodes):
+        return partial(_ahead, dispatcher) if jobs >= WORTH_AHEAD else None
     return partial(_plain, dispatcher) if jobs >= WORTH and in_compiled_code(dispatcher, machine.nodes) else None
 
 

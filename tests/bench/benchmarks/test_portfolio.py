@@ -23,8 +23,10 @@ def test_regret_is_against_the_best_that_kept_the_bound():
     assert next(found.rows())[1:2] == ["340.0 (1.00)"]
 
 
-def test_the_command_prints_a_table():
+def test_the_command_prints_a_table(tmp_path):
     given = [
+        "--store",
+        str(tmp_path),
         "lublin:processors=16",
         "--jobs",
         "30",
@@ -42,4 +44,7 @@ def test_the_command_prints_a_table():
     assert rows == ["| `fcfs`", "| `sjf`"]
     assert "Regret of `sjf`: on" in done.output
     assert "100% of the jobs are within." in done.output
+    again = CliRunner().invoke(main, given)
+    assert again.output == done.output
+    assert len(list(tmp_path.glob("cells/*/*"))) == 4
     assert CliRunner().invoke(main, ["nowhere.swf"]).exit_code == 1

@@ -92,6 +92,7 @@ def test_leaves_what_it_does_not_know_to_the_engine(compiled, monkeypatch):
     assert compiled(workload, "lookahead:molds=true", "oracle")
     assert not compiled(workload, PlugIn(Lookahead()))
     assert not compiled(workload, "lookahead", "last2")
+    assert not compiled(workload, "lookahead:promises=requests")
     assert not compiled(Workload((job, Job("2", 3, 5, 5)), Machine.homogeneous(2, core=4)))
     assert not compiled(Workload((job, Job("2", 3, 5, 5, shapes=(Shape(2, 3, 3),))), Machine.pool(4)))
     monkeypatch.setattr(compiled_events, "WORTH_AHEAD", 3)

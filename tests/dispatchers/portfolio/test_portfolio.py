@@ -39,6 +39,17 @@ def test_it_goes_on_with_the_better_one_and_says_so():
     assert (found["failure"] == "").all()
 
 
+def test_the_first_tunings_come_at_growing_distances():
+    every, first = (tunings(run(f"{QUICK}{given}"))["time"].to_numpy() for given in ("", ",first=10m"))
+    begin = WORKLOAD.jobs[0].submit
+    assert every[0] - begin >= 7200
+    assert first[0] - begin < every[0] - begin
+    # A tuning comes with the first decision that is due.
+    least = np.minimum(600 * 2 ** np.arange(len(first)), 7200)
+    assert (np.diff(first, prepend=begin) >= least).all()
+    assert len(first) > len(every)
+
+
 def test_whoever_lets_jobs_wait_longer_than_the_reference_is_not_chosen():
     found = tunings(run(f"{QUICK},goal=means:slack=0.01"))
     assert set(found["chosen"].iloc[3:]) == {"fcfs"}
