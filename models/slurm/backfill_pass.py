@@ -92,7 +92,7 @@ def _backfill(
     for partition in range(len(members)):
         packed(cluster.members[partition], members[partition])
     for job in range(jobs):
-        if not may_be_tried(job, caps):
+        if not may_be_tried(job, 0, caps):
             continue
         start = _plan(job, tried, cluster, table, now, rules, reserved, members, full, first, taken)
         if start < 0 or (start <= now and not counted(job, taken.sum() * tried.demand[job, cluster.primary], caps)):
@@ -176,7 +176,7 @@ def main_pass(tried: Tried, cluster: Cluster, caps: Caps | None = None) -> list[
     """Return which jobs the main scheduler starts now, with their nodes and their slots on each.
 
     What starts is taken off ``free``. The first job of a partition that does not fit takes the nodes of the partition
-    away from all after it; one that is held back by `caps` takes nothing away, what starts is taken off them.
+    away from all after it; one that `caps` holds back is passed over, and what starts is taken off them.
     """
     caps = caps or no_caps(len(tried.slots))
     taken = np.zeros(len(cluster.free), np.int64)
@@ -184,7 +184,8 @@ def main_pass(tried: Tried, cluster: Cluster, caps: Caps | None = None) -> list[
     blocked: set[int] = set()
     starts: list[tuple[int, IntArray, IntArray]] = []
     for job, partition in enumerate(tried.partition.tolist()):
-        if partition in blocked or not may_be_tried(job, caps):
+        asked = tried.slots[job] * tried.demand[job, cluster.primary]
+        if partition in blocked or not may_be_tried(job, asked, caps):
             continue
         members = cluster.members[partition]
         if fits(job, tried, cluster, usable & members, taken):

@@ -1,7 +1,7 @@
 """How much may run at a time: limits of users, accounts and qualities of service.
 
-Rules as in Slurm 22.05, ``src/slurmctld/acct_policy.c``: numbers of jobs are looked at before nodes are chosen for a
-job, which is passed over if it would be one too many; amounts when it is about to start.
+Rules after Slurm 22.05, ``src/slurmctld/acct_policy.c``: the main scheduler passes over a job that would be beyond a
+limit; backfill only if it would be one job too many, so that it reserves nodes for one that asks for too many CPUs.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def no_caps(jobs: int) -> Caps:
 
 
 @compiled
-def may_be_tried(job: int, caps: Caps) -> bool:
-    """Return whether one more job may run of all that it counts in."""
+def may_be_tried(job: int, cpus: int, caps: Caps) -> bool:
+    """Return whether one more job of so many CPUs may run, as far as all that it counts in is concerned."""
     for column in range(caps.of.shape[1]):
         row = caps.of[job, column]
-        if row >= 0 and caps.room[row, JOBS] < 1:
+        if row >= 0 and (caps.room[row, JOBS] < 1 or caps.room[row, CPUS] < cpus):
             return False
     return True
 
