@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...base import IntArray
+from ...base import InputError, IntArray
 from ...models import (
     FOR_ALL,
     ON_THE_POOL,
@@ -42,6 +42,8 @@ from .site_objectives import Goal, Objective
 
 #: The local search goes in so many parts; one that brings nothing is the last.
 _PARTS = 4
+#: Nodes with which version 0 of PCP is solved: CP-SAT's limit does not count what it takes to begin with a model.
+_MOST_NODES = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +206,11 @@ class Planner:
             usable = self.options.formulation == "hcp" and not problem.overfull
             hint = listed if usable else None
             return solve_pooled(problem, hint, limit, horizon=horizon, every_resource=True)
+        if problem.nodes > _MOST_NODES:
+            raise InputError(
+                "pcp: version 0 has an interval for each job and node, minutes of work on large machines: expected at "
+                f"most {_MOST_NODES:,} nodes, got {problem.nodes:,}; versions 1 to 3 take any number"
+            )
         return solve_direct(problem, None, limit, every_resource=True)
 
     def _reduced(self, problem: Problem, waiting: list[Waiting], horizon: int) -> tuple[Schedule | None, Answer]:

@@ -84,11 +84,12 @@ class NodeAllocation(Family):
         if self.problem.overfull:
             variables.contradict()  # More is held than there is, be it on a node that nobody wants.
         asked = self.problem.demand.any(axis=0) | self.every_resource
-        for node in range(self.problem.nodes):
-            here = [slot for slot in self.slots if slot.node == node]
-            if here:
-                for resource in np.flatnonzero(asked).tolist():
-                    self.add_cumulative(variables, node, resource, here)
+        on_node = defaultdict(list)
+        for slot in self.slots:
+            on_node[slot.node].append(slot)
+        for node, here in sorted(on_node.items()):
+            for resource in np.flatnonzero(asked).tolist():
+                self.add_cumulative(variables, node, resource, here)
 
     def add_cumulative(self, variables: Variables, node: int, resource: int, slots: list[SlotVariables]) -> None:
         """Keep the slots on a node, beside what is held there, within one of its resources."""

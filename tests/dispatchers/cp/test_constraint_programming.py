@@ -14,7 +14,7 @@ from hpcdispatch.dispatchers.protocol import JobView
 from hpcdispatch.models import Answer, Status, best_of, list_schedule
 from hpcdispatch.models.cp.solver import Outcome
 from hpcdispatch.simulation import check, simulate
-from hpcdispatch.workloads import Job, Machine, Workload
+from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 POOL = Machine.pool(4)
 PRESETS = [f"{name}{version}" for name in ("hcp", "pcp") for version in ("", "1", "2", "3")]
@@ -457,3 +457,10 @@ def test_a_plan_that_starts_nobody_on_an_empty_machine_is_not_followed(monkeypat
     rows = [(0, 100, 100, 4), (0, 50, 50, 3), (0, 50, 50, 2)]
     result = run(rows, "pcp", Machine.homogeneous(4, core=1))
     assert set(result.jobs["status"]) == {"completed"}
+
+
+def test_version_0_of_pcp_says_that_a_machine_is_too_large():
+    """Instead of minutes without a word."""
+    workload = generate("theta-scenario", seed=1)
+    with pytest.raises(InputError, match=r"version 0 .* expected at most 2,000 nodes, got 4,392; versions 1"):
+        simulate(workload, "pcp")

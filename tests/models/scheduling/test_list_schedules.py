@@ -123,3 +123,21 @@ def test_no_schedule_where_a_job_never_fits():
         improve(problem, np.array([0]), 3, np.random.default_rng(0))
     with pytest.raises(ValueError, match="iterations must be >= 0"):
         improve(problem, np.array([0]), -1, np.random.default_rng(0))
+
+
+def test_parts_that_bring_nothing_are_undone_and_the_last():
+    """As if each part began anew with the order of the one before."""
+    rng = np.random.default_rng(3)
+    problem = Problem(
+        rng.integers(1, 50, 12), np.ones(12), rng.integers(1, 9, (12, 1)), rng.integers(1, 99, 12), np.array([[12]])
+    )
+    draws, one_by_one = np.random.default_rng(5), np.random.default_rng(5)
+    schedule, _ = improve(problem, np.arange(12), 80, draws, parts=4)
+    best, order = list_schedule(problem, np.arange(12)), np.arange(12)
+    for _ in range(4):
+        found, order = improve(problem, order, 20, one_by_one)
+        if found.cost >= best.cost:
+            break
+        best = found
+    assert schedule.starts.tolist() == best.starts.tolist()
+    assert draws.random() == one_by_one.random()

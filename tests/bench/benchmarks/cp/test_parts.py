@@ -182,3 +182,14 @@ def test_a_decision_is_that_of_the_instant():
 def test_tables_print_as_markdown():
     table = Table("Title", ("a", "b"), [["x", "1"]], note="Note.")
     assert table.markdown() == "Title\n\n| a | b |\n| --- | ---: |\n| x | 1 |\n\nNote.\n"
+
+
+def test_half_of_a_queue_of_narrow_jobs_finds_no_room_however_large_the_machine():
+    """A tenth of a large machine would hold them all, and no decision would be contested."""
+    for nodes in (64, 1500):
+        workload = Filled(nodes, 40, narrow=True).workload(0)
+        cores = {when: sum(job.nodes * job.per_node["core"] for job in workload.jobs if when(job)) for when in (
+            lambda job: job.id.startswith("held"), lambda job: job.submit == INSTANT and job.id.startswith("queued")
+        )}  # fmt: skip
+        held, asked = cores.values()
+        assert int(workload.machine.capacity[:, 0].sum()) - held < 0.75 * asked
