@@ -103,7 +103,7 @@ def drawn(processors: int, spread: float, rng: np.random.Generator) -> Lottery:
     sizes = np.unique(np.r_[np.rint(np.linspace(least, largest, _CHOICES)), own]).astype(np.int64)
     factors: FloatArray = float(curve(np.array(own))) / curve(sizes)
     levels = np.r_[np.arange(1, _STEPS) / _STEPS, _LAST]
-    values: FloatArray = scipy.stats.lognorm.ppf(levels, spread, scale=_MEDIAN)
+    values = np.asarray(scipy.stats.lognorm.ppf(levels, spread, scale=_MEDIAN), dtype=np.float64)
     return Lottery(own, sizes, factors, ESDD(values, np.full(_STEPS, 1 / _STEPS)))
 
 

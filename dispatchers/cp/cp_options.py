@@ -24,7 +24,7 @@ Rest = Literal["end", "out"]
 LimitKind = Literal["deterministic", "wall"]
 #: The first limit in deterministic time, seconds: where a schedule and bounds are known before, with all jobs in the
 #: model, and where every job of the plan has nodes; on the wall clock it is the paper's.
-_FIRST, _FIRST_OF_ALL, _FIRST_ON_NODES = 0.0002, 0.002, 0.03
+_FIRST, _FIRST_OF_ALL, _FIRST_ON_NODES = 0.0005, 0.002, 0.03
 _FIRST_ON_THE_WALL = 1.0
 _LAST = 16
 
@@ -61,7 +61,7 @@ class ConstraintProgrammingOptions:
         ``"deterministic"``, the same on any machine, or ``"wall"``, as the paper has it.
     d, d_max
         First limit for the solver, seconds, and the most it is doubled to while nothing is proved; without `reduced`,
-        while there is no schedule. By default 0.0002 (version 0: 0.002; `horizon` ``"all"``: 0.03), on the wall clock
+        while there is no schedule. By default 0.0005 (version 0: 0.002; `horizon` ``"all"``: 0.03), on the wall clock
         1; and 16 times as much.
     k
         Restarts in a row that may change nothing.

@@ -148,7 +148,7 @@ def at_size(
                 dispatcher, "1-8 slots" if filled.narrow else "to a quarter", f"{filled.nodes:,}", f"{filled.queued}",
                 f"{len(ms):,}", f"{contested.sum():,}", f"{ms.mean():.2f}", f"{np.percentile(ms, 99):.2f}",
                 f"{ms.max():.2f}", f"{ms.mean() / smallest[0]:.1f} x", _times(ms[contested], smallest[1]), f"{broken}",
-                _judged(filled, ms, contested, smallest[1]),
+                _judged(filled, ms, contested, smallest[0]),
             ])  # fmt: skip
     columns = (
         "dispatcher", "jobs", "nodes", "queued", "decisions", "contested", "mean, ms", "p99, ms", "max, ms",
@@ -156,9 +156,9 @@ def at_size(
     )  # fmt: skip
     note = (
         f"{TIMED}\nDecisions from the instant at which the queue fills, while half to twice as many wait. Required: on "
-        f"1,173 nodes a mean below {MEAN:g} ms and a p99 below {P99:g} ms; on 10,000 nodes a mean of "
-        f"contested ones within {GROWTH:g} times that on the smallest machine, as there are more of them in some "
-        f"workloads than in others; with fewer than {ENOUGH} contested ones nothing is judged. Contested: "
+        f"1,173 nodes a mean below {MEAN:g} ms and a p99 below {P99:g} ms; on 10,000 nodes a mean "
+        f"within {GROWTH:g} times that on the smallest machine; with fewer than {ENOUGH} contested ones nothing is "
+        "judged. In some workloads more are contested than in others, so their means stand beside. Contested: "
         "some candidates start now, and not all can. Violations: of the whole schedules, by the independent check."
     )
     return Table(f"Decisions on machines of two kinds of nodes, {seeds} workloads a row", columns, rows, 4, note=note)
@@ -179,4 +179,4 @@ def _judged(filled: Filled, ms: FloatArray, contested: BoolArray, smallest: floa
         return "too few"
     if filled.nodes == KIT:
         return "pass" if ms.mean() < MEAN and np.percentile(ms, 99) < P99 else "FAIL"
-    return "pass" if ms[contested].mean() <= GROWTH * smallest else "FAIL"
+    return "pass" if ms.mean() <= GROWTH * smallest else "FAIL"
