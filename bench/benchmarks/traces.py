@@ -16,6 +16,7 @@ from ...workloads.sources import resolve
 KTH = "KTH-SP2-1996-2.swf.gz"
 HPC2N = "HPC2N-2002-2.2-cln.swf.gz"
 RICC = "RICC-2010-2.swf.gz"
+THETA = "theta-2022.swf.gz"
 #: Shift of all times, so that none is 0, which AccaSim takes for "not set".
 EPOCH = 1_000_000_000
 

@@ -23,7 +23,7 @@ from ....simulation import simulate
 from ....workloads import Workload
 from ....workloads.fetching import at_hand
 from ..measurements import run_module
-from ..traces import HPC2N, KTH, RICC, lay_end_to_end, theta_like, trace_or_generated, write_inputs
+from ..traces import HPC2N, KTH, RICC, THETA, lay_end_to_end, theta_like, trace_or_generated, write_inputs
 from .stock_accasim import Schedule, run_stock
 
 COUNTED = """\
@@ -32,7 +32,8 @@ stock: from the making of AccaSim's Simulator to the closing of its writers, its
 ours:  from reading the files to the finished tables of the Result; median, after a warm-up on 200 jobs.
 bare loop and our EASY on a pool: jobs in memory for both; the loop builds its tuples, ours its Result; medians.
 a job of it: what the plug-in's simulation was at, at ticks of CPU time; libraries count as their callers.
-large traces on their pools: from reading the file to the summary, imports and compiled code loaded on the way; once."""
+large traces on their pools: from reading the file to the summary, imports and compiled code loaded on the way; once.
+rates on their pools: jobs in memory, to the finished tables of the Result, after a warm-up that loads compiled code."""
 SMALL_TRACE, SMALL_THETA = 800, 120
 MILLION = 1_000_000
 WIDTH = 160
@@ -77,8 +78,8 @@ class Row:
     reference, ours
         Jobs a CPU second of stock AccaSim or the bare loop, and of ours; ``None`` where that is not the question.
     value, unit
-        The figure: a ratio (``"x"``), CPU seconds (``"s"``), microseconds of them (``"us"``) or megabytes (``"MB"``);
-        ``None`` if it was not measured.
+        The figure: a ratio (``"x"``), CPU seconds (``"s"``), microseconds of them (``"us"``), megabytes (``"MB"``) or
+        jobs a CPU second (``"jobs/s"``); ``None`` if it was not measured.
     required, at_least
         The bound, ``None`` where nothing is required, and whether it is a lower one.
     note
@@ -117,6 +118,10 @@ def measure(setting: Setting) -> Iterator[Row]:
     yield from large(setting, "HPC2N, EASY", "easy", HPC2N, None, 700)
     yield from large(setting, "RICC, EASY", "easy", RICC, 60, 1000)
     yield from large(setting, "RICC, EASY-SJBF", "easy-sjbf", RICC, 60, 1000)
+    yield from large(setting, "HPC2N, conservative", "conservative", HPC2N, 60, None)
+    yield from large(setting, "RICC, first 100,000, conservative", "conservative", RICC, 300, None, 100_000)
+    yield rate_of(setting, "RICC, first 20,000, look-ahead", "lookahead", RICC, 3_000, 20_000)
+    yield rate_of(setting, "Theta, look-ahead", "lookahead", THETA, 6_000)
     with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
         laid, trace = Path(folder) / "million.swf", at_hand(KTH)
         if trace is not None and not setting.small:
@@ -166,21 +171,38 @@ def against_floor(case: str, workload: Workload, repeat: int) -> Iterator[Row]:
 
 
 def large(
-    setting: Setting, case: str, dispatcher: str, trace: str | Path, seconds: int | None, megabytes: int
-) -> Iterator[Row]:
-    """Measure the CPU time, if there is a bound to it, and the peak memory of a large trace, by its name or path."""
-    path = at_hand(trace) if isinstance(trace, str) else trace
-    jobs, rate, reason = 0, None, ""
-    took: dict[str, Any] = {}
-    if setting.small or path is None:
-        reason = "not in the small setting" if setting.small else f"{trace} is not there; set HPCDISPATCH_DATA"
-        reason = f"skipped: {reason}"
-    else:
-        took = run_module("engine.engine_process", "whole", "1", dispatcher, str(path), str(setting.jobs or ""))
-        jobs, rate = took["jobs"], took["jobs"] / took["cpu"]
+    setting: Setting, case: str, dispatcher: str, trace: str | Path, seconds: int | None, megabytes: int | None,
+    head: int | None = None,
+) -> Iterator[Row]:  # fmt: skip
+    """Measure the CPU time and the peak memory of a large trace, by its name or path, where there is a bound."""
+    took, reason = _took(setting, "whole", dispatcher, trace, head)
+    jobs = took.get("jobs", 0)
+    rate = jobs / took["cpu"] if took else None
     if seconds is not None:
         yield Row(f"CPU time, {case}", jobs, None, rate, took.get("cpu"), "s", seconds, False, reason)
-    yield Row(f"peak memory, {case}", jobs, None, rate, took.get("megabytes"), "MB", megabytes, False, reason)
+    if megabytes is not None:
+        yield Row(f"peak memory, {case}", jobs, None, rate, took.get("megabytes"), "MB", megabytes, False, reason)
+
+
+def rate_of(setting: Setting, case: str, dispatcher: str, trace: str | Path, rate: int, head: int | None = None) -> Row:
+    """Measure the jobs a CPU second of a simulation, of a large trace, by its name or path, or of its first jobs."""
+    took, reason = _took(setting, "warm", dispatcher, trace, head)
+    jobs = took.get("jobs", 0)
+    ours = jobs / took["cpu"] if took else None
+    return Row(f"rate, {case}", jobs, None, ours, ours, "jobs/s", rate, True, reason)
+
+
+def _took(
+    setting: Setting, task: str, dispatcher: str, trace: str | Path, head: int | None
+) -> tuple[dict[str, Any], str]:
+    """Return what a task measured of a trace in a process of its own, or else why it was not."""
+    path = at_hand(trace) if isinstance(trace, str) else trace
+    if setting.small:
+        return {}, "skipped: not in the small setting"
+    if path is None:
+        return {}, f"skipped: {trace} is not there; set HPCDISPATCH_DATA"
+    most = min(filter(None, (setting.jobs, head)), default="")
+    return run_module("engine.engine_process", task, "1", dispatcher, str(path), str(most)), ""
 
 
 def table(rows: list[Row], setting: Setting) -> Table:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from hpcdispatch.bench.benchmarks.engine.bare_easy import bare_jobs, easy_starts
 from hpcdispatch.bench.benchmarks.engine.engine_parts import PARTS, shares
-from hpcdispatch.bench.benchmarks.engine.engine_rates import Row, Setting, large, main, table
+from hpcdispatch.bench.benchmarks.engine.engine_rates import Row, Setting, large, main, rate_of, table
 from hpcdispatch.bench.benchmarks.measurements import run_module
 from hpcdispatch.bench.benchmarks.traces import lay_end_to_end, on_one_core_nodes, theta_like, write_inputs
 from hpcdispatch.predictors import Walltime
@@ -50,6 +50,10 @@ def test_every_requirement_has_its_row(rows):
         (1000, "MB", False),
         (60, "s", False),
         (1000, "MB", False),
+        (60, "s", False),
+        (300, "s", False),
+        (3000, "jobs/s", True),
+        (6000, "jobs/s", True),
         (90, "s", False),
         (1000, "MB", False),
     ]
@@ -106,6 +110,13 @@ def test_a_large_trace_is_measured_in_a_process_of_its_own(tmp_path):
     assert (seconds.jobs, seconds.unit, megabytes.unit) == (30, "s", "MB")
     assert seconds.value > 0
     assert megabytes.value > 10
+
+
+def test_the_rate_of_the_first_jobs_of_a_trace_is_measured(tmp_path):
+    swf, _ = write_inputs(on_one_core_nodes(generate("lublin", jobs=40, processors=64, seed=1)), tmp_path)
+    row = rate_of(Setting(), "small", "fcfs", swf, 3, head=30)
+    assert (row.jobs, row.unit, row.passed) == (30, "jobs/s", True)
+    assert row.value == row.ours > 3
 
 
 def test_a_trace_is_laid_end_to_end(tmp_path):
