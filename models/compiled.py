@@ -51,7 +51,7 @@ def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[
         made = numba.njit(cache=True, **options)(function)
     except RuntimeError:
         return cast(Callable[P, T], numba.njit(**options)(function))
-    kept: Any = getattr(made._cache, "_cache_file", None)
+    kept: Any = getattr(getattr(made, "_cache", None), "_cache_file", None)
     source = Path(function.__code__.co_filename)
     if hasattr(kept, "_version") and source.exists():
         # The version is compared before anything else is read of what was kept.

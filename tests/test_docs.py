@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hpcdispatch.cli.slurm_answers import COLUMNS
 from hpcdispatch.dispatchers import registry as dispatchers
 from hpcdispatch.predictors import registry as predictors
 from hpcdispatch.workloads import GENERATORS
+from hpcdispatch.workloads.slurm_workload import SACCT_COLUMNS
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")])
@@ -57,4 +57,4 @@ def test_the_plugin_stays_short():
 
 
 def test_the_columns_of_the_accounting_are_those_that_the_commands_ask_for():
-    assert f" -o {COLUMNS} > " in (ROOT / "docs" / "slurm.md").read_text(encoding="utf-8")
+    assert f" -o {SACCT_COLUMNS} > " in (ROOT / "docs" / "slurm.md").read_text(encoding="utf-8")

@@ -21,6 +21,8 @@ from .mode_plan import plan_in_modes
 from .node_plan import plan_on_nodes
 from .pool_plan import plan_on_pool, plan_with_requests, put
 
+#: Least wait that is promised not to be exceeded, seconds: while nothing is known of the load, no job is pressed.
+LEAST_DUE = 12 * 3600
 #: Machines of more nodes are planned as a pool: a plan on the nodes would take seconds.
 MOST_NODES = 256
 
@@ -144,7 +146,7 @@ class Lookahead(Configured[LookaheadOptions]):
     def settings(self) -> Settings:
         """Return how to plan, before anything is known of due times."""
         chosen = self.options
-        return Settings(-1, float(chosen.tolerance), chosen.blocked, chosen.guards, chosen.iterations, -1.0)
+        return Settings(LEAST_DUE, float(chosen.tolerance), chosen.blocked, chosen.guards, chosen.iterations, -1.0)
 
     def _decide(self, seen: Instant, settings: Settings, history: History) -> Decision:
         """Start everybody if there is room, else who is planned to start now; no plan if nobody fits."""

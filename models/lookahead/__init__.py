@@ -3,14 +3,13 @@
 from .kept_promises import Asked, plan_by_requests
 from .mode_planning import ModePlan, Modes, plan_modes
 from .planning import Plan, candidates, plan, weights
-from .promises import LEAST_DUE, NO_PROMISE, Promises, Queue, Running, Settings, promise, settle
+from .promises import NO_PROMISE, Promises, Queue, Running, Settings, promise, settle
 from .shadow import ShadowJobs, lengthen, open_shadow, replay
 from .sightings import RUNS, Seen, Sightings, find_rows, see_jobs
 from .whole_lookahead import ALL, LISTED, NOBODY, SEARCHED, STARTED, Decided, go_on_looking_ahead, whole_lookahead
 
 __all__ = [
     "ALL",
-    "LEAST_DUE",
     "LISTED",
     "NOBODY",
     "NO_PROMISE",

@@ -11,8 +11,6 @@ from ...base import BoolArray, IntArray
 from ..compiled import compiled
 from ..scheduling.step_profile import Steps, earliest, hold, latest, make_steps, release
 
-#: Least wait that is promised not to be exceeded, seconds: while nothing is known of the load, no job is pressed.
-LEAST_DUE = 12 * 3600
 #: A job ages on a scale of this part of the longest wait that is to be allowed.
 AGE_SHARE = 0.5
 #: Stands for no promise, seconds from now.
@@ -65,7 +63,8 @@ class Settings(NamedTuple):
     Attributes
     ----------
     due
-        The wait after which a job is to have started, seconds; below 0 for no promises.
+        The wait after which a job is to have started, seconds; below 0 for no promises. Before :func:`settle` the least
+        that it may be.
     tolerance
         Part of the time until then by which a young job may be put off past its earliest start.
     blocked, guards, iterations
@@ -104,11 +103,11 @@ class Promises(NamedTuple):
 def settle(chosen: Settings, patience: float, longest_wait: int) -> Settings:
     """Return how to plan now: due times and ageing by the longest wait under EASY so far, seconds.
 
-    Jobs are due after `patience` times that, at least :data:`LEAST_DUE`; never, if `patience` is infinite.
+    Jobs are due after `patience` times that, at least as late as `chosen` has it; never, if `patience` is infinite.
     """
     due, age = -1, -1.0
     if math.isfinite(patience):
-        due = max(LEAST_DUE, int(patience * longest_wait))
+        due = max(chosen.due, int(patience * longest_wait))
         age = AGE_SHARE * due
     return Settings(due, chosen.tolerance, chosen.blocked, chosen.guards, chosen.iterations, age)
 

@@ -35,7 +35,11 @@ def test_a_plain_site_has_nothing_that_is_not_modelled(tmp_path):
     [
         ("preempt/none", "preempt/qos", "PreemptType=preempt/qos (who gives way)"),
         ("bf_continue", "bf_continue,bf_max_job_user=2", "SchedulerParameters=bf_max_job_user=2 (who starts)"),
-        ("associations", "associations,limits", "AccountingStorageEnforce=limits (who has to wait)"),
+        (
+            "associations",
+            "associations,limits",
+            "AccountingStorageEnforce=limits (who has to wait, as far as no limits are given)",
+        ),
         ("OverSubscribe=NO", "OverSubscribe=EXCLUSIVE", "OverSubscribe=EXCLUSIVE (with whom nodes are shared)"),
         ("Weight=1", "Weight=8", "Weight=8 (on which nodes)"),
         ("0 sec", "32 sec", "CompleteWait=32 sec (when nodes are free)"),

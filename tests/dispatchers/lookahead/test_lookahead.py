@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcdispatch.dispatchers import Lookahead, State
-from hpcdispatch.models.lookahead import LEAST_DUE
+from hpcdispatch.dispatchers.lookahead.lookahead import LEAST_DUE
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records, check_dispatcher, samples
 from hpcdispatch.testing.strategies import workloads
