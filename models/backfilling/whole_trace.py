@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import IntArray
-from ..compiled import compiled
+from ..compiled import borrowing
 from .counting import reservation
 from .queue_tree import NEVER
 
@@ -79,7 +79,7 @@ def whole_trace(submit: IntArray, work: IntArray, length: IntArray, amount: IntA
     )
 
 
-@compiled
+@borrowing
 def go_on(trace: WholeTrace, decisions: IntArray, ended: IntArray, backfilling: bool) -> tuple[int, int]:
     """Go through instants: completions, then arrivals, then one decision if anybody waits.
 
@@ -122,7 +122,7 @@ def go_on(trace: WholeTrace, decisions: IntArray, ended: IntArray, backfilling: 
     return rows, gone
 
 
-@compiled
+@borrowing
 def _end(trace: WholeTrace, job: int) -> None:
     """Take the job that ends first off the machine."""
     numbers, jobs, running, amount = trace.numbers, trace.jobs, trace.running, trace.jobs[_AMOUNT, job]
@@ -140,7 +140,7 @@ def _end(trace: WholeTrace, job: int) -> None:
         numbers[_LOWEST] = min(numbers[_LOWEST], np.int64(trace.placed[first]))
 
 
-@compiled
+@borrowing
 def _decide(trace: WholeTrace, now: int, backfilling: bool) -> None:
     """Start from the head of the queue, then those behind the first job that does not fit that do not delay it."""
     numbers, jobs = trace.numbers, trace.jobs
@@ -166,7 +166,7 @@ def _decide(trace: WholeTrace, now: int, backfilling: bool) -> None:
         job = _next_allowed(trace, job + 1, spare, shadow - now)
 
 
-@compiled
+@borrowing
 def _next_allowed(trace: WholeTrace, first: int, spare: int, limit: int) -> int:
     """Return the first waiting job from `first` on that fits, and takes at most `spare` or is no longer than `limit`.
 
@@ -184,7 +184,7 @@ def _next_allowed(trace: WholeTrace, first: int, spare: int, limit: int) -> int:
     return int(arrived)
 
 
-@compiled
+@borrowing
 def _start(trace: WholeTrace, job: int, now: int) -> None:
     """Put a job on the machine, on the first nodes with free slots."""
     numbers, jobs, running, amount = trace.numbers, trace.jobs, trace.running, trace.jobs[_AMOUNT, job]
@@ -209,7 +209,7 @@ def _start(trace: WholeTrace, job: int, now: int) -> None:
             numbers[_PLACED] += 1
 
 
-@compiled
+@borrowing
 def _place(times: IntArray, count: int, time: int) -> int:
     """Return the first place of falling times, of which there are so many, that is not after a time."""
     low, high = 0, count
@@ -222,7 +222,7 @@ def _place(times: IntArray, count: int, time: int) -> int:
     return low
 
 
-@compiled
+@borrowing
 def _insert(times: IntArray, values: IntArray, count: int, time: int, value: int) -> None:
     """Insert a time into falling ones, before those that are the same, and a value in its place."""
     place = _place(times, count, time)
