@@ -17,6 +17,8 @@ from .live_commands import ask
 _LAW = {20: 8, 40: 6, 75: 4, 110: 4, 170: 2}
 #: Seconds between two kills, on average, and the exit code of the jobs.
 _BETWEEN, _CODE = 20.0, 3
+#: How often the accounting is asked, every ten seconds, for ends that it does not have yet.
+_LATE = 30
 
 
 @dataclass
@@ -66,18 +68,31 @@ def submissions(jobs: int, kills: int, seed: int, folder: Path) -> Table:
             before = sum(job.kills for job in live)
             live[rng.integers(len(live))].kill()
             kills -= sum(job.kills for job in live) - before
-    time.sleep(10)  # the accounting is a little late
-    return _table(attended)
+    return _table(attended, _accounted(attended))
 
 
-def _table(attended: list[Attended]) -> Table:
-    since = f"now-{86400}seconds"
-    lines = ask("sacct", "-D", "-X", "-n", "-P", "-S", since, "-o", "JobName,JobIDRaw,State,ExitCode").splitlines()
-    runs = [line.split("|") for line in lines]
+def _accounted(attended: list[Attended]) -> list[list[str]]:
+    """Return the name, number, state and exit code of every run, once the accounting has the end of every job."""
+    since, columns = f"now-{86400}seconds", "JobName,JobIDRaw,State,ExitCode"
+    for _ in range(_LATE):
+        lines = ask("sacct", "-D", "-X", "-n", "-P", "-S", since, "-o", columns).splitlines()
+        runs = [line.split("|") for line in lines]
+        if all(any(_ended(job, run) for run in runs) for job in attended):
+            break
+        time.sleep(10)
+    return runs
+
+
+def _ended(job: Attended, run: list[str]) -> bool:
+    """Return whether a run is one of the job that ended by itself."""
+    return run[0] == f"{job.name}.sh" and run[2] == "FAILED" and run[3] == f"{_CODE}:0"
+
+
+def _table(attended: list[Attended], runs: list[list[str]]) -> Table:
     rows, once = [], 0
     for job in attended:
         own = [run for run in runs if run[0] == f"{job.name}.sh"]
-        ends = [run for run in own if run[2] == "FAILED" and run[3] == f"{_CODE}:0"]
+        ends = [run for run in own if _ended(job, run)]
         numbers = len({run[1] for run in own})
         once += len(ends) == 1 and numbers == 1 and job.code == _CODE
         counts = (job.run, job.kills, numbers, len(own), len(ends), job.code)
