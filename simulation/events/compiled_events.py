@@ -95,6 +95,8 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         self._finished += len(ended)
         if self._progress is not None:
             self._progress(self._finished)
+        if self._ended:
+            del self._steps  # Its columns make room for the tables.
 
     def _book_decisions(self, decisions: IntArray, taken: int) -> None:
         """Book decisions, each with the same part of the time that they took."""
