@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 
 from ..base import InputError
 from ..workloads.slurm_cluster import Snapshot, read_cluster
-from ..workloads.slurm_workload import SACCT_COLUMNS
+from ..workloads.slurm_workload import SACCT_COLUMNS, SCONTROL_SHOWN
 
 #: Seconds that a command of Slurm may take.
 PATIENCE = 30
@@ -72,6 +72,5 @@ def accounting(folder: Path, days: int) -> Path:
 def configuration(folder: Path) -> Path:
     """Write the configuration to a file in a folder, and return it."""
     path = folder / "site.txt"
-    shown = [["config"], ["partition", "-o"], ["node", "-o"]]
-    path.write_bytes(b"\n".join(answer(["scontrol", "show", *what]) for what in shown))
+    path.write_bytes(b"\n".join(answer(["scontrol", "show", *what]) for what in SCONTROL_SHOWN))
     return path

@@ -69,9 +69,9 @@ class Reports:
                 columns[key] = [*column, value]
 
     def extend(self, row: int, columns: Mapping[Any, Sequence[Any]]) -> None:
-        """Book the reports of decisions from number `row` on, all of the same keys and of one type a key."""
+        """Book the reports of decisions from number `row` on, at least one, all of the same keys and one type a key."""
         for key, values in columns.items():
-            code = _CODES.get(type(values[0])) if values else None
+            code = _CODES.get(type(values[0]))
             if key not in self._columns:
                 self._columns[key] = array(code) if code else []
             self._filled(key, row).extend(values)

@@ -26,6 +26,8 @@ SACCT_COLUMNS = (
     "JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqNodes,NNodes,NCPUS,ReqTRES,"
     "AllocTRES,State,NodeList,SubmitLine"
 )
+#: What ``scontrol show`` has to say of a site.
+SCONTROL_SHOWN = (("config",), ("partition", "-o"), ("node", "-o"))
 
 
 def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **options: Any) -> Workload:

@@ -55,6 +55,7 @@ class Instant:
     def waiting(self) -> Queue:
         """Those that wait, as the models want them."""
         _, _, predicted, _, submit = self.state.queue.table[:5]
+        # A copy, since read-only columns would have the plan compiled once more.
         return Queue(np.maximum(self.state.now - submit, 0), predicted.copy(), self.need, self.fits)
 
     @property

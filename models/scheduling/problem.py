@@ -224,8 +224,9 @@ class Problem:
     @cached_property
     def instant(self) -> Instant:
         """What starts now on the nodes of `free_now`, for the compiled code; without nodes if there are none."""
-        placed = (self.classes_now, self.slots, self.demand, self.first_later)
-        return instant_of(*placed) if len(self.free_now) else no_instant()
+        if not len(self.free_now):
+            return no_instant()
+        return instant_of(self.classes_now, self.slots, self.demand, self.first_later)
 
     @cached_property
     def first_later(self) -> int:

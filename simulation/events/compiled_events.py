@@ -89,8 +89,9 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         decisions, ended = self._steps.go_on()
         taken = perf_counter_ns() - begin
         self._ended = not len(decisions) and not len(ended)
-        self._recorder.reports.extend(len(self._recorder.decision_ns), self._steps.reports())
-        self._book_decisions(decisions, taken)
+        if len(decisions):
+            self._recorder.reports.extend(len(self._recorder.decision_ns), self._steps.reports())
+            self._book_decisions(decisions, taken)
         self._book_stays(ended)
         self._finished += len(ended)
         if self._progress is not None:
@@ -103,7 +104,7 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         rows = np.zeros((len(decisions), len(DECISION)), dtype=np.int64)
         rows[:, :4] = decisions
         self._recorder.decisions.frombytes(rows.tobytes())
-        times = np.full(len(decisions), taken // max(len(decisions), 1), dtype=np.int64)
+        times = np.full(len(decisions), taken // len(decisions), dtype=np.int64)
         self._recorder.decision_ns.frombytes(times.tobytes())
 
     def _book_stays(self, ended: IntArray) -> None:

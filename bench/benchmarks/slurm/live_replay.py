@@ -13,7 +13,7 @@ from ....analysis.what_if import WhatIf, what_if
 from ....base import InputError
 from ....dispatchers import Slurm
 from ....workloads import recorded_state
-from ....workloads.slurm_workload import SACCT_COLUMNS, slurm_workload, started_at
+from ....workloads.slurm_workload import SACCT_COLUMNS, SCONTROL_SHOWN, slurm_workload, started_at
 from ...reports.number_formats import fixed, percent, seconds
 from ...reports.tables import Table
 from .live_commands import Owner, ask, node_names, owners, partitions, shares, submit, until_empty
@@ -92,8 +92,7 @@ def replay(plan: list[Planned], folder: Path) -> None:
 def keep_record(folder: Path, begun: int) -> None:
     """Write what Slurm says of itself, and of its jobs since a time: ``site.txt``, ``limits.txt``, ``jobs.sacct``."""
     time.sleep(10)  # the accounting is a little late
-    shown = [["config"], ["partition", "-o"], ["node", "-o"]]
-    (folder / "site.txt").write_text("\n".join(ask("scontrol", "show", *what) for what in shown))
+    (folder / "site.txt").write_text("\n".join(ask("scontrol", "show", *what) for what in SCONTROL_SHOWN))
     (folder / "limits.txt").write_text("\n".join(ask("sacctmgr", "-P", "show", *what) for what in _LIMITS))
     record = ask("sacct", "-a", "-X", "-P", "-S", f"now-{int(time.time()) - begun + 60}seconds", "-o", SACCT_COLUMNS)
     (folder / "jobs.sacct").write_text(record)

@@ -70,6 +70,13 @@ def test_has_them_with_a_long_queue_and_in_many_steps(monkeypatch):
     assert_same_records(result, simulate(workload, PlugIn(Lookahead())))
 
 
+def test_has_them_where_no_job_fits():
+    workload = Workload((Job("1", 0, 5, 5, nodes=9), Job("2", 3, 5, 5, nodes=9)), Machine.pool(8))
+    result = simulate(workload, Lookahead())
+    assert not len(result.decisions)
+    assert_same_records(result, simulate(workload, PlugIn(Lookahead())))
+
+
 @pytest.fixture
 def compiled(monkeypatch):
     """Return whether a simulation is one of compiled steps."""
