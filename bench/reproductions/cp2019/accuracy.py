@@ -8,6 +8,7 @@ from ....analysis.statistics import real_and_predicted, real_over_predicted
 from ..claims import calibrated, row
 from ..outcome import Claim, Drawing, Means, Outcome, Row, Run
 from . import contenders as runs
+from . import crowds
 from .conditions import accuracy, conditions_of
 from .months import Part
 from .parameters import parameters
@@ -56,7 +57,7 @@ def table2(means: Means) -> Outcome:
     found = contest.results([label for label in TABLE2 if label != "HCP"], means)
     values = {name: _sizes(parts) for name, parts in found.items()}
     stopped = {label: _sizes(parts) for label, parts in runs.stopped(contest, means).items()}
-    early = runs.early(contest, means)
+    early = crowds.early(contest, means)
     stopped["HCP"] = _sizes(early["HCP"])
     rows = [
         row(name, column, each[column], known, digits, column in TIMED)
@@ -79,7 +80,7 @@ def table2(means: Means) -> Outcome:
     first = {label: _sizes(parts) for label, parts in early.items()}
     of_early = conditions_of(early["HCP3-D"], early["HCP1-W"], contest.nodes)
     claims = (*size_claims(values, conditions), *size_claims(first, of_early, with_zero=True), crash)
-    notes = (*runs.notes(means.scale), note)
+    notes = (*runs.notes(means.scale), crowds.note(means.scale), note)
     return Outcome(notes, tuple(rows), claims, None, conditions.all, parameters(means.scale))
 
 

@@ -21,11 +21,8 @@ from .months import Part, months_of
 PREDICTORS = {"W": "walltime", "R": "oracle", "D": "heuristic:correction=none"}
 PCPS = ("PBS", "PCP1-W", "PCP1-R", "PCP1-D", "PCP2-D", "PCP3-W", "PCP3-R", "PCP3-D")
 HCPS = ("PBS", "HCP1-W", "HCP1-R", "HCP1-D", "HCP2-D", "HCP3-W", "HCP3-R", "HCP3-D")
-#: Who is compared with version 0 of HCP, under its budget.
-EARLY = ("HCP", "HCP1-W", "HCP1-D", "HCP2-D", "HCP3-D", "lookahead-D")
-AS_PRINTED = "HCP as printed"
-#: What else is to be beaten; ours, lookahead, takes a large part of a second a decision in such a crowd,
-#: and has the budget too.
+#: What else is to be beaten; ours, lookahead, takes a large part of a second a decision where many wait,
+#: and has a budget.
 OTHERS = ("EASY-W",)
 #: Queues by priority: the shorter the expected wait the higher.
 _WAITS = [each.partition(":") for each in EXPECTED_WAITS.split(";")]
@@ -36,9 +33,8 @@ PAST: dict[Scale, int] = {"smoke": 40, "small": 3000, "full": 0}
 #: Fewer than 1,000 jobs are not drawn; so many of them are simulated.
 _HEAD: dict[Scale, int | None] = {"smoke": 60, "small": None, "full": None}
 DRAWS: dict[Scale, int] = {"smoke": 1, "small": 5, "full": 1}
-#: Budgets, in jobs of each draw, of what cannot finish: version 0 of PCP from the first job on, HCP after the past.
+#: The budget, in jobs of each draw from the first one on, of version 0 of PCP, which cannot finish.
 PCP_BUDGET: dict[Scale, int] = {"smoke": 5, "small": 20, "full": 100}
-HCP_BUDGET: dict[Scale, int] = {"smoke": 10, "small": 100, "full": 2000}
 #: HPC2N: its machine, the jobs of a stretch, how many of them are a past, and the first jobs, a year apart and more.
 HPC2N_NODES, HPC2N_CORES = 120, 2
 HPC2N_JOBS: dict[Scale, int] = {"smoke": 60, "small": 3500, "full": 10_000}
@@ -99,11 +95,11 @@ class Contest:
         """Return what was simulated of labels, part by part."""
         return dict(zip(labels, self.simulated([self.spec(label) for label in labels], means), strict=True))
 
-    def simulated(self, pairs: Sequence[tuple[str, str]], means: Means, head: int | None = None) -> list[list[Part]]:
-        """Return what was simulated of dispatchers and predictors, of the first `head` jobs after the past."""
+    def simulated(self, pairs: Sequence[tuple[str, str]], means: Means) -> list[list[Part]]:
+        """Return what was simulated of dispatchers and predictors."""
         if self.past:
-            pairs = [(_after(self.past, dispatcher), predictor) for dispatcher, predictor in pairs]
-        return self._parts(pairs, means, None if head is None else self.past + head, self.past)
+            pairs = [(after_past(self.past, dispatcher), predictor) for dispatcher, predictor in pairs]
+        return self._parts(pairs, means, None, self.past)
 
     def cold(self, pairs: Sequence[tuple[str, str]], means: Means, head: int) -> list[list[Part]]:
         """Return the same without a past, of the first `head` jobs."""
@@ -128,7 +124,7 @@ class Contest:
 _WEIGHING = ("PCP", "PCP1", "PCP2", "HCP", "HCP1", "HCP2")
 
 
-def _after(past: int, dispatcher: str) -> str:
+def after_past(past: int, dispatcher: str) -> str:
     """Return the spec of a dispatcher that begins after a past."""
     return f"warm-start:jobs={past},over=" + dispatcher.replace(",", "/")
 
@@ -170,13 +166,6 @@ def stopped(contest: Contest, means: Means) -> Runs:
     return {f"{label}, first {jobs} jobs": parts for label, parts in zip(("PCP", "PCP1-W"), found, strict=True)}
 
 
-def early(contest: Contest, means: Means) -> Runs:
-    """Return HCP as its authors' code has it under its budget, and others on the same jobs; last HCP as printed."""
-    pairs = [contest.spec(label) for label in EARLY] + [(f"hcp:ewt={contest.ewt}", PREDICTORS["W"])]
-    found = contest.simulated(pairs, means, HCP_BUDGET[means.scale])
-    return dict(zip((*EARLY, AS_PRINTED), found, strict=True))
-
-
 def varied(contest: Contest, variants: Mapping[str, tuple[str, str]], means: Means) -> Runs:
     """Return dispatchers with another value of an option, by label."""
     pairs = []
@@ -206,10 +195,6 @@ def notes(scale: Scale) -> tuple[str, ...]:
         "as one of one more second. Brackets: 95% bootstrap intervals of the mean over the draws or months.",
         "PBS is our model of the scheduler of the paper's machine: queues by priority, first come first served within "
         "them, EASY backfilling by the requested times. The paper takes PBS from the trace.",
-        f"HCP, version 0, is stopped after a budget of {HCP_BUDGET[scale]:,} jobs of each draw, and compared with "
-        "others on these jobs. It is run as the authors' code has it: the jobs after the first 100 are not in the "
-        "model. As the paper has it, at the end of the horizon, they leave no schedule once they are too many to run "
-        "side by side.",
     )
 
 

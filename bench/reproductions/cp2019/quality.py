@@ -12,6 +12,7 @@ from ....simulation.metrics import CLASSES, job_metrics
 from ..claims import row
 from ..outcome import Claim, Drawing, Means, Outcome, Row
 from . import contenders as runs
+from . import crowds
 from .conditions import Conditions, accuracy, conditions_of
 from .months import Part
 from .parameters import VARIANTS, parameters
@@ -35,15 +36,17 @@ def fig3(means: Means) -> Outcome:
     contest = runs.eurora(means.scale)
     found = _quality(contest, runs.HCPS, (_ALL,), hcp_claims, means)
     others = contest.results(runs.OTHERS, means) | runs.varied(contest, VARIANTS, means)
-    first = runs.early(contest, means)
+    first = crowds.early(contest, means)
     values = _values(first, (_ALL,))
     conditions = conditions_of(first["HCP3-D"], first["HCP1-W"], contest.nodes)
     named = {f"{label}, budget": metrics for label, metrics in values.items()}
     rows = _rows(_values(others, (_ALL,)) | named, (_ALL,))
-    del values[runs.AS_PRINTED]
+    del values[crowds.AS_PRINTED]
     note = "Rows with a budget are of its jobs. EASY and lookahead are not in the paper."
     claims = (*found.claims, *early_claims(values, conditions))
-    return replace(found, notes=(*found.notes, note), rows=(*found.rows, *rows), claims=claims)
+    return replace(
+        found, notes=(*found.notes, crowds.note(means.scale), note), rows=(*found.rows, *rows), claims=claims
+    )
 
 
 def fig4(means: Means) -> Outcome:

@@ -6,7 +6,7 @@ import pytest
 
 from hpcdispatch.bench.campaigns.samples import Samples
 from hpcdispatch.bench.reproductions import Means
-from hpcdispatch.bench.reproductions.cp2019 import contenders, quality
+from hpcdispatch.bench.reproductions.cp2019 import contenders, crowds, quality
 from hpcdispatch.bench.reproductions.cp2019.conditions import conditions_of
 from hpcdispatch.bench.reproductions.cp2019.months import MONTH, Part, months_of
 from hpcdispatch.bench.reproductions.cp2019.prediction_claims import Told, pcp_claims
@@ -105,3 +105,28 @@ def test_what_one_queue_cannot_tell_is_not_testable(tmp_path, monkeypatch):
     told = {claim.text: claim for claim in outcome.claims}
     assert "at least two queues" in told["PCP3-R is better than PCP1-R: wait"].unmet
     assert not told["HCP3-R is better than PBS: wait"].unmet
+
+
+class TestCrowds:
+    def waiting(self, submit, start, labels=None):
+        jobs = pd.DataFrame({"submit": submit, "start": start}, index=labels)
+        return Part(jobs, pd.DataFrame(), pd.Series(dtype=float), 0.0, 0.0, 0.0)
+
+    def test_begin_where_more_than_so_many_wait(self):
+        some = self.waiting([0, 1, 2, 3, 50, 60], [0, 40, 41, 42, 50, 60])
+        assert crowds.crowd_begins(some, 1) == 2
+        assert crowds.crowd_begins(some, 2) == 3
+
+    def test_begin_at_the_longest_queue_where_nowhere_so_many_wait(self):
+        assert crowds.crowd_begins(self.waiting([0, 1, 2, 30], [0, 20, 21, 30]), 300) == 2
+
+    def test_are_told_by_the_rows_of_the_whole_simulation(self):
+        assert crowds.crowd_begins(self.waiting([0, 1, 2], [9, 9, 9], [700, 701, 702]), 1) == 701
+
+    def test_of_each_draw_one_stretch_after_its_past(self, tmp_path):
+        contest, means = contenders.eurora("smoke"), Means("smoke", tmp_path)
+        [stretch] = crowds.stretches(contest, means)
+        [part] = stretch.simulated([("fcfs", "walltime")], means)
+        assert 1 <= stretch.past <= crowds.PAST["smoke"]
+        assert len(part.jobs) == len(stretch.jobs.workload) - stretch.past
+        assert len(part.jobs) <= crowds.BUDGET["smoke"]
