@@ -128,7 +128,7 @@ def check_number(
     if (value is None and none) or (is_number(value) and least <= value <= most and above < value < below):
         return
     if isinstance(value, int | float) and LARGEST < abs(value) < inf:
-        least, most = max(least, -LARGEST), min(most, LARGEST)
+        least, most = (least, min(most, LARGEST)) if value > 0 else (max(least, -LARGEST), most)
     bounds = ((">=", least), (">", above), ("<=", most), ("<", below))
     wanted = " and ".join(f"{sign} {_plain(bound)}" for sign, bound in bounds if isfinite(bound))
     raise ValueError(

@@ -143,6 +143,13 @@ def _deadline(deadline: Deadline, stays: Sequence[Stay], workload: Workload) -> 
 
 
 def _by_its_own_methods(constraint: SiteConstraint, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
+    try:
+        yield from _asked(constraint, stays, workload)
+    except Exception as error:  # noqa: BLE001 - a third party's code may raise anything
+        yield f"cannot be checked: {type(error).__name__}: {error}"
+
+
+def _asked(constraint: SiteConstraint, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
     constraint.reset(workload.machine)
 
     def takes(stay: Stay) -> list[Take]:

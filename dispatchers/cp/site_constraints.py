@@ -56,7 +56,7 @@ class SiteConstraint:
 
     def most(self, what: str) -> int:
         """Return how much of `what` running jobs may take together."""
-        raise NotImplementedError
+        raise NotImplementedError(f"jobs use {what}, and most() does not say how much there is")
 
     def closed(self, begin: int, end: int) -> Iterable[Closed]:
         """Return what is closed at some time in [begin, end); a job may not be there for as long as it may run."""

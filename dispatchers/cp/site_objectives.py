@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import FloatArray, InputError, IntArray, Registry, parse_spec
-from ...base.checks import check_number
+from ...base.checks import SECONDS, check_number
 from ...workloads import Machine
 from ..columns import WaitingJobs
 from ..protocol import State, Waiting
@@ -17,6 +17,8 @@ from ..registered import spec_of_inner
 from .expected_waits import ExpectedWaits
 
 objectives = Registry("objective", "hpcdispatch.objectives")
+#: The least that a second may cost: below, numbers lose their digits.
+_LEAST_RATE = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,16 +51,25 @@ def checked_terms(terms: object, jobs: int) -> Objective:
     Raises
     ------
     ValueError
-        If they are no :class:`Objective`, or not for so many jobs, or a rate is not finite and above 0.
+        If they are no :class:`Objective`, or not for so many jobs, or a rate is not finite and above 0 by more than a
+        rounding, or a time is no second of the next centuries.
     """
     if not isinstance(terms, Objective):
         raise ValueError(f"expected linear terms, an Objective(rates, due, constant), got {terms!r}")
     rates = numbers_of("rates", terms.rates, jobs)
-    if not (rates > 0).all():
+    if not (rates >= _LEAST_RATE).all():
         raise ValueError(f"rates must be > 0, got {rates.min():g}")
-    due = None if terms.due is None else np.rint(numbers_of("due", terms.due, jobs)).astype(np.int64)
     check_number("constant", terms.constant)
-    return Objective(rates, due, float(terms.constant))
+    return Objective(rates, None if terms.due is None else _seconds("due", terms.due, jobs), float(terms.constant))
+
+
+def _seconds(name: str, values: object, jobs: int) -> IntArray:
+    """Return so many whole seconds."""
+    numbers = numbers_of(name, values, jobs)
+    outside = SECONDS.outside(numbers)
+    if outside.any():
+        raise ValueError(f"{name} must be {SECONDS}, got {numbers[outside][0]:g}")
+    return np.rint(numbers).astype(np.int64)
 
 
 def numbers_of(name: str, values: object, jobs: int) -> FloatArray:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ...base import BoolArray, InputError, IntArray
-from ...base.checks import check_number, check_whole
+from ...base.checks import LONGEST, check_number, check_whole, shown
 from ...models import count_slots
 from ...workloads import Machine
 from ..protocol import JobView, Running, Waiting
@@ -126,7 +126,7 @@ class SiteRules:
         """Return what is said of a waiting job, with whether it can ever start from `now` on."""
         key = entry.order, entry.job.walltime
         said = self._said.get(key)
-        if said is None or (said.first < now and self.closing and not said.never):
+        if said is None or (said.first < now and (self.closing or self.timed) and not said.never):
             try:
                 said = self._ask(entry.job) if said is None else said
                 if not said.never:
@@ -216,11 +216,13 @@ class SiteRules:
         found = None
         for _ in range(_TRIES):
             later = max((self.calls.call(part, _earliest, part, job, time) for part in timed), default=time)
-            windows = self.closures(later, later + bound, closing) if later <= last else []
-            if not windows or self._fits(entry.nodes, entry.demand, windows):
-                found = later if later <= last else None
+            if later > last:
                 break
-            time = min(window.end for window in windows)
+            windows = self.closures(later, later + bound, closing) if later == time else []
+            if later == time and (not windows or self._fits(entry.nodes, entry.demand, windows)):
+                found = later
+                break
+            time = min((window.end for window in windows), default=later)
         if not timed and last == now + _AHEAD:
             self._placed[shape] = found
         return found
@@ -270,9 +272,17 @@ def _factor(part: SiteConstraint, job: JobView, now: int) -> float:
 
 
 def _closed(part: SiteConstraint, begin: int, end: int, nodes: int) -> list[Closed]:
-    found = [Closed(*closed) for closed in part.closed(begin, end)]
-    for closed in found:
-        within = len(closed.nodes) and min(closed.nodes) >= 0 and max(closed.nodes) < nodes
-        if not within or closed.end <= closed.begin:
-            raise ValueError(f"closed: expected nodes in 0..{nodes - 1} and begin < end, got {closed}")
+    found = [_checked_closed(closed, nodes) for closed in part.closed(begin, end)]
     return [closed for closed in found if closed.begin < end and begin < closed.end]
+
+
+def _checked_closed(given: Any, nodes: int) -> Closed:
+    try:
+        closed = Closed(*given)
+        times = check_whole("begin", closed.begin, -LONGEST, LONGEST), check_whole("end", closed.end, 0, LONGEST)
+        known = [check_whole("nodes", node, 0, nodes - 1) for node in closed.nodes]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"closed: expected nodes in 0..{nodes - 1} and begin < end, got {shown(given)}") from error
+    if not known or times[1] <= times[0]:
+        raise ValueError(f"closed: expected nodes in 0..{nodes - 1} and begin < end, got {shown(given)}")
+    return Closed(known, *times)

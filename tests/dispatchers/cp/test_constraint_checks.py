@@ -113,3 +113,11 @@ def test_a_result_has_the_constraints_of_its_dispatcher():
     assert free.constraints == ()
     with pytest.raises(InvariantError, match="constraint limit"):
         check(tiny(), replace(free, constraints=result.constraints))
+
+
+def test_one_that_cannot_be_asked_is_named(result):
+    def lost(*_):
+        raise KeyError("rack")
+
+    with pytest.raises(InvariantError, match="constraint mine: cannot be checked: KeyError: 'rack'"):
+        check(WORKLOAD, result, [type("Mine", (SiteConstraint,), {"name": "mine", "latest_end": lost})()])

@@ -318,8 +318,13 @@ def test_where_one_fails_to_weigh_jobs_the_list_schedule_is_followed():
     [
         ("uses", {"a": -1}, "uses: a must be a whole number >= 0, got -1"),
         ("uses", {"a": 0.5}, "uses: a must be a whole number >= 0, got 0.5"),
-        ("uses", {"a": 1}, "NotImplementedError"),
+        ("uses", {"a": 1}, "NotImplementedError: jobs use a, and most"),
         ("closed", [Closed((9,), 0, 5)], r"closed: expected nodes in 0\.\.0 and begin < end"),
+        ("closed", [Closed((0.5,), 0, 5)], r"closed: expected nodes in 0\.\.0 and begin < end"),
+        ("closed", [Closed((0,), 0, float("inf"))], r"closed: expected nodes in 0\.\.0 and begin < end"),
+        ("closed", [Closed((0,), 0, 10**30)], r"closed: expected nodes in 0\.\.0 and begin < end"),
+        ("closed", [Closed((), 0, 5)], r"closed: expected nodes in 0\.\.0 and begin < end"),
+        ("closed", [5], r"closed: expected nodes in 0\.\.0 and begin < end, got 5"),
         ("closed", [Closed((0,), 5, 5)], r"closed: expected nodes in 0\.\.0 and begin < end"),
         ("earliest", -1, "earliest must be a whole number >= 0, got -1"),
         ("latest_end", "soon", "latest_end must be a whole number >= 0, got 'soon'"),
@@ -330,3 +335,33 @@ def test_a_wrong_answer_is_named(method, answer, message):
     part = type("Part", (SiteConstraint,), {method: lambda self, *_: answer})()
     with pytest.raises(InputError, match=f"constraint Part: {message}"):
         simulate(tiny(), ConstraintProgramming(constraints=part))
+
+
+def timed(name, earliest):
+    return type("Timed", (SiteConstraint,), {"name": name, "earliest": lambda self, job, now: earliest(now)})()
+
+
+def reasons(*constraints):
+    jobs = (Job("1", 0, 10, 10), Job("2", 3, 10, 10))
+    result = simulate(
+        Workload(jobs, Machine.pool(4)), ConstraintProgramming(constraints=list(constraints)), overrun="kill"
+    )
+    return set(result.jobs["reason"])
+
+
+def test_one_that_puts_a_job_off_for_ever_is_named():
+    assert reasons(timed("later", lambda now: now + 1)) == {"constraint later: leaves it no place ever"}
+
+
+def test_two_that_are_never_met_at_once_are_named():
+    even, odd = timed("even", lambda now: now + now % 2), timed("odd", lambda now: now + 1 - now % 2)
+    assert reasons(even) == reasons(odd) == {""}
+    assert reasons(even, odd) == {"constraints even and odd exclude each other for it"}
+
+
+def test_a_job_that_waits_until_its_time_has_passed_is_rejected():
+    # Until 5 any start is early enough; the second job finds the machine full until then.
+    early = timed("early", lambda now: now if now < 5 else 10**9)
+    jobs = (Job("1", 0, 10, 10, nodes=4), Job("2", 1, 10, 10))
+    result = simulate(Workload(jobs, Machine.pool(4)), ConstraintProgramming(constraints=early))
+    assert result.jobs["reason"].tolist() == ["", "constraint early: leaves it no place ever"]
