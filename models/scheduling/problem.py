@@ -224,9 +224,8 @@ class Problem:
     @cached_property
     def instant(self) -> Instant:
         """What starts now on the nodes of `free_now`, for the compiled code; without nodes if there are none."""
-        if not len(self.free_now):
-            return no_instant()
-        return instant_of(self.classes_now, self.slots, self.demand, self.first_later)
+        there = len(self.free_now)
+        return instant_of(self.classes_now, self.slots, self.demand, self.first_later) if there else no_instant()
 
     @cached_property
     def first_later(self) -> int:
