@@ -164,18 +164,19 @@ class WeightedWait(Goal):
 
     def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
         """Return the weighted waits of jobs that start now."""
-        rates = np.array([self._rate(queue[place]) for place in places.tolist()], dtype=np.float64)
-        return rates * (now - queue.submit[places])
+        return self._rates([queue[place] for place in places.tolist()]) * (now - queue.submit[places])
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
         """Return the terms: a second costs max ewt / ewt."""
-        rates = np.array([self._rate(entry) for entry in waiting])
+        rates = self._rates(waiting)
         waits = np.array([now - entry.job.submit for entry in waiting])
         return Objective(rates, None, float(rates @ waits))
 
-    def _rate(self, waiting: Waiting) -> float:
-        expected = self.waits.of(waiting.job.queue)
-        return max(self.waits.longest(), expected) / expected
+    def _rates(self, waiting: Sequence[Waiting]) -> FloatArray:
+        longest, queues = self.waits.longest(), [entry.job.queue for entry in waiting]
+        expected = {queue: self.waits.of(queue) for queue in dict.fromkeys(queues)}
+        rates = {queue: max(longest, wait) / wait for queue, wait in expected.items()}
+        return np.array([rates[queue] for queue in queues], dtype=np.float64)
 
 
 class ExcessWait(WeightedWait):
