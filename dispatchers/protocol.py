@@ -50,7 +50,7 @@ class JobView:
     """
 
     __slots__ = (
-        "checkpoint", "deadline", "group", "id", "kind", "law", "name", "nodes", "per_node", "queue", "shapes",
+        "array", "checkpoint", "deadline", "group", "id", "kind", "law", "name", "nodes", "per_node", "queue", "shapes",
         "submit", "user", "walltime",
     )  # fmt: skip
 
@@ -68,6 +68,7 @@ class JobView:
     checkpoint: Checkpoint | None
     law: Any
     deadline: int | None
+    array: str
 
     def __init__(self, job: Job, machine: Machine) -> None:
         self.id = job.id
@@ -84,6 +85,7 @@ class JobView:
         self.checkpoint = job.checkpoint
         self.law = job.law
         self.deadline = job.deadline
+        self.array = job.array
 
     @property
     def runtime(self) -> int:

@@ -149,6 +149,9 @@ class Job:
     deadline
         Seconds after its submission within which an on-demand job should start, at least 0; ``None`` where nothing is
         said, and for batch jobs.
+    array
+        The array that the job is a task of, and how many of its tasks may run at a time if that is limited, as in
+        ``278%3``; empty: none.
 
     Raises
     ------
@@ -171,6 +174,7 @@ class Job:
     checkpoint: Checkpoint | None = None
     law: Any = None
     deadline: int | None = None
+    array: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:

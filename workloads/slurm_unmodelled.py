@@ -35,8 +35,8 @@ _FIELDS: Mapping[str, tuple[Collection[str], str]] = {
 _EMPTY = ("", "(null)", "none")
 #: Parts of SchedulerParameters that are modelled.
 MODELLED = (
-    "bf_interval", "bf_window", "bf_resolution", "bf_max_job_test", "batch_sched_delay", "sched_interval",
-    "default_queue_depth",
+    "bf_interval", "bf_window", "bf_resolution", "bf_max_job_test", "bf_max_job_array_resv", "batch_sched_delay",
+    "sched_interval", "default_queue_depth",
 )  # fmt: skip
 #: Parts of SchedulerParameters that are about messages and locks, or say what is done anyhow.
 _HARMLESS = ("bf_continue", "bf_yield_interval", "bf_yield_sleep", "bf_max_time", "max_rpc_cnt", "sched_max_job_start")

@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...base import IntArray
-from ...models.slurm import Caps, Cluster, Tried, backfill_pass, main_pass, placed
+from ...models.slurm import Caps, Cluster, Tried, backfill_pass, main_pass, no_caps, placed
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
 from ...workloads.slurm_limits import read_slurm_limits
 from ..options import Configured
 from ..protocol import Action, Reject, Running, Start, State, Waiting, Wake
 from .account_usage import AccountUsage
+from .known_arrays import KnownArrays
 from .known_jobs import KnownJobs, whole_minutes
 from .known_limits import KnownLimits
 from .known_partitions import KnownPartitions
@@ -37,7 +38,7 @@ class Slurm(Configured[SlurmOptions]):
     The main scheduler runs when jobs came or ended, at most every ``batch_sched_delay`` seconds, and over the whole
     queue every ``sched_interval``; backfill runs every ``bf_interval`` if anything changed; priorities are set at
     submission and every ``PriorityCalcPeriod``. The controller begins at time 0. Times are those of the requests (of
-    the predictor, if there is another), in whole minutes. Not in it: limits of arrays, preemption, advance
+    the predictor, if there is another), in whole minutes. Not in it: preemption, advance
     reservations, weights, topology, licences.
 
     Attributes
@@ -110,6 +111,7 @@ class Slurm(Configured[SlurmOptions]):
         now, rules = state.now, self._rules
         instant = _Instant(state, left, Cluster(state.free.copy(), self._partitions.members, state.machine.primary))
         instant.room = self._limits.room(state) if self._limits else None
+        instant.tasks = self._arrays.left(state)
         full = now - self._full >= rules.sched_interval
         if full or (self._asked and now - self._ran >= rules.batch_sched_delay):
             self._main(instant, len(left) if full else rules.default_queue_depth + 1)
@@ -127,6 +129,7 @@ class Slurm(Configured[SlurmOptions]):
         self._partitions = KnownPartitions(machine, self._site)
         self._jobs = KnownJobs(machine, self._partitions, rules.weights(), small=rules.PriorityFavorSmall)
         self._limits = self._limited(machine)
+        self._arrays = KnownArrays(rules.bf_max_job_array_resv)
         self._period = seconds("PriorityCalcPeriod", rules.PriorityCalcPeriod)
         self._shares = AccountUsage(
             shares_of(rules.shares), seconds("PriorityDecayHalfLife", rules.PriorityDecayHalfLife)
@@ -141,7 +144,9 @@ class Slurm(Configured[SlurmOptions]):
     def _look(self, state: State) -> list[Action]:
         """See what has changed; return refusals of jobs that could never run."""
         tick = state.now - state.now % self._period
-        joined = self._resumed(state, self._jobs.met(state, self._shares, tick))
+        met = self._jobs.met(state, self._shares, tick)
+        self._arrays.met(met)
+        joined = self._resumed(state, met)
         if tick > self._ticked:
             if self._rules.PriorityWeightFairshare:
                 self._shares.tick(tick, self._jobs.charged(state, self._shares))
@@ -179,13 +184,15 @@ class Slurm(Configured[SlurmOptions]):
         return rows
 
     def _main(self, instant: _Instant, most: int) -> None:
+        most = self._arrays.first(instant.state.queue.order[instant.left], most)
         tried = self._jobs.tried(instant.state, instant.left[:most])
         self._start(instant, tried, main_pass(tried, instant.cluster, self._caps(instant, len(tried.slots))))
 
     def _backfill(self, instant: _Instant) -> None:
         state, epoch = instant.state, self._rules.epoch
         running = self._rows(state) + instant.rows
-        tried = self._jobs.tried(state, instant.left[: self._rules.bf_max_job_test])
+        most = self._arrays.first(state.queue.order[instant.left], self._rules.bf_max_job_test)
+        tried = self._jobs.tried(state, instant.left[:most])
         caps = self._caps(instant, len(tried.slots))
         table = placed(running, tried, len(instant.cluster.free))
         backfill_pass(tried, instant.cluster, table, state.now + epoch, self._rules.rules(), caps)
@@ -197,11 +204,13 @@ class Slurm(Configured[SlurmOptions]):
 
     def _caps(self, instant: _Instant, jobs: int) -> Caps | None:
         """Return the limits of the first jobs that are left."""
-        if self._limits is None or instant.room is None:
+        rows, limits, room = instant.left[:jobs], self._limits, instant.room
+        if (limits is None or room is None) and not len(instant.tasks):
             return None
-        return self._limits.caps(
-            [instant.state.queue.entries[row] for row in instant.left[:jobs].tolist()], instant.room
-        )
+        caps = no_caps(jobs)._replace(array=self._arrays.of(instant.state.queue.order[rows]), tasks=instant.tasks)
+        if limits is None or room is None:
+            return caps
+        return caps._replace(of=limits.of([instant.state.queue.entries[row] for row in rows.tolist()]), room=room)
 
     def _start(self, instant: _Instant, tried: Tried, starts: Sequence[tuple[int, IntArray, IntArray]]) -> None:
         """Start jobs on their nodes."""
@@ -253,11 +262,12 @@ class Slurm(Configured[SlurmOptions]):
 class _Instant:
     """What is left of the queue and of the nodes while the parts run, and what they have started."""
 
-    __slots__ = ("actions", "cluster", "left", "room", "rows", "started", "state")
+    __slots__ = ("actions", "cluster", "left", "room", "rows", "started", "state", "tasks")
 
     def __init__(self, state: State, left: IntArray, cluster: Cluster) -> None:
         self.state, self.left, self.cluster = state, left, cluster
         self.room: IntArray | None = None
+        self.tasks: IntArray = np.empty((0, 2), dtype=np.int64)
         self.rows: list[Row] = []
         self.actions: list[Action] = []
         self.started = np.empty(0, dtype=np.int64)

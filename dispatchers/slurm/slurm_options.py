@@ -32,6 +32,8 @@ class SlurmOptions:
         The grid of its reservations, seconds.
     bf_max_job_test
         Jobs that a cycle of backfill looks at.
+    bf_max_job_array_resv
+        Tasks of an array for which a cycle of backfill reserves nodes.
     batch_sched_delay
         Seconds between two runs of the main scheduler, at least.
     sched_interval
@@ -75,6 +77,7 @@ class SlurmOptions:
     bf_window: int = 1440
     bf_resolution: int = 60
     bf_max_job_test: int = 500
+    bf_max_job_array_resv: int = 20
     batch_sched_delay: int = 3
     sched_interval: int = 60
     default_queue_depth: int = 100
@@ -96,7 +99,7 @@ class SlurmOptions:
             check_whole(name, getattr(self, name), 1, LONGEST)
         for name in ("batch_sched_delay", "KillWait", "epoch"):
             check_whole(name, getattr(self, name), 0, LONGEST)
-        for name in ("bf_max_job_test", "default_queue_depth"):
+        for name in ("bf_max_job_test", "bf_max_job_array_resv", "default_queue_depth"):
             check_whole(name, getattr(self, name), 1, MOST_STEPS)
         for name in ("Age", "Fairshare", "JobSize", "Partition"):
             check_whole(f"PriorityWeight{name}", getattr(self, f"PriorityWeight{name}"), 0, 2**32 - 1)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
-from .caps import Caps, counted, may_be_tried, no_caps
+from .caps import Caps, counted, may_be_tried, no_caps, planned
 from .jobs import Cluster, Placed, Tried
 from .node_choice import free_cpus, need_of
 from .predicted_start import fits, predicted_start
@@ -41,7 +41,7 @@ class BackfillRules(NamedTuple):
     resolution
         ``bf_resolution``, seconds.
     most
-        ``bf_max_job_test``.
+        ``bf_max_job_test``: jobs that are looked at, but for those that `caps` hold back.
     kill_wait
         ``KillWait``, seconds.
     """
@@ -72,10 +72,10 @@ def backfill_pass(
     caps
         What limits how much may run, in the order of the jobs; what starts is taken off.
     """
-    jobs, nodes = min(len(tried.slots), rules.most), len(cluster.free)
+    jobs, nodes = len(tried.slots), len(cluster.free)
     end = now + rules.window
     begin = now - now % rules.resolution
-    reserved = nothing_reserved(begin, end - end % rules.resolution, nodes, jobs)
+    reserved = nothing_reserved(begin, end - end % rules.resolution, nodes, min(jobs, rules.most))
     _backfill(jobs, tried, cluster, table, now, rules, reserved, caps or no_caps(jobs))
 
 
@@ -91,10 +91,16 @@ def _backfill(
     members = np.zeros((cluster.members.shape[0], words), np.uint64)
     for partition in range(len(members)):
         packed(cluster.members[partition], members[partition])
+    tests = 0
     for job in range(jobs):
         if not may_be_tried(job, 0, caps):
             continue
+        tests += 1
+        if tests > rules.most:
+            break
         start = _plan(job, tried, cluster, table, now, rules, reserved, members, full, first, taken)
+        if start < 0 or start > now:
+            planned(job, 0 <= start <= now + rules.window, caps)
         if start < 0 or (start <= now and not counted(job, taken.sum() * tried.demand[job, cluster.primary], caps)):
             continue
         row = running + job

@@ -39,6 +39,11 @@ class Planned(NamedTuple):
     minutes: int
     shape: tuple[str, ...]
 
+    @property
+    def command(self) -> str:
+        """What it runs; the tasks of an array run a few seconds more or less."""
+        return f"sleep $(({self.run} + ${{SLURM_ARRAY_TASK_ID:-0}} * 7 % 15))"
+
 
 def drawn_plan(
     seed: int, jobs: int, load: float, nodes: int, cores: int, users: list[Owner], queues: Sequence[str]
@@ -79,12 +84,34 @@ def drawn_plan(
     return plan
 
 
+def with_arrays(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]:
+    """Return the plan with arrays in place of some jobs: 4 to 16 tasks of a core or two, some at most 2 to 5 at a time.
+
+    Parameters
+    ----------
+    plan
+        Jobs.
+    share
+        Of the jobs that are arrays, from 0 to 1.
+    seed
+        Of the draws.
+    """
+    rng, found = np.random.default_rng([seed, 1]), []
+    for job in plan:
+        (partition,) = [option for option in job.shape if option.startswith("--partition")]
+        tasks, most, cores = rng.integers(4, 17), rng.integers(2, 6), rng.integers(1, 3)
+        limit = f"%{most}" if rng.random() < 0.7 else ""
+        shape = (f"--array=0-{tasks - 1}{limit}", f"--ntasks={cores}", partition)
+        found.append(job._replace(shape=shape) if rng.random() < share else job)
+    return found
+
+
 def replay(plan: list[Planned], folder: Path) -> None:
     """Submit the jobs when they are due, wait for the last, and write the files of the site to a folder."""
     begun = time.time()
     for job in plan:
         time.sleep(max(begun + job.at - time.time(), 0))
-        submit(job.owner, job.minutes, f"sleep {job.run}", job.shape)
+        submit(job.owner, job.minutes, job.command, job.shape)
     until_empty()
     keep_record(folder, int(begun))
 
@@ -94,7 +121,8 @@ def keep_record(folder: Path, begun: int) -> None:
     time.sleep(10)  # the accounting is a little late
     (folder / "site.txt").write_text("\n".join(ask("scontrol", "show", *what) for what in SCONTROL_SHOWN))
     (folder / "limits.txt").write_text("\n".join(ask("sacctmgr", "-P", "show", *what) for what in _LIMITS))
-    record = ask("sacct", "-a", "-X", "-P", "-S", f"now-{int(time.time()) - begun + 60}seconds", "-o", SACCT_COLUMNS)
+    since = f"now-{int(time.time()) - begun + 60}seconds"
+    record = ask("sacct", "-a", "-D", "-X", "-P", "-S", since, "-o", SACCT_COLUMNS)
     (folder / "jobs.sacct").write_text(record)
 
 
@@ -107,8 +135,8 @@ def compared(folder: Path, share: str) -> list[WhatIf]:
     return what_if(workload, {"slurm": site, "easy": "easy", "fcfs": "fcfs"}, _NEAR, state)
 
 
-def replayed(seed: int, jobs: int, load: float, folder: Path) -> Table:
-    """Replay drawn jobs, and return how close the dispatcher ``slurm`` comes.
+def replayed(seed: int, jobs: int, load: float, arrays: float, folder: Path) -> Table:
+    """Replay drawn jobs, of which a share are arrays, and return how close the dispatcher ``slurm`` comes.
 
     Raises
     ------
@@ -118,7 +146,8 @@ def replayed(seed: int, jobs: int, load: float, folder: Path) -> Table:
     if ask("squeue", "-h").strip():
         raise InputError("squeue: expected an empty cluster, got jobs")
     cores = int(ask("sinfo", "-h", "-o", "%c").split()[0].rstrip("+"))
-    replay(drawn_plan(seed, jobs, load, len(node_names()), cores, owners(), partitions()), folder)
+    plan = drawn_plan(seed, jobs, load, len(node_names()), cores, owners(), partitions())
+    replay(with_arrays(plan, arrays, seed), folder)
     found = compared(folder, shares())
     real = found[0].wait
     rows = [

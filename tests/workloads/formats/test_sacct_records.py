@@ -119,6 +119,22 @@ def test_what_is_no_array_is_malformed(sacct, array):
         read(sacct({"JobID": array, "Start": "Unknown"}, {}))
 
 
+def test_tasks_of_an_array_arrive_together(sacct):
+    # Slurm counts a task as eligible from when its array no longer holds it back, seconds before it starts.
+    first = {"JobID": "5_1", "Submit": f"{DAY}01:00", "Eligible": f"{DAY}02:00", "Start": f"{DAY}03:00"}
+    later = {"JobID": "5_2", "Submit": f"{DAY}01:00", "Eligible": f"{DAY}07:00", "Start": f"{DAY}09:00"}
+    other = {"JobID": "6_2", "Submit": f"{DAY}01:00", "Eligible": f"{DAY}07:00", "Start": f"{DAY}09:00"}
+    assert read(sacct(first, later, other)).records["wait"].tolist() == [60, 420, 120]
+
+
+def test_an_array_is_known_with_its_limit(sacct):
+    line = {"SubmitLine": "sbatch --array=1-4%2 run.sh --array=9%9"}
+    waiting = {"JobID": "7_[3-4%3]", "Start": "Unknown", "End": "Unknown", "State": "PENDING"}
+    rows = [{"JobID": "5_1"} | line, {"JobID": "6_1"}, {"JobID": "7_1"} | line, {"JobID": "8"}, waiting]
+    found = read(sacct(*rows, head=f"{HEAD}|SubmitLine", SubmitLine="sbatch a"))
+    assert found.records["array"].tolist() == ["5%2", "6", "7%3", ""]
+
+
 def test_a_job_arrives_when_it_becomes_eligible(sacct):
     jobs = [
         {"JobID": "1", "Eligible": f"{DAY}05:00"},
