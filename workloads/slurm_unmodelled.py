@@ -16,7 +16,8 @@ _SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
     "PriorityWeightTRES": ((), "the order"),
     "PriorityUsageResetPeriod": (("none",), "the order"),
     "FairShareDampeningFactor": (("1",), "the order"),
-    "PreemptType": (("preempt/none",), "who gives way"),
+    "PreemptType": (("preempt/none", "preempt/partition_prio"), "who gives way"),
+    "PreemptMode": (("off", "requeue", "cancel"), "who gives way"),
     "SelectType": (("select/cons_tres", "select/cons_res"), "on which nodes, and with whom"),
     "TopologyPlugin": (("topology/none", "topology/default"), "on which nodes"),
     "Licenses": ((), "who has to wait"),
@@ -27,7 +28,7 @@ _SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
 _FIELDS: Mapping[str, tuple[Collection[str], str]] = {
     "OverSubscribe": (("no",), "with whom nodes are shared"),
     "QoS": (("n/a",), "who has to wait"),
-    "PreemptMode": (("off",), "who gives way"),
+    "PreemptMode": (("off", "requeue", "cancel"), "who gives way"),
     "GraceTime": (("0",), "who gives way"),
     "MaxNodes": (("unlimited",), "who may start"),
     "Weight": (("1",), "on which nodes"),

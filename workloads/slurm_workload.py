@@ -24,7 +24,7 @@ from .workload import Provenance, Workload
 #: The columns of ``sacct`` that are of use.
 SACCT_COLUMNS = (
     "JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqNodes,NNodes,NCPUS,ReqTRES,"
-    "AllocTRES,State,NodeList,SubmitLine"
+    "AllocTRES,State,NodeList,Reservation,SubmitLine"
 )
 #: What ``scontrol show`` has to say of a site.
 SCONTROL_SHOWN = (("config",), ("partition", "-o"), ("node", "-o"))

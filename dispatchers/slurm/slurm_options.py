@@ -58,6 +58,12 @@ class SlurmOptions:
         Time between two calculations of all priorities, likewise.
     PriorityFavorSmall
         Whether small jobs get the larger size factor.
+    PreemptType
+        With ``preempt/partition_prio`` jobs of partitions with a lower ``PriorityTier`` give way; others: nobody does.
+    PreemptMode
+        How they do, where their partition does not say: ``REQUEUE``, to start anew later, or ``CANCEL``; others: not.
+    JobRequeue
+        Whether jobs start anew; else they are cancelled.
     shares
         Shares of accounts and of users, as in ``phys=10;chem=20;ann=3``; 1 where not named. An account is the group of
         a job.
@@ -90,6 +96,9 @@ class SlurmOptions:
     PriorityDecayHalfLife: str = "7-0"
     PriorityCalcPeriod: str = "5"
     PriorityFavorSmall: bool = False
+    PreemptType: str = "preempt/none"
+    PreemptMode: str = "OFF"
+    JobRequeue: bool = True
     shares: str = ""
     limits: str = ""
     epoch: int = 0
@@ -112,6 +121,16 @@ class SlurmOptions:
     def rules(self) -> BackfillRules:
         """Return what a cycle of backfill is told."""
         return BackfillRules(self.bf_window * _MINUTE, self.bf_resolution, self.bf_max_job_test, self.KillWait)
+
+    def preempt_modes(self, site: SlurmSite | None) -> dict[str, str]:
+        """Return how jobs of each partition give way: ``requeue``, ``cancel``, or another text for none."""
+        if site is None or self.PreemptType != "preempt/partition_prio":
+            return {}
+        modes = {each.name: each.preempt or self.PreemptMode.lower() for each in site.partitions}
+        return {
+            name: "cancel" if mode == "requeue" and not self.JobRequeue else mode
+            for name, mode in modes.items() if mode in ("requeue", "cancel")
+        }  # fmt: skip
 
     def weights(self) -> Weights:
         """Return the weights of the priority."""

@@ -4,9 +4,11 @@ from .backfill_pass import BackfillRules, backfill_pass, main_pass
 from .caps import UNLIMITED, Caps, no_caps
 from .fair_tree import Association, rank_users
 from .jobs import Cluster, Placed, Tried, placed
+from .preemption import NEVER_STOPPED, Preemption, no_preemption
 from .priorities import Factors, Weights, decay_over, job_size, priorities
 
 __all__ = [
+    "NEVER_STOPPED",
     "UNLIMITED",
     "Association",
     "BackfillRules",
@@ -14,6 +16,7 @@ __all__ = [
     "Cluster",
     "Factors",
     "Placed",
+    "Preemption",
     "Tried",
     "Weights",
     "backfill_pass",
@@ -21,6 +24,7 @@ __all__ = [
     "job_size",
     "main_pass",
     "no_caps",
+    "no_preemption",
     "placed",
     "priorities",
     "rank_users",

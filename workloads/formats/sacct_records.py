@@ -111,7 +111,10 @@ def _tasks(text: str) -> list[str] | None:
 
 
 def last_attempts(records: Records, log: Log) -> Records:
-    """Return the last record of each job; those before it, which ``sacct -D`` lists, are earlier attempts."""
+    """Return the last record of each job; those before it, which ``sacct -D`` lists, are earlier attempts.
+
+    A job that was preempted arrives with the attempt before.
+    """
     last = ~pd.Series(records.ids).duplicated(keep="last").to_numpy()
     if last.all():
         return records
@@ -119,7 +122,21 @@ def last_attempts(records: Records, log: Log) -> Records:
     ended = ", ".join(f"{count:,} {state or 'unknown'}" for state, count in states.value_counts().items())
     count = int((~last).sum())
     log.note(f"{count:,} earlier attempt{'s'[: count > 1]} of requeued jobs left out: {ended}", earlier_attempts=count)
-    return records.take(np.flatnonzero(last))
+    return _as_they_first_came(records).take(np.flatnonzero(last))
+
+
+def _as_they_first_came(records: Records) -> Records:
+    """Return the records, in which attempts after one that was preempted have its submission and eligibility."""
+    stopped = [state.startswith("PREEMPTED") for state in fields.column(records.frame, "State").tolist()]
+    values = {name: records.values[name].copy() for name in ("Submit", "Eligible") if name in records.values}
+    before: dict[str, int] = {}
+    for row, job in enumerate(records.ids.tolist()):
+        earlier = before.get(job)
+        if earlier is not None and stopped[earlier]:
+            for column in values.values():
+                column[row] = column[earlier]
+        before[job] = row
+    return replace(records, values={**records.values, **values})
 
 
 def merged_parts(records: Records, log: Log) -> Records:

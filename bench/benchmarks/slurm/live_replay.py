@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from getpass import getuser
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ _NEAR = (2, 10, 30)
 #: Most seconds that a job of a replay runs, and by how many factors its limit is too long.
 _LONGEST, _TOO_LONG = 90, (1, 1, 2, 3, 5)
 
+#: The reservation of some nodes, and until when its jobs come, so that they all run before it ends, seconds.
+KEPT, _KEPT_LAST = "kept", 120
 #: What says who may run how much.
 _LIMITS = (
     ("association", "format=Account,User,ParentName,GrpJobs,GrpTRES,MaxJobs"),
@@ -106,6 +109,28 @@ def with_arrays(plan: Sequence[Planned], share: float, seed: int) -> list[Planne
     return found
 
 
+def with_reserved(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]:
+    """Return the plan with a share of the first user's jobs in the reservation :data:`KEPT`, small and short ones."""
+    rng, found = np.random.default_rng([seed, 2]), []
+    for job in plan:
+        (partition,) = [option for option in job.shape if option.startswith("--partition")]
+        inside = job.owner == plan[0].owner and job.at < _KEPT_LAST and rng.random() < share
+        shape = (f"--ntasks={rng.integers(1, 4)}", f"--reservation={KEPT}", partition)
+        found.append(job._replace(shape=shape, minutes=1, run=min(job.run, 40)) if inside else job)
+    return found
+
+
+def reserve(user: str) -> str:
+    """Reserve a quarter of the nodes for a user from the next minute on, and all later; return what is shown."""
+    names = node_names()
+    some = ",".join(names[: max(len(names) // 4, 1)])
+    create = ("scontrol", "create", "reservation")
+    ask(*create, f"ReservationName={KEPT}", "StartTime=now+1minutes", "Duration=4", f"Nodes={some}", f"Users={user}")
+    ask(*create, "ReservationName=upkeep", "StartTime=now+6minutes", "Duration=2", "Nodes=ALL", "Users=root",
+        "Flags=MAINT,IGNORE_JOBS")  # fmt: skip
+    return ask("scontrol", "show", "reservation", "-o")
+
+
 def replay(plan: list[Planned], folder: Path) -> None:
     """Submit the jobs when they are due, wait for the last, and write the files of the site to a folder."""
     begun = time.time()
@@ -135,8 +160,18 @@ def compared(folder: Path, share: str) -> list[WhatIf]:
     return what_if(workload, {"slurm": site, "easy": "easy", "fcfs": "fcfs"}, _NEAR, state)
 
 
-def replayed(seed: int, jobs: int, load: float, arrays: float, folder: Path) -> Table:
-    """Replay drawn jobs, of which a share are arrays, and return how close the dispatcher ``slurm`` comes.
+class Replay(NamedTuple):
+    """What is replayed: how many jobs, the load, the share of arrays, and of jobs in a reservation; seed."""
+
+    jobs: int
+    load: float
+    arrays: float
+    reserved: float
+    seed: int
+
+
+def replayed(drawn: Replay, folder: Path) -> Table:
+    """Replay drawn jobs, and return how close the dispatcher ``slurm`` comes.
 
     Raises
     ------
@@ -146,8 +181,12 @@ def replayed(seed: int, jobs: int, load: float, arrays: float, folder: Path) -> 
     if ask("squeue", "-h").strip():
         raise InputError("squeue: expected an empty cluster, got jobs")
     cores = int(ask("sinfo", "-h", "-o", "%c").split()[0].rstrip("+"))
-    plan = drawn_plan(seed, jobs, load, len(node_names()), cores, owners(), partitions())
-    replay(with_arrays(plan, arrays, seed), folder)
+    jobs, load, arrays, reserved, seed = drawn
+    plan = with_arrays(drawn_plan(seed, jobs, load, len(node_names()), cores, owners(), partitions()), arrays, seed)
+    if reserved:
+        plan = with_reserved(plan, reserved, seed)
+        (folder / "reservations.txt").write_text(reserve(plan[0].owner.user or getuser()))
+    replay(plan, folder)
     found = compared(folder, shares())
     real = found[0].wait
     rows = [

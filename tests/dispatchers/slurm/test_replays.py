@@ -1,6 +1,7 @@
 """Recorded replays of a real Slurm of 8 nodes, met because of the rule that each is about."""
 
 import gzip
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +10,7 @@ from real_slurm.daemons import HERE
 
 from hpcdispatch.analysis.what_if import what_if
 from hpcdispatch.dispatchers import Slurm
+from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import recorded_state
 from hpcdispatch.workloads.slurm_workload import slurm_workload, started_at
 
@@ -63,3 +65,42 @@ def test_arrays(site, tmp_path):
     assert model.correlation > 0.8
     assert without.correlation < 0.7
     assert without.deviation > 1.5 * model.deviation
+
+
+def as_submitted(jobs, accounting):
+    """Return jobs with the run times that they were submitted with, which those that were cancelled did not have."""
+    slept = dict(re.findall(r"(?m)^(\d+)\|.*sleep \$\(\((\d+)", accounting.read_text()))
+    gone = jobs.records["state"].str.startswith("PREEMPTED").tolist()
+    return replace(
+        jobs,
+        jobs=tuple(
+            replace(job, runtime=int(slept[job.id])) if left else job for job, left in zip(jobs.jobs, gone, strict=True)
+        ),
+    )
+
+
+def stopped(jobs, options):
+    """Return the jobs that are stopped in a simulation."""
+    workload, state = recorded_state(jobs, 0)
+    attempts = simulate(workload, Slurm(**options, epoch=started_at(workload)), state=state).attempts
+    return set(attempts["id"][attempts["outcome"] == "killed"])
+
+
+def test_preemption_by_requeue(site, tmp_path):
+    own = site("preempt.conf")
+    jobs = jobs_of("requeue", own, tmp_path)
+    real, model, without = fared(jobs, model=own, without=own | {"PreemptType": "preempt/none"})
+    assert model.wait == pytest.approx(real.wait, rel=0.1)
+    assert model.correlation > 0.65
+    assert without.deviation > 1.3 * model.deviation
+
+
+def test_preemption_by_cancelling(site, tmp_path):
+    own = site("preempt.conf") | {"PreemptMode": "CANCEL"}
+    jobs = as_submitted(jobs_of("cancel", own, tmp_path), tmp_path / "jobs.sacct")
+    real, model, without = fared(jobs, model=own, without=own | {"PreemptType": "preempt/none"})
+    assert model.wait == pytest.approx(real.wait, rel=0.25)
+    assert without.wait > 1.5 * real.wait
+    assert without.deviation > 1.5 * model.deviation
+    really = {job.id for job, state in zip(jobs.jobs, jobs.records["state"], strict=True) if state == "PREEMPTED"}
+    assert len(stopped(jobs, own) & really) > 0.3 * len(really)

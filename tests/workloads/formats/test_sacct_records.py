@@ -135,6 +135,14 @@ def test_an_array_is_known_with_its_limit(sacct):
     assert found.records["array"].tolist() == ["5%2", "6", "7%3", ""]
 
 
+def test_a_job_that_was_preempted_came_with_its_first_attempt(sacct):
+    again = {"Submit": f"{DAY}11:00", "Eligible": f"{DAY}13:00", "Start": f"{DAY}14:00", "End": f"{DAY}24:00"}
+    kept = read(sacct({"State": "PREEMPTED"}, again))
+    assert kept.records["wait"].tolist() == [840]
+    failed = read(sacct({"State": "NODE_FAIL"}, again))
+    assert failed.records["wait"].tolist() == [60]
+
+
 def test_a_job_arrives_when_it_becomes_eligible(sacct):
     jobs = [
         {"JobID": "1", "Eligible": f"{DAY}05:00"},
