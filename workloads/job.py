@@ -152,6 +152,8 @@ class Job:
     array
         The array that the job is a task of, and how many of its tasks may run at a time if that is limited, as in
         ``278%3``; empty: none.
+    reservation
+        The advance reservation in which it is to run; empty: none.
 
     Raises
     ------
@@ -175,6 +177,7 @@ class Job:
     law: Any = None
     deadline: int | None = None
     array: str = ""
+    reservation: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:

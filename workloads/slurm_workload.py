@@ -76,9 +76,18 @@ def started_at(workload: Workload) -> int:
 
 def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: SlurmSite) -> Iterator[Job]:
     known = {partition.name for partition in site.partitions}
-    columns = ("partitions", "nodes_asked", "requested_processors", "requested_memory", "gpus", "account", "array")
+    columns = (
+        "partitions",
+        "nodes_asked",
+        "requested_processors",
+        "requested_memory",
+        "gpus",
+        "account",
+        "array",
+        "reservation",
+    )
     values = [records[name].tolist() for name in columns]
-    for job, partitions, asked, processors, memory, gpus, account, array in zip(workload.jobs, *values, strict=True):
+    for job, partitions, asked, processors, memory, gpus, account, *more in zip(workload.jobs, *values, strict=True):
         partition = next((name for name in partitions.split(",") if name in known), None)
         if partition is None and known:
             where, wanted = f"{site.source}: job {job.id}", f"one of {', '.join(sorted(known))}"
@@ -91,7 +100,7 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
             per_node[APART] = 1
         yield replace(
             job, nodes=slots, per_node=ResourceMap(per_node), group=account or job.group, queue=partition or job.queue,
-            array=array,
+            array=more[0], reservation=more[1],
         )  # fmt: skip
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...base import IntArray
-from ...models.slurm import Caps, Cluster, Preemption, Tried, backfill_pass, main_pass, no_caps, placed
+from ...base import BoolArray, IntArray
+from ...models.slurm import Caps, ClosedNodes, Cluster, Preemption, Tried, backfill_pass, main_pass, no_caps, placed
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
 from ...workloads.slurm_limits import read_slurm_limits
@@ -21,8 +21,9 @@ from .known_jobs import KnownJobs
 from .known_limits import KnownLimits
 from .known_partitions import KnownPartitions
 from .known_preemption import KnownPreemption
+from .known_reservations import KnownReservations
 from .running_rows import Row, RunningRows, by_place
-from .slurm_options import SlurmOptions, configured, seconds, shares_of
+from .slurm_options import SlurmOptions, configured, reserved, seconds, shares_of
 
 _BEYOND = "it is beyond a limit of its association or quality of service"
 _UNAVAILABLE = "Requested node configuration is not available"
@@ -36,8 +37,8 @@ class Slurm(Configured[SlurmOptions]):
     The main scheduler runs when jobs came or ended, at most every ``batch_sched_delay`` seconds, and over the whole
     queue every ``sched_interval``; backfill runs every ``bf_interval`` if anything changed; priorities are set at
     submission and every ``PriorityCalcPeriod``. The controller begins at time 0. Times are those of the requests (of
-    the predictor, if there is another), in whole minutes. Not in it: advance
-    reservations, weights, topology, licences.
+    the predictor, if there is another), in whole minutes. Not in it:
+    weights, topology, licences.
 
     Attributes
     ----------
@@ -55,6 +56,7 @@ class Slurm(Configured[SlurmOptions]):
         self._rules, self._site = configured(self.options, self.given)
         self._machine: Machine | None = None
         self._given_limits = read_slurm_limits(self._rules.limits) if self._rules.limits else None
+        self._reserved = reserved(self._rules, self._site)
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
         """Begin anew on a machine."""
@@ -66,7 +68,7 @@ class Slurm(Configured[SlurmOptions]):
         self._machine = None
         self._ran, self._full, self._cycle = _NEVER, 0, 0
         self._asked = self._changed = False
-        self._ticked = 0
+        self._ticked = self._seen = 0
         self._running = np.empty(0, dtype=np.int64)
         self._recalled: Mapping[str, Any] | None = None
 
@@ -104,24 +106,27 @@ class Slurm(Configured[SlurmOptions]):
         actions = self._look(state)
         left = self._in_order(state, actions)
         if not len(left):
-            return self._woken(state, left, actions)
+            return self._woken(state, actions, waits=False)
         now, rules = state.now, self._rules
-        instant = _Instant(state, left, Cluster(state.free.copy(), self._partitions.members, state.machine.primary))
+        parts = self._reservations.parts(state, left, self._partitions.members)
+        instant = _Instant(state, [_Part(*part) for part in parts])
         instant.room = self._limits.room(state) if self._limits else None
         instant.tasks = self._arrays.left(state)
         full, stopped = now - self._full >= rules.sched_interval, self._preemption.stopped_at
         due = now - self._ran >= rules.batch_sched_delay
         if full or (self._asked and due) or (stopped is not None and now > stopped):
             self._preemption.stopped_at = None
-            self._main(instant, len(left) if full else rules.default_queue_depth + 1)
+            for _ in instant.each_part():
+                self._main(instant, len(left) if full else rules.default_queue_depth + 1)
             self._ran, self._full, self._asked, self._changed = now, now if full else self._full, False, True
         stops = self._preemption.stopped_at is not None
-        if len(instant.left) and self._changed and now - self._cycle >= rules.bf_interval and not stops:
-            self._backfill(instant)
+        if instant.waits and self._changed and now - self._cycle >= rules.bf_interval and not stops:
+            for _ in instant.each_part():
+                self._backfill(instant)
             self._cycle, self._changed = now, False
         actions += instant.actions
         self._running = np.sort(np.concatenate([self._running, instant.started]))
-        return self._woken(state, instant.left, actions)
+        return self._woken(state, actions, waits=instant.waits)
 
     def _open(self, machine: Machine) -> None:
         rules = self._rules
@@ -131,6 +136,7 @@ class Slurm(Configured[SlurmOptions]):
         self._rows = RunningRows(rules.epoch)
         self._limits = self._limited(machine)
         self._arrays = KnownArrays(rules.bf_max_job_array_resv)
+        self._reservations = KnownReservations(self._reserved, machine.nodes, rules.epoch)
         self._preemption = KnownPreemption(self._partitions, rules.preempt_modes(self._site), rules.KillWait)
         self._period = seconds("PriorityCalcPeriod", rules.PriorityCalcPeriod)
         self._shares = AccountUsage(
@@ -148,6 +154,7 @@ class Slurm(Configured[SlurmOptions]):
         tick = state.now - state.now % self._period
         met = self._jobs.met(state, self._shares, tick)
         self._arrays.met(met)
+        self._reservations.met(met)
         joined = self._resumed(state, met)
         if tick > self._ticked:
             if self._rules.PriorityWeightFairshare:
@@ -156,12 +163,15 @@ class Slurm(Configured[SlurmOptions]):
             self._ticked, self._changed = tick, True
         if self._preemption.due(state.now):
             self._changed = True
+        if self._reservations.due(self._seen, state.now):
+            self._asked = self._changed = True
+        self._seen = state.now
         running = np.sort(state.running.order)
         if joined or not np.array_equal(running, self._running):
             self._asked = self._changed = True
             self._running = running
             self._rows.forget(running)
-        refused = self._preemption.cancelled(state.queue)
+        refused = self._preemption.cancelled(state.queue) + self._reservations.refused(state.queue, state.now)
         refused += [Reject(waiting, _UNAVAILABLE) for waiting in joined if not self._jobs.could_run(waiting)]
         beyond = [waiting for waiting in joined if self._limits and self._limits.never(waiting)]
         return refused + [Reject(waiting, _BEYOND) for waiting in beyond if self._jobs.could_run(waiting)]
@@ -191,10 +201,10 @@ class Slurm(Configured[SlurmOptions]):
         most = self._arrays.first(instant.state.queue.order[instant.left], most)
         tried = self._jobs.tried(instant.state, instant.left[:most])
         preemption = self._gives_way(instant, tried)
-        stopping = None
-        if preemption is not None:
-            stopping = placed(self._rows.of(instant.state), tried, len(instant.cluster.free)), preemption
-        starts = main_pass(tried, instant.cluster, self._caps(instant, len(tried.slots)), stopping)
+        table = None if preemption is None else placed(self._rows.of(instant.state), tried, len(instant.cluster.free))
+        stopping = None if preemption is None or table is None else (table, preemption)
+        caps, closed, now = self._caps(instant, len(tried.slots)), instant.part.closed, instant.state.now
+        starts = main_pass(tried, instant.cluster, now + self._rules.epoch, caps, stopping, closed)
         self._stop(instant, preemption)
         self._start(instant, tried, starts)
 
@@ -205,7 +215,8 @@ class Slurm(Configured[SlurmOptions]):
         tried = self._jobs.tried(state, instant.left[:most])
         caps = self._caps(instant, len(tried.slots))
         table, preemption = placed(running, tried, len(instant.cluster.free)), self._gives_way(instant, tried)
-        backfill_pass(tried, instant.cluster, table, state.now + epoch, self._rules.rules(), caps, preemption)
+        rules, closed = self._rules.rules(), instant.part.closed
+        backfill_pass(tried, instant.cluster, table, state.now + epoch, rules, caps, preemption, closed)
         self._stop(instant, preemption)
         first = len(running)
         now = (table.start[first:] >= 0) & (table.start[first:] <= state.now + epoch)
@@ -252,33 +263,64 @@ class Slurm(Configured[SlurmOptions]):
             instant.actions.append(Start(waiting, np.repeat(nodes, slots)))
         begun = [job for job, _, _ in starts]
         instant.started = np.append(instant.started, instant.state.queue.order[instant.left[begun]])
-        instant.left = np.delete(instant.left, begun)
+        instant.part.left = np.delete(instant.left, begun)
 
-    def _woken(self, state: State, left: IntArray, actions: list[Action]) -> list[Action]:
+    def _woken(self, state: State, actions: list[Action], *, waits: bool) -> list[Action]:
         """Return the actions, and a timer for what is next if nothing happens before."""
-        rules, times = self._rules, []
-        if len(left):
-            times = [self._full + rules.sched_interval]
+        rules, times = self._rules, self._reservations.following(state.now) if len(state.queue) else []
+        if waits:
+            times += [self._full + rules.sched_interval]
             times += [self._ran + rules.batch_sched_delay] if self._asked else []
             times += [self._cycle + rules.bf_interval] if self._changed else []
             times += [state.now + 1] if self._preemption.stopped_at is not None else []
         times += self._preemption.away.values()
-        if len(left) or (rules.PriorityWeightFairshare and len(self._running)):
+        if waits or (rules.PriorityWeightFairshare and len(self._running)):
             times.append(self._ticked + self._period)
         if times:
             actions.append(Wake(max(min(times), state.now + 1)))
         return actions
 
 
+class _Part:
+    """Jobs in one reservation or in none: those that are left, their nodes, and when these are closed."""
+
+    __slots__ = ("closed", "left", "members")
+
+    def __init__(self, left: IntArray, members: BoolArray, closed: ClosedNodes | None) -> None:
+        self.left, self.members, self.closed = left, members, closed
+
+
 class _Instant:
     """What is left of the queue and of the nodes while the parts run, and what they have started."""
 
-    __slots__ = ("actions", "cluster", "left", "room", "rows", "started", "state", "tasks")
+    __slots__ = ("_free", "_parts", "actions", "part", "room", "rows", "started", "state", "tasks")
 
-    def __init__(self, state: State, left: IntArray, cluster: Cluster) -> None:
-        self.state, self.left, self.cluster = state, left, cluster
+    def __init__(self, state: State, parts: list[_Part]) -> None:
+        self.state, self._free, self._parts, self.part = state, state.free.copy(), parts, parts[0]
         self.room: IntArray | None = None
         self.tasks: IntArray = np.empty((0, 2), dtype=np.int64)
         self.rows: list[Row] = []
         self.actions: list[Action] = []
         self.started = np.empty(0, dtype=np.int64)
+
+    @property
+    def left(self) -> IntArray:
+        """The rows of the queue that are left of the part."""
+        return self.part.left
+
+    @property
+    def cluster(self) -> Cluster:
+        """The nodes of the part."""
+        return Cluster(self._free, self.part.members, self.state.machine.primary)
+
+    @property
+    def waits(self) -> bool:
+        """Whether any job is left."""
+        return any(len(part.left) for part in self._parts)
+
+    def each_part(self) -> Iterator[None]:
+        """Go to one part with jobs after the other."""
+        for part in self._parts:
+            if len(part.left):
+                self.part = part
+                yield

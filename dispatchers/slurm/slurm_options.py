@@ -10,6 +10,7 @@ from ...base import InputError
 from ...base.checks import LONGEST, MOST_PROCESSORS, MOST_STEPS, check_whole, shown
 from ...models.slurm import BackfillRules, Weights
 from ...workloads.slurm_conf import SlurmSite, read_slurm_conf, slurm_seconds
+from ...workloads.slurm_reservations import SlurmReservation, read_slurm_reservations
 
 _MINUTE = 60
 _WHOLE = re.compile(r"(\d{1,15})(?: \w+)?")
@@ -69,6 +70,9 @@ class SlurmOptions:
         a job.
     limits
         A file of what ``sacctmgr -P show assoc`` and ``sacctmgr -P show qos`` print: who may run how much at a time.
+    reservations
+        A file of what ``SLURM_TIME_FORMAT=%s scontrol show reservation -o`` prints; only with a configuration, which
+        names the nodes.
     epoch
         Seconds since 1970 at time 0: Slurm aligns its windows to them.
 
@@ -101,6 +105,7 @@ class SlurmOptions:
     JobRequeue: bool = True
     shares: str = ""
     limits: str = ""
+    reservations: str = ""
     epoch: int = 0
 
     def __post_init__(self) -> None:
@@ -156,6 +161,21 @@ def seconds(name: str, text: str) -> int:
     except InputError:
         raise ValueError(f"{name} must be a time such as 5, 00:10:00 or 7-0, got {shown(text)}") from None
     return LONGEST if found is None else found
+
+
+def reserved(options: SlurmOptions, site: SlurmSite | None) -> tuple[SlurmReservation, ...]:
+    """Return the advance reservations.
+
+    Raises
+    ------
+    InputError
+        If they are given without a configuration, or wrong.
+    """
+    if not options.reservations:
+        return ()
+    if site is None:
+        raise InputError("reservations: expected a configuration beside it (config), which names the nodes, got none")
+    return read_slurm_reservations(options.reservations, site)
 
 
 def shares_of(text: str) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from .backfill_pass import BackfillRules, backfill_pass, main_pass
 from .caps import UNLIMITED, Caps, no_caps
+from .closed_nodes import ClosedNodes
 from .fair_tree import Association, rank_users
 from .jobs import Cluster, Placed, Tried, placed
 from .preemption import NEVER_STOPPED, Preemption, no_preemption
@@ -13,6 +14,7 @@ __all__ = [
     "Association",
     "BackfillRules",
     "Caps",
+    "ClosedNodes",
     "Cluster",
     "Factors",
     "Placed",

@@ -13,6 +13,7 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
 from .caps import Caps, counted, may_be_tried, no_caps, planned
+from .closed_nodes import ClosedNodes
 from .jobs import Cluster, Placed, Tried
 from .node_choice import free_cpus, need_of
 from .predicted_start import fits, predicted_start
@@ -64,6 +65,7 @@ def backfill_pass(
     rules: BackfillRules,
     caps: Caps | None = None,
     preemption: Preemption | None = None,
+    closed: ClosedNodes | None = None,
 ) -> None:
     """Write into `table` when and where each job starts: now where it delays none before it, else on reserved nodes.
 
@@ -83,13 +85,27 @@ def backfill_pass(
         What limits how much may run, in the order of the jobs; what starts is taken off.
     preemption
         Which jobs may be stopped; it gets those that are.
+    closed
+        Nodes that are closed for some time.
     """
     jobs, nodes = len(tried.slots), len(cluster.free)
     end = now + rules.window
     begin = now - now % rules.resolution
-    reserved = nothing_reserved(begin, end - end % rules.resolution, nodes, min(jobs, rules.most))
+    times = 0 if closed is None else len(closed.start)
+    reserved = nothing_reserved(begin, end - end % rules.resolution, nodes, min(jobs, rules.most) + times)
+    if closed is not None:
+        _close(closed, now, rules.resolution, reserved)
     caps, preemption = caps or no_caps(jobs), preemption or no_preemption(jobs)
     _backfill(jobs, tried, cluster, table, now, rules, reserved, caps, preemption)
+
+
+@compiled
+def _close(closed: ClosedNodes, now: int, resolution: int, reserved: ReservedNodes) -> None:
+    words = np.zeros(reserved.open.shape[1], np.uint64)
+    for time in range(len(closed.start)):
+        packed(closed.nodes[time], words)
+        start, end = max(closed.start[time], now), closed.end[time] + resolution - 1
+        reserve(reserved, words, start - start % resolution, end - end % resolution, resolution)
 
 
 @compiled
@@ -208,17 +224,24 @@ def _could_have(job: int, tried: Tried, primary: int, usable: BoolArray, most: I
 
 
 def main_pass(
-    tried: Tried, cluster: Cluster, caps: Caps | None = None, stopping: tuple[Placed, Preemption] | None = None
+    tried: Tried,
+    cluster: Cluster,
+    now: int = 0,
+    caps: Caps | None = None,
+    stopping: tuple[Placed, Preemption] | None = None,
+    closed: ClosedNodes | None = None,
 ) -> list[tuple[int, IntArray, IntArray]]:
     """Return which jobs the main scheduler starts now, with their nodes and their slots on each.
 
     What starts is taken off ``free``. The first job of a partition that does not fit takes the nodes of the partition
     away from all after it, and stops others if `stopping`, the table of running jobs and who gives way, lets it; one
-    that `caps` holds back is passed over, and what starts is taken off them.
+    that `caps` holds back is passed over, and what starts is taken off them. Left out are nodes that are `closed`
+    before the limit of a job that starts `now`, seconds since 1970, ends.
     """
     caps = caps or no_caps(len(tried.slots))
     taken = np.zeros(len(cluster.free), np.int64)
     usable = np.ones(len(cluster.free), np.bool_)
+    since = None if closed is None else closed.since()
     blocked: set[int] = set()
     starts: list[tuple[int, IntArray, IntArray]] = []
     for job, partition in enumerate(tried.partition.tolist()):
@@ -226,7 +249,8 @@ def main_pass(
         if partition in blocked or not may_be_tried(job, asked, caps):
             continue
         members = cluster.members[partition]
-        if fits(job, tried, cluster, usable & members, taken):
+        own = usable & members if since is None else usable & members & (since >= now + tried.limit[job])
+        if fits(job, tried, cluster, own, taken):
             nodes = np.flatnonzero(taken)
             slots = taken[nodes]
             if not counted(job, slots.sum() * tried.demand[job, cluster.primary], caps):
@@ -235,7 +259,7 @@ def main_pass(
             starts.append((job, nodes, slots))
             continue
         if stopping is not None and may_stop(job, stopping[1]):
-            stop_for(job, tried, cluster, usable & members, *stopping, taken)
+            stop_for(job, tried, cluster, own, *stopping, taken)
         blocked.add(partition)
         usable &= ~members
         if not usable.any():

@@ -220,6 +220,7 @@ def _asked(records: Records, processors: FloatArray) -> dict[str, NDArray[Any]]:
     return found | {
         "nodes_asked": fields.nodes_asked(frame, values, processors),
         "array": fields.arrays(frame, records.ids),
+        "reservation": fields.reservations(frame),
     }
 
 

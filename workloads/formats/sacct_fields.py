@@ -25,6 +25,7 @@ _GPU = re.compile(r"(?:^|,)gres/gpu(:[^=,]+)?=(\d+)")
 _TRES_MEMORY = re.compile(r"(?:^|,)mem=([^,]*)")
 _ASKED = re.compile(r"\s(?:-N\s*|--nodes[ =])(\d+)")
 _ARRAY = re.compile(r"\s(?:-a\s*|--array[ =])[\d,:-]+%(\d{1,9})(?!\S)")
+_RESERVATION = re.compile(r"\s--reservation[ =]([^\s,]+)")
 #: Column of how many tasks may run at a time, of the array that a record stood for.
 ARRAY_LIMIT = "array limit"
 _STATUS = {"COMPLETED": 1, "CANCELLED": 5}
@@ -243,6 +244,14 @@ def arrays(frame: pd.DataFrame, ids: TextArray) -> TextArray:
             limits[array] = limit or found[1]  # type: ignore[index]
     tasks[rows] = [f"{array}%{limits[array]}" if array in limits else array for array in tasks[rows].tolist()]
     return tasks
+
+
+def reservations(frame: pd.DataFrame) -> TextArray:
+    """Return the advance reservation of each job, empty for none; Slurm has no record of it for some that used one."""
+    lines = [_RESERVATION.search(text) for text in column(frame, "SubmitLine").tolist()]
+    asked = np.array(["" if found is None else found[1] for found in lines], dtype=object)
+    known = column(frame, "Reservation")
+    return np.where(known == "", asked, known)
 
 
 def elapsed(values: Numbers, start: FloatArray, end: FloatArray) -> FloatArray:

@@ -101,7 +101,7 @@ def stopped(held, nodes, wanted, of=6):
     order = np.lexsort((width, held))
     preemption = Preemption(np.array([5]), np.array(held), order, np.full(len(held), -1))
     cluster = Cluster(np.zeros((of, 1), int), np.ones((1, of), bool), 0)
-    assert main_pass(tried, cluster, None, (placed(rows, tried, of), preemption)) == []
+    assert main_pass(tried, cluster, stopping=(placed(rows, tried, of), preemption)) == []
     return np.flatnonzero(preemption.by == 0).tolist()
 
 

@@ -104,3 +104,15 @@ def test_preemption_by_cancelling(site, tmp_path):
     assert without.deviation > 1.5 * model.deviation
     really = {job.id for job, state in zip(jobs.jobs, jobs.records["state"], strict=True) if state == "PREEMPTED"}
     assert len(stopped(jobs, own) & really) > 0.3 * len(really)
+
+
+def test_reservations(site, tmp_path):
+    own = site("site.conf")
+    jobs = jobs_of("reservations", own, tmp_path)
+    real, model = fared(jobs, model=own | {"reservations": str(RECORDED / "reservations.txt")})
+    open_ = replace(jobs, jobs=tuple(replace(job, reservation="") for job in jobs.jobs))
+    _, without = fared(open_, without=own)
+    assert model.wait == pytest.approx(real.wait, rel=0.2)
+    assert model.correlation > 0.7
+    assert without.wait < 0.5 * real.wait
+    assert without.deviation > 2 * model.deviation

@@ -81,7 +81,7 @@ def test_of_a_requeued_job_the_last_attempt_is_read(sacct):
     ]  # fmt: skip
     workload = read(sacct(*attempts))
     assert [(job.id, job.runtime) for job in workload.jobs] == [("1", 60)]
-    assert workload.records["wait"].tolist() == [120]
+    assert workload.records["wait"].tolist() == [240]  # since it first came after the failure
     assert workload.provenance.counts == {"earlier attempts": 2}
     assert "2 earlier attempts of requeued jobs left out: 1 NODE_FAIL, 1 PREEMPTED" in workload.provenance.notes
 
@@ -133,6 +133,14 @@ def test_an_array_is_known_with_its_limit(sacct):
     rows = [{"JobID": "5_1"} | line, {"JobID": "6_1"}, {"JobID": "7_1"} | line, {"JobID": "8"}, waiting]
     found = read(sacct(*rows, head=f"{HEAD}|SubmitLine", SubmitLine="sbatch a"))
     assert found.records["array"].tolist() == ["5%2", "6", "7%3", ""]
+
+
+def test_a_reservation_is_on_record_or_in_the_submit_line(sacct):
+    rows = {"JobID": "1", "Reservation": "kept"}, {"JobID": "2", "SubmitLine": "sbatch --reservation=other a"}
+    found = read(
+        sacct(*rows, {"JobID": "3"}, head=f"{HEAD}|Reservation|SubmitLine", Reservation="", SubmitLine="sbatch")
+    )
+    assert found.records["reservation"].tolist() == ["kept", "other", ""]
 
 
 def test_a_job_that_was_preempted_came_with_its_first_attempt(sacct):
