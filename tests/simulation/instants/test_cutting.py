@@ -112,9 +112,9 @@ def test_jobs_without_nodes_are_laid_out_so_that_all_have_room():
     check(workload, result)
     assert result.jobs["start"].tolist() == [10] * 4
     full = replace(jobs[2], id="e"), replace(jobs[2], id="f")
-    with pytest.raises(InputError, match="state: job .: no room for 1 x"):
-        running = tuple(RunningSince(name, 10) for name in "abcdef")
-        simulate(replace(workload, jobs=(*jobs, *full)), "easy", state=replace(state, running=running))
+    more = replace(state, running=tuple(RunningSince(name, 10) for name in "abcdef"))
+    with pytest.raises(InputError, match=r"state: job .: no room for 1 x"):
+        simulate(replace(workload, jobs=(*jobs, *full)), "easy", state=more)
 
 
 def test_what_ended_before_teaches_the_predictor():
