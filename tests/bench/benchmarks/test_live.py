@@ -52,13 +52,13 @@ def rows_of(printed):
 
 
 def is_met(wait, alike):
-    """Return whether the mean wait is that of the dispatcher, and the waits are more like it than like those of FCFS."""
+    """Return whether the mean wait is that of the dispatcher, and the waits are more like its than those of FCFS."""
     return abs(wait["slurm"] / wait["recorded"] - 1) < 0.25 and alike["slurm"] > alike["fcfs"] + 0.1
 
 
 def test_the_mean_wait_is_that_of_the_dispatcher(run, tmp_path):
-    # Runs are chaotic, 60 jobs are few, and the machine may be busy: of two sets of jobs one is to be met. FCFS may have
-    # the same mean wait, but not of the same jobs.
+    # Runs are chaotic, 60 jobs are few, and the machine may be busy: of two sets of jobs one is to be met. FCFS may
+    # have the same mean wait, but not of the same jobs.
     met = []
     for seed in (1, 2):
         rows = rows_of(run(_LIVE, "replay", "--jobs", 60, "--seed", seed, "--keep", tmp_path, "--markdown"))
