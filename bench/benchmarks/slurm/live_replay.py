@@ -26,6 +26,8 @@ _LONGEST, _TOO_LONG = 90, (1, 1, 2, 3, 5)
 
 #: The reservation of some nodes, and until when its jobs come, so that they all run before it ends, seconds.
 KEPT, _KEPT_LAST = "kept", 120
+#: What scontrol says of reservations, at the beginning.
+_RESERVED = "reservations.txt"
 #: What says who may run how much.
 _LIMITS = (
     ("association", "format=Account,User,ParentName,GrpJobs,GrpTRES,MaxJobs"),
@@ -155,8 +157,10 @@ def compared(folder: Path, share: str) -> list[WhatIf]:
     """Return how the jobs of a record fared, and would have under ``slurm`` and others, from the empty machine on."""
     config = folder / "site.txt"
     workload, state = recorded_state(slurm_workload(folder / "jobs.sacct", config), 0)
-    limits = str(folder / "limits.txt")
-    site = Slurm(config=str(config), shares=share, limits=limits, epoch=started_at(workload))
+    files = {"limits": str(folder / "limits.txt")}
+    if (reserved := folder / _RESERVED).exists():
+        files["reservations"] = str(reserved)
+    site = Slurm(config=str(config), shares=share, epoch=started_at(workload), **files)
     return what_if(workload, {"slurm": site, "easy": "easy", "fcfs": "fcfs"}, _NEAR, state)
 
 
@@ -185,7 +189,7 @@ def replayed(drawn: Replay, folder: Path) -> Table:
     plan = with_arrays(drawn_plan(seed, jobs, load, len(node_names()), cores, owners(), partitions()), arrays, seed)
     if reserved:
         plan = with_reserved(plan, reserved, seed)
-        (folder / "reservations.txt").write_text(reserve(plan[0].owner.user or getuser()))
+        (folder / _RESERVED).write_text(reserve(plan[0].owner.user or getuser()))
     replay(plan, folder)
     found = compared(folder, shares())
     real = found[0].wait
