@@ -18,6 +18,8 @@ _SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
     "FairShareDampeningFactor": (("1",), "the order"),
     "PreemptType": (("preempt/none", "preempt/partition_prio"), "who gives way"),
     "PreemptMode": (("off", "requeue", "cancel"), "who gives way"),
+    "PreemptParameters": ((), "who gives way"),
+    "PreemptExemptTime": (("-1", "0", "00:00:00", "none"), "who gives way"),
     "SelectType": (("select/cons_tres", "select/cons_res"), "on which nodes, and with whom"),
     "TopologyPlugin": (("topology/none", "topology/default"), "on which nodes"),
     "Licenses": ((), "who has to wait"),
