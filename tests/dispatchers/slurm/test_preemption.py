@@ -80,6 +80,11 @@ def test_nobody_is_stopped_while_there_is_room(run):
     assert all(stay[3] == "completed" for stay in stays(run((0, 100, 2, "low"), (10, 50, 2, "high"))))
 
 
+def test_the_job_on_the_fewest_nodes_gives_way(run):
+    found = stays(run((0, 100, 3, "low"), (0, 100, 1, "low"), (10, 50, 1, "high")))
+    assert [stay[0] for stay in found if stay[3] == "killed"] == ["1"]
+
+
 def test_backfill_stops_jobs_too(run):
     # The first of the higher tier waits for nodes that nobody gives up, and takes them away from the second.
     jobs = (0, 300, 3, "safe"), (0, 300, 1, "low"), (10, 50, 3, "high"), (11, 50, 1, "high")
