@@ -49,7 +49,8 @@ def what_if(
 ) -> list[WhatIf]:
     """Return what really happened, then what each dispatcher would have done; every schedule is checked.
 
-    Jobs that run when it begins are what they are, and are not counted.
+    A job that gave way is taken to wait until it starts for the last time. Jobs that run when it begins are what they
+    are, and are not counted.
 
     Parameters
     ----------
@@ -75,8 +76,8 @@ def what_if(
     for name, dispatcher in dispatchers.items():
         result = simulate(workload, dispatcher, state=state)
         check(workload, result)
-        started = (result.jobs["start"] - result.jobs["submit"]).to_numpy(dtype=np.float64)
-        started[(result.jobs["status"] == "rejected").to_numpy()] = np.nan
+        starts = result.attempts.groupby("id")["start"].max().reindex(result.jobs["id"]).to_numpy(dtype=np.float64)
+        started = starts - result.jobs["submit"].to_numpy(dtype=np.float64)
         found.append(_fared(name, workload, started, real, near))
     return found
 

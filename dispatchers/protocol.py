@@ -50,8 +50,8 @@ class JobView:
     """
 
     __slots__ = (
-        "checkpoint", "deadline", "group", "id", "kind", "law", "name", "nodes", "per_node", "queue", "shapes",
-        "submit", "user", "walltime",
+        "array", "checkpoint", "deadline", "group", "id", "kind", "law", "name", "nodes", "per_node", "queue",
+        "reservation", "shapes", "submit", "user", "walltime",
     )  # fmt: skip
 
     id: str
@@ -68,6 +68,8 @@ class JobView:
     checkpoint: Checkpoint | None
     law: Any
     deadline: int | None
+    array: str
+    reservation: str
 
     def __init__(self, job: Job, machine: Machine) -> None:
         self.id = job.id
@@ -84,6 +86,8 @@ class JobView:
         self.checkpoint = job.checkpoint
         self.law = job.law
         self.deadline = job.deadline
+        self.array = job.array
+        self.reservation = job.reservation
 
     @property
     def runtime(self) -> int:

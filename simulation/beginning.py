@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
-from ..base import InputError
+from ..base import InputError, IntArray
 from ..base.arrays import count_slots
 from ..dispatchers import Dispatcher, Start
 from ..dispatchers.registered import layers
@@ -40,9 +41,11 @@ def begin_from(engine: Engine, dispatcher: Dispatcher, predictor: Predictor, sta
     jobs = _standing(engine, state)
     known = [since for since in state.running if since.placement is not None]
     unknown = [since for since in state.running if since.placement is None]
+    for since in sorted(known, key=attrgetter("start")):
+        _start(engine, jobs, since, at)
     # What has fewer nodes to choose from comes first.
     unknown.sort(key=lambda since: (_choices(engine, jobs, since), since.start))
-    for since in [*sorted(known, key=attrgetter("start")), *unknown]:
+    for since in _laid_out(engine, jobs, unknown):
         _start(engine, jobs, since, at)
     heap = mapper.calendar.heap
     while heap and heap[0][0] < at:
@@ -72,6 +75,28 @@ def _standing(engine: Engine, state: MachineState) -> dict[str, SimulatedJob]:
     return jobs
 
 
+def _laid_out(engine: Engine, jobs: dict[str, SimulatedJob], unknown: list[RunningSince]) -> list[RunningSince]:
+    """Return jobs with nodes for each, in their order, as far as there is a way that is found.
+
+    A job for which there is no room goes before all others, and they are laid out anew.
+    """
+    order = [since for since in unknown if since.id in jobs]
+    for _ in range(len(order) + 1):
+        free = engine.mapper.cycle.nodes.shown.copy()
+        found: dict[str, tuple[int, ...]] = {}
+        for since in order:
+            asks = engine.mapper.decisions.checks.requested(jobs[since.id], since.shape)
+            nodes = _room(free, asks)
+            if len(nodes) < asks.nodes:
+                break
+            np.subtract.at(free, list(nodes), asks.demand)
+            found[since.id] = nodes
+        else:
+            return [replace(since, placement=found.get(since.id)) for since in unknown]
+        order.insert(0, order.pop(order.index(since)))
+    return unknown
+
+
 def _start(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince, at: int) -> None:
     """Let a job have started when it did."""
     mapper, where = engine.mapper, f"state: job {since.id}"
@@ -82,7 +107,11 @@ def _start(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince, a
         raise InputError(f"{where}: start must be at least {job.queued_time}, its submission, got {since.start}")
     try:
         asks = mapper.decisions.checks.requested(job, since.shape)
-        placement = since.placement if since.placement is not None else _room(engine, asks)
+        placement = since.placement
+        if placement is None:
+            placement = _room(mapper.cycle.nodes.shown, asks)
+        if len(placement) < asks.nodes and since.placement is None:
+            raise ActionError(f"job {asks.job.id}: no room for {asks.nodes} x {asks.demand}")
         action = Start(since.id, np.array(placement, dtype=np.int64), since.limit, since.shape, since.write)
         mapper.cycle.start(*mapper.decisions.checks.start(action), since.start)
     except ActionError as error:
@@ -98,10 +127,7 @@ def _choices(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince)
     return machine.slots_of(jobs[since.id].own.demand) if since.id in jobs else 0
 
 
-def _room(engine: Engine, asks: Request) -> tuple[int, ...]:
-    """Return nodes for a job, the first ones with room."""
-    slots = count_slots(engine.mapper.cycle.nodes.shown, asks.demand)
-    nodes = np.repeat(np.arange(len(slots)), slots)[: asks.nodes]
-    if len(nodes) < asks.nodes:
-        raise ActionError(f"job {asks.job.id}: no room for {asks.nodes} x {asks.demand}")
-    return tuple(nodes.tolist())
+def _room(free: IntArray, asks: Request) -> tuple[int, ...]:
+    """Return nodes for a job, the first ones with room; too few if there are no more."""
+    slots = count_slots(free, asks.demand)
+    return tuple(np.repeat(np.arange(len(slots)), slots)[: asks.nodes].tolist())

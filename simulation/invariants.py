@@ -95,7 +95,8 @@ def _jobs(workload: Workload, result: Result) -> Iterator[str]:
             yield f"{where}: {status}, but completed {completed[job.id]} times"
         if status in ("rejected", "killed") and not row.reason:
             yield f"{where}: {status} without a reason"
-        if job.id in ends and (row.end != ends[job.id] or row.start != starts[job.id]):
+        refused_later = status == "rejected" and job.id in ends and row.end > ends[job.id]
+        if job.id in ends and ((row.end != ends[job.id] and not refused_later) or row.start != starts[job.id]):
             yield f"{where}: on the machine in [{starts[job.id]}, {ends[job.id]}), on record [{row.start}, {row.end})"
         if job.id not in ends and status != "rejected":
             yield f"{where}: {status} without ever having started"

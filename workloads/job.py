@@ -149,6 +149,11 @@ class Job:
     deadline
         Seconds after its submission within which an on-demand job should start, at least 0; ``None`` where nothing is
         said, and for batch jobs.
+    array
+        The array that the job is a task of, and how many of its tasks may run at a time if that is limited, as in
+        ``278%3``; empty: none.
+    reservation
+        The advance reservation in which it is to run; empty: none.
 
     Raises
     ------
@@ -171,6 +176,8 @@ class Job:
     checkpoint: Checkpoint | None = None
     law: Any = None
     deadline: int | None = None
+    array: str = ""
+    reservation: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:

@@ -21,7 +21,9 @@ from .job import Job
 #: The fields that are whole numbers, with their bounds; those that are texts, and that repeat; and the others.
 NUMBERS = {"submit": (0, LONGEST), "runtime": (0, LONGEST), "walltime": (1, LONGEST), "nodes": (1, LARGEST)}
 TEXTS = ("user", "group", "name", "queue", "kind")
-OTHERS = ("per_node", "shapes", "checkpoint", "law", "deadline")
+OTHERS = ("per_node", "shapes", "checkpoint", "law", "deadline", "array", "reservation")
+#: Of these, those that count in a digest only if a job has one: there were none of them at first.
+_LATER = ("array", "reservation")
 #: Jobs that are made at a time.
 _BLOCK = 512
 #: What writes the fields of a job, past its refusal to be changed.
@@ -122,7 +124,8 @@ class JobColumns(Sequence[Job]):
         Whole numbers or texts; a job has its text.
     submit, runtime, walltime, nodes
         As of :class:`Job`, arrays of shape (jobs,), read-only.
-    per_node, user, group, name, queue, kind, shapes, checkpoint, law, deadline
+    per_node, user, group, name, queue, kind, shapes, checkpoint, law, deadline, array,
+    reservation
         The same, coded.
 
     Raises
@@ -146,6 +149,8 @@ class JobColumns(Sequence[Job]):
     checkpoint: Coded
     law: Coded
     deadline: Coded
+    array: Coded
+    reservation: Coded
 
     def __post_init__(self) -> None:
         for name in ("ids", *NUMBERS):
@@ -253,6 +258,8 @@ class JobColumns(Sequence[Job]):
             sha.update(getattr(self, name).astype("<i8").tobytes())
         for name in (*TEXTS, *OTHERS):
             codes, texts = getattr(self, name).canonical(_CANONICAL.get(name, repr))
+            if name in _LATER and texts in ([], [repr("")]):
+                continue
             sha.update(repr((name, texts)).encode("utf-8", "backslashreplace"))
             sha.update(codes.astype("<i8").tobytes())
 

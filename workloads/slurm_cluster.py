@@ -52,6 +52,8 @@ class ClusterJob:
         How many jobs it stands for: those of an array that have not begun are one.
     apart
         On how many nodes it is to be (``-N``); 0: its tasks go anywhere (``-n``).
+    array
+        The array that it is a task of, with how many may run at a time if that is limited, as in ``278%3``.
     expected
         When Slurm expects a waiting job to start, seconds since 1970; ``None`` where it says nothing.
     """
@@ -67,6 +69,7 @@ class ClusterJob:
     cores: int
     tasks: int = 1
     apart: int = 0
+    array: str = ""
     expected: int | None = None
 
 
@@ -154,8 +157,14 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
         cores=_number(entry, "cpus", where) or 0,
         tasks=_tasks(_text(entry, "array_task_string"), where) if waits else 1,
         apart=_apart(entry, where),
+        array=_array(entry, where),
         expected=(_number(entry, "start_time", where) or None) if waits else None,
     )  # fmt: skip
+
+
+def _array(entry: Mapping[str, Any], where: str) -> str:
+    array, most = _number(entry, "array_job_id", where), _number(entry, "array_max_tasks", where)
+    return (f"{array}%{most}" if most else str(array)) if array else ""
 
 
 def _apart(entry: Mapping[str, Any], where: str) -> int:

@@ -46,6 +46,8 @@ class SlurmPartition:
         ``PriorityTier`` and ``PriorityJobFactor``.
     quality
         ``QoS``; empty: none.
+    preempt
+        ``PreemptMode``, in small letters; empty: that of the cluster.
     """
 
     name: str
@@ -54,6 +56,7 @@ class SlurmPartition:
     tier: int = 1
     factor: int = 1
     quality: str = ""
+    preempt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +287,7 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int]) 
         _whole("PriorityTier", fields.get("prioritytier", "1"), where),
         _whole("PriorityJobFactor", fields.get("priorityjobfactor", "1"), where),
         "" if fields.get("qos", "").upper() in ("N/A", "(NULL)") else fields.get("qos", ""),
+        fields.get("preemptmode", "").lower(),
     )
 
 

@@ -16,7 +16,10 @@ _SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
     "PriorityWeightTRES": ((), "the order"),
     "PriorityUsageResetPeriod": (("none",), "the order"),
     "FairShareDampeningFactor": (("1",), "the order"),
-    "PreemptType": (("preempt/none",), "who gives way"),
+    "PreemptType": (("preempt/none", "preempt/partition_prio"), "who gives way"),
+    "PreemptMode": (("off", "requeue", "cancel"), "who gives way"),
+    "PreemptParameters": ((), "who gives way"),
+    "PreemptExemptTime": (("-1", "0", "00:00:00", "none"), "who gives way"),
     "SelectType": (("select/cons_tres", "select/cons_res"), "on which nodes, and with whom"),
     "TopologyPlugin": (("topology/none", "topology/default"), "on which nodes"),
     "Licenses": ((), "who has to wait"),
@@ -27,7 +30,7 @@ _SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
 _FIELDS: Mapping[str, tuple[Collection[str], str]] = {
     "OverSubscribe": (("no",), "with whom nodes are shared"),
     "QoS": (("n/a",), "who has to wait"),
-    "PreemptMode": (("off",), "who gives way"),
+    "PreemptMode": (("off", "requeue", "cancel"), "who gives way"),
     "GraceTime": (("0",), "who gives way"),
     "MaxNodes": (("unlimited",), "who may start"),
     "Weight": (("1",), "on which nodes"),
@@ -35,8 +38,8 @@ _FIELDS: Mapping[str, tuple[Collection[str], str]] = {
 _EMPTY = ("", "(null)", "none")
 #: Parts of SchedulerParameters that are modelled.
 MODELLED = (
-    "bf_interval", "bf_window", "bf_resolution", "bf_max_job_test", "batch_sched_delay", "sched_interval",
-    "default_queue_depth",
+    "bf_interval", "bf_window", "bf_resolution", "bf_max_job_test", "bf_max_job_array_resv", "batch_sched_delay",
+    "sched_interval", "default_queue_depth",
 )  # fmt: skip
 #: Parts of SchedulerParameters that are about messages and locks, or say what is done anyhow.
 _HARMLESS = ("bf_continue", "bf_yield_interval", "bf_yield_sleep", "bf_max_time", "max_rpc_cnt", "sched_max_job_start")

@@ -24,7 +24,7 @@ from .workload import Provenance, Workload
 #: The columns of ``sacct`` that are of use.
 SACCT_COLUMNS = (
     "JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqNodes,NNodes,NCPUS,ReqTRES,"
-    "AllocTRES,State,NodeList,SubmitLine"
+    "AllocTRES,State,NodeList,Reservation,SubmitLine"
 )
 #: What ``scontrol show`` has to say of a site.
 SCONTROL_SHOWN = (("config",), ("partition", "-o"), ("node", "-o"))
@@ -76,9 +76,18 @@ def started_at(workload: Workload) -> int:
 
 def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: SlurmSite) -> Iterator[Job]:
     known = {partition.name for partition in site.partitions}
-    columns = ("partitions", "nodes_asked", "requested_processors", "requested_memory", "gpus", "account")
+    columns = (
+        "partitions",
+        "nodes_asked",
+        "requested_processors",
+        "requested_memory",
+        "gpus",
+        "account",
+        "array",
+        "reservation",
+    )
     values = [records[name].tolist() for name in columns]
-    for job, partitions, asked, processors, memory, gpus, account in zip(workload.jobs, *values, strict=True):
+    for job, partitions, asked, processors, memory, gpus, account, *more in zip(workload.jobs, *values, strict=True):
         partition = next((name for name in partitions.split(",") if name in known), None)
         if partition is None and known:
             where, wanted = f"{site.source}: job {job.id}", f"one of {', '.join(sorted(known))}"
@@ -90,7 +99,8 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
         if asked:
             per_node[APART] = 1
         yield replace(
-            job, nodes=slots, per_node=ResourceMap(per_node), group=account or job.group, queue=partition or job.queue
+            job, nodes=slots, per_node=ResourceMap(per_node), group=account or job.group, queue=partition or job.queue,
+            array=more[0], reservation=more[1],
         )  # fmt: skip
 
 
@@ -161,7 +171,7 @@ def _standing(job: ClusterJob, id_: str, now: int, zero: int) -> Job:
     limit = max(job.limit, now - job.start + 1 if job.start is not None else 1)
     submit = min(job.submit, now - 1, now - 1 if job.start is None else job.start)
     asked = Job(id_, submit - zero, limit, limit, slots, per_slot)
-    return replace(asked, user=job.user, group=job.account, queue=partition)
+    return replace(asked, user=job.user, group=job.account, queue=partition, array=job.array)
 
 
 def _where(job: ClusterJob, places: Mapping[str, int]) -> tuple[int, ...] | None:

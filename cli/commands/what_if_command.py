@@ -47,6 +47,7 @@ NEAR = (10, 60, 600)
 @click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="A parameter of slurm, changed.")
 @click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; 1 where not named.")
 @click.option("--limits", type=FILE, metavar="FILE", help="What sacctmgr prints of associations and QOS.")
+@click.option("--reservations", type=FILE, metavar="FILE", help="What scontrol show reservation -o prints.")
 @click.option(
     "--begin", type=Duration(), metavar="TIME",
     help="Begin so long after the first arrival. Default: when the first job ends.",
@@ -65,6 +66,7 @@ def command(
     changes: tuple[str, ...],
     shares: str,
     limits: Path | None,
+    reservations: Path | None,
     begin: int | None,
     out: Path | None,
     as_json: bool,
@@ -79,6 +81,7 @@ def command(
         raise InputError(f"--out: expected a name that ends in .html, got {out}")
     workload, state = recorded_state(site.load(), begin)
     own = {"config": str(site.config), "shares": shares, "limits": str(limits or "")}
+    own["reservations"] = str(reservations or "")
     policies = _policies(workload, own, split_specs(dispatchers, "dispatcher"), changes)
     with spinner(f"simulating {count(len(policies), 'scheduler')}"):
         found = what_if(workload, policies, NEAR, state)

@@ -24,8 +24,8 @@ class KnownJobs:
 
     Attributes
     ----------
-    partition, apart, priority
-        Shape (room,).
+    partition, apart, priority, again
+        Shape (room,); the last: from when on a job that gave way may start again, else 0.
     users
         Of the jobs that were met.
     ids
@@ -39,6 +39,7 @@ class KnownJobs:
         self.partition = np.zeros(_FEW, np.int64)
         self.apart = np.zeros(_FEW, np.bool_)
         self.priority = np.zeros(_FEW, np.int64)
+        self.again = np.zeros(_FEW, np.int64)
         self._size = np.zeros(_FEW)
         self._since = np.full(_FEW, -1, dtype=np.int64)
         self.users: dict[int, tuple[tuple[str, str], Association]] = {}
@@ -55,12 +56,12 @@ class KnownJobs:
         for waiting in joined:
             self._note(waiting, shares)
         if joined:
-            self._prioritize(order[rows], tick - since[rows])
+            self._prioritize(order[rows], since[rows], tick)
         return joined
 
     def prioritize(self, state: State, tick: int) -> None:
         """Set the priorities of all waiting jobs anew, as of a tick."""
-        self._prioritize(state.queue.order, tick - state.queue.since)
+        self._prioritize(state.queue.order, state.queue.since, tick)
 
     def charged(self, state: State, shares: AccountUsage) -> list[tuple[tuple[str, str], int, int]]:
         """Return owner, start and CPUs of the running jobs."""
@@ -96,7 +97,15 @@ class KnownJobs:
         if len(order) < 2:
             return np.arange(len(order))
         tier = self._partitions.tier[self.partition[order]]
-        return np.lexsort((order, state.queue.submit, -self.priority[order], -tier))
+        submit = np.maximum(state.queue.submit, self.again[order])
+        return np.lexsort((order, submit, -self.priority[order], -tier))
+
+    def give_way(self, away: Mapping[int, int]) -> None:
+        """Note from when on jobs that were stopped may start again, by their places in the trace."""
+        if away and max(away) >= len(self._since):
+            self._grow(max(away) + 1)
+        for place, again in away.items():
+            self.again[place] = again
 
     def could_run(self, waiting: Waiting) -> bool:
         """Tell whether the empty nodes of its partition have room for a job."""
@@ -120,7 +129,8 @@ class KnownJobs:
         self.users[order] = owner, shares.user(*owner)
         self.ids[order] = waiting.id
 
-    def _prioritize(self, order: IntArray, age: IntArray) -> None:
+    def _prioritize(self, order: IntArray, since: IntArray, tick: int) -> None:
+        age = tick - np.maximum(since, self.again[order])
         factors: Sequence[FloatArray] = (
             np.maximum(age, 0).astype(np.float64),
             np.array([self.users[place][1].factor for place in order.tolist()]),
@@ -131,7 +141,8 @@ class KnownJobs:
 
     def _grow(self, least: int) -> None:
         room = max(least, 2 * len(self._since))
-        for name, empty in (("partition", 0), ("apart", 0), ("priority", 0), ("_size", 0), ("_since", -1)):
+        for name in ("partition", "apart", "priority", "again", "_size", "_since"):
+            empty = -1 if name == "_since" else 0
             column = getattr(self, name)
             grown = np.full(room, empty, dtype=column.dtype)
             grown[: len(column)] = column

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from ...base import IntArray
-from ...models.slurm import UNLIMITED, Caps
+from ...models.slurm import UNLIMITED
 from ...workloads.slurm_limits import NORMAL, Most, SlurmLimits
 from ..protocol import JobView, State, Waiting
 
@@ -54,13 +54,13 @@ class KnownLimits:
                 left[row] -= (1, cpus)
         return left
 
-    def caps(self, waiting: list[Waiting], room: IntArray) -> Caps:
-        """Return which limits hold for waiting jobs."""
+    def of(self, waiting: list[Waiting]) -> IntArray:
+        """Return which limits hold for waiting jobs, shape (jobs, most of one job), -1 for none."""
         rows = [self.rows_of(each.job) for each in waiting]
         of = np.full((len(rows), max(map(len, rows), default=0)), -1, np.int64)
         for job, own in enumerate(rows):
             of[job, : len(own)] = own
-        return Caps(of, room)
+        return of
 
     def never(self, waiting: Waiting) -> bool:
         """Tell whether a job alone is beyond a limit."""

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, ClassVar
 
 import numpy as np
 
-from ...base import IntArray
-from ...models.slurm import Caps, Cluster, Tried, backfill_pass, main_pass, placed
+from ...base import BoolArray, IntArray
+from ...models.slurm import Caps, ClosedNodes, Cluster, Preemption, Tried, backfill_pass, main_pass, no_caps, placed
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
 from ...workloads.slurm_limits import read_slurm_limits
 from ..options import Configured
-from ..protocol import Action, Reject, Running, Start, State, Waiting, Wake
+from ..protocol import Action, Reject, Start, State, Waiting, Wake
 from .account_usage import AccountUsage
-from .known_jobs import KnownJobs, whole_minutes
+from .known_arrays import KnownArrays
+from .known_jobs import KnownJobs
 from .known_limits import KnownLimits
 from .known_partitions import KnownPartitions
-from .slurm_options import SlurmOptions, configured, seconds, shares_of
+from .known_preemption import KnownPreemption
+from .known_reservations import KnownReservations
+from .running_rows import Row, RunningRows, by_place
+from .slurm_options import SlurmOptions, configured, reserved, seconds, shares_of
 
-#: Row of a running job: the end of its limit, its nodes, its slots on each, and the demand of a slot.
-Row = tuple[int, IntArray, IntArray, Sequence[int]]
 _BEYOND = "it is beyond a limit of its association or quality of service"
 _UNAVAILABLE = "Requested node configuration is not available"
-#: Jobs whose nodes are kept after they have ended.
-_MANY = 1_000
 #: Before any time of a simulation.
 _NEVER = -(10**12)
 
@@ -37,8 +37,8 @@ class Slurm(Configured[SlurmOptions]):
     The main scheduler runs when jobs came or ended, at most every ``batch_sched_delay`` seconds, and over the whole
     queue every ``sched_interval``; backfill runs every ``bf_interval`` if anything changed; priorities are set at
     submission and every ``PriorityCalcPeriod``. The controller begins at time 0. Times are those of the requests (of
-    the predictor, if there is another), in whole minutes. Not in it: limits of arrays, preemption, advance
-    reservations, weights, topology, licences.
+    the predictor, if there is another), in whole minutes. Not in it:
+    weights, topology, licences.
 
     Attributes
     ----------
@@ -56,6 +56,7 @@ class Slurm(Configured[SlurmOptions]):
         self._rules, self._site = configured(self.options, self.given)
         self._machine: Machine | None = None
         self._given_limits = read_slurm_limits(self._rules.limits) if self._rules.limits else None
+        self._reserved = reserved(self._rules, self._site)
 
     def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
         """Begin anew on a machine."""
@@ -67,9 +68,8 @@ class Slurm(Configured[SlurmOptions]):
         self._machine = None
         self._ran, self._full, self._cycle = _NEVER, 0, 0
         self._asked = self._changed = False
-        self._ticked = 0
+        self._ticked = self._seen = 0
         self._running = np.empty(0, dtype=np.int64)
-        self._nodes: dict[int, tuple[int, IntArray, IntArray]] = {}
         self._recalled: Mapping[str, Any] | None = None
 
     def memory(self) -> dict[str, Any]:
@@ -106,27 +106,38 @@ class Slurm(Configured[SlurmOptions]):
         actions = self._look(state)
         left = self._in_order(state, actions)
         if not len(left):
-            return self._woken(state, left, actions)
+            return self._woken(state, actions, waits=False)
         now, rules = state.now, self._rules
-        instant = _Instant(state, left, Cluster(state.free.copy(), self._partitions.members, state.machine.primary))
+        parts = self._reservations.parts(state, left, self._partitions.members)
+        instant = _Instant(state, [_Part(*part) for part in parts])
         instant.room = self._limits.room(state) if self._limits else None
-        full = now - self._full >= rules.sched_interval
-        if full or (self._asked and now - self._ran >= rules.batch_sched_delay):
-            self._main(instant, len(left) if full else rules.default_queue_depth + 1)
+        instant.tasks = self._arrays.left(state)
+        full, stopped = now - self._full >= rules.sched_interval, self._preemption.stopped_at
+        due = now - self._ran >= rules.batch_sched_delay
+        if full or (self._asked and due) or (stopped is not None and now > stopped):
+            self._preemption.stopped_at = None
+            for _ in instant.each_part():
+                self._main(instant, len(left) if full else rules.default_queue_depth + 1)
             self._ran, self._full, self._asked, self._changed = now, now if full else self._full, False, True
-        if len(instant.left) and self._changed and now - self._cycle >= rules.bf_interval:
-            self._backfill(instant)
+        stops = self._preemption.stopped_at is not None
+        if instant.waits and self._changed and now - self._cycle >= rules.bf_interval and not stops:
+            for _ in instant.each_part():
+                self._backfill(instant)
             self._cycle, self._changed = now, False
         actions += instant.actions
         self._running = np.sort(np.concatenate([self._running, instant.started]))
-        return self._woken(state, instant.left, actions)
+        return self._woken(state, actions, waits=instant.waits)
 
     def _open(self, machine: Machine) -> None:
         rules = self._rules
         self._machine = machine
         self._partitions = KnownPartitions(machine, self._site)
         self._jobs = KnownJobs(machine, self._partitions, rules.weights(), small=rules.PriorityFavorSmall)
+        self._rows = RunningRows(rules.epoch)
         self._limits = self._limited(machine)
+        self._arrays = KnownArrays(rules.bf_max_job_array_resv)
+        self._reservations = KnownReservations(self._reserved, machine.nodes, rules.epoch)
+        self._preemption = KnownPreemption(self._partitions, rules.preempt_modes(self._site), rules.KillWait)
         self._period = seconds("PriorityCalcPeriod", rules.PriorityCalcPeriod)
         self._shares = AccountUsage(
             shares_of(rules.shares), seconds("PriorityDecayHalfLife", rules.PriorityDecayHalfLife)
@@ -141,21 +152,27 @@ class Slurm(Configured[SlurmOptions]):
     def _look(self, state: State) -> list[Action]:
         """See what has changed; return refusals of jobs that could never run."""
         tick = state.now - state.now % self._period
-        joined = self._resumed(state, self._jobs.met(state, self._shares, tick))
+        met = self._jobs.met(state, self._shares, tick)
+        self._arrays.met(met)
+        self._reservations.met(met)
+        joined = self._resumed(state, met)
         if tick > self._ticked:
             if self._rules.PriorityWeightFairshare:
                 self._shares.tick(tick, self._jobs.charged(state, self._shares))
             self._jobs.prioritize(state, tick)
             self._ticked, self._changed = tick, True
+        if self._preemption.due(state.now):
+            self._changed = True
+        if self._reservations.due(self._seen, state.now):
+            self._asked = self._changed = True
+        self._seen = state.now
         running = np.sort(state.running.order)
         if joined or not np.array_equal(running, self._running):
             self._asked = self._changed = True
             self._running = running
-            if len(self._nodes) > 4 * len(running) + _MANY:
-                self._nodes = {order: self._nodes[order] for order in running.tolist() if order in self._nodes}
-        refused: list[Action] = [
-            Reject(waiting, _UNAVAILABLE) for waiting in joined if not self._jobs.could_run(waiting)
-        ]
+            self._rows.forget(running)
+        refused = self._preemption.cancelled(state.queue) + self._reservations.refused(state.queue, state.now)
+        refused += [Reject(waiting, _UNAVAILABLE) for waiting in joined if not self._jobs.could_run(waiting)]
         beyond = [waiting for waiting in joined if self._limits and self._limits.never(waiting)]
         return refused + [Reject(waiting, _BEYOND) for waiting in beyond if self._jobs.could_run(waiting)]
 
@@ -173,35 +190,66 @@ class Slurm(Configured[SlurmOptions]):
     def _in_order(self, state: State, refused: Sequence[Action]) -> IntArray:
         """Return the rows of the queue by priority, without the jobs that are refused."""
         rows = self._jobs.by_priority(state)
+        if self._preemption.away:
+            rows = rows[self._jobs.again[state.queue.order[rows]] <= state.now]
         if refused:
             gone = [action.job.order for action in refused if isinstance(action, Reject)]
             rows = rows[~np.isin(state.queue.order[rows], gone)]
         return rows
 
     def _main(self, instant: _Instant, most: int) -> None:
+        most = self._arrays.first(instant.state.queue.order[instant.left], most)
         tried = self._jobs.tried(instant.state, instant.left[:most])
-        self._start(instant, tried, main_pass(tried, instant.cluster, self._caps(instant, len(tried.slots))))
+        preemption = self._gives_way(instant, tried)
+        table = None if preemption is None else placed(self._rows.of(instant.state), tried, len(instant.cluster.free))
+        stopping = None if preemption is None or table is None else (table, preemption)
+        caps, closed, now = self._caps(instant, len(tried.slots)), instant.part.closed, instant.state.now
+        starts = main_pass(tried, instant.cluster, now + self._rules.epoch, caps, stopping, closed)
+        self._stop(instant, preemption)
+        self._start(instant, tried, starts)
 
     def _backfill(self, instant: _Instant) -> None:
         state, epoch = instant.state, self._rules.epoch
-        running = self._rows(state) + instant.rows
-        tried = self._jobs.tried(state, instant.left[: self._rules.bf_max_job_test])
+        running = self._rows.of(state) + instant.rows
+        most = self._arrays.first(state.queue.order[instant.left], self._rules.bf_max_job_test)
+        tried = self._jobs.tried(state, instant.left[:most])
         caps = self._caps(instant, len(tried.slots))
-        table = placed(running, tried, len(instant.cluster.free))
-        backfill_pass(tried, instant.cluster, table, state.now + epoch, self._rules.rules(), caps)
+        table, preemption = placed(running, tried, len(instant.cluster.free)), self._gives_way(instant, tried)
+        rules, closed = self._rules.rules(), instant.part.closed
+        backfill_pass(tried, instant.cluster, table, state.now + epoch, rules, caps, preemption, closed)
+        self._stop(instant, preemption)
         first = len(running)
         now = (table.start[first:] >= 0) & (table.start[first:] <= state.now + epoch)
         starts = [(job, table.nodes_of(first + job).copy(), table.slots_of(first + job).copy())
                   for job in np.flatnonzero(now).tolist()]  # fmt: skip
         self._start(instant, tried, starts)
 
+    def _gives_way(self, instant: _Instant, tried: Tried) -> Preemption | None:
+        """Return which running jobs give way to the jobs that are tried, which are the first that are left."""
+        if not self._preemption.modes:
+            return None
+        first = instant.left[: len(tried.slots)]
+        running = by_place(instant.state)
+        return self._preemption.of(instant.state.queue.order[first], tried.partition, running, instant.state.now)
+
+    def _stop(self, instant: _Instant, preemption: Preemption | None) -> None:
+        """Stop what gives way."""
+        if preemption is None:
+            return
+        state = instant.state
+        running, order = by_place(state), state.queue.order[instant.left]
+        instant.actions += self._preemption.stops(preemption, order, running, state.now)
+        self._jobs.give_way(self._preemption.away)
+
     def _caps(self, instant: _Instant, jobs: int) -> Caps | None:
         """Return the limits of the first jobs that are left."""
-        if self._limits is None or instant.room is None:
+        rows, limits, room = instant.left[:jobs], self._limits, instant.room
+        if (limits is None or room is None) and not len(instant.tasks):
             return None
-        return self._limits.caps(
-            [instant.state.queue.entries[row] for row in instant.left[:jobs].tolist()], instant.room
-        )
+        caps = no_caps(jobs)._replace(array=self._arrays.of(instant.state.queue.order[rows]), tasks=instant.tasks)
+        if limits is None or room is None:
+            return caps
+        return caps._replace(of=limits.of([instant.state.queue.entries[row] for row in rows.tolist()]), room=room)
 
     def _start(self, instant: _Instant, tried: Tried, starts: Sequence[tuple[int, IntArray, IntArray]]) -> None:
         """Start jobs on their nodes."""
@@ -210,54 +258,69 @@ class Slurm(Configured[SlurmOptions]):
         now, epoch = instant.state.now, self._rules.epoch
         for job, nodes, slots in starts:
             waiting = instant.state.queue.entries[instant.left[job]]
-            self._nodes[waiting.order] = now, nodes, slots
+            self._rows.started(waiting.order, now, nodes, slots)
             instant.rows.append((now + epoch + int(tried.limit[job]), nodes, slots, waiting.demand))
             instant.actions.append(Start(waiting, np.repeat(nodes, slots)))
         begun = [job for job, _, _ in starts]
         instant.started = np.append(instant.started, instant.state.queue.order[instant.left[begun]])
-        instant.left = np.delete(instant.left, begun)
+        instant.part.left = np.delete(instant.left, begun)
 
-    def _rows(self, state: State) -> list[Row]:
-        """Return the running jobs by place in the trace, with the ends of their limits, in whole minutes."""
-        jobs = state.running
-        start = np.array([each.start for each in jobs.entries], dtype=np.int64)
-        ends = start + whole_minutes(jobs.predicted_end - start) + self._rules.epoch
-        by_place = np.argsort(jobs.order)
-        return [
-            (end, *self._where(jobs.entries[place]), jobs.entries[place].demand)
-            for end, place in zip(ends[by_place].tolist(), by_place.tolist(), strict=True)
-        ]
-
-    def _where(self, running: Running) -> tuple[IntArray, IntArray]:
-        """Return the nodes of a running job, and its slots on each."""
-        found = self._nodes.get(running.order)
-        if found is None or found[0] != running.start:
-            nodes, slots = np.unique(running.placement, return_counts=True)
-            found = self._nodes[running.order] = running.start, nodes, slots
-        return found[1], found[2]
-
-    def _woken(self, state: State, left: IntArray, actions: list[Action]) -> list[Action]:
+    def _woken(self, state: State, actions: list[Action], *, waits: bool) -> list[Action]:
         """Return the actions, and a timer for what is next if nothing happens before."""
-        rules, times = self._rules, []
-        if len(left):
-            times = [self._full + rules.sched_interval]
+        rules, times = self._rules, self._reservations.following(state.now) if len(state.queue) else []
+        if waits:
+            times += [self._full + rules.sched_interval]
             times += [self._ran + rules.batch_sched_delay] if self._asked else []
             times += [self._cycle + rules.bf_interval] if self._changed else []
-        if len(left) or (rules.PriorityWeightFairshare and len(self._running)):
+            times += [state.now + 1] if self._preemption.stopped_at is not None else []
+        times += self._preemption.away.values()
+        if waits or (rules.PriorityWeightFairshare and len(self._running)):
             times.append(self._ticked + self._period)
         if times:
             actions.append(Wake(max(min(times), state.now + 1)))
         return actions
 
 
+class _Part:
+    """Jobs in one reservation or in none: those that are left, their nodes, and when these are closed."""
+
+    __slots__ = ("closed", "left", "members")
+
+    def __init__(self, left: IntArray, members: BoolArray, closed: ClosedNodes | None) -> None:
+        self.left, self.members, self.closed = left, members, closed
+
+
 class _Instant:
     """What is left of the queue and of the nodes while the parts run, and what they have started."""
 
-    __slots__ = ("actions", "cluster", "left", "room", "rows", "started", "state")
+    __slots__ = ("_free", "_parts", "actions", "part", "room", "rows", "started", "state", "tasks")
 
-    def __init__(self, state: State, left: IntArray, cluster: Cluster) -> None:
-        self.state, self.left, self.cluster = state, left, cluster
+    def __init__(self, state: State, parts: list[_Part]) -> None:
+        self.state, self._free, self._parts, self.part = state, state.free.copy(), parts, parts[0]
         self.room: IntArray | None = None
+        self.tasks: IntArray = np.empty((0, 2), dtype=np.int64)
         self.rows: list[Row] = []
         self.actions: list[Action] = []
         self.started = np.empty(0, dtype=np.int64)
+
+    @property
+    def left(self) -> IntArray:
+        """The rows of the queue that are left of the part."""
+        return self.part.left
+
+    @property
+    def cluster(self) -> Cluster:
+        """The nodes of the part."""
+        return Cluster(self._free, self.part.members, self.state.machine.primary)
+
+    @property
+    def waits(self) -> bool:
+        """Whether any job is left."""
+        return any(len(part.left) for part in self._parts)
+
+    def each_part(self) -> Iterator[None]:
+        """Go to one part with jobs after the other."""
+        for part in self._parts:
+            if len(part.left):
+                self.part = part
+                yield

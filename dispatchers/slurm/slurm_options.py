@@ -10,6 +10,7 @@ from ...base import InputError
 from ...base.checks import LONGEST, MOST_PROCESSORS, MOST_STEPS, check_whole, shown
 from ...models.slurm import BackfillRules, Weights
 from ...workloads.slurm_conf import SlurmSite, read_slurm_conf, slurm_seconds
+from ...workloads.slurm_reservations import SlurmReservation, read_slurm_reservations
 
 _MINUTE = 60
 _WHOLE = re.compile(r"(\d{1,15})(?: \w+)?")
@@ -32,6 +33,8 @@ class SlurmOptions:
         The grid of its reservations, seconds.
     bf_max_job_test
         Jobs that a cycle of backfill looks at.
+    bf_max_job_array_resv
+        Tasks of an array for which a cycle of backfill reserves nodes.
     batch_sched_delay
         Seconds between two runs of the main scheduler, at least.
     sched_interval
@@ -56,11 +59,20 @@ class SlurmOptions:
         Time between two calculations of all priorities, likewise.
     PriorityFavorSmall
         Whether small jobs get the larger size factor.
+    PreemptType
+        With ``preempt/partition_prio`` jobs of partitions with a lower ``PriorityTier`` give way; others: nobody does.
+    PreemptMode
+        How they do, where their partition does not say: ``REQUEUE``, to start anew later, or ``CANCEL``; others: not.
+    JobRequeue
+        Whether jobs start anew; else they are cancelled.
     shares
         Shares of accounts and of users, as in ``phys=10;chem=20;ann=3``; 1 where not named. An account is the group of
         a job.
     limits
         A file of what ``sacctmgr -P show assoc`` and ``sacctmgr -P show qos`` print: who may run how much at a time.
+    reservations
+        A file of what ``SLURM_TIME_FORMAT=%s scontrol show reservation -o`` prints; only with a configuration, which
+        names the nodes.
     epoch
         Seconds since 1970 at time 0: Slurm aligns its windows to them.
 
@@ -75,6 +87,7 @@ class SlurmOptions:
     bf_window: int = 1440
     bf_resolution: int = 60
     bf_max_job_test: int = 500
+    bf_max_job_array_resv: int = 20
     batch_sched_delay: int = 3
     sched_interval: int = 60
     default_queue_depth: int = 100
@@ -87,8 +100,12 @@ class SlurmOptions:
     PriorityDecayHalfLife: str = "7-0"
     PriorityCalcPeriod: str = "5"
     PriorityFavorSmall: bool = False
+    PreemptType: str = "preempt/none"
+    PreemptMode: str = "OFF"
+    JobRequeue: bool = True
     shares: str = ""
     limits: str = ""
+    reservations: str = ""
     epoch: int = 0
 
     def __post_init__(self) -> None:
@@ -96,7 +113,7 @@ class SlurmOptions:
             check_whole(name, getattr(self, name), 1, LONGEST)
         for name in ("batch_sched_delay", "KillWait", "epoch"):
             check_whole(name, getattr(self, name), 0, LONGEST)
-        for name in ("bf_max_job_test", "default_queue_depth"):
+        for name in ("bf_max_job_test", "bf_max_job_array_resv", "default_queue_depth"):
             check_whole(name, getattr(self, name), 1, MOST_STEPS)
         for name in ("Age", "Fairshare", "JobSize", "Partition"):
             check_whole(f"PriorityWeight{name}", getattr(self, f"PriorityWeight{name}"), 0, 2**32 - 1)
@@ -109,6 +126,16 @@ class SlurmOptions:
     def rules(self) -> BackfillRules:
         """Return what a cycle of backfill is told."""
         return BackfillRules(self.bf_window * _MINUTE, self.bf_resolution, self.bf_max_job_test, self.KillWait)
+
+    def preempt_modes(self, site: SlurmSite | None) -> dict[str, str]:
+        """Return how jobs of each partition give way: ``requeue``, ``cancel``, or another text for none."""
+        if site is None or self.PreemptType != "preempt/partition_prio":
+            return {}
+        modes = {each.name: each.preempt or self.PreemptMode.lower() for each in site.partitions}
+        return {
+            name: "cancel" if mode == "requeue" and not self.JobRequeue else mode
+            for name, mode in modes.items() if mode in ("requeue", "cancel")
+        }  # fmt: skip
 
     def weights(self) -> Weights:
         """Return the weights of the priority."""
@@ -134,6 +161,21 @@ def seconds(name: str, text: str) -> int:
     except InputError:
         raise ValueError(f"{name} must be a time such as 5, 00:10:00 or 7-0, got {shown(text)}") from None
     return LONGEST if found is None else found
+
+
+def reserved(options: SlurmOptions, site: SlurmSite | None) -> tuple[SlurmReservation, ...]:
+    """Return the advance reservations.
+
+    Raises
+    ------
+    InputError
+        If they are given without a configuration, or wrong.
+    """
+    if not options.reservations:
+        return ()
+    if site is None:
+        raise InputError("reservations: expected a configuration beside it (config), which names the nodes, got none")
+    return read_slurm_reservations(options.reservations, site)
 
 
 def shares_of(text: str) -> dict[str, int]:

@@ -12,10 +12,12 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
-from .caps import Caps, counted, may_be_tried, no_caps
+from .caps import Caps, counted, may_be_tried, no_caps, planned
+from .closed_nodes import ClosedNodes
 from .jobs import Cluster, Placed, Tried
 from .node_choice import free_cpus, need_of
 from .predicted_start import fits, predicted_start
+from .preemption import Preemption, may_stop, no_preemption
 from .reserved_nodes import (
     ReservedNodes,
     WordArray,
@@ -26,9 +28,12 @@ from .reserved_nodes import (
     reserve,
     unpacked,
 )
+from .stopped_jobs import stop_for
 
 #: After any time.
 _NEVER = 2**62
+#: In place of a start: others are stopped for the job, and its nodes reserved.
+_STOPS = -2
 
 
 class BackfillRules(NamedTuple):
@@ -41,7 +46,7 @@ class BackfillRules(NamedTuple):
     resolution
         ``bf_resolution``, seconds.
     most
-        ``bf_max_job_test``.
+        ``bf_max_job_test``: jobs that are looked at, but for those that `caps` hold back.
     kill_wait
         ``KillWait``, seconds.
     """
@@ -53,7 +58,14 @@ class BackfillRules(NamedTuple):
 
 
 def backfill_pass(
-    tried: Tried, cluster: Cluster, table: Placed, now: int, rules: BackfillRules, caps: Caps | None = None
+    tried: Tried,
+    cluster: Cluster,
+    table: Placed,
+    now: int,
+    rules: BackfillRules,
+    caps: Caps | None = None,
+    preemption: Preemption | None = None,
+    closed: ClosedNodes | None = None,
 ) -> None:
     """Write into `table` when and where each job starts: now where it delays none before it, else on reserved nodes.
 
@@ -71,18 +83,35 @@ def backfill_pass(
         The parameters.
     caps
         What limits how much may run, in the order of the jobs; what starts is taken off.
+    preemption
+        Which jobs may be stopped; it gets those that are.
+    closed
+        Nodes that are closed for some time.
     """
-    jobs, nodes = min(len(tried.slots), rules.most), len(cluster.free)
+    jobs, nodes = len(tried.slots), len(cluster.free)
     end = now + rules.window
     begin = now - now % rules.resolution
-    reserved = nothing_reserved(begin, end - end % rules.resolution, nodes, jobs)
-    _backfill(jobs, tried, cluster, table, now, rules, reserved, caps or no_caps(jobs))
+    times = 0 if closed is None else len(closed.start)
+    reserved = nothing_reserved(begin, end - end % rules.resolution, nodes, min(jobs, rules.most) + times)
+    if closed is not None:
+        _close(closed, now, rules.resolution, reserved)
+    caps, preemption = caps or no_caps(jobs), preemption or no_preemption(jobs)
+    _backfill(jobs, tried, cluster, table, now, rules, reserved, caps, preemption)
+
+
+@compiled
+def _close(closed: ClosedNodes, now: int, resolution: int, reserved: ReservedNodes) -> None:
+    words = np.zeros(reserved.open.shape[1], np.uint64)
+    for time in range(len(closed.start)):
+        packed(closed.nodes[time], words)
+        start, end = max(closed.start[time], now), closed.end[time] + resolution - 1
+        reserve(reserved, words, start - start % resolution, end - end % resolution, resolution)
 
 
 @compiled
 def _backfill(
     jobs: int, tried: Tried, cluster: Cluster, table: Placed, now: int, rules: BackfillRules, reserved: ReservedNodes,
-    caps: Caps,
+    caps: Caps, preemption: Preemption,
 ) -> None:  # fmt: skip
     taken = np.zeros(len(cluster.free), np.int64)
     full, first = cluster.free.copy(), np.full(len(cluster.free), _NEVER)
@@ -91,10 +120,16 @@ def _backfill(
     members = np.zeros((cluster.members.shape[0], words), np.uint64)
     for partition in range(len(members)):
         packed(cluster.members[partition], members[partition])
+    tests = 0
     for job in range(jobs):
         if not may_be_tried(job, 0, caps):
             continue
-        start = _plan(job, tried, cluster, table, now, rules, reserved, members, full, first, taken)
+        tests += 1
+        if tests > rules.most:
+            break
+        start = _plan(job, tried, cluster, table, now, rules, reserved, members, full, first, preemption, taken)
+        if start < 0 or start > now:
+            planned(job, start == _STOPS or 0 <= start <= now + rules.window, caps)
         if start < 0 or (start <= now and not counted(job, taken.sum() * tried.demand[job, cluster.primary], caps)):
             continue
         row = running + job
@@ -122,9 +157,10 @@ def _end_all(table: Placed, full: IntArray, first: IntArray) -> None:
 @compiled
 def _plan(
     job: int, tried: Tried, cluster: Cluster, table: Placed, now: int, rules: BackfillRules, reserved: ReservedNodes,
-    members: WordArray, full: IntArray, first: IntArray, taken: IntArray,
+    members: WordArray, full: IntArray, first: IntArray, preemption: Preemption, taken: IntArray,
 ) -> int:  # fmt: skip
     """Return the start of a job, -1 if none is found, and reserve its nodes where that is later than now."""
+    stops = may_stop(job, preemption)
     own, limit = members[tried.partition[job]], tried.limit[job]
     most, least, usable = np.empty_like(first), np.empty_like(first), cluster.members[tried.partition[job]].copy()
     free_cpus(full, tried.demand[job], cluster.primary, tried.apart[job], usable, most)
@@ -138,15 +174,20 @@ def _plan(
         start = -1
         for node in range(len(usable)):
             has[node] = most[node] if first[node] <= later or not later else least[node]
-        if _could_have(job, tried, cluster.primary, usable, has):
-            start = predicted_start(job, tried, cluster, usable, table, now, rules.kill_wait, taken)
+        if stops or _could_have(job, tried, cluster.primary, usable, has):
+            start = predicted_start(job, tried, cluster, usable, table, now, rules.kill_wait, preemption, taken)
         if start < 0:
             if not later:
                 return -1
             continue
         start = max(start, earliest)
         if start <= now:
-            return start
+            if not stops or _has_room(tried.demand[job], cluster.free, taken):
+                return start
+            packed(taken > 0, words)
+            reserve(reserved, words, now, now + limit - (now + limit) % rules.resolution, rules.resolution)
+            stop_for(job, tried, cluster, usable, table, preemption, taken)
+            return _STOPS
         if later and start > later:
             continue
         begin, end = start - start % rules.resolution, start + limit - (start + limit) % rules.resolution
@@ -161,6 +202,16 @@ def _plan(
 
 
 @compiled
+def _has_room(demand: IntArray, free: IntArray, taken: IntArray) -> bool:
+    """Return whether what is taken is free."""
+    for node in range(len(taken)):
+        for resource in range(len(demand)):
+            if taken[node] * demand[resource] > free[node, resource]:
+                return False
+    return True
+
+
+@compiled
 def _could_have(job: int, tried: Tried, primary: int, usable: BoolArray, most: IntArray) -> bool:
     """Return whether a job could have enough of the usable nodes before it is looked at again, at `most` of each."""
     need = need_of(tried.slots[job], tried.apart[job], max(tried.demand[job, primary], 1))
@@ -172,15 +223,25 @@ def _could_have(job: int, tried: Tried, primary: int, usable: BoolArray, most: I
     return nodes >= need.least and (cpus >= need.cpus or tried.demand[job, primary] == 0)
 
 
-def main_pass(tried: Tried, cluster: Cluster, caps: Caps | None = None) -> list[tuple[int, IntArray, IntArray]]:
+def main_pass(
+    tried: Tried,
+    cluster: Cluster,
+    now: int = 0,
+    caps: Caps | None = None,
+    stopping: tuple[Placed, Preemption] | None = None,
+    closed: ClosedNodes | None = None,
+) -> list[tuple[int, IntArray, IntArray]]:
     """Return which jobs the main scheduler starts now, with their nodes and their slots on each.
 
     What starts is taken off ``free``. The first job of a partition that does not fit takes the nodes of the partition
-    away from all after it; one that `caps` holds back is passed over, and what starts is taken off them.
+    away from all after it, and stops others if `stopping`, the table of running jobs and who gives way, lets it; one
+    that `caps` holds back is passed over, and what starts is taken off them. Left out are nodes that are `closed`
+    before the limit of a job that starts `now`, seconds since 1970, ends.
     """
     caps = caps or no_caps(len(tried.slots))
     taken = np.zeros(len(cluster.free), np.int64)
     usable = np.ones(len(cluster.free), np.bool_)
+    since = None if closed is None else closed.since()
     blocked: set[int] = set()
     starts: list[tuple[int, IntArray, IntArray]] = []
     for job, partition in enumerate(tried.partition.tolist()):
@@ -188,7 +249,8 @@ def main_pass(tried: Tried, cluster: Cluster, caps: Caps | None = None) -> list[
         if partition in blocked or not may_be_tried(job, asked, caps):
             continue
         members = cluster.members[partition]
-        if fits(job, tried, cluster, usable & members, taken):
+        own = usable & members if since is None else usable & members & (since >= now + tried.limit[job])
+        if fits(job, tried, cluster, own, taken):
             nodes = np.flatnonzero(taken)
             slots = taken[nodes]
             if not counted(job, slots.sum() * tried.demand[job, cluster.primary], caps):
@@ -196,6 +258,8 @@ def main_pass(tried: Tried, cluster: Cluster, caps: Caps | None = None) -> list[
             cluster.free[nodes] -= slots[:, None] * tried.demand[job]
             starts.append((job, nodes, slots))
             continue
+        if stopping is not None and may_stop(job, stopping[1]):
+            stop_for(job, tried, cluster, own, *stopping, taken)
         blocked.add(partition)
         usable &= ~members
         if not usable.any():

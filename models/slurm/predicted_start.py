@@ -11,6 +11,7 @@ from ...base import BoolArray, IntArray
 from ..compiled import compiled
 from .jobs import Cluster, Placed, Tried
 from .node_choice import choose_nodes, cpus_on, free_cpus, need_of
+from .preemption import Preemption, gives_way, may_stop
 
 #: The first window in which running jobs are taken off together, seconds; each next one is twice as long.
 WINDOW = 30
@@ -24,11 +25,11 @@ def fits(job: int, tried: Tried, cluster: Cluster, usable: BoolArray, taken: Int
     cpus, has = np.empty(len(usable), np.int64), np.empty(2, np.int64)
     demand, apart = tried.demand[job], tried.apart[job]
     has[CPUS], has[NODES] = free_cpus(cluster.free, demand, cluster.primary, apart, usable, cpus)
-    return _enough(job, tried, cluster.primary, cpus, has, taken)
+    return enough(job, tried, cluster.primary, cpus, has, taken)
 
 
 @compiled
-def _enough(job: int, tried: Tried, primary: int, cpus: IntArray, has: IntArray, taken: IntArray) -> bool:
+def enough(job: int, tried: Tried, primary: int, cpus: IntArray, has: IntArray, taken: IntArray) -> bool:
     """Choose nodes of which a job can have so many CPUs, if all together can be enough."""
     apart, per_slot = tried.apart[job], tried.demand[job, primary]
     unit = max(per_slot, 1)
@@ -48,12 +49,20 @@ def _enough(job: int, tried: Tried, primary: int, cpus: IntArray, has: IntArray,
 
 @compiled
 def predicted_start(
-    job: int, tried: Tried, cluster: Cluster, usable: BoolArray, held: Placed, now: int, kill_wait: int, taken: IntArray
+    job: int,
+    tried: Tried,
+    cluster: Cluster,
+    usable: BoolArray,
+    held: Placed,
+    now: int,
+    kill_wait: int,
+    preemption: Preemption,
+    taken: IntArray,
 ) -> int:
     """Return when a job can start on the usable nodes if running jobs run to their limits, -1 if it never can.
 
     Running jobs are taken off in the order of their limits, those together that end within a window that begins at a
-    multiple of 30 s and doubles; the start is the end of the last of them.
+    multiple of 30 s and doubles; the start is the end of the last of them. Those that give way are taken off first.
 
     Parameters
     ----------
@@ -65,25 +74,35 @@ def predicted_start(
         The nodes that may be taken, shape (nodes,).
     now, kill_wait
         The time, and how long a job may stay beyond its limit, seconds.
+    preemption
+        Which jobs give way.
     taken
         Gets the slots on each node, shape (nodes,).
     """
     demand, primary, apart = tried.demand[job], cluster.primary, tried.apart[job]
     cpus, has = np.empty(len(usable), np.int64), np.empty(2, np.int64)
     has[CPUS], has[NODES] = free_cpus(cluster.free, demand, primary, apart, usable, cpus)
-    if _enough(job, tried, primary, cpus, has, taken):
+    if enough(job, tried, primary, cpus, has, taken):
         return now
     free = np.empty_like(cluster.free)
     for node in range(free.shape[0]):
         for resource in range(free.shape[1]):
             free[node, resource] = cluster.free[node, resource]
+    if may_stop(job, preemption):
+        for row in preemption.order:
+            if gives_way(row, job, preemption):
+                give_back(row, held, usable, free, demand, primary, apart, cpus, has)
+        if enough(job, tried, primary, cpus, has, taken):
+            return now
     window, barrier, at, running = WINDOW, -1, 0, held.counts[0]
     while at < running:
         last = -1
         while at < running:
             ending = held.order[at]
             at += 1
-            if not _gives_back(ending, held, usable, free, demand, primary, apart, cpus, has):
+            if gives_way(ending, job, preemption) or not give_back(
+                ending, held, usable, free, demand, primary, apart, cpus, has
+            ):
                 continue
             if barrier < 0:
                 barrier = held.end[ending] + WINDOW - held.end[ending] % WINDOW
@@ -95,14 +114,14 @@ def predicted_start(
         window *= 2
         while at < running and held.end[held.order[at]] > barrier + window:
             window *= 2
-        if _enough(job, tried, primary, cpus, has, taken):
+        if enough(job, tried, primary, cpus, has, taken):
             end = held.end[last]
             return int(end if end > now else max(end + kill_wait, now + 1))
     return -1
 
 
 @compiled
-def _gives_back(
+def give_back(
     ending: int, held: Placed, usable: BoolArray, free: IntArray, demand: IntArray, primary: int, apart: bool,
     cpus: IntArray, has: IntArray,
 ) -> bool:  # fmt: skip

@@ -53,6 +53,8 @@ def test_digest_and_frame_are_the_same_however_jobs_are_kept(workload):
         {"name": "1"},
         {"kind": "on-demand"},
         {"kind": "on-demand", "deadline": 0},
+        {"array": "2%1"},
+        {"reservation": "kept"},
     ],
 )
 def test_digest_tells_jobs_apart(change):

@@ -59,7 +59,7 @@ def test_every_release_says_the_same(files, release):
         job(release, 1, "RUNNING", "n[1-2]", cpus=8),
         job(release, 2, "RUNNING", "n4", limit=None),
         job(release, 3, "PENDING"),
-        job(release, 4, "PENDING", array_job_id=4, array_task_string="9-39%10"),
+        job(release, 4, "PENDING", array_job_id=4, array_task_string="9-39%10", array_max_tasks=10),
         job(release, 5, "COMPLETED", "n1"),
     ]
     found = read_cluster(*files(release, jobs, nodes(release)), NOW)
@@ -68,9 +68,9 @@ def test_every_release_says_the_same(files, release):
     assert (first.id, first.user, first.account, first.partition) == ("1", "ann", "phys", "long")
     assert (first.submit, first.start, first.limit, first.nodes, first.cores) == (9_000, 9_900, 300, ("n1", "n2"), 8)
     assert second.limit is None
-    assert [(waiting.id, waiting.start, waiting.nodes, waiting.tasks) for waiting in found.waiting] == [
-        ("3", None, (), 1),
-        ("4", None, (), 31),
+    assert [(waiting.id, waiting.start, waiting.nodes, waiting.tasks, waiting.array) for waiting in found.waiting] == [
+        ("3", None, (), 1, ""),
+        ("4", None, (), 31, "4%10"),
     ]
     state = cluster_state(found)
     assert (state.machine.nodes, state.idle) == (3, 0)

@@ -34,6 +34,12 @@ def test_a_plain_site_has_nothing_that_is_not_modelled(tmp_path):
     ("before", "after", "line"),
     [
         ("preempt/none", "preempt/qos", "PreemptType=preempt/qos (who gives way)"),
+        (
+            "preempt/none",
+            "preempt/partition_prio\nPreemptMode=SUSPEND,GANG",
+            "PreemptMode=SUSPEND,GANG (who gives way)",
+        ),
+        ("preempt/none", "preempt/none\nPreemptExemptTime=00:05:00", "PreemptExemptTime=00:05:00 (who gives way)"),
         ("bf_continue", "bf_continue,bf_max_job_user=2", "SchedulerParameters=bf_max_job_user=2 (who starts)"),
         (
             "associations",
@@ -51,3 +57,8 @@ def test_what_is_not_modelled_is_said_once_with_what_it_changes(tmp_path, before
 
 def test_what_counts_as_modelled_is():
     assert set(MODELLED) <= {option.name for option in fields(SlurmOptions)}
+
+
+def test_what_gives_way_by_tiers_is_modelled(tmp_path):
+    tiers = "preempt/partition_prio\nPreemptMode=REQUEUE\nPreemptExemptTime=00:00:00"
+    assert said(tmp_path, USUAL.replace("preempt/none", tiers)) == ()

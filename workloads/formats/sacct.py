@@ -191,7 +191,7 @@ def _table(records: Records, arrival: FloatArray) -> tuple[Table, FloatArray]:
         "submitted": compact(values["Submit"] - arrival[0]),
         "partitions": partitions,
         "node_list": fields.column(frame, "NodeList"),
-    } | _asked(frame, values, processors)
+    } | _asked(records, processors)
     table = Table(
         lines=records.lines.tolist,
         ids=records.ids,
@@ -212,11 +212,16 @@ def _table(records: Records, arrival: FloatArray) -> tuple[Table, FloatArray]:
     return table, start - arrival[0]
 
 
-def _asked(frame: pd.DataFrame, values: fields.Numbers, processors: FloatArray) -> dict[str, NDArray[Any]]:
-    """Return how jobs ended, on whose account, and how many nodes they asked for, as they are on record."""
+def _asked(records: Records, processors: FloatArray) -> dict[str, NDArray[Any]]:
+    """Return how jobs ended, on whose account, how many nodes they asked for, and their arrays, as on record."""
+    frame, values = records.frame, records.values
     state = fields.column(frame, "State")
     found = {"status": fields.status(state), "state": state, "account": fields.column(frame, "Account")}
-    return found | {"nodes_asked": fields.nodes_asked(frame, values, processors)}
+    return found | {
+        "nodes_asked": fields.nodes_asked(frame, values, processors),
+        "array": fields.arrays(frame, records.ids),
+        "reservation": fields.reservations(frame),
+    }
 
 
 def _pool(table: Table, start: FloatArray, log: Log) -> Machine:

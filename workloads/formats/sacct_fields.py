@@ -24,6 +24,10 @@ _THOUSANDS = re.compile(r"\d+(\.\d+)?K")
 _GPU = re.compile(r"(?:^|,)gres/gpu(:[^=,]+)?=(\d+)")
 _TRES_MEMORY = re.compile(r"(?:^|,)mem=([^,]*)")
 _ASKED = re.compile(r"\s(?:-N\s*|--nodes[ =])(\d+)")
+_ARRAY = re.compile(r"\s(?:-a\s*|--array[ =])[\d,:-]+%(\d{1,9})(?!\S)")
+_RESERVATION = re.compile(r"\s--reservation[ =]([^\s,]+)")
+#: Column of how many tasks may run at a time, of the array that a record stood for.
+ARRAY_LIMIT = "array limit"
 _STATUS = {"COMPLETED": 1, "CANCELLED": 5}
 
 
@@ -222,6 +226,32 @@ def nodes_asked(frame: pd.DataFrame, values: Numbers, processors: FloatArray) ->
         told = np.array([0 if found is None else int(found[1]) for found in lines])
         result = np.where(column(frame, "SubmitLine") == "", result, told)
     return result.astype(np.int64)
+
+
+def arrays(frame: pd.DataFrame, ids: TextArray) -> TextArray:
+    """Return the array that each job is a task of, empty for others, with how many may run at a time, as in ``278%3``.
+
+    How many is on record while tasks wait, and in ``SubmitLine``, unless the script itself says it.
+    """
+    whole = [text.partition("_") for text in ids.tolist()]
+    tasks = np.array([array if task else "" for array, _, task in whole], dtype=object)
+    limits: dict[str, str] = {}
+    rows = np.flatnonzero(tasks != "")
+    lines, waiting = column(frame, "SubmitLine")[rows].tolist(), column(frame, ARRAY_LIMIT)[rows].tolist()
+    for array, line, limit in zip(tasks[rows].tolist(), lines, waiting, strict=True):
+        found = None if limit else _ARRAY.search(line)
+        if limit or found:
+            limits[array] = limit or found[1]  # type: ignore[index]
+    tasks[rows] = [f"{array}%{limits[array]}" if array in limits else array for array in tasks[rows].tolist()]
+    return tasks
+
+
+def reservations(frame: pd.DataFrame) -> TextArray:
+    """Return the advance reservation of each job, empty for none; Slurm has no record of it for some that used one."""
+    lines = [_RESERVATION.search(text) for text in column(frame, "SubmitLine").tolist()]
+    asked = np.array(["" if found is None else found[1] for found in lines], dtype=object)
+    known = column(frame, "Reservation")
+    return np.where(known == "", asked, known)
 
 
 def elapsed(values: Numbers, start: FloatArray, end: FloatArray) -> FloatArray:

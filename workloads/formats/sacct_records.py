@@ -89,6 +89,7 @@ def with_tasks(
     rows = np.repeat(np.arange(len(ids)), counts)
     more = frame.iloc[rows].reset_index(drop=True)
     more[key] = [text for row, text in enumerate(ids.tolist()) for text in tasks.get(row, [text]) or ()]
+    more[fields.ARRAY_LIMIT] = [ids[row].rstrip("]").partition("%")[2] if row in tasks else "" for row in rows.tolist()]
     return more, lines[rows]
 
 
@@ -110,7 +111,10 @@ def _tasks(text: str) -> list[str] | None:
 
 
 def last_attempts(records: Records, log: Log) -> Records:
-    """Return the last record of each job; those before it, which ``sacct -D`` lists, are earlier attempts."""
+    """Return the last record of each job; those before it, which ``sacct -D`` lists, are earlier attempts.
+
+    A job that was preempted arrives with the attempt before.
+    """
     last = ~pd.Series(records.ids).duplicated(keep="last").to_numpy()
     if last.all():
         return records
@@ -118,7 +122,21 @@ def last_attempts(records: Records, log: Log) -> Records:
     ended = ", ".join(f"{count:,} {state or 'unknown'}" for state, count in states.value_counts().items())
     count = int((~last).sum())
     log.note(f"{count:,} earlier attempt{'s'[: count > 1]} of requeued jobs left out: {ended}", earlier_attempts=count)
-    return records.take(np.flatnonzero(last))
+    return _as_they_first_came(records).take(np.flatnonzero(last))
+
+
+def _as_they_first_came(records: Records) -> Records:
+    """Return the records, in which attempts after one that was preempted have its submission and eligibility."""
+    stopped = [state.startswith("PREEMPTED") for state in fields.column(records.frame, "State").tolist()]
+    values = {name: records.values[name].copy() for name in ("Submit", "Eligible") if name in records.values}
+    before: dict[str, int] = {}
+    for row, job in enumerate(records.ids.tolist()):
+        earlier = before.get(job)
+        if earlier is not None and stopped[earlier]:
+            for column in values.values():
+                column[row] = column[earlier]
+        before[job] = row
+    return replace(records, values={**records.values, **values})
 
 
 def merged_parts(records: Records, log: Log) -> Records:
@@ -150,16 +168,29 @@ def _sums(column: FloatArray, codes: NDArray[np.intp], count: int) -> FloatArray
 def arrivals(records: Records, log: Log) -> FloatArray:
     """Return when each job could first be started: when it was submitted, or became eligible, as by a dependency.
 
-    A task that its array held back (``%n``) is eligible when it starts; for it, its submission counts.
+    Tasks that their array held back (``%n``) are eligible later than others, which does not count: those of an array
+    arrive together, when the first of them that started was eligible, if that was before it started.
     """
     submit = records.values["Submit"]
     eligible, start = records.values.get("Eligible"), records.values["Start"]
     if eligible is None:
         return submit
-    task = np.array(["_" in text for text in records.ids.tolist()], dtype=np.bool_)
-    later = (eligible > submit) & ~(eligible > start) & ~(task & (eligible == start))
+    arrays, codes = _arrays(records)
+    if len(arrays):
+        eligible = eligible.copy()
+        first = np.full(codes.max() + 1, np.inf)
+        held = eligible[arrays] >= start[arrays]
+        np.fmin.at(first, codes, np.where(held, submit[arrays], eligible[arrays]))
+        eligible[arrays] = first[codes]
+    later = (eligible > submit) & ~(eligible > start)
     count = int(later.sum())
     if count:
         text = f"{count:,} job{'s'[: count > 1]} counted from when {'they' if count > 1 else 'it'} became eligible"
         log.note(f"{text}, not from the submission", counted_from_eligibility=count)
     return np.where(later, eligible, submit)
+
+
+def _arrays(records: Records) -> tuple[IntArray, NDArray[np.intp]]:
+    """Return the rows of the tasks of arrays, and the array of each."""
+    rows = np.flatnonzero(["_" in text for text in records.ids.tolist()])
+    return rows, pd.factorize(np.array([records.ids[row].partition("_")[0] for row in rows.tolist()], dtype=object))[0]

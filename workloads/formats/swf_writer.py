@@ -112,6 +112,8 @@ def _lost(jobs: JobColumns, notes: list[str]) -> None:
         ("checkpoint", jobs.checkpoint, lambda checkpoint: checkpoint is not None),
         ("law", jobs.law, lambda law: law is not None),
         ("deadline", jobs.deadline, lambda deadline: deadline is not None),
+        ("array", jobs.array, bool),
+        ("reservation", jobs.reservation, bool),
     )
     for name, column, has in features:
         count = int(column.numbers(has).sum())

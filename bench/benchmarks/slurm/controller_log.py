@@ -98,7 +98,7 @@ def began_at(path: Path) -> float:
         return _seconds(next(lines, "")[1:_TIMES], str(path))
 
 
-def read_jobs(accounting: Path, requests: Path) -> dict[str, RecordedJob]:
+def read_jobs(accounting: Path, requests: Path | None = None) -> dict[str, RecordedJob]:
     """Return the jobs by id.
 
     Parameters
@@ -106,10 +106,11 @@ def read_jobs(accounting: Path, requests: Path) -> dict[str, RecordedJob]:
     accounting
         ``sacct -P`` with times, user, account and partition.
     requests
-        The same jobs with ``TimelimitRaw`` and ``SubmitLine``.
+        The same jobs with ``TimelimitRaw`` and ``SubmitLine``, if the former does not have these.
     """
-    both = [_table(path) for path in (accounting, requests)]
-    table = both[0].join(both[1][["TimelimitRaw", "SubmitLine"]])
+    table = _table(accounting)
+    if requests is not None:
+        table = table.join(_table(requests)[["TimelimitRaw", "SubmitLine"]])
     return {str(job): _job(fields, f"{accounting}: job {job}") for job, fields in table.to_dict("index").items()}
 
 
@@ -133,8 +134,8 @@ def _event(where: str, time: str, kind: str, found: dict[str, str]) -> Event:
 
 
 def _job(fields: dict[Any, Any], where: str) -> RecordedJob:
-    nodes = re.search(r"-N (\d+) --ntasks-per-node=(\d+)", fields["SubmitLine"])
-    tasks = re.search(r"-n (\d+)", fields["SubmitLine"])
+    nodes = re.search(r"(?:-N |--nodes=)(\d+) --ntasks-per-node=(\d+)", fields["SubmitLine"])
+    tasks = re.search(r"(?:-n |--ntasks=)(\d+)", fields["SubmitLine"])
     if nodes is None and tasks is None:
         raise InputError(f"{where}: field 'SubmitLine': expected -N N --ntasks-per-node=K or -n N")
     slots, cores = (int(nodes[1]), int(nodes[2])) if nodes else (int(tasks[1]), 1)  # type: ignore[index]
@@ -145,6 +146,8 @@ def _job(fields: dict[Any, Any], where: str) -> RecordedJob:
 
 
 def _seconds(text: str, where: str) -> float:
+    if text.isdecimal():
+        return float(text)
     try:
         return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
     except ValueError:

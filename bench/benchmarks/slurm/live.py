@@ -12,7 +12,7 @@ import click
 
 from ...reports.tables import show
 from .live_evictions import evictions
-from .live_replay import replayed
+from .live_replay import Replay, replayed
 from .live_submissions import submissions
 
 _SEED = click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
@@ -27,15 +27,25 @@ def main() -> None:
 @main.command("replay")
 @click.option("--jobs", type=click.IntRange(1), default=60, show_default=True)
 @click.option("--load", type=click.FloatRange(min=0, min_open=True), default=1.4, show_default=True)
+@click.option("--arrays", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Share of job arrays.")
+@click.option(
+    "--reserved",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Reserve nodes for a user, all nodes later, and have this share of the user's jobs in the former.",
+)
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Folder for site.txt and jobs.sacct.")
 @_SEED
 @_MARKDOWN
-def replay_command(jobs: int, load: float, keep: Path | None, seed: int, as_markdown: bool) -> None:
+def replay_command(
+    jobs: int, load: float, arrays: float, reserved: float, keep: Path | None, seed: int, as_markdown: bool
+) -> None:
     """Submit drawn jobs, and compare their waits with those under the dispatcher slurm."""
     with TemporaryDirectory(prefix="hpcdispatch-") as folder:
         if keep is not None:
             keep.mkdir(parents=True, exist_ok=True)
-        show([replayed(seed, jobs, load, keep or Path(folder))], as_markdown)
+        show([replayed(Replay(jobs, load, arrays, reserved, seed), keep or Path(folder))], as_markdown)
 
 
 @main.command("evict")

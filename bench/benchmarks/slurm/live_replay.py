@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from getpass import getuser
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,10 @@ _NEAR = (2, 10, 30)
 #: Most seconds that a job of a replay runs, and by how many factors its limit is too long.
 _LONGEST, _TOO_LONG = 90, (1, 1, 2, 3, 5)
 
+#: The reservation of some nodes, and until when its jobs come, so that they all run before it ends, seconds.
+KEPT, _KEPT_LAST = "kept", 120
+#: What scontrol says of reservations, at the beginning.
+_RESERVED = "reservations.txt"
 #: What says who may run how much.
 _LIMITS = (
     ("association", "format=Account,User,ParentName,GrpJobs,GrpTRES,MaxJobs"),
@@ -38,6 +43,11 @@ class Planned(NamedTuple):
     run: int
     minutes: int
     shape: tuple[str, ...]
+
+    @property
+    def command(self) -> str:
+        """What it runs; the tasks of an array run a few seconds more or less."""
+        return f"sleep $(({self.run} + ${{SLURM_ARRAY_TASK_ID:-0}} * 7 % 15))"
 
 
 def drawn_plan(
@@ -79,12 +89,56 @@ def drawn_plan(
     return plan
 
 
+def with_arrays(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]:
+    """Return the plan with arrays in place of some jobs: 4 to 16 tasks of a core or two, some at most 2 to 5 at a time.
+
+    Parameters
+    ----------
+    plan
+        Jobs.
+    share
+        Of the jobs that are arrays, from 0 to 1.
+    seed
+        Of the draws.
+    """
+    rng, found = np.random.default_rng([seed, 1]), []
+    for job in plan:
+        (partition,) = [option for option in job.shape if option.startswith("--partition")]
+        tasks, most, cores = rng.integers(4, 17), rng.integers(2, 6), rng.integers(1, 3)
+        limit = f"%{most}" if rng.random() < 0.7 else ""
+        shape = (f"--array=0-{tasks - 1}{limit}", f"--ntasks={cores}", partition)
+        found.append(job._replace(shape=shape) if rng.random() < share else job)
+    return found
+
+
+def with_reserved(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]:
+    """Return the plan with a share of the first user's jobs in the reservation :data:`KEPT`, small and short ones."""
+    rng, found = np.random.default_rng([seed, 2]), []
+    for job in plan:
+        (partition,) = [option for option in job.shape if option.startswith("--partition")]
+        inside = job.owner == plan[0].owner and job.at < _KEPT_LAST and rng.random() < share
+        shape = (f"--ntasks={rng.integers(1, 4)}", f"--reservation={KEPT}", partition)
+        found.append(job._replace(shape=shape, minutes=1, run=min(job.run, 40)) if inside else job)
+    return found
+
+
+def reserve(user: str) -> str:
+    """Reserve a quarter of the nodes for a user from the next minute on, and all later; return what is shown."""
+    names = node_names()
+    some = ",".join(names[: max(len(names) // 4, 1)])
+    create = ("scontrol", "create", "reservation")
+    ask(*create, f"ReservationName={KEPT}", "StartTime=now+1minutes", "Duration=4", f"Nodes={some}", f"Users={user}")
+    ask(*create, "ReservationName=upkeep", "StartTime=now+6minutes", "Duration=2", "Nodes=ALL", "Users=root",
+        "Flags=MAINT,IGNORE_JOBS")  # fmt: skip
+    return ask("scontrol", "show", "reservation", "-o")
+
+
 def replay(plan: list[Planned], folder: Path) -> None:
     """Submit the jobs when they are due, wait for the last, and write the files of the site to a folder."""
     begun = time.time()
     for job in plan:
         time.sleep(max(begun + job.at - time.time(), 0))
-        submit(job.owner, job.minutes, f"sleep {job.run}", job.shape)
+        submit(job.owner, job.minutes, job.command, job.shape)
     until_empty()
     keep_record(folder, int(begun))
 
@@ -94,7 +148,8 @@ def keep_record(folder: Path, begun: int) -> None:
     time.sleep(10)  # the accounting is a little late
     (folder / "site.txt").write_text("\n".join(ask("scontrol", "show", *what) for what in SCONTROL_SHOWN))
     (folder / "limits.txt").write_text("\n".join(ask("sacctmgr", "-P", "show", *what) for what in _LIMITS))
-    record = ask("sacct", "-a", "-X", "-P", "-S", f"now-{int(time.time()) - begun + 60}seconds", "-o", SACCT_COLUMNS)
+    since = f"now-{int(time.time()) - begun + 60}seconds"
+    record = ask("sacct", "-a", "-D", "-X", "-P", "-S", since, "-o", SACCT_COLUMNS)
     (folder / "jobs.sacct").write_text(record)
 
 
@@ -102,12 +157,24 @@ def compared(folder: Path, share: str) -> list[WhatIf]:
     """Return how the jobs of a record fared, and would have under ``slurm`` and others, from the empty machine on."""
     config = folder / "site.txt"
     workload, state = recorded_state(slurm_workload(folder / "jobs.sacct", config), 0)
-    limits = str(folder / "limits.txt")
-    site = Slurm(config=str(config), shares=share, limits=limits, epoch=started_at(workload))
+    files = {"limits": str(folder / "limits.txt")}
+    if (reserved := folder / _RESERVED).exists():
+        files["reservations"] = str(reserved)
+    site = Slurm(config=str(config), shares=share, epoch=started_at(workload), **files)
     return what_if(workload, {"slurm": site, "easy": "easy", "fcfs": "fcfs"}, _NEAR, state)
 
 
-def replayed(seed: int, jobs: int, load: float, folder: Path) -> Table:
+class Replay(NamedTuple):
+    """What is replayed: how many jobs, the load, the share of arrays, and of jobs in a reservation; seed."""
+
+    jobs: int
+    load: float
+    arrays: float
+    reserved: float
+    seed: int
+
+
+def replayed(drawn: Replay, folder: Path) -> Table:
     """Replay drawn jobs, and return how close the dispatcher ``slurm`` comes.
 
     Raises
@@ -118,7 +185,12 @@ def replayed(seed: int, jobs: int, load: float, folder: Path) -> Table:
     if ask("squeue", "-h").strip():
         raise InputError("squeue: expected an empty cluster, got jobs")
     cores = int(ask("sinfo", "-h", "-o", "%c").split()[0].rstrip("+"))
-    replay(drawn_plan(seed, jobs, load, len(node_names()), cores, owners(), partitions()), folder)
+    jobs, load, arrays, reserved, seed = drawn
+    plan = with_arrays(drawn_plan(seed, jobs, load, len(node_names()), cores, owners(), partitions()), arrays, seed)
+    if reserved:
+        plan = with_reserved(plan, reserved, seed)
+        (folder / _RESERVED).write_text(reserve(plan[0].owner.user or getuser()))
+    replay(plan, folder)
     found = compared(folder, shares())
     real = found[0].wait
     rows = [

@@ -90,7 +90,9 @@ class RecordedDecisions:
         elif event.kind in ("backfilled", "allocated"):
             self._begin(event)
         if self._cycle is not None:
-            self._cycle.order += [event.job] if event.kind == "tested" else []
+            # Without the debug level, jobs are named when they are planned or started, in the same order.
+            looked_at = event.kind in ("tested", "planned", "backfilled") and event.job not in self._cycle.order
+            self._cycle.order += [event.job] if looked_at else []
             self._cycle.planned |= {event.job: event} if event.kind == "planned" else {}
             self._cycle.started |= {event.job: event} if event.kind == "backfilled" else {}
 

@@ -1,18 +1,10 @@
-"""Who may run how much at a time: rules one by one, and a recorded replay of a real Slurm."""
-
-import gzip
-from pathlib import Path
+"""Who may run how much at a time: rules one by one."""
 
 import pytest
-from real_slurm.daemons import HERE
 
-from hpcdispatch.analysis.what_if import what_if
 from hpcdispatch.dispatchers import Slurm
 from hpcdispatch.simulation import check, simulate
-from hpcdispatch.workloads import Job, Machine, Workload, recorded_state
-from hpcdispatch.workloads.slurm_workload import slurm_workload, started_at
-
-RECORDED = Path(__file__).parent / "recorded"
+from hpcdispatch.workloads import Job, Machine, Workload
 
 ASSOCIATIONS, QUALITIES = "Account|User|ParentName|GrpJobs|GrpTRES|MaxJobs", "Name|GrpJobs|GrpTRES|MaxJobsPU|MaxTRESPU"
 ANN, BEN = {"user": "ann", "group": "a"}, {"user": "ben", "group": "b"}
@@ -67,24 +59,3 @@ def test_what_alone_is_beyond_a_limit_is_refused(tmp_path):
 
 def test_without_a_limit_nothing_changes(tmp_path):
     assert starts(tmp_path, f"{QUALITIES}\nnormal||||", [(0, 4, ANN), (0, 4, ANN)]) == [0, 0]
-
-
-@pytest.fixture
-def replayed(tmp_path):
-    """Return the waits of 120 jobs on 8 nodes, of a real Slurm with the limits of tests/real_slurm and of the model."""
-    known = {"FOLDER": "", "HOST": "", "NODES": 8, "CONTROLLER": 1, "ACCOUNTING": 1, "FIRST": 1, "LAST": 8}
-    parts = [(HERE / name).read_text() for name in ("slurm.conf", "limits.conf")]
-    (tmp_path / "site.conf").write_text("".join(parts).format_map(known))
-    (tmp_path / "jobs.sacct").write_bytes(gzip.decompress((RECORDED / "limits.sacct.gz").read_bytes()))
-    workload, state = recorded_state(slurm_workload(tmp_path / "jobs.sacct", tmp_path / "site.conf"), 0)
-    site = {"config": str(tmp_path / "site.conf"), "epoch": started_at(workload)}
-    own, free = Slurm(limits=str(RECORDED / "limits.txt"), **site), Slurm(**site)
-    return {row.name: row for row in what_if(workload, {"slurm": own, "without limits": free}, (10,), state)}
-
-
-def test_a_recorded_replay_is_met_because_of_the_limits(replayed):
-    real, model, free = replayed["recorded"], replayed["slurm"], replayed["without limits"]
-    assert model.wait == pytest.approx(real.wait, rel=0.15)
-    assert model.correlation > 0.7
-    assert free.correlation < 0.5
-    assert free.deviation > 1.3 * model.deviation

@@ -102,6 +102,21 @@ def test_a_job_without_nodes_runs_where_there_is_room():
     assert result.jobs["end"].tolist() == [110, 120]
 
 
+def test_jobs_without_nodes_are_laid_out_so_that_all_have_room():
+    # The third would take the core that the last needs, beside the first.
+    asked = {"a": (3, 3), "b": (2, 4), "c": (1, 0), "d": (1, 1)}
+    jobs = tuple(Job(name, 0, 100, 100, per_node={"core": core, "mem": mem}) for name, (core, mem) in asked.items())
+    workload = Workload(jobs, Machine.homogeneous(2, core=4, mem=4))
+    state = MachineState(50, tuple(RunningSince(name, 10) for name in asked))
+    result = simulate(workload, "easy", state=state)
+    check(workload, result)
+    assert result.jobs["start"].tolist() == [10] * 4
+    full = replace(jobs[2], id="e"), replace(jobs[2], id="f")
+    more = replace(state, running=tuple(RunningSince(name, 10) for name in "abcdef"))
+    with pytest.raises(InputError, match=r"state: job .: no room for 1 x"):
+        simulate(replace(workload, jobs=(*jobs, *full)), "easy", state=more)
+
+
 def test_what_ended_before_teaches_the_predictor():
     history = tuple(Ended(replace(JOBS[0], id=name, runtime=20), 0) for name in ("x", "y"))
     jobs = tuple(replace(job, user="ann") for job in JOBS)

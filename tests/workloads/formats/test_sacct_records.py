@@ -81,7 +81,7 @@ def test_of_a_requeued_job_the_last_attempt_is_read(sacct):
     ]  # fmt: skip
     workload = read(sacct(*attempts))
     assert [(job.id, job.runtime) for job in workload.jobs] == [("1", 60)]
-    assert workload.records["wait"].tolist() == [120]
+    assert workload.records["wait"].tolist() == [240]  # since it first came after the failure
     assert workload.provenance.counts == {"earlier attempts": 2}
     assert "2 earlier attempts of requeued jobs left out: 1 NODE_FAIL, 1 PREEMPTED" in workload.provenance.notes
 
@@ -117,6 +117,38 @@ def test_an_array_that_waits_is_as_many_jobs_as_it_has_tasks(sacct):
 def test_what_is_no_array_is_malformed(sacct, array):
     with pytest.raises(InputError, match=r"a\.sacct:2: field 'JobID': expected an array as 278_\[9-39%10\], got "):
         read(sacct({"JobID": array, "Start": "Unknown"}, {}))
+
+
+def test_tasks_of_an_array_arrive_together(sacct):
+    # Slurm counts a task as eligible from when its array no longer holds it back, seconds before it starts.
+    first = {"JobID": "5_1", "Submit": f"{DAY}01:00", "Eligible": f"{DAY}02:00", "Start": f"{DAY}03:00"}
+    later = {"JobID": "5_2", "Submit": f"{DAY}01:00", "Eligible": f"{DAY}07:00", "Start": f"{DAY}09:00"}
+    other = {"JobID": "6_2", "Submit": f"{DAY}01:00", "Eligible": f"{DAY}07:00", "Start": f"{DAY}09:00"}
+    assert read(sacct(first, later, other)).records["wait"].tolist() == [60, 420, 120]
+
+
+def test_an_array_is_known_with_its_limit(sacct):
+    line = {"SubmitLine": "sbatch --array=1-4%2 run.sh --array=9%9"}
+    waiting = {"JobID": "7_[3-4%3]", "Start": "Unknown", "End": "Unknown", "State": "PENDING"}
+    rows = [{"JobID": "5_1"} | line, {"JobID": "6_1"}, {"JobID": "7_1"} | line, {"JobID": "8"}, waiting]
+    found = read(sacct(*rows, head=f"{HEAD}|SubmitLine", SubmitLine="sbatch a"))
+    assert found.records["array"].tolist() == ["5%2", "6", "7%3", ""]
+
+
+def test_a_reservation_is_on_record_or_in_the_submit_line(sacct):
+    rows = {"JobID": "1", "Reservation": "kept"}, {"JobID": "2", "SubmitLine": "sbatch --reservation=other a"}
+    found = read(
+        sacct(*rows, {"JobID": "3"}, head=f"{HEAD}|Reservation|SubmitLine", Reservation="", SubmitLine="sbatch")
+    )
+    assert found.records["reservation"].tolist() == ["kept", "other", ""]
+
+
+def test_a_job_that_was_preempted_came_with_its_first_attempt(sacct):
+    again = {"Submit": f"{DAY}11:00", "Eligible": f"{DAY}13:00", "Start": f"{DAY}14:00", "End": f"{DAY}24:00"}
+    kept = read(sacct({"State": "PREEMPTED"}, again))
+    assert kept.records["wait"].tolist() == [840]
+    failed = read(sacct({"State": "NODE_FAIL"}, again))
+    assert failed.records["wait"].tolist() == [60]
 
 
 def test_a_job_arrives_when_it_becomes_eligible(sacct):

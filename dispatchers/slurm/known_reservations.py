@@ -1,0 +1,95 @@
+"""The advance reservations, and which jobs are to run in which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+
+from ...base import BoolArray, IntArray
+from ...models.slurm import ClosedNodes
+from ...workloads.slurm_reservations import SlurmReservation
+from ..protocol import Action, Reject, State, Waiting
+
+_FAR = 2**61
+_INVALID = "Requested reservation is invalid"
+
+
+class KnownReservations:
+    """Reservations as masks of nodes.
+
+    Parameters
+    ----------
+    reservations
+        What is reserved.
+    nodes
+        Of the machine.
+    epoch
+        Seconds since 1970 at time 0.
+    """
+
+    def __init__(self, reservations: Sequence[SlurmReservation], nodes: int, epoch: int) -> None:
+        self._known, self._epoch = reservations, epoch
+        self._names = {each.name: place for place, each in enumerate(reservations)}
+        self._masks = np.zeros((len(reservations), nodes), np.bool_)
+        for place, each in enumerate(reservations):
+            self._masks[place, list(each.nodes)] = True
+        self._of: dict[int, int] = {}
+        self._bounds = sorted({time - epoch for each in reservations for time in (each.start, each.end)})
+
+    def met(self, joined: Iterable[Waiting]) -> None:
+        """Note the jobs that have joined the queue."""
+        for waiting in joined:
+            if waiting.job.reservation:
+                self._of[waiting.order] = self._names.get(waiting.job.reservation, -1)
+
+    def refused(self, waiting: Iterable[Waiting], now: int) -> list[Action]:
+        """Return refusals of the jobs whose reservation has ended, or is none."""
+        if not self._of:
+            return []
+        return [
+            Reject(job, _INVALID) for job in waiting
+            if job.order in self._of
+            and ((place := self._of[job.order]) < 0 or self._known[place].end - self._epoch <= now)
+        ]  # fmt: skip
+
+    def due(self, before: int, now: int) -> bool:
+        """Return whether a reservation begins or ends after a time, up to another."""
+        return any(before < bound <= now for bound in self._bounds)
+
+    def following(self, now: int) -> list[int]:
+        """Return when the next reservation begins or ends, if any does."""
+        return [bound for bound in self._bounds if bound > now][:1]
+
+    def parts(
+        self, state: State, rows: IntArray, members: BoolArray
+    ) -> Iterator[tuple[IntArray, BoolArray, ClosedNodes | None]]:
+        """Yield the jobs outside of reservations, then those in each that is on, with their nodes and when these close.
+
+        Parameters
+        ----------
+        state, rows
+            The queue, and the rows of it that are looked at.
+        members
+            The nodes of the partitions, shape (partitions, nodes).
+        """
+        now = state.now + self._epoch
+        open_ = [place for place, each in enumerate(self._known) if each.end > now]
+        if not open_ and not self._of:
+            yield rows, members, None
+            return
+        of = np.array([self._of.get(order, -1) for order in state.queue.order[rows].tolist()], np.int64)
+        yield rows[of < 0], members, self._closed(open_)
+        for place in open_:
+            inside = rows[of == place]
+            if self._known[place].start <= now and len(inside):
+                others = [other for other in open_ if other != place]
+                yield inside, members & self._masks[place], self._closed(others, self._known[place])
+
+    def _closed(self, places: list[int], within: SlurmReservation | None = None) -> ClosedNodes:
+        """Return when the nodes of reservations are closed, and all nodes after the end of the one that a job is in."""
+        known = [self._known[place] for place in places]
+        start, end, nodes = [each.start for each in known], [each.end for each in known], self._masks[places]
+        if within is not None:
+            start, end, nodes = [*start, within.end], [*end, _FAR], np.vstack([nodes, np.ones_like(self._masks[:1])])
+        return ClosedNodes(np.array(start, np.int64), np.array(end, np.int64), nodes)

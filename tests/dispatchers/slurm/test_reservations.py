@@ -1,0 +1,90 @@
+"""Advance reservations: who may use the nodes when."""
+
+import pytest
+
+from hpcdispatch.base import InputError
+from hpcdispatch.dispatchers import Slurm
+from hpcdispatch.simulation import check, simulate
+from hpcdispatch.workloads import Job, Workload
+from hpcdispatch.workloads.slurm_conf import read_slurm_conf
+from hpcdispatch.workloads.slurm_reservations import read_slurm_reservations
+
+CONF = """NodeName=n[1-2] CPUs=4
+SchedulerParameters=bf_interval=5,bf_resolution=1,batch_sched_delay=0
+PartitionName=all Nodes=ALL
+"""
+#: The second node, from 300 s to 600 s.
+KEPT = "ReservationName=kept StartTime=1300 EndTime=1600 Nodes=n2 CoreCnt=4 Flags=MAINT,SPEC_NODES Users=ann"
+
+
+@pytest.fixture
+def site(tmp_path):
+    (tmp_path / "slurm.conf").write_text(CONF)
+
+    def given(*lines):
+        (tmp_path / "kept.txt").write_text("\n".join([*lines, ""]))
+        return {"config": str(tmp_path / "slurm.conf"), "reservations": str(tmp_path / "kept.txt"), "epoch": 1000}
+
+    return given
+
+
+def starts(options, *jobs, **more):
+    """Return the starts of jobs (submit, run time, request, whole nodes, reservation), -1 of those that are refused."""
+    made = [
+        Job(str(place), submit, runtime, request, nodes, {"core": 4, "all": 1}, queue="all", reservation=within)
+        for place, (submit, runtime, request, nodes, within) in enumerate(jobs)
+    ]
+    workload = Workload(tuple(made), read_slurm_conf(options["config"]).machine())
+    result = simulate(workload, Slurm(**(options | more)))
+    check(workload, result)
+    return result.jobs["start"].tolist()
+
+
+def test_a_job_whose_limit_reaches_into_it_waits_until_its_end(site):
+    assert starts(site(KEPT), (0, 60, 300, 2, "")) == [0]
+    assert starts(site(KEPT), (0, 60, 360, 2, "")) == [600]
+    assert starts(site(KEPT), (10, 60, 300, 2, "")) == [600]
+
+
+def test_the_other_nodes_are_used_meanwhile(site):
+    assert starts(site(KEPT), (0, 60, 360, 2, ""), (1, 50, 60, 1, ""), (400, 100, 120, 1, "")) == [600, 5, 400]
+
+
+def test_backfill_plans_around_it(site):
+    # The first has the nodes until 200; what needs both for four minutes is planned after the reservation.
+    jobs = (0, 200, 240, 2, ""), (1, 10, 240, 2, ""), (2, 10, 180, 1, "")
+    assert starts(site(KEPT), *jobs) == [0, 600, 200]
+
+
+def test_its_own_jobs_run_on_its_nodes_while_it_lasts(site):
+    found = starts(site(KEPT), (0, 60, 60, 1, "kept"), (0, 60, 60, 1, "kept"), (310, 60, 300, 1, "kept"))
+    assert found == [300, 360, -1]  # The last one would outlive it, and is refused at its end.
+
+
+def test_a_job_in_one_that_is_not_there_is_refused(site):
+    assert starts(site(KEPT), (0, 60, 60, 1, "other"), (601, 60, 60, 1, "kept")) == [-1, -1]
+
+
+def test_without_one_nothing_changes(site):
+    assert starts(site("No reservations in the system"), (0, 60, 360, 2, "")) == [0]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("n1 is free", "kept.txt:1: expected a line of scontrol show reservation -o, got none of ReservationName="),
+        (KEPT.replace("1300", "2026-11-22T00:00:00"), "'StartTime': expected seconds since 1970, as with SLURM_TIME_F"),
+        (KEPT.replace("MAINT", "DAILY"), "field 'Flags': expected flags among .*, got DAILY"),
+        (KEPT.replace("n2", "n3"), "field 'Nodes': expected nodes of .*, got 'n3'"),
+        (KEPT.replace("CoreCnt=4", "CoreCnt=2"), "field 'CoreCnt': expected 4, all of its nodes, got '2'"),
+    ],
+)
+def test_what_is_not_modelled_is_refused(site, line, message):
+    options = site(line)
+    with pytest.raises(InputError, match=message):
+        read_slurm_reservations(options["reservations"], read_slurm_conf(options["config"]))
+
+
+def test_they_need_a_configuration(site):
+    with pytest.raises(InputError, match=r"reservations: expected a configuration beside it \(config\)"):
+        Slurm(reservations=site(KEPT)["reservations"])

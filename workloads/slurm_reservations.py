@@ -1,0 +1,83 @@
+"""Advance reservations, as ``scontrol show reservation -o`` prints them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from ..base import InputError
+from ..base.bounded_files import read_bounded
+from ..base.checks import shown
+from .slurm_conf import SlurmSite, expand_names
+
+_MOST_BYTES = 1 << 24
+_FIELD = re.compile(r"(?<!\S)(\w+)=(\S*)")
+#: Flags that change neither when nodes are reserved nor for whom; others are refused.
+_KNOWN = {"MAINT", "IGNORE_JOBS", "SPEC_NODES", "ALL_NODES", "ANY_NODES", "OVERLAP", "NO_HOLD_JOBS_AFTER_END"}
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmReservation:
+    """Nodes that are for some jobs alone for some time.
+
+    Attributes
+    ----------
+    name
+        By which jobs ask for it.
+    start, end
+        Seconds since 1970.
+    nodes
+        As places in the site's.
+    """
+
+    name: str
+    start: int
+    end: int
+    nodes: tuple[int, ...]
+
+
+def read_slurm_reservations(path: str | PathLike[str], site: SlurmSite) -> tuple[SlurmReservation, ...]:
+    """Read what ``scontrol show reservation -o`` prints, with ``SLURM_TIME_FORMAT=%s`` in its environment.
+
+    Raises
+    ------
+    InputError
+        For a line that is no reservation of whole nodes of the site, a time that is not seconds since 1970, or a flag
+        that is not modelled; with file and line.
+    """
+    places = {name: place for place, name in enumerate(site.nodes)}
+    text = read_bounded(Path(path), "reservations of Slurm", _MOST_BYTES).decode("utf-8", "replace")
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip() and line.strip() != "No reservations in the system":
+            found.append(_reservation(dict(_FIELD.findall(line)), places, site, f"{path}:{number}"))
+    return tuple(found)
+
+
+def _reservation(
+    fields: Mapping[str, str], places: Mapping[str, int], site: SlurmSite, where: str
+) -> SlurmReservation:  # fmt: skip
+    for name in ("ReservationName", "StartTime", "EndTime", "Nodes"):
+        if fields.get(name, "(null)") == "(null)":
+            raise InputError(f"{where}: expected a line of scontrol show reservation -o, got none of {name}=")
+    for name in ("StartTime", "EndTime"):
+        if not fields[name].isdecimal() or len(fields[name]) > 15:
+            wanted = "seconds since 1970, as with SLURM_TIME_FORMAT=%s"
+            raise InputError(f"{where}: field {name!r}: expected {wanted}, got {shown(fields[name])}")
+    flags = {flag for flag in fields.get("Flags", "").split(",") if flag} - _KNOWN
+    if flags:
+        raise InputError(f"{where}: field 'Flags': expected flags among {', '.join(sorted(_KNOWN))}, got {min(flags)}")
+    names = expand_names(fields["Nodes"], where)
+    unknown = [name for name in names if name not in places]
+    if unknown:
+        raise InputError(f"{where}: field 'Nodes': expected nodes of {site.source}, got {shown(unknown[0])}")
+    nodes = tuple(sorted(places[name] for name in names))
+    cores = int(site.capacity[list(nodes), 0].sum())
+    if fields.get("CoreCnt", str(cores)) != str(cores):
+        raise InputError(
+            f"{where}: field 'CoreCnt': expected {cores}, all of its nodes, got {shown(fields['CoreCnt'])}"
+        )
+    return SlurmReservation(fields["ReservationName"], int(fields["StartTime"]), int(fields["EndTime"]), nodes)
