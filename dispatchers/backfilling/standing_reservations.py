@@ -159,7 +159,7 @@ class StandingReservations:
 
     def earliest_start(self, nodes: int, demand: tuple[int, ...], duration: int) -> int | None:
         """Return the first start at which slots fit beside all that is reserved, ``None`` if there is none."""
-        found = self.profile.earliest(nodes, demand, duration, self.profile.times[0])
+        found = self.profile.earliest(nodes, demand, duration, self.profile.now)
         return None if found is None else found[0]
 
     def promised(self, waiting: Waiting) -> int | None:
@@ -212,18 +212,20 @@ class StandingReservations:
 
         Not beyond the begin of its own. ``None`` if they are not free, or instead of the seconds if they are for ever.
         """
-        now = self.profile.times[0]
-        found = free_until(self.profile, waiting.nodes, waiting.demand, now)
-        own = self.reserved.get(waiting.id)
-        if found is None or (own is not None and own.start <= now):
+        now, own = self.profile.now, self.reserved.get(waiting.id)
+        found = None if own is not None and own.start <= now else self._free_until(waiting, now)
+        if found is None:
             return None
         until, placement = found
         if own is not None:
             until = own.start if until is None else min(until, own.start)
         return None if until is None else until - now, placement
 
+    def _free_until(self, waiting: Waiting, now: int) -> tuple[int | None, Placement] | None:
+        return free_until(self.profile, waiting.nodes, waiting.demand, now)
+
     def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
         """Take note that a job is started in a gap, for `seconds` at most; its own reservation stands."""
-        now = self.profile.times[0]
+        now = self.profile.now
         self.profile.take(now, now + seconds, placement, waiting.demand)
         self.running[waiting.id] = Booking(None, now, now + seconds, placement, waiting.demand)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush, nsmallest
 from itertools import islice
 
-from ...models import Profile
+from ...models import Profile, pool_placement
 from ...models.backfilling.counted_profile import CountedProfile
+from ...models.backfilling.pool_profile import NEVER
 from ..backfilling.moving_reservations import Compress
 from ..backfilling.standing_reservations import Booking
 from ..ordered_jobs import ChangesSeen, by_place
@@ -272,6 +273,12 @@ class BatchReservations(RoundReservations):
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
         """Return for how many seconds from now the slots of a job without a reservation are free, and where."""
         return None if waiting.id in self.reserved else super().gap(waiting)
+
+    def _free_until(self, waiting: Waiting, now: int) -> tuple[int | None, Placement] | None:
+        if not isinstance(self.profile, CountedProfile):
+            return super()._free_until(waiting, now)
+        until = self.profile.free_until(waiting.nodes * waiting.demand[0])
+        return None if until == now else (None if until == NEVER else until, pool_placement(waiting.nodes))
 
     def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
         """Take note that a job is started in a gap, for `seconds` at most."""

@@ -140,9 +140,12 @@ class ReservationSequences(Configured[SequenceOptions]):
     def __init__(self, strategy: Strategy, options: SequenceOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
         self.strategy = strategy
-        if isinstance(strategy, CheckpointingStrategy) and self.options.backfill == "speculative":
-            raise ValueError("backfill must be 'plain' with checkpoints, got 'speculative'")
         self.over = create_inner(self.options.over)
+        # Seen once: to look whether a thing has the methods of a protocol takes longer than most decisions.
+        self._checkpointing = strategy if isinstance(strategy, CheckpointingStrategy) else None
+        self._gaps = self.over if isinstance(self.over, Gaps) else None
+        if self._checkpointing is not None and self.options.backfill == "speculative":
+            raise ValueError("backfill must be 'plain' with checkpoints, got 'speculative'")
         if hasattr(self.over, "report"):
             self.report = self.over.report
 
@@ -238,8 +241,8 @@ class ReservationSequences(Configured[SequenceOptions]):
     def _requests(self, entry: Waiting, above: int, kept: int) -> Sequence[Reservation]:
         """Return what to request for a job, whose run time is known to be above something."""
         law, walltime = entry.law, entry.job.walltime
-        if isinstance(self.strategy, CheckpointingStrategy):
-            return self.strategy.reservations(law, walltime, _restart(entry), above, kept)
+        if self._checkpointing is not None:
+            return self._checkpointing.reservations(law, walltime, _restart(entry), above, kept)
         application = entry.job.user, entry.job.name
         return [Reservation(seconds) for seconds in self.strategy.requests(law, walltime, application)]
 
@@ -285,7 +288,7 @@ class ReservationSequences(Configured[SequenceOptions]):
             return []
         known = {entry.id: entry for entry in state.queue}
         starts = [replace(action, job=known[id_of(action.job)]) for action in actions if isinstance(action, Start)]
-        gaps = self.over if isinstance(self.over, Gaps) else ShadowGaps(state, starts, waiting[0])
+        gaps = self._gaps or ShadowGaps(state, starts, waiting[0])
         space = space_of(state)
         for start in starts:
             space.put(np.asarray(start.placement), start.job.demand)
