@@ -190,22 +190,27 @@ class StandingReservations:
                 yield waiting, booking.placement
 
     def _take_place(self, now: int, booking: Booking, waiting: Waiting, space: Space) -> bool:
-        """Take the reserved nodes, or others that the profile leaves free; update the profile for a late start."""
-        if not space.put(booking.placement, waiting.demand):
-            if isinstance(space, PoolSpace):
-                return False
-            self.profile.give(max(now, booking.start), booking.end, booking.placement, waiting.demand)
-            found = self.profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, now, now + 1)
-            fits = found is not None and space.put(found[1], waiting.demand)
-            if found is not None and fits:
-                booking.placement = found[1]
-            self.profile.take(max(now, booking.start), booking.end, booking.placement, waiting.demand)
-            if not fits:
-                return False
+        """Take the nodes of a reservation; update the profile for a late start; return whether they were free."""
+        if not self._take_nodes(now, booking, waiting, space):
+            return False
         if booking.start < now:
             self.profile.take(booking.end, now + waiting.predicted, booking.placement, waiting.demand)
             booking.start, booking.end = now, now + waiting.predicted
         return True
+
+    def _take_nodes(self, now: int, booking: Booking, waiting: Waiting, space: Space) -> bool:
+        """Take the reserved nodes, or others that the profile leaves free; return whether there are any."""
+        if space.put(booking.placement, waiting.demand):
+            return True
+        if isinstance(space, PoolSpace):
+            return False
+        self.profile.give(max(now, booking.start), booking.end, booking.placement, waiting.demand)
+        found = self.profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, now, now + 1)
+        fits = found is not None and space.put(found[1], waiting.demand)
+        if found is not None and fits:
+            booking.placement = found[1]
+        self.profile.take(max(now, booking.start), booking.end, booking.placement, waiting.demand)
+        return fits
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
         """Return for how many seconds from now a job's slots are free beside every reservation, and where.
