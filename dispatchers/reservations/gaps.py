@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..backfilling.easy import ending_order, shadow_of
 from ..protocol import Placement, Start, State, Waiting
 from ..space import space_of
+from .value_laws import with_cdf
 
 #: Points at which the distribution of a run time is evaluated.
 _POINTS = 512
@@ -73,6 +74,7 @@ class ShadowGaps:
 @lru_cache(_KEPT)
 def _tables(law: Any, bound: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return run times, the probability that one is not above each, and the mean of what is not above it."""
+    law = with_cdf(law)
     low, high = law.support()
     points = np.linspace(max(low, 0.0), min(high, bound), _POINTS + 1)
     below = np.asarray(law.cdf(points), dtype=float)
