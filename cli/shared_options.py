@@ -178,8 +178,7 @@ def validate(dispatchers: Sequence[str], predictors: Sequence[str]) -> None:
     few = [name for name, runs in least.items() if runs < LEAST_TO_TRUST]
     if few:
         runs = count(min(least[name] for name in few), "past run")
-        told = f"{runs} may be all that a law is made of, and tell little of the next one"
-        say("note", f"{', '.join(few)}: {told}; expected at least {LEAST_TO_TRUST}")
+        say("note", f"{', '.join(few)}: laws of {runs} tell little; expected at least {LEAST_TO_TRUST}")
 
 
 def cores() -> int:
