@@ -241,6 +241,8 @@ class ReservationSequences(Configured[SequenceOptions]):
     def _requests(self, entry: Waiting, above: int, kept: int) -> Sequence[Reservation]:
         """Return what to request for a job, whose run time is known to be above something."""
         law, walltime = entry.law, entry.job.walltime
+        if law is not entry.job.law and getattr(self.strategy, "as_users", False):
+            return [Reservation(walltime)]
         if self._checkpointing is not None:
             return self._checkpointing.reservations(law, walltime, _restart(entry), above, kept)
         application = entry.job.user, entry.job.name

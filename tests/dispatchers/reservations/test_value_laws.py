@@ -82,3 +82,12 @@ def test_a_distribution_needs_its_support_or_values():
 
     with pytest.raises(SimulationError, match=r"a distribution must have cdf\(x\) and support\(\), or values, got"):
         simulate(generate("stochastic", large=3, seed=1), "toptimal", predictor=Believing(Endless()))
+
+
+def test_classic_requests_the_users_time_though_a_learned_law_ends_before():
+    workload = generate("lublin", jobs=60, processors=16, seed=1)
+    mine, plain = (simulate(workload, name, predictor=belief) for name, belief in (
+        ("classic-hpc", Believing(OfValues([1, 2, 3]))), ("easy", Walltime()),
+    ))  # fmt: skip
+    assert mine.jobs["start"].tolist() == plain.jobs["start"].tolist()
+    assert mine.attempts["request"].tolist() == plain.attempts["request"].tolist()
