@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -112,9 +112,6 @@ class UpperBound:
     A law that was learned, and is not the job's own, tells nothing of its bound: there it is the user's request.
     """
 
-    #: Whether of a law that was learned the user's request is all that is requested.
-    as_users: ClassVar[bool] = True
-
     def reset(self, machine: Machine, rng: np.random.Generator) -> None:
         """Do nothing: there is nothing to forget."""
 
@@ -139,8 +136,6 @@ class LastRuns(UpperBound):
     growth
         By how much a request grows after a failure, above 1; the paper gives no number.
     """
-
-    as_users = False
 
     def __init__(self, history: int = 10, growth: float = 1.5) -> None:
         check_whole("history", history, 1, MOST_STEPS, EACH_STEP)
@@ -197,8 +192,6 @@ class TimeOptimal(UpperBound):
         What a request costs beside its length, seconds, such as the wait for its start; at rate 0 only. Aupy et al.,
         "Reservation strategies for stochastic jobs", IPDPS 2019.
     """
-
-    as_users = False
 
     def __init__(self, n: int = 200, rate: float = 0.0, gamma: float = 0.0) -> None:
         check_whole("n", n, 1, MOST_STEPS, EACH_STEP)

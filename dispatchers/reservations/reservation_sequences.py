@@ -18,7 +18,7 @@ from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, St
 from ..registered import create_inner, reset_part
 from ..space import space_of
 from .gaps import Gaps, ShadowGaps, expected_utilization
-from .request_strategies import CheckpointingStrategy, Reservation, Strategy
+from .request_strategies import CheckpointingStrategy, Reservation, Strategy, UpperBound
 
 #: Whether stochastic jobs are tried in gaps that their requests do not fit.
 Backfill = Literal["plain", "speculative"]
@@ -241,7 +241,7 @@ class ReservationSequences(Configured[SequenceOptions]):
     def _requests(self, entry: Waiting, above: int, kept: int) -> Sequence[Reservation]:
         """Return what to request for a job, whose run time is known to be above something."""
         law, walltime = entry.law, entry.job.walltime
-        if law is not entry.job.law and getattr(self.strategy, "as_users", False):
+        if type(self.strategy) is UpperBound and law is not entry.job.law:
             return [Reservation(walltime)]
         if self._checkpointing is not None:
             return self._checkpointing.reservations(law, walltime, _restart(entry), above, kept)
