@@ -296,6 +296,7 @@ class ReservationSequences(Configured[SequenceOptions]):
             space.put(np.asarray(start.placement), start.job.demand)
         found: list[Start] = []
         while candidates:
+            candidates = [entry for entry in candidates if _may_fit(entry, space.totals)]
             best = self._most_useful(gaps, candidates, state.machine.primary)
             if best is None:
                 break
@@ -322,6 +323,11 @@ class ReservationSequences(Configured[SequenceOptions]):
                 most = share * entry.nodes * entry.demand[primary]
                 best = entry, gap[1], gap[0]
         return best
+
+
+def _may_fit(entry: Waiting, free: Sequence[int]) -> bool:
+    """Return whether a job asks for no more than is free on all nodes together."""
+    return all(entry.nodes * amount <= left for amount, left in zip(entry.demand, free, strict=True))
 
 
 def _restart(entry: Waiting) -> int:
