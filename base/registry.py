@@ -13,6 +13,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.metadata import EntryPoint
 from typing import Any
 
@@ -23,6 +24,8 @@ from .installed import entry_points_of
 _REQUIRED = inspect.Parameter.empty
 #: Letters of a part with its options, which end up in names, tables and messages.
 MOST_LETTERS = 4_000
+#: Classes and functions whose signature is kept: to read one takes longer than to build most of what it builds.
+_KEPT = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,12 +179,18 @@ def options_of(factory: Callable[..., Any]) -> list[Option]:
     declared = getattr(factory, "declared_options", None)
     if declared is not None:
         return list(declared())
+    kept = inspect.isclass(factory) or inspect.isfunction(factory)
+    return list((_in_signature if kept else _in_signature.__wrapped__)(factory))
+
+
+@lru_cache(_KEPT)
+def _in_signature(factory: Callable[..., Any]) -> tuple[Option, ...]:
     hints = _hints(factory)
-    return [
+    return tuple(
         Option(parameter.name, hints.get(parameter.name, str), parameter.default)
         for parameter in inspect.signature(factory).parameters.values()
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
-    ]
+    )
 
 
 def _hints(factory: Callable[..., Any]) -> dict[str, Any]:

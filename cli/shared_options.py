@@ -12,13 +12,17 @@ from typing import Any, get_args
 
 import click
 
+from ..analysis import LEAST_TO_TRUST
 from ..base import InputError
 from ..base.checks import LONGEST, MOST_JOBS, shown
 from ..bench.campaigns.molding_specs import CHOICES, FORMS, check_molding
+from ..bench.reports.number_formats import count
 from ..dispatchers import create_dispatcher
+from ..predictors import Empirical
 from ..predictors import create as create_predictor
 from ..simulation import SameInstant
 from ..workloads.formats.read_log import DefaultWalltime
+from .command_errors import say
 
 #: Commas that are followed by the next item of a list, and not by another ``key=value`` of the same.
 _BETWEEN = re.compile(r",(?!\s*[^,:=]*=)")
@@ -160,6 +164,8 @@ def split_specs(values: tuple[str, ...], kind: str) -> list[str]:
 def validate(dispatchers: Sequence[str], predictors: Sequence[str]) -> None:
     """Build every part once, so that a bad name or option shows before the trace is read.
 
+    Says, in one line, which predictors make a distribution of fewer runs than tell anything.
+
     Raises
     ------
     InputError
@@ -167,8 +173,12 @@ def validate(dispatchers: Sequence[str], predictors: Sequence[str]) -> None:
     """
     for dispatcher in dispatchers:
         create_dispatcher(dispatcher)
-    for predictor in predictors:
-        create_predictor(predictor)
+    beliefs = {predictor: create_predictor(predictor) for predictor in predictors}
+    least = {name: made.least for name, made in beliefs.items() if isinstance(made, Empirical)}
+    few = [name for name, runs in least.items() if runs < LEAST_TO_TRUST]
+    if few:
+        runs = count(min(least[name] for name in few), "past run")
+        say("note", f"{', '.join(few)}: laws of {runs} tell little; expected at least {LEAST_TO_TRUST}")
 
 
 def cores() -> int:

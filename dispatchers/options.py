@@ -5,6 +5,7 @@ from __future__ import annotations
 import typing
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
+from functools import lru_cache
 from inspect import Parameter
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -17,6 +18,8 @@ from ..workloads import Machine
 
 #: By what it is told when there will be room for a job that is promised a start.
 PromiseRule = Literal["predictions", "requests"]
+#: Classes whose annotations are kept.
+_KEPT = 512
 OptionsT = TypeVar("OptionsT")
 BuiltT = TypeVar("BuiltT")
 
@@ -32,7 +35,7 @@ def declared(options: Any, fixed: frozenset[str] = frozenset()) -> list[Option]:
         Names of fields that may not be set.
     """
     kind = options if isinstance(options, type) else type(options)
-    hints = typing.get_type_hints(kind)
+    hints = _hints(kind)
     settable = [field for field in fields(kind) if field.init and field.name not in fixed]
     defaults = [field.default if isinstance(options, type) else getattr(options, field.name) for field in settable]
     return [
@@ -44,6 +47,11 @@ def declared(options: Any, fixed: frozenset[str] = frozenset()) -> list[Option]:
         )
         for field, default in zip(settable, defaults, strict=True)
     ]
+
+
+@lru_cache(_KEPT)
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
 
 
 def check_known(owner: str, known: Sequence[Option], given: Iterable[str]) -> None:

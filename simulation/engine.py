@@ -75,9 +75,10 @@ class Arrivals:
         while True:
             order = self.position
             if order - self._first >= len(self._block):
-                self._first, self._block = order, tuple(self.recorder.workload.jobs[order : order + _TAKEN])
-                if not self._block:
+                jobs = self.recorder.workload.jobs
+                if order >= len(jobs):  # Asked at every step of the main loop: to take none of many columns is slow.
                     raise StopIteration
+                self._first, self._block = order, tuple(jobs[order : order + _TAKEN])
             self.position += 1
             job = self._block[order - self._first]
             event = self.event(self.changed.pop(order, job) if self.changed else job, order)

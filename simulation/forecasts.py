@@ -85,7 +85,8 @@ class Forecasts:
         if self._distribution is None:
             return job.law
         law = self._asked("distribution", self._distribution, job, now)
-        known = hasattr(law, "cdf") or (hasattr(law, "values") and not callable(law.values))
+        whole = hasattr(law, "cdf") and hasattr(law, "support")
+        known = whole or (hasattr(law, "values") and not callable(law.values))
         if law is not None and not known:
             expected = "a distribution must have cdf(x) and support(), or values"
             raise SimulationError(f"{self._where(job, now)}: {expected}, got {shown(law)}")

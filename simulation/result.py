@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import tempfile
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -167,8 +168,15 @@ class Result:
         (folder / MANIFEST).write_text(text, encoding="utf-8")
 
     @classmethod
-    def load(cls, directory: str | PathLike[str]) -> Result:
+    def load(cls, directory: str | PathLike[str], only: Collection[str] = _TABLES) -> Result:
         """Read what :meth:`save` wrote.
+
+        Parameters
+        ----------
+        directory
+            Where that is.
+        only
+            Names of the tables that are read; the others have neither rows nor columns.
 
         Raises
         ------
@@ -190,8 +198,8 @@ class Result:
             raise InputError(f"{folder / 'manifest.json'}: expected a JSON object, got {kind}")
         if manifest.get("format") != _FORMAT:
             raise InputError(f"{folder}: expected results of format {_FORMAT}, got {manifest.get('format')}")
-        tables = {}
-        for name in _TABLES:
+        tables = dict.fromkeys(_TABLES, pd.DataFrame())
+        for name in only:
             try:
                 tables[name] = restored(pd.read_parquet(folder / f"{name}.parquet"))
             except (OSError, ValueError) as error:

@@ -16,6 +16,7 @@ import numpy as np
 
 from ..dispatchers import Action, Dispatcher, JobView, Reject, Start, State, Stop, Wake
 from ..dispatchers.registered import reset_part
+from ..dispatchers.reservations.value_laws import with_cdf
 from ..predictors import Predictor
 from ..simulation import SimulationError
 from ..workloads import Job, Machine
@@ -128,6 +129,7 @@ class WatchedPredictor:
     def _distribution(self, job: Job) -> Any:
         law = self._inner.distribution(self._shown(job))  # type: ignore[attr-defined]
         if law is not None:
+            law = with_cdf(law)
             low, high = law.support()
             if not 0 <= low <= high or float(law.cdf(high)) < 1:
                 found = f"{low}..{high} with {law.cdf(high)} of the mass"

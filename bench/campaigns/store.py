@@ -9,7 +9,7 @@ import os
 import shutil
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from itertools import count
 from os import PathLike
@@ -101,8 +101,8 @@ class Store:
         for folder in sorted(self._cells.glob("??")):
             yield from sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
 
-    def result(self, cell: Cell) -> Result:
-        """Return the result of a finished cell.
+    def result(self, cell: Cell, only: Collection[str] | None = None) -> Result:
+        """Return the result of a finished cell, with all its tables or some, see :meth:`.Result.load`.
 
         Raises
         ------
@@ -112,7 +112,8 @@ class Store:
         damage = self.damage(cell.key)
         if damage is not None:
             raise InputError(f"{self.path(cell.key)}: expected what was written, got a damaged cell: {damage}")
-        return Result.load(self.path(cell.key))
+        path = self.path(cell.key)
+        return Result.load(path) if only is None else Result.load(path, only)
 
     def put(self, key: str, files: Files) -> None:
         """Write a cell, all of it or nothing; one that is there already stays.

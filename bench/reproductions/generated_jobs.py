@@ -34,6 +34,8 @@ class Pairing:
 def measure_all(pairings: Sequence[Pairing], seeds: int, means: Means, measure: Callable[[Result], T]) -> list[list[T]]:
     """Return what is measured of each pairing, one for each seed; jobs end at their requested time at the latest.
 
+    What measures is given the tables of jobs and attempts.
+
     Raises
     ------
     SimulationFailedError, CampaignInterrupted
@@ -48,4 +50,4 @@ def measure_all(pairings: Sequence[Pairing], seeds: int, means: Means, measure: 
         cells |= dict(zip(own, found, strict=True))
     together = sorted((cell for each in cells.values() for cell in each), key=lambda cell: (cell.workload, cell.seed))
     store = finished(together, loaders, means)
-    return [[measure(store.result(cell)) for cell in cells[pairing]] for pairing in pairings]
+    return [[measure(store.result(cell, ("jobs", "attempts"))) for cell in cells[pairing]] for pairing in pairings]

@@ -159,7 +159,7 @@ class StandingReservations:
 
     def earliest_start(self, nodes: int, demand: tuple[int, ...], duration: int) -> int | None:
         """Return the first start at which slots fit beside all that is reserved, ``None`` if there is none."""
-        found = self.profile.earliest(nodes, demand, duration, self.profile.times[0])
+        found = self.profile.earliest(nodes, demand, duration, self.profile.now)
         return None if found is None else found[0]
 
     def promised(self, waiting: Waiting) -> int | None:
@@ -190,40 +190,47 @@ class StandingReservations:
                 yield waiting, booking.placement
 
     def _take_place(self, now: int, booking: Booking, waiting: Waiting, space: Space) -> bool:
-        """Take the reserved nodes, or others that the profile leaves free; update the profile for a late start."""
-        if not space.put(booking.placement, waiting.demand):
-            if isinstance(space, PoolSpace):
-                return False
-            self.profile.give(max(now, booking.start), booking.end, booking.placement, waiting.demand)
-            found = self.profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, now, now + 1)
-            fits = found is not None and space.put(found[1], waiting.demand)
-            if found is not None and fits:
-                booking.placement = found[1]
-            self.profile.take(max(now, booking.start), booking.end, booking.placement, waiting.demand)
-            if not fits:
-                return False
+        """Take the nodes of a reservation; update the profile for a late start; return whether they were free."""
+        if not self._take_nodes(now, booking, waiting, space):
+            return False
         if booking.start < now:
             self.profile.take(booking.end, now + waiting.predicted, booking.placement, waiting.demand)
             booking.start, booking.end = now, now + waiting.predicted
         return True
+
+    def _take_nodes(self, now: int, booking: Booking, waiting: Waiting, space: Space) -> bool:
+        """Take the reserved nodes, or others that the profile leaves free; return whether there are any."""
+        if space.put(booking.placement, waiting.demand):
+            return True
+        if isinstance(space, PoolSpace):
+            return False
+        self.profile.give(max(now, booking.start), booking.end, booking.placement, waiting.demand)
+        found = self.profile.earliest(waiting.nodes, waiting.demand, waiting.predicted, now, now + 1)
+        fits = found is not None and space.put(found[1], waiting.demand)
+        if found is not None and fits:
+            booking.placement = found[1]
+        self.profile.take(max(now, booking.start), booking.end, booking.placement, waiting.demand)
+        return fits
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
         """Return for how many seconds from now a job's slots are free beside every reservation, and where.
 
         Not beyond the begin of its own. ``None`` if they are not free, or instead of the seconds if they are for ever.
         """
-        now = self.profile.times[0]
-        found = free_until(self.profile, waiting.nodes, waiting.demand, now)
-        own = self.reserved.get(waiting.id)
-        if found is None or (own is not None and own.start <= now):
+        now, own = self.profile.now, self.reserved.get(waiting.id)
+        found = None if own is not None and own.start <= now else self._free_until(waiting, now)
+        if found is None:
             return None
         until, placement = found
         if own is not None:
             until = own.start if until is None else min(until, own.start)
         return None if until is None else until - now, placement
 
+    def _free_until(self, waiting: Waiting, now: int) -> tuple[int | None, Placement] | None:
+        return free_until(self.profile, waiting.nodes, waiting.demand, now)
+
     def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
         """Take note that a job is started in a gap, for `seconds` at most; its own reservation stands."""
-        now = self.profile.times[0]
+        now = self.profile.now
         self.profile.take(now, now + seconds, placement, waiting.demand)
         self.running[waiting.id] = Booking(None, now, now + seconds, placement, waiting.demand)

@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush, nsmallest
 from itertools import islice
 
-from ...models import Profile
+from ...base import IntArray
+from ...models import Profile, pool_placement
 from ...models.backfilling.counted_profile import CountedProfile
+from ...models.backfilling.pool_profile import NEVER
 from ..backfilling.moving_reservations import Compress
 from ..backfilling.standing_reservations import Booking
 from ..ordered_jobs import ChangesSeen, by_place
 from ..protocol import Placement, Running, State, Waiting
-from ..space import space_of
+from ..space import Space, space_of
 from .round_reservations import RoundReservations, RoundsOptions
 
 #: Area with a minus, when the job entered the queue, and its place in the trace: largest first.
@@ -64,6 +66,11 @@ class Unreserved:
 
 def _rank_of(ranked: tuple[Rank, Waiting]) -> Rank:
     return ranked[0]
+
+
+def _is_counted(capacity: IntArray) -> bool:
+    """Return whether all there is to know of a machine is a number: a pool of one resource, or nodes of one unit."""
+    return capacity.size == 1 or (capacity.shape[1] == 1 and bool((capacity == 1).all()))
 
 
 class Held:
@@ -117,9 +124,16 @@ class Held:
 
 
 class BatchReservations(RoundReservations):
-    """Reservations for the jobs of a round, none of which moves."""
+    """Reservations for the jobs of a round, none of which moves.
+
+    On nodes of a single unit each, as on a pool, only numbers are reserved, and jobs get their nodes when they start:
+    any that are free will do then. With nodes of their own from the beginning, jobs would find enough of them free all
+    the time but none of them for long enough.
+    """
 
     def __init__(self, state: State, options: RoundsOptions) -> None:
+        #: What is free beside all that was started in this decision, where jobs have no nodes before.
+        self._space: Space | None = None
         super().__init__(state, options)
         self._waits: ChangesSeen[Waiting] = ChangesSeen()
         self._runs: ChangesSeen[Running] = ChangesSeen()
@@ -133,7 +147,11 @@ class BatchReservations(RoundReservations):
 
     def _empty(self, state: State) -> Profile:
         capacity = state.machine.capacity
-        return CountedProfile(int(capacity[0, 0]), state.now) if capacity.size == 1 else super()._empty(state)
+        if not _is_counted(capacity):
+            return super()._empty(state)
+        if len(capacity) > 1:
+            self._space = space_of(state, self.rule)
+        return CountedProfile(int(capacity.sum()), state.now)
 
     # What changed.
 
@@ -263,8 +281,11 @@ class BatchReservations(RoundReservations):
 
     def start_due(self, state: State) -> tuple[Iterator[tuple[Waiting, Placement]], bool, int | None]:
         """Return who starts and where, whether somebody is late, and the start of the next reservation."""
-        due = self.due(state.now)
-        started = list(self.start(due, state.now, space_of(state, self.rule))) if due else []
+        due, space = self.due(state.now), None
+        if due or self._space is not None:
+            space = space_of(state, self.rule)
+        self._space = space if self._space is not None else None
+        started = [] if space is None else list(self.start(due, state.now, space))
         for waiting, _ in started:
             self._begin_run(waiting.id)
         return iter(started), len(started) < len(due), self._held.following(self.reserved)
@@ -273,9 +294,34 @@ class BatchReservations(RoundReservations):
         """Return for how many seconds from now the slots of a job without a reservation are free, and where."""
         return None if waiting.id in self.reserved else super().gap(waiting)
 
+    def _free_until(self, waiting: Waiting, now: int) -> tuple[int | None, Placement] | None:
+        if not isinstance(self.profile, CountedProfile):
+            return super()._free_until(waiting, now)
+        until = self.profile.free_until(waiting.nodes * waiting.demand[0])
+        placement = self._any_nodes(waiting) if until > now else None
+        return None if placement is None else (None if until == NEVER else until, placement)
+
+    def _any_nodes(self, waiting: Waiting) -> Placement | None:
+        """Return nodes that are free now, for a job in a gap."""
+        if self._space is None:
+            return pool_placement(waiting.nodes)
+        placement = self._space.place(waiting.nodes, waiting.demand)
+        if placement is not None:
+            self._space.give(placement, waiting.demand)
+        return placement
+
+    def _take_nodes(self, now: int, booking: Booking, waiting: Waiting, space: Space) -> bool:
+        if self._space is None:
+            return super()._take_nodes(now, booking, waiting, space)
+        placement = space.place(waiting.nodes, waiting.demand)
+        booking.placement = booking.placement if placement is None else placement
+        return placement is not None
+
     def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
         """Take note that a job is started in a gap, for `seconds` at most."""
         super().occupy(waiting, placement, seconds)
+        if self._space is not None:
+            self._space.put(placement, waiting.demand)
         self._begin_run(waiting.id)
 
     def _begin_run(self, id_: str) -> None:

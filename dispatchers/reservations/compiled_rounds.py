@@ -55,9 +55,11 @@ def requested(strategy: Strategy | None, jobs: JobColumns) -> tuple[IntArray, In
     places: dict[tuple[int, ...], int] = {}
     added: list[int] = []
     if strategy is not None:
-        for row in np.flatnonzero(jobs.law.numbers(lambda law: law is not None)).tolist():
-            job = jobs[row]
-            chosen = _rising(strategy.requests(job.law, job.walltime, (job.user, job.name)), job.walltime)
+        rows = np.flatnonzero(jobs.law.numbers(lambda law: law is not None))
+        asked = zip(rows.tolist(), *(each.take(rows).each() for each in (jobs.law, jobs.user, jobs.name)), strict=True)
+        for row, law, user, name in asked:
+            walltime = int(jobs.walltime[row])
+            chosen = _rising(strategy.requests(law, walltime, (user, name)), walltime)
             if chosen not in places:
                 places[chosen] = len(jobs) + len(added)
                 added += chosen

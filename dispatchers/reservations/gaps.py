@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from ..backfilling.easy import ending_order, shadow_of
 from ..protocol import Placement, Start, State, Waiting
-from ..space import NodeSpace
+from ..space import space_of
+from .value_laws import with_cdf
 
 #: Points at which the distribution of a run time is evaluated.
 _POINTS = 512
 _KEPT = 512
+#: What many jobs of few laws are worth in the gaps of a decision or two.
+_KEPT_SHARES = 4096
 
 
 @runtime_checkable
@@ -49,11 +52,11 @@ class ShadowGaps:
     """
 
     def __init__(self, state: State, starts: Sequence[Start], head: Waiting) -> None:
-        self._space = NodeSpace(state.free, state.machine)
+        self._space = space_of(state)
         for start in starts:
             self._space.put(np.asarray(start.placement), start.job.demand)
-        ending = ending_order(state, starts)
-        self._seconds = shadow_of(state.now, self._space.free, head, ending)[0] - state.now
+        free = np.asarray(self._space.free).reshape(state.free.shape)
+        self._seconds = shadow_of(state.now, free, head, ending_order(state, starts))[0] - state.now
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
         """Return for how many seconds a job's slots are free, and where; ``None`` if they are not."""
@@ -71,6 +74,7 @@ class ShadowGaps:
 @lru_cache(_KEPT)
 def _tables(law: Any, bound: int) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Return run times, the probability that one is not above each, and the mean of what is not above it."""
+    law = with_cdf(law)
     low, high = law.support()
     points = np.linspace(max(low, 0.0), min(high, bound), _POINTS + 1)
     below = np.asarray(law.cdf(points), dtype=float)
@@ -79,6 +83,7 @@ def _tables(law: Any, bound: int) -> tuple[NDArray[np.float64], NDArray[np.float
     return points, below, use
 
 
+@lru_cache(_KEPT_SHARES)
 def expected_utilization(law: Any, bound: int, above: int, seconds: int) -> float:
     """Return the expected useful share of a gap that a job is tried in (Gainaru et al., ICPP 2019, section 4.3).
 

@@ -23,6 +23,7 @@ from ...models.reservations import (
 )
 from ...workloads import Machine
 from ..protocol import State
+from .value_laws import with_cdf
 
 #: Sequences that are kept: one for each law, and bound of it, that jobs share.
 _KEPT = 512
@@ -51,7 +52,7 @@ class Strategy(Protocol):
         ----------
         law
             The distribution of the run time, seconds: a frozen scipy distribution, or what has its ``cdf`` and
-            ``support``.
+            ``support``, or ``values``.
         walltime
             What the user requests, the upper bound.
         application
@@ -108,7 +109,7 @@ class CheckpointingStrategy(Strategy, Protocol):
 class UpperBound:
     """Request the upper bound of the run time, as most users do ("classical HPC"; Gainaru et al., ICPP 2019).
 
-    A law that was learned reaches up to the user's request.
+    A law that was learned, and is not the job's own, tells nothing of its bound: there it is the user's request.
     """
 
     def reset(self, machine: Machine, rng: np.random.Generator) -> None:
@@ -170,7 +171,7 @@ class LastRuns(UpperBound):
 
 
 def _quantiles(law: Any, shares: FloatArray) -> list[float]:
-    """Return quantiles of a law, which need not have more than ``cdf`` and ``support``, seconds."""
+    """Return quantiles of a law, which need not have more than ``cdf`` and ``support``, or ``values``, seconds."""
     if hasattr(law, "ppf"):
         found: list[float] = law.ppf(shares).tolist()
         return found
@@ -277,6 +278,7 @@ class Adaptive(TimeOptimal):
 
 @lru_cache(_KEPT)
 def _optimum(law: Any, last: int, n: int, rate: float, gamma: float) -> Sequence[int]:
+    law = with_cdf(law)
     low, high = law.support()
     low = max(low, 0.0)
     if low >= last or float(law.cdf(last)) < _LEAST:
@@ -291,6 +293,7 @@ def _optimum(law: Any, last: int, n: int, rate: float, gamma: float) -> Sequence
 def _checkpointed(
     law: Any, last: int, n: int, gamma: float, costs: tuple[int, int], above: int, kept: int
 ) -> Sequence[Reservation]:
+    law = with_cdf(law)
     low, high = law.support()
     low, end = max(low, 0.0), min(high, last)
     if low >= last or above >= last or float(law.cdf(last)) - float(law.cdf(above)) < _LEAST:
@@ -338,5 +341,5 @@ class _Capped:
 
 def _bound(law: Any, walltime: int) -> int:
     """Return the upper bound of a law in whole seconds, or the user's request if that is less."""
-    high = float(law.support()[1])
+    high = float(with_cdf(law).support()[1])
     return walltime if high >= walltime else max(1, math.ceil(high))

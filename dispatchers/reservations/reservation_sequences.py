@@ -18,7 +18,7 @@ from ..protocol import Action, Dispatcher, Placement, Reject, Running, Start, St
 from ..registered import create_inner, reset_part
 from ..space import space_of
 from .gaps import Gaps, ShadowGaps, expected_utilization
-from .request_strategies import CheckpointingStrategy, Reservation, Strategy
+from .request_strategies import CheckpointingStrategy, Reservation, Strategy, UpperBound
 
 #: Whether stochastic jobs are tried in gaps that their requests do not fit.
 Backfill = Literal["plain", "speculative"]
@@ -140,9 +140,12 @@ class ReservationSequences(Configured[SequenceOptions]):
     def __init__(self, strategy: Strategy, options: SequenceOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
         self.strategy = strategy
-        if isinstance(strategy, CheckpointingStrategy) and self.options.backfill == "speculative":
-            raise ValueError("backfill must be 'plain' with checkpoints, got 'speculative'")
         self.over = create_inner(self.options.over)
+        # Seen once: to look whether a thing has the methods of a protocol takes longer than most decisions.
+        self._checkpointing = strategy if isinstance(strategy, CheckpointingStrategy) else None
+        self._gaps = self.over if isinstance(self.over, Gaps) else None
+        if self._checkpointing is not None and self.options.backfill == "speculative":
+            raise ValueError("backfill must be 'plain' with checkpoints, got 'speculative'")
         if hasattr(self.over, "report"):
             self.report = self.over.report
 
@@ -238,8 +241,10 @@ class ReservationSequences(Configured[SequenceOptions]):
     def _requests(self, entry: Waiting, above: int, kept: int) -> Sequence[Reservation]:
         """Return what to request for a job, whose run time is known to be above something."""
         law, walltime = entry.law, entry.job.walltime
-        if isinstance(self.strategy, CheckpointingStrategy):
-            return self.strategy.reservations(law, walltime, _restart(entry), above, kept)
+        if type(self.strategy) is UpperBound and law is not entry.job.law:
+            return [Reservation(walltime)]
+        if self._checkpointing is not None:
+            return self._checkpointing.reservations(law, walltime, _restart(entry), above, kept)
         application = entry.job.user, entry.job.name
         return [Reservation(seconds) for seconds in self.strategy.requests(law, walltime, application)]
 
@@ -285,12 +290,13 @@ class ReservationSequences(Configured[SequenceOptions]):
             return []
         known = {entry.id: entry for entry in state.queue}
         starts = [replace(action, job=known[id_of(action.job)]) for action in actions if isinstance(action, Start)]
-        gaps = self.over if isinstance(self.over, Gaps) else ShadowGaps(state, starts, waiting[0])
+        gaps = self._gaps or ShadowGaps(state, starts, waiting[0])
         space = space_of(state)
         for start in starts:
             space.put(np.asarray(start.placement), start.job.demand)
         found: list[Start] = []
         while candidates:
+            candidates = [entry for entry in candidates if _may_fit(entry, space.totals)]
             best = self._most_useful(gaps, candidates, state.machine.primary)
             if best is None:
                 break
@@ -317,6 +323,11 @@ class ReservationSequences(Configured[SequenceOptions]):
                 most = share * entry.nodes * entry.demand[primary]
                 best = entry, gap[1], gap[0]
         return best
+
+
+def _may_fit(entry: Waiting, free: Sequence[int]) -> bool:
+    """Return whether a job asks for no more than is free on all nodes together."""
+    return all(entry.nodes * amount <= left for amount, left in zip(entry.demand, free, strict=True))
 
 
 def _restart(entry: Waiting) -> int:

@@ -60,7 +60,7 @@ class RoundReservations(MovingReservations):
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
         """Return for how many seconds from now a job's slots are free within the round, and where."""
         found = super().gap(waiting)
-        left = self._round_end - self.profile.times[0]
+        left = self._round_end - self.profile.now
         if found is None or left <= 0:
             return None
         return left if found[0] is None else min(left, found[0]), found[1]

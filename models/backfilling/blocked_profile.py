@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
-from ..compiled import compiled
+from ..compiled import borrowing
 
 #: Steps of a block, and the rows of a block: how many are set, and what is to be added to what its steps say.
 SIZE = 64
@@ -68,7 +68,7 @@ def open_blocks(free: int, now: int, changes: int) -> BlockedProfile:
     return profile
 
 
-@compiled
+@borrowing
 def forget_before(profile: BlockedProfile, now: int) -> None:
     """Forget the blocks that end before `now`."""
     numbers, order = profile.numbers, profile.order
@@ -77,7 +77,7 @@ def forget_before(profile: BlockedProfile, now: int) -> None:
         numbers[_FIRST] += 1
 
 
-@compiled
+@borrowing
 def add_between(profile: BlockedProfile, start: int, end: int, amount: int) -> None:
     """Add `amount` to what is free in [`start`, `end`); a negative one takes it."""
     if end <= start:
@@ -102,7 +102,7 @@ def add_between(profile: BlockedProfile, start: int, end: int, amount: int) -> N
     _join(profile, start)
 
 
-@compiled
+@borrowing
 def earliest_start(profile: BlockedProfile, amount: int, duration: int, after: int, before: int) -> int:
     """Return the first start in [`after`, `before`) with `amount` free for `duration` seconds; -1 if there is none."""
     place, step = _place(profile, after)
@@ -120,7 +120,7 @@ def earliest_start(profile: BlockedProfile, amount: int, duration: int, after: i
             return int(start)
 
 
-@compiled
+@borrowing
 def _next_above(profile: BlockedProfile, amount: int, place: int, step: int) -> tuple[int, int]:
     """Return place and step of the first one from a step on in which `amount` is free; the place behind the last."""
     while place < profile.numbers[_STOP]:
@@ -134,7 +134,7 @@ def _next_above(profile: BlockedProfile, amount: int, place: int, step: int) -> 
     return place, 0
 
 
-@compiled
+@borrowing
 def _next_below(profile: BlockedProfile, amount: int, place: int, step: int, end: int) -> tuple[int, int]:
     """Return place and step of the first one behind a step, before `end`, in which `amount` is not free.
 
@@ -156,7 +156,7 @@ def _next_below(profile: BlockedProfile, amount: int, place: int, step: int, end
     return profile.numbers[_STOP], 0
 
 
-@compiled
+@borrowing
 def _place(profile: BlockedProfile, time: int) -> tuple[int, int]:
     """Return the place of the block, and the step in it, that a time lies in, not before the first."""
     low, high = profile.numbers[_FIRST], profile.numbers[_STOP] - 1
@@ -177,7 +177,7 @@ def _place(profile: BlockedProfile, time: int) -> tuple[int, int]:
     return low, first
 
 
-@compiled
+@borrowing
 def _begin_step(profile: BlockedProfile, time: int) -> None:
     """Let a step begin at a time, as free as the one that it lies in."""
     place, step = _place(profile, time)
@@ -196,7 +196,7 @@ def _begin_step(profile: BlockedProfile, time: int) -> None:
     profile.blocks[_COUNT, block] += 1
 
 
-@compiled
+@borrowing
 def _halve(profile: BlockedProfile, place: int) -> None:
     """Let the second half of the steps of a full block have a block of their own, in the next place."""
     numbers, order, blocks = profile.numbers, profile.order, profile.blocks
@@ -222,7 +222,7 @@ def _halve(profile: BlockedProfile, place: int) -> None:
     _measure(profile, place + 1)
 
 
-@compiled
+@borrowing
 def _measure(profile: BlockedProfile, place: int) -> None:
     """Set the least and the most that is free in the block at a place."""
     block = profile.order[_BLOCK, place]
@@ -233,7 +233,7 @@ def _measure(profile: BlockedProfile, place: int) -> None:
     profile.order[_HIGH, place] = high + profile.blocks[_ADDED, block]
 
 
-@compiled
+@borrowing
 def _join(profile: BlockedProfile, time: int) -> None:
     """Let the step that begins at a time be part of the one before, if as much is free in both."""
     place, step = _place(profile, time)
@@ -261,7 +261,7 @@ def _join(profile: BlockedProfile, time: int) -> None:
             profile.order[row, later] = profile.order[row, later + 1]
 
 
-@compiled
+@borrowing
 def _give_up(profile: BlockedProfile, block: int) -> None:
     """Let a block be used for others."""
     profile.spare[profile.numbers[_SPARE]] = block

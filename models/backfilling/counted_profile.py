@@ -12,10 +12,12 @@ _FIRST_ROOM = 64
 class CountedProfile:
     """The profile of one node with one resource, as :class:`.PoolProfile`, for thousands of reservations."""
 
-    __slots__ = ("_steps",)
+    __slots__ = ("_steps", "_until")
 
     def __init__(self, free: int, now: int = 0) -> None:
         self._steps = steps.open_profile(free, now, _FIRST_ROOM)
+        #: Amount to until when it is free, as long as nothing changes.
+        self._until: dict[int, int] = {}
 
     @property
     def times(self) -> list[int]:
@@ -23,8 +25,21 @@ class CountedProfile:
         found: list[int] = self._steps.times[: self._steps.steps[0]].tolist()
         return found
 
+    @property
+    def now(self) -> int:
+        """The first of the times."""
+        return int(self._steps.times[0])
+
+    def free_until(self, amount: int) -> int:
+        """Return until when an amount is free from now on: now if it is not, :data:`.NEVER` if for ever."""
+        found = self._until.get(amount)
+        if found is None:
+            found = self._until[amount] = int(steps.free_until(self._steps, amount))
+        return found
+
     def advance(self, now: int) -> None:
         """Forget what lies before `now`."""
+        self._until.clear()
         steps.advance(self._steps, now)
 
     def earliest(
@@ -66,4 +81,5 @@ class CountedProfile:
         self._add(start, end, len(placement) * demand[0])
 
     def _add(self, start: int, end: int, amount: int) -> None:
+        self._until.clear()
         self._steps = steps.released(self._steps, start, end, amount)

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .remaining_times import RemainingTimes
+from .remaining_times import RemainingTimes, law_on_values
 
-__all__ = ["RemainingTimes"]
+__all__ = ["RemainingTimes", "law_on_values"]

@@ -43,7 +43,7 @@ class RemainingTimes:
     __slots__ = ("_before", "_below", "_mean", "_served", "_times")
 
     def __init__(self, law: Any) -> None:
-        times, cdf = _on_values(law) if hasattr(law, "values") else _on_points(law)
+        times, cdf = law_on_values(law) if hasattr(law, "values") else _on_points(law)
         self._times = times
         #: P(X <= t) and P(X < t).
         self._below, self._before = cdf(times), cdf(np.nextafter(times, -np.inf))
@@ -125,8 +125,14 @@ class RemainingTimes:
         return self._mean
 
 
-def _on_values(law: Any) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
-    """Return the values of a law, from 0 on, and its cumulative distribution function."""
+def law_on_values(law: Any) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]]:
+    """Return the values of a law, from 0 on, and its cumulative distribution function.
+
+    Raises
+    ------
+    InputError
+        If they are no finite numbers from 0 on, or not as many as their probabilities.
+    """
     given = np.asarray(law.values, dtype=np.float64)
     alike = np.full(given.shape, 1 / max(1, given.size))
     shares = np.asarray(getattr(law, "probabilities", alike), dtype=np.float64)

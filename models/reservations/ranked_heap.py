@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
-from ..compiled import compiled
+from ..compiled import borrowing
 
 
 class RankedHeap(NamedTuple):
@@ -30,7 +30,7 @@ def open_heap(most: int) -> RankedHeap:
     return RankedHeap(np.empty((3, most), dtype=np.int64), np.zeros(1, dtype=np.int64))
 
 
-@compiled
+@borrowing
 def push(heap: RankedHeap, rank: int, second: int, number: int) -> None:
     """Put a number in."""
     rows, place = heap.rows, heap.size[0]
@@ -44,7 +44,7 @@ def push(heap: RankedHeap, rank: int, second: int, number: int) -> None:
     rows[0, place], rows[1, place], rows[2, place] = rank, second, number
 
 
-@compiled
+@borrowing
 def pop(heap: RankedHeap) -> int:
     """Take out the first number."""
     rows, number = heap.rows, heap.rows[2, 0]
@@ -62,12 +62,12 @@ def pop(heap: RankedHeap) -> int:
     return int(number)
 
 
-@compiled
+@borrowing
 def _before(rows: IntArray, one: int, other: int) -> bool:
     return bool(rows[0, one] < rows[0, other] or (rows[0, one] == rows[0, other] and rows[1, one] < rows[1, other]))
 
 
-@compiled
+@borrowing
 def _copy(rows: IntArray, source: int, target: int) -> None:
     for row in range(3):
         rows[row, target] = rows[row, source]

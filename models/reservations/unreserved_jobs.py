@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
-from ..compiled import compiled
+from ..compiled import borrowing
+from .ranked_heap import RankedHeap, pop, push
 
 #: The numbers: how many entries and instants there are, and how many jobs are in.
 _ENTRIES, _INSTANTS, _JOBS = range(3)
@@ -53,29 +54,24 @@ def open_unreserved(jobs: int, entries: int) -> UnreservedJobs:
     )
 
 
-@compiled
-def put_in(unreserved: UnreservedJobs, came: IntArray) -> None:
-    """Put jobs in that entered the queue at an instant, later than all before.
-
-    Parameters
-    ----------
-    came
-        The jobs in their order, and their ranks, shape (2, jobs).
-    """
-    numbers, order = unreserved.numbers, np.argsort(came[1], kind="mergesort")
+@borrowing
+def put_in(unreserved: UnreservedJobs, came: RankedHeap) -> None:
+    """Put jobs in, by their ranks, that entered the queue at an instant, later than all before; take them out there."""
+    numbers = unreserved.numbers
     unreserved.first[numbers[_INSTANTS]] = numbers[_ENTRIES]
-    for index in order:
-        job, entry = came[0, index], numbers[_ENTRIES]
-        unreserved.jobs[entry], unreserved.ranks[entry] = job, came[1, index]
+    numbers[_JOBS] += came.size[0]
+    while came.size[0] > 0:
+        rank, entry = came.rows[0, 0], numbers[_ENTRIES]
+        job = pop(came)
+        unreserved.jobs[entry], unreserved.ranks[entry] = job, rank
         unreserved.instants[entry] = numbers[_INSTANTS]
         unreserved.following[entry] = unreserved.entry[job] = entry
         numbers[_ENTRIES] += 1
     numbers[_INSTANTS] += 1
-    numbers[_JOBS] += len(order)
     unreserved.following[numbers[_ENTRIES]] = numbers[_ENTRIES]
 
 
-@compiled
+@borrowing
 def discard(unreserved: UnreservedJobs, job: int) -> None:
     """Take a job out, if it is in."""
     entry = unreserved.entry[job]
@@ -85,29 +81,42 @@ def discard(unreserved: UnreservedJobs, job: int) -> None:
         unreserved.numbers[_JOBS] -= 1
 
 
-@compiled
-def largest(unreserved: UnreservedJobs, batch: int) -> IntArray:
-    """Return the next batch by rank: of those of the first instants, as many as a batch has jobs; -1: all."""
+@borrowing
+def largest(unreserved: UnreservedJobs, batch: int, empty: RankedHeap, chosen: IntArray) -> int:
+    """Find the next batch by rank: of those of the first instants, as many as a batch has jobs; -1: all.
+
+    Parameters
+    ----------
+    empty
+        A heap to sort in.
+    chosen
+        Filled with the jobs.
+
+    Returns
+    -------
+    How many they are.
+    """
     numbers = unreserved.numbers
     most = numbers[_JOBS] if batch < 0 else batch
-    entries, entry, instants = [0 for _ in range(0)], _next(unreserved, 0), 0
+    entry, instants = _next(unreserved, 0), 0
     while entry < numbers[_ENTRIES] and instants < most:
         instant, count = unreserved.instants[entry], 0
         while entry < numbers[_ENTRIES] and unreserved.instants[entry] == instant and count < most:
-            entries.append(entry)
+            push(empty, unreserved.ranks[entry], entry, unreserved.jobs[entry])
             entry = _next(unreserved, entry + 1)
             count += 1
         instants += 1
         if instant + 1 == numbers[_INSTANTS]:
             break
         entry = _next(unreserved, max(entry, unreserved.first[instant + 1]))
-    found = np.array(entries, dtype=np.int64)
-    order = np.argsort(unreserved.ranks[found], kind="mergesort")
-    chosen: IntArray = unreserved.jobs[found[order[:most]]]
-    return chosen
+    found = min(most, empty.size[0])
+    for index in range(found):
+        chosen[index] = pop(empty)
+    empty.size[0] = 0
+    return int(found)
 
 
-@compiled
+@borrowing
 def _next(unreserved: UnreservedJobs, entry: int) -> int:
     """Return the first entry from one on that is in; as many as there are if there is none."""
     following, found = unreserved.following, entry

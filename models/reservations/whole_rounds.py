@@ -19,7 +19,7 @@ from ..backfilling.blocked_profile import (
     open_blocks,
 )
 from ..backfilling.pool_profile import NEVER
-from ..compiled import compiled
+from ..compiled import borrowing
 from .ranked_heap import RankedHeap, open_heap, pop, push
 from .unreserved_jobs import UnreservedJobs, discard, largest, open_unreserved, put_in
 
@@ -59,6 +59,8 @@ class WholeRounds(NamedTuple):
         The waiting jobs without a reservation.
     profile
         What is free beside what runs and is reserved.
+    sorting, chosen
+        Room to sort jobs in, empty between two uses, and for the jobs of a batch.
     """
 
     jobs: IntArray
@@ -73,6 +75,8 @@ class WholeRounds(NamedTuple):
     booked: RankedHeap
     unreserved: UnreservedJobs
     profile: BlockedProfile
+    sorting: RankedHeap
+    chosen: IntArray
 
 
 def whole_rounds(columns: IntArray, requests: IntArray, capacity: int, batch: int | None) -> WholeRounds:
@@ -102,11 +106,12 @@ def whole_rounds(columns: IntArray, requests: IntArray, capacity: int, batch: in
         came=np.empty(count, dtype=np.int64), gone=np.empty(count, dtype=np.int64),
         timers=np.empty(attempts + 1, dtype=np.int64), ends=open_heap(count), due=open_heap(count),
         booked=open_heap(attempts), unreserved=open_unreserved(count, attempts),
-        profile=open_blocks(capacity, 0, 2 * attempts),
+        profile=open_blocks(capacity, 0, 2 * attempts), sorting=open_heap(count + 1),
+        chosen=np.empty(count, dtype=np.int64),
     )  # fmt: skip
 
 
-@compiled
+@borrowing
 def go_on_in_rounds(rounds: WholeRounds, decisions: IntArray, ended: IntArray) -> tuple[int, int]:
     """Go through instants: completions, then arrivals, then one decision if anybody waits or a timer says so.
 
@@ -145,7 +150,7 @@ def go_on_in_rounds(rounds: WholeRounds, decisions: IntArray, ended: IntArray) -
     return rows, left
 
 
-@compiled
+@borrowing
 def _next_instant(rounds: WholeRounds) -> int:
     numbers, jobs, now = rounds.numbers, rounds.jobs, NEVER
     if numbers[_ARRIVED] < jobs.shape[1]:
@@ -157,7 +162,7 @@ def _next_instant(rounds: WholeRounds) -> int:
     return int(now)
 
 
-@compiled
+@borrowing
 def _end(rounds: WholeRounds, ended: IntArray, left: int) -> int:
     """Take the job that ends first off the machine; return 1 if it leaves for good, 0 if it comes back."""
     numbers, jobs, job = rounds.numbers, rounds.jobs, pop(rounds.ends)
@@ -172,19 +177,19 @@ def _end(rounds: WholeRounds, ended: IntArray, left: int) -> int:
     return 0
 
 
-@compiled
+@borrowing
 def _wait(rounds: WholeRounds, job: int) -> None:
     rounds.came[rounds.numbers[_CAME]] = job
     rounds.numbers[_CAME] += 1
     rounds.numbers[_WAITING] += 1
 
 
-@compiled
+@borrowing
 def _request(rounds: WholeRounds, job: int) -> int:
     return int(rounds.requests[rounds.jobs[_REQUESTS, job] + rounds.jobs[TRIED, job]])
 
 
-@compiled
+@borrowing
 def _decide(rounds: WholeRounds, now: int) -> None:
     """Follow what changed, reserve for those that have no reservation, and start those whose time has come."""
     numbers = rounds.numbers
@@ -192,12 +197,11 @@ def _decide(rounds: WholeRounds, now: int) -> None:
     for index in range(numbers[_GONE]):
         _release(rounds, rounds.gone[index], now)
     numbers[_GONE] = 0
-    if numbers[_CAME] > 1:
-        rounds.came[: numbers[_CAME]].sort()
+    _sort(rounds, rounds.came, numbers[_CAME])
     if numbers[_RESERVED] + numbers[_HELD] == 0:
         _settle(rounds)
-        for job in _candidates(rounds):
-            _reserve(rounds, job, now, NEVER)
+        for index in range(_choose(rounds)):
+            _reserve(rounds, rounds.chosen[index], now, NEVER)
         numbers[_FREED] = 1
     if numbers[_RESERVED] + numbers[_HELD] > 0:
         _fill(rounds, now)
@@ -211,7 +215,20 @@ def _decide(rounds: WholeRounds, now: int) -> None:
             numbers[_TIMERS] += 1
 
 
-@compiled
+@borrowing
+def _sort(rounds: WholeRounds, jobs: IntArray, count: int) -> None:
+    """Sort the first of some jobs by their place in the trace."""
+    index = 1
+    while index < count and jobs[index - 1] < jobs[index]:
+        index += 1
+    if index < count:
+        for index in range(count):
+            push(rounds.sorting, jobs[index], 0, jobs[index])
+        for index in range(count):
+            jobs[index] = pop(rounds.sorting)
+
+
+@borrowing
 def _release(rounds: WholeRounds, job: int, now: int) -> None:
     """Give back what is booked for a job that ended, from now on."""
     jobs = rounds.jobs
@@ -222,29 +239,25 @@ def _release(rounds: WholeRounds, job: int, now: int) -> None:
     rounds.numbers[_HELD] -= 1
 
 
-@compiled
+@borrowing
 def _settle(rounds: WholeRounds) -> None:
     """Let those that came and have no reservation wait as the others do."""
-    numbers, jobs, count = rounds.numbers, rounds.jobs, 0
+    numbers, jobs = rounds.numbers, rounds.jobs
     for index in range(numbers[_CAME]):
-        if jobs[_BOOKING, rounds.came[index]] == 0:
-            rounds.came[count] = rounds.came[index]
-            count += 1
+        job = rounds.came[index]
+        if jobs[_BOOKING, job] == 0:
+            push(rounds.sorting, -jobs[_AMOUNT, job] * _request(rounds, job), index, job)
     numbers[_CAME] = 0
-    if count > 0:
-        rows = np.empty((2, count), dtype=np.int64)
-        for index in range(count):
-            job = rows[0, index] = rounds.came[index]
-            rows[1, index] = -jobs[_AMOUNT, job] * _request(rounds, job)
-        put_in(rounds.unreserved, rows)
+    if rounds.sorting.size[0] > 0:
+        put_in(rounds.unreserved, rounds.sorting)
 
 
-@compiled
-def _candidates(rounds: WholeRounds) -> IntArray:
-    return largest(rounds.unreserved, rounds.numbers[_BATCH])
+@borrowing
+def _choose(rounds: WholeRounds) -> int:
+    return largest(rounds.unreserved, rounds.numbers[_BATCH], rounds.sorting, rounds.chosen)
 
 
-@compiled
+@borrowing
 def _reserve(rounds: WholeRounds, job: int, now: int, before: int) -> None:
     """Reserve the first start in [now, before) at which a job fits, if there is one."""
     jobs, numbers, seconds = rounds.jobs, rounds.numbers, _request(rounds, job)
@@ -261,7 +274,7 @@ def _reserve(rounds: WholeRounds, job: int, now: int, before: int) -> None:
     push(rounds.booked, -end, numbers[_BOOKED], job)
 
 
-@compiled
+@borrowing
 def _fill(rounds: WholeRounds, now: int) -> None:
     """Reserve for jobs that have no reservation what they fit before the last one ends.
 
@@ -272,7 +285,8 @@ def _fill(rounds: WholeRounds, now: int) -> None:
         pop(booked)
     last = -booked.rows[0, 0]
     if numbers[_FREED]:
-        for job in _candidates(rounds):
+        for index in range(_choose(rounds)):
+            job = rounds.chosen[index]
             _reserve(rounds, job, now, last - _request(rounds, job) + 1)
         numbers[_FREED] = 0
     for index in range(numbers[_CAME]):
@@ -281,7 +295,7 @@ def _fill(rounds: WholeRounds, now: int) -> None:
     _settle(rounds)
 
 
-@compiled
+@borrowing
 def _start(rounds: WholeRounds, job: int, now: int) -> None:
     """Put a job on the machine."""
     numbers, jobs = rounds.numbers, rounds.jobs

@@ -28,6 +28,11 @@ class Profile(Protocol):
         """When what is free changes, increasing; the first is now."""
         ...
 
+    @property
+    def now(self) -> int:
+        """The first of the times."""
+        ...
+
     def advance(self, now: int) -> None:
         """Forget what lies before `now`."""
         ...
@@ -75,6 +80,11 @@ class _Steps(Generic[T]):
     def __init__(self, free: T, now: int) -> None:
         self.times = [now]
         self.free = [free]
+
+    @property
+    def now(self) -> int:
+        """The first of the times."""
+        return self.times[0]
 
     def advance(self, now: int) -> None:
         """Forget what lies before `now`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Literal
 
 import numpy as np
@@ -17,8 +18,16 @@ NODE_ZERO.flags.writeable = False
 
 
 def pool_placement(nodes: int) -> IntArray:
-    """Return the placement of so many slots on the first node."""
-    return NODE_ZERO if nodes == 1 else np.zeros(nodes, dtype=np.int64)
+    """Return the placement of so many slots on the first node, read-only."""
+    return NODE_ZERO if nodes == 1 else _zeros(nodes.bit_length())[:nodes]
+
+
+@cache
+def _zeros(bits: int) -> IntArray:
+    """Return as many zeros as numbers of so many bits can count; on a large pool there is a placement at every turn."""
+    zeros = np.zeros(1 << bits, dtype=np.int64)
+    zeros.flags.writeable = False
+    return zeros
 
 
 def choose(
@@ -48,5 +57,7 @@ def choose(
 def shift(free: IntArray, placement: IntArray, demand: tuple[int, ...], sign: int) -> None:
     """Add `sign` times the amounts of slots of `demand` at `placement` to `free`, in place."""
     for index, amount in enumerate(demand):
-        if amount:
+        if len(free) == 1:
+            free[0, index] += amount * sign * len(placement)
+        elif amount:
             np.add.at(free[:, index], placement, amount * sign)

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from pandas.testing import assert_frame_equal
 
 from hpcdispatch.base import InputError
 from hpcdispatch.simulation import Result, job_metrics, mean_interval, simulate
@@ -176,3 +177,15 @@ class TestFiles:
         with pytest.raises(InputError, match=message) as raised:
             Result.load(saved)
         assert "\n" not in str(raised.value)
+
+
+def test_some_tables_are_read_alone(tmp_path):
+    result = simulate(tiny(), "easy")
+    result.save(tmp_path / "kept")
+    found = Result.load(tmp_path / "kept", ("jobs", "attempts"))
+    whole = Result.load(tmp_path / "kept")
+    assert found.manifest == whole.manifest
+    assert_frame_equal(found.jobs, whole.jobs)
+    assert_frame_equal(found.attempts, whole.attempts)
+    assert found.decisions.empty
+    assert found.timings.empty

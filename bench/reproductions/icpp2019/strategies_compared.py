@@ -96,7 +96,7 @@ SIZES: Mapping[str, Mapping[Scale, tuple[int, int]]] = {
     "fig3": {"smoke": (1, 10), "small": (10, 100), "full": (50, 100)},
     "fig4": {"smoke": (1, 10), "small": (10, 100), "full": (50, 100)},
     "fig5": {"smoke": (1, 10), "small": (10, 200), "full": (50, 200)},
-    "fig6": {"smoke": (1, 2), "small": (5, 100), "full": (3, 100)},
+    "fig6": {"smoke": (1, 2), "small": (5, 100), "full": (10, 100)},
     "scripts": {"smoke": (1, 2), "small": (10, 100), "full": (10, 100)},
     "fig8": {"smoke": (1, 40), "small": (10, 400), "full": (50, 400)},
 }

@@ -173,3 +173,13 @@ def test_a_run_begins_from_a_state(invoke, tmp_path):
     refused = invoke("run", "lublin:jobs=5,processors=8", "--state", tmp_path / "state.json")
     assert refused.exit_code == 2
     assert "got 3 nodes" in refused.stderr
+
+
+@pytest.mark.parametrize("command", [("run", "--predictor"), ("compare", "--dispatchers", "toptimal", "--predictors")])
+def test_laws_of_few_runs_are_used_but_said_once(invoke, command):
+    name, *options = command
+    found = invoke(name, SPEC, *options, "empirical:least=2")
+    assert found.exit_code == 0
+    told = "hpcdispatch: note: empirical:least=2: laws of 2 past runs tell little; expected at least 5"
+    assert found.stderr.splitlines().count(told) == 1
+    assert "tell little" not in invoke(name, SPEC, *options, "empirical:least=5").stderr

@@ -213,3 +213,48 @@ def test_a_decision_does_not_walk_the_queue(dispatcher, monkeypatch):
 def test_refuses(options, message):
     with pytest.raises(InputError, match=message):
         create_dispatcher(f"rounds:{options}")
+
+
+class _Fixed:
+    """Requests that are given, by the number of the job."""
+
+    def __init__(self, requests):
+        self._requests = requests
+
+    def reset(self, machine, rng):
+        pass
+
+    def observe(self, state):
+        pass
+
+    def requests(self, law, walltime, application):
+        return self._requests[int(application[1])]
+
+
+def _tried_jobs(seed):
+    """Return the processors of a machine, and jobs some of which are tried under several requests."""
+    rng = np.random.default_rng(seed)
+    processors, jobs, requests = int(rng.integers(3, 9)), [], []
+    for number in range(30):
+        submit, cores = int(rng.integers(0, 900)) * int(rng.random() < 0.6), int(rng.integers(1, processors + 1))
+        asked = sorted({int(seconds) for seconds in rng.integers(3, 200, rng.integers(1, 4))})
+        law = stats.uniform(0, asked[-1]) if len(asked) > 1 else None
+        run = int(rng.integers(1, asked[-1] + 1))
+        jobs.append(Job(str(number), submit, run, asked[-1], nodes=cores, name=str(number), law=law))
+        requests.append(asked)
+    return processors, tuple(sorted(jobs, key=lambda job: job.submit)), requests
+
+
+@pytest.mark.parametrize("backfill", ["plain", "speculative"])
+@pytest.mark.parametrize("seed", range(6))
+def test_jobs_get_nodes_of_one_unit_when_they_start_so_that_these_are_as_good_as_a_pool(seed, backfill):
+    # With nodes from the beginning, enough are free all the time, but none of them for long enough: others wait longer.
+    processors, jobs, requests = _tried_jobs(seed)
+    starts = []
+    for machine in (Machine.pool(processors), Machine.homogeneous(processors, core=1)):
+        workload = Workload(jobs, machine)
+        standing = ReservationSequences(_Fixed(requests), over="rounds:batch=9/move=never", backfill=backfill)
+        result = simulate(workload, standing, overrun="kill")
+        check(workload, result)
+        starts.append(result.attempts[["id", "start", "end"]].sort_values(["start", "id"]).to_numpy().tolist())
+    assert starts[0] == starts[1]

@@ -20,13 +20,18 @@ def by_looking(waiting, batch):
 def test_a_batch_as_by_looking_at_all(batch):
     rng = np.random.default_rng(batch + 1)
     unreserved, waiting, job = unreserved_jobs.open_unreserved(400, 400), [], 0
+    heap, chosen = ranked_heap.open_heap(400), np.empty(400, dtype=np.int64)
     for instant in range(120):
         came = [(job + place, int(rng.integers(-6, 0))) for place in range(int(rng.integers(0, 4)))]
+        for number, rank in came:
+            ranked_heap.push(heap, rank, number, number)
         if came:
-            unreserved_jobs.put_in(unreserved, np.array(came).T.copy())
+            unreserved_jobs.put_in(unreserved, heap)
         waiting += [(instant, rank, number) for number, rank in came]
         job += len(came)
-        assert unreserved_jobs.largest(unreserved, batch).tolist() == by_looking(waiting, batch)
+        count = unreserved_jobs.largest(unreserved, batch, heap, chosen)
+        assert chosen[:count].tolist() == by_looking(waiting, batch)
+        assert not heap.size[0]
         for _ in range(min(len(waiting), int(rng.integers(0, 4)))):
             unreserved_jobs.discard(unreserved, waiting.pop(int(rng.integers(len(waiting))))[2])
         unreserved_jobs.discard(unreserved, 399)  # It was never put in.

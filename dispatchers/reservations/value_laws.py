@@ -1,0 +1,57 @@
+"""Laws of run times that are given by their values alone, as laws with a distribution function."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...base import FloatArray
+from ...models.onthefly import law_on_values
+
+#: Laws that are kept: many jobs share one.
+_KEPT = 512
+
+
+class ValueLaw:
+    """A law on finitely many values.
+
+    Parameters
+    ----------
+    law
+        What has ``values``, seconds, and, unless they are equally likely, ``probabilities``.
+
+    Attributes
+    ----------
+    values, probabilities
+        Its own; ``None`` for no probabilities.
+
+    Raises
+    ------
+    InputError
+        If the values are no finite numbers from 0 on, or not as many as their probabilities.
+    """
+
+    __slots__ = ("_below", "probabilities", "values")
+
+    def __init__(self, law: Any) -> None:
+        self._below = law_on_values(law)[1]
+        self.values: FloatArray = np.asarray(law.values, dtype=np.float64)
+        self.probabilities = getattr(law, "probabilities", None)
+
+    def cdf(self, x: Any) -> FloatArray:
+        """Return the probability that a run time is not above `x`, element by element."""
+        return self._below(np.asarray(x, dtype=np.float64))
+
+    def support(self) -> tuple[float, float]:
+        """Return the least and the largest run time."""
+        return float(self.values.min()), float(self.values.max())
+
+
+def with_cdf(law: Any) -> Any:
+    """Return a law with ``cdf(x)`` and ``support()``: itself, or one of its values."""
+    return law if hasattr(law, "cdf") and hasattr(law, "support") else _of_values(law)
+
+
+_of_values = lru_cache(_KEPT)(ValueLaw)
