@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Protocol
 
 import numpy as np
@@ -13,6 +13,8 @@ from ...models.portfolio import Outcome
 from ...workloads import Job, Machine, Shape
 from ..protocol import Action, Dispatcher, Reject, Running, Start, State, Stop, Waiting, id_of
 
+#: What dispatchers are shown of a job as it is.
+_SHOWN = [each.name for each in fields(Job) if each.name not in ("runtime", "shapes", "law")]
 #: What was done when.
 Done = tuple[int, Start | Stop]
 
@@ -223,12 +225,8 @@ def _whole(run: Running, now: int) -> int:
 
 
 def _job_of(entry: Waiting, ran: int) -> Job:
-    view = entry.job
-    return Job.trusted(
-        id=view.id, submit=view.submit, runtime=ran, walltime=view.walltime, nodes=view.nodes, per_node=view.per_node,
-        user=view.user, group=view.group, name=view.name, queue=view.queue, kind=view.kind,
-        shapes=_shapes_of(entry, ran), checkpoint=view.checkpoint, law=entry.law, deadline=view.deadline,
-    )  # fmt: skip
+    shown = {name: getattr(entry.job, name) for name in _SHOWN}
+    return Job.trusted(**shown, runtime=ran, shapes=_shapes_of(entry, ran), law=entry.law)
 
 
 def _shapes_of(entry: Waiting, ran: int) -> tuple[Shape, ...]:
