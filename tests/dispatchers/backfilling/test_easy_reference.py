@@ -2,17 +2,17 @@
 
 from dataclasses import replace
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hpcdispatch.simulation import simulate
 from hpcdispatch.testing import pool
 from hpcdispatch.testing.strategies import workloads
-from hpcdispatch.workloads import Machine
+from hpcdispatch.workloads import Job, Machine, Workload
 
 
 def brute_force(workload, shortest_first):
-    """Schedule a pool second by second, by the book; return the starts by id.
+    """Schedule a pool second by second, by the book, whenever a job has come or gone; return the starts by id.
 
     A backfill is tried by simulating the predicted future with and without it: it may not delay the head.
     """
@@ -20,9 +20,13 @@ def brute_force(workload, shortest_first):
     jobs = list(workload.jobs)
     now = 0
     while jobs or waiting or running:
+        gone = [entry for entry in running if entry[1] <= now]
         running = [entry for entry in running if entry[1] > now]
-        while jobs and jobs[0].submit == now:
-            waiting.append(jobs.pop(0))
+        come = [job for job in jobs if job.submit == now]
+        waiting, jobs = waiting + come, jobs[len(come) :]
+        if not (come or gone):
+            now += 1
+            continue
         again = True
         while again:
             again = False
@@ -80,7 +84,17 @@ def one_slot_cores(workload):
     return workload.with_jobs(jobs)
 
 
+def of_cores(machine, *given):
+    jobs = [Job(f"{number}", 0, runtime, walltime, nodes) for number, (runtime, walltime, nodes) in enumerate(given)]
+    return Workload(tuple(jobs), machine)
+
+
+#: Nothing happens when the first job outruns its request, so that nobody starts before the second.
+OUTRUN = of_cores(Machine.pool(6), (2, 1, 1), (2, 2, 3), (0, 1, 3), (0, 2, 1))
+
+
 @given(pools, st.booleans())
+@example(OUTRUN, False)
 @settings(max_examples=120)
 def test_easy_is_textbook(workload, shortest_first):
     workload = one_slot_cores(workload)
