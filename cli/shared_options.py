@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, get_args
@@ -162,9 +162,7 @@ def split_specs(values: tuple[str, ...], kind: str) -> list[str]:
 
 
 def validate(dispatchers: Sequence[str], predictors: Sequence[str]) -> None:
-    """Build every part once, so that a bad name or option shows before the trace is read.
-
-    Says, in one line, which predictors make a distribution of fewer runs than tell anything.
+    """Build every part once, so that a bad name or option shows before the trace is read; see :func:`say_few_runs`.
 
     Raises
     ------
@@ -173,6 +171,11 @@ def validate(dispatchers: Sequence[str], predictors: Sequence[str]) -> None:
     """
     for dispatcher in dispatchers:
         create_dispatcher(dispatcher)
+    say_few_runs(predictors)
+
+
+def say_few_runs(predictors: Iterable[str]) -> None:
+    """Build every predictor once, and say in one line which make distributions of fewer runs than tell anything."""
     beliefs = {predictor: create_predictor(predictor) for predictor in predictors}
     least = {name: made.least for name, made in beliefs.items() if isinstance(made, Empirical)}
     few = [name for name, runs in least.items() if runs < LEAST_TO_TRUST]

@@ -29,7 +29,7 @@ from ..command_errors import InterruptedRunError, RunFailedError, say
 from ..help_texts import examples
 from ..output import print_json
 from ..progress import JobBar, spinner
-from ..shared_options import cores, json_option, no_cache_option
+from ..shared_options import cores, json_option, no_cache_option, say_few_runs
 
 _FILE = click.Path(path_type=Path)
 
@@ -93,6 +93,7 @@ def command(
     if table is not None and (table.is_dir() or not table.absolute().parent.is_dir()):
         raise InputError(f"--table {table}: expected the name of a file in a folder that exists")
     plan = _planned(file, None if no_cache else out / TRACES)
+    say_few_runs(dict.fromkeys(cell.predictor for cell in plan.cells))
     store = Store(out)
     store.open()  # before a cluster is asked for anything
     with ExitStack() as stack:

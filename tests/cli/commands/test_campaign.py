@@ -40,6 +40,13 @@ def test_done_then_reused(invoke, file, tmp_path):
     assert second.stdout.startswith("study: 4 cells, 0 done, 4 reused, 0 failed (")
 
 
+def test_laws_of_few_runs_are_used_but_said_once(invoke, file, tmp_path):
+    file.write_text('predictors = ["empirical:least=2"]\n' + TEXT)
+    found = invoke("campaign", file, "--out", tmp_path / "store", "--workers", 1)
+    assert found.exit_code == 0
+    assert found.stderr.count("note: empirical:least=2: laws of 2 past runs tell little; expected at least 5") == 1
+
+
 def test_json(invoke, file, tmp_path):
     found = invoke("campaign", file, "--out", tmp_path / "store", "--workers", 1, "--json")
     told = json.loads(found.stdout)
