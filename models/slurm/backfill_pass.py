@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base import BoolArray, IntArray
+from ...base import IntArray
 from ..compiled import compiled
 from .caps import Caps, counted, may_be_tried, no_caps, planned
 from .closed_nodes import ClosedNodes
@@ -22,6 +22,7 @@ from .reserved_nodes import (
     ReservedNodes,
     WordArray,
     is_open,
+    members_of,
     nothing_reserved,
     open_nodes,
     packed,
@@ -34,6 +35,8 @@ from .stopped_jobs import stop_for
 _NEVER = 2**62
 #: In place of a start: others are stopped for the job, and its nodes reserved.
 _STOPS = -2
+#: What a job could have of each node: once all that runs has ended, and now.
+_ONCE, _NOW = range(2)
 
 
 class BackfillRules(NamedTuple):
@@ -120,14 +123,19 @@ def _backfill(
     members = np.zeros((cluster.members.shape[0], words), np.uint64)
     for partition in range(len(members)):
         packed(cluster.members[partition], members[partition])
-    tests = 0
+    tests, alike, room = 0, -1, np.empty((2, len(first)), np.int64)
     for job in range(jobs):
         if not may_be_tried(job, 0, caps):
             continue
         tests += 1
         if tests > rules.most:
             break
-        start = _plan(job, tried, cluster, table, now, rules, reserved, members, full, first, preemption, taken)
+        if alike < 0 or not _ask_alike(job, alike, tried):
+            own, demand, apart = cluster.members[tried.partition[job]], tried.demand[job], tried.apart[job]
+            free_cpus(full, demand, cluster.primary, apart, own, room[_ONCE])
+            free_cpus(cluster.free, demand, cluster.primary, apart, own, room[_NOW])
+            alike = job
+        start = _plan(job, tried, cluster, table, now, rules, reserved, members, room, first, preemption, taken)
         if start < 0 or start > now:
             planned(job, start == _STOPS or 0 <= start <= now + rules.window, caps)
         if start < 0 or (start <= now and not counted(job, taken.sum() * tried.demand[job, cluster.primary], caps)):
@@ -135,6 +143,7 @@ def _backfill(
         row = running + job
         _note(row, start, table, taken)
         if start <= now:
+            alike = -1
             _take(row, cluster, table)
             _run(row, now + tried.limit[job], table)
             for node in range(len(taken)):
@@ -155,27 +164,33 @@ def _end_all(table: Placed, full: IntArray, first: IntArray) -> None:
 
 
 @compiled
+def _ask_alike(job: int, other: int, tried: Tried) -> bool:
+    """Return whether two jobs could have the same of each node."""
+    same = tried.partition[job] == tried.partition[other] and tried.apart[job] == tried.apart[other]
+    for resource in range(tried.demand.shape[1]):
+        same &= tried.demand[job, resource] == tried.demand[other, resource]
+    return bool(same)
+
+
+@compiled
 def _plan(
     job: int, tried: Tried, cluster: Cluster, table: Placed, now: int, rules: BackfillRules, reserved: ReservedNodes,
-    members: WordArray, full: IntArray, first: IntArray, preemption: Preemption, taken: IntArray,
+    members: WordArray, room: IntArray, first: IntArray, preemption: Preemption, taken: IntArray,
 ) -> int:  # fmt: skip
     """Return the start of a job, -1 if none is found, and reserve its nodes where that is later than now."""
     stops = may_stop(job, preemption)
     own, limit = members[tried.partition[job]], tried.limit[job]
-    most, least, usable = np.empty_like(first), np.empty_like(first), cluster.members[tried.partition[job]].copy()
-    free_cpus(full, tried.demand[job], cluster.primary, tried.apart[job], usable, most)
-    free_cpus(cluster.free, tried.demand[job], cluster.primary, tried.apart[job], usable, least)
-    words, has = np.zeros(len(own), np.uint64), np.empty_like(first)
+    words, usable = np.zeros(len(own), np.uint64), np.empty(len(first), np.bool_)
     earliest, later = now - 1, now
     while later > earliest:
         earliest = later
         later = open_nodes(reserved, own, earliest, earliest + limit, words)
-        unpacked(words, usable)
         start = -1
-        for node in range(len(usable)):
-            has[node] = most[node] if first[node] <= later or not later else least[node]
-        if stops or _could_have(job, tried, cluster.primary, usable, has):
-            start = predicted_start(job, tried, cluster, usable, table, now, rules.kill_wait, preemption, taken)
+        if stops or _could_have(job, tried, cluster.primary, words, room, first, later):
+            unpacked(words, usable)
+            start = predicted_start(
+                job, tried, cluster, usable, room[_NOW], table, now, rules.kill_wait, preemption, taken
+            )
         if start < 0:
             if not later:
                 return -1
@@ -212,15 +227,29 @@ def _has_room(demand: IntArray, free: IntArray, taken: IntArray) -> bool:
 
 
 @compiled
-def _could_have(job: int, tried: Tried, primary: int, usable: BoolArray, most: IntArray) -> bool:
-    """Return whether a job could have enough of the usable nodes before it is looked at again, at `most` of each."""
+def _could_have(
+    job: int, tried: Tried, primary: int, usable: WordArray, room: IntArray, first: IntArray, later: int
+) -> bool:
+    """Return whether a job could have enough of the usable nodes before it is looked at again `later`, 0 for never.
+
+    It could have of a node what is free now, and where the first job on it ends before, all that can ever be.
+    """
     need = need_of(tried.slots[job], tried.apart[job], max(tried.demand[job, primary], 1))
-    cpus, nodes = 0, 0
-    for node in range(len(usable)):
-        if usable[node]:
-            cpus += most[node]
-            nodes += most[node] > 0
-    return nodes >= need.least and (cpus >= need.cpus or tried.demand[job, primary] == 0)
+    if members_of(usable) < need.least:
+        return False
+    cpus, nodes, wanted = 0, 0, need.cpus if tried.demand[job, primary] else 0
+    for word in range(len(usable)):
+        left, node = usable[word], word << 6
+        while left:
+            if left & np.uint64(1):
+                has = room[_ONCE if first[node] <= later or not later else _NOW, node]
+                cpus += has
+                nodes += has > 0
+                if nodes >= need.least and cpus >= wanted:
+                    return True
+            left >>= np.uint64(1)
+            node += 1
+    return False
 
 
 def main_pass(

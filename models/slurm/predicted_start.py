@@ -48,11 +48,21 @@ def enough(job: int, tried: Tried, primary: int, cpus: IntArray, has: IntArray, 
 
 
 @compiled
+def _usable_room(room: IntArray, usable: BoolArray, cpus: IntArray, has: IntArray) -> None:
+    """Write what can be had of each usable node, 0 of the others, and add it to what there is."""
+    for node in range(len(usable)):
+        cpus[node] = room[node] if usable[node] else 0
+        has[CPUS] += cpus[node]
+        has[NODES] += cpus[node] > 0
+
+
+@compiled
 def predicted_start(
     job: int,
     tried: Tried,
     cluster: Cluster,
     usable: BoolArray,
+    room: IntArray,
     held: Placed,
     now: int,
     kill_wait: int,
@@ -72,6 +82,8 @@ def predicted_start(
         All jobs and the nodes.
     usable
         The nodes that may be taken, shape (nodes,).
+    room
+        What the job could have of each node now, as :func:`.free_cpus` has it, shape (nodes,).
     now, kill_wait
         The time, and how long a job may stay beyond its limit, seconds.
     preemption
@@ -80,8 +92,8 @@ def predicted_start(
         Gets the slots on each node, shape (nodes,).
     """
     demand, primary, apart = tried.demand[job], cluster.primary, tried.apart[job]
-    cpus, has = np.empty(len(usable), np.int64), np.empty(2, np.int64)
-    has[CPUS], has[NODES] = free_cpus(cluster.free, demand, primary, apart, usable, cpus)
+    cpus, has = np.empty(len(usable), np.int64), np.zeros(2, np.int64)
+    _usable_room(room, usable, cpus, has)
     if enough(job, tried, primary, cpus, has, taken):
         return now
     free = np.empty_like(cluster.free)

@@ -64,6 +64,18 @@ def unpacked(words: WordArray, chosen: BoolArray) -> None:
 
 
 @compiled
+def members_of(words: WordArray) -> int:
+    """Return how many nodes are in a set: bits are added up in pairs, fours, eights, and these at once."""
+    count = 0
+    for word in words:
+        pairs = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
+        fours = (pairs & np.uint64(0x3333333333333333)) + ((pairs >> np.uint64(2)) & np.uint64(0x3333333333333333))
+        eights = (fours + (fours >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+        count += (eights * np.uint64(0x0101010101010101)) >> np.uint64(56)
+    return int(count)
+
+
+@compiled
 def open_nodes(table: ReservedNodes, members: WordArray, start: int, end: int, usable: WordArray) -> int:
     """Write into `usable` which of the members are open from `start` to `end`; return when to look again, 0 if never.
 
