@@ -204,9 +204,12 @@ def _other_run(record: Record, jobs: dict[str, RecordedJob]) -> FloatArray:
 
 @click.command(help=__doc__)
 @click.option("--part", type=click.Choice(get_args(Part)), help="One part alone.")
+@click.option(
+    "--jobs", type=click.IntRange(min=1, max=YEAR), default=JOBS, show_default=True, help="Of the part scale."
+)
 @click.option("--small", is_flag=True, help="Smoke test: a short part of the record, few jobs.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
-def main(part: Part | None, small: bool, as_markdown: bool) -> None:
+def main(part: Part | None, jobs: int, small: bool, as_markdown: bool) -> None:
     """Print the tables."""
 
     def tables() -> Iterator[Table]:
@@ -218,6 +221,6 @@ def main(part: Part | None, small: bool, as_markdown: bool) -> None:
             every, draws = (100, 4) if small else (20, 25)
             yield forecasts(recorded().folder, _shares(), every, draws)
         if part in (None, "scale"):
-            yield scale(_SMALL if small else JOBS)
+            yield scale(_SMALL if small else jobs)
 
     show(list(tables()), as_markdown)
