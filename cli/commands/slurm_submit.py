@@ -55,6 +55,7 @@ _TIMED_OUT, _CANCELLED = 124, 130
 @click.option(
     "--poll", type=Duration(1), default="30s", show_default=True, metavar="TIME", help="How often Slurm is asked."
 )
+@click.option("--anew", is_flag=True, help="Submit it again where FILE tells how it ended.")
 @debug_option
 def submit_job(
     script: Path,
@@ -65,6 +66,7 @@ def submit_job(
     longest: str | None,
     state: Path | None,
     poll: int,
+    anew: bool,
 ) -> None:
     """Submit SCRIPT with the first request, and each time its limit ends it with the next one, until it ends by itself.
 
@@ -72,13 +74,22 @@ def submit_job(
     allows that, so that what depends on it waits on; else a new one is submitted.
 
     Ends as the job does, with its exit code; with 124 if the last limit ended it, 130 if it was cancelled. Ctrl-C
-    cancels the job. Whatever else ends this command leaves the job as it is, and the same command goes on from there.
+    cancels the job. Whatever else ends this command leaves the job as it is, and the same command goes on from there,
+    or tells how the job ended: to submit it again takes --anew.
     """
     path = state or Path(f"{script.name}.submission.json")
     with locked(path, PATIENCE) as lock:
         command = (str(script), *arguments)
         found = read_submission(path)
-        if found is None or found.code is not None:
+        if found is not None and found.code is not None:
+            if found.command == command and not anew:
+                # We may have been killed between noting the end and telling it.
+                say("note", f"{path}: job {found.job} has ended with code {found.code}; --anew submits it again")
+                click.get_current_context().exit(found.code)
+            found = None
+        elif found is not None and anew:
+            raise InputError(f"{path}: --anew: expected no job under way, got {found.job or 'one just begun'}")
+        if found is None:
             minutes = _requests(law, column, unit, longest)
             check_script(script, minutes[-1])
             _forget_answers(path)

@@ -189,6 +189,29 @@ def test_no_script_and_no_slurm(tmp_path, monkeypatch):
     assert not list(tmp_path.glob("*.submission.json"))
 
 
+def test_one_that_has_ended_is_not_submitted_again_unless_asked(tmp_path, monkeypatch):
+    # A kill between the note of the end and the end of the command looks just so.
+    (tmp_path / "runs.csv").write_text("50\n100\n")
+    monkeypatch.chdir(tmp_path)
+    script(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    args = ["--law", "runs.csv", "job.sh"]
+    path = tmp_path / "job.sh.submission.json"
+
+    def invoke(*more):
+        return CliRunner().invoke(slurm_submit.submit_job, [*args, *more])
+
+    write_submission(path, Submission("token", ("job.sh",), (1, 2), 1, "7", code=3))
+    done = invoke()
+    assert done.exit_code == 3
+    assert "job 7 has ended with code 3; --anew submits it again" in done.stderr
+    assert read_submission(path).job == "7"
+    assert "sinfo: there is no such command" in str(invoke("--anew").exception)  # It goes on to submit.
+    assert "sinfo: there is no such command" in str(invoke("subject-2").exception)  # Another job.
+    write_submission(path, Submission("token", ("job.sh",), (1, 2), 1, "7"))
+    assert "--anew: expected no job under way, got 7" in str(invoke("--anew").exception)
+
+
 def test_what_is_kept_is_read_as_anything_else(tmp_path):
     path = tmp_path / "state.json"
     write_submission(path, Submission("token", ("job.sh", "$x", "a\nb"), (1, 2), 1, "7", moving=True, same=False))
