@@ -126,14 +126,18 @@ class SiteRules:
         """Return what is said of a waiting job, with whether it can ever start from `now` on."""
         key = entry.order, entry.job.walltime
         said = self._said.get(key)
-        if said is None or (said.first < now and (self.closing or self.timed) and not said.never):
-            try:
-                said = self._ask(entry.job) if said is None else said
-                if not said.never:
-                    said = self._place(entry, now, said)
-            except PlugInError as error:
-                return Said(failure=str(error))
-            self._said[key] = said
+        if said is not None and (said.never or said.first >= now or not (self.closing or self.timed)):
+            return said
+        try:
+            if said is None:
+                said = self._ask(entry.job)
+            elif not self.closing and self.earliest(entry.job, now) <= now:
+                return said
+            if not said.never:
+                said = self._place(entry, now, said)
+        except PlugInError as error:
+            return Said(failure=str(error))
+        self._said[key] = said
         return said
 
     def of_running(self, run: Running) -> Said:
@@ -279,10 +283,11 @@ def _closed(part: SiteConstraint, begin: int, end: int, nodes: int) -> list[Clos
 def _checked_closed(given: Any, nodes: int) -> Closed:
     try:
         closed = Closed(*given)
-        times = check_whole("begin", closed.begin, -LONGEST, LONGEST), check_whole("end", closed.end, 0, LONGEST)
-        known = [check_whole("nodes", node, 0, nodes - 1) for node in closed.nodes]
+        begin, end = check_whole("begin", closed.begin, -LONGEST, LONGEST), check_whole("end", closed.end, 0, LONGEST)
+        known = np.asarray(closed.nodes)
+        whole = known.ndim == 1 and known.dtype.kind in "iu" and known.size > 0
+        if not whole or known.min() < 0 or known.max() >= nodes or end <= begin:
+            raise ValueError
     except (TypeError, ValueError) as error:
         raise ValueError(f"closed: expected nodes in 0..{nodes - 1} and begin < end, got {shown(given)}") from error
-    if not known or times[1] <= times[0]:
-        raise ValueError(f"closed: expected nodes in 0..{nodes - 1} and begin < end, got {shown(given)}")
-    return Closed(known, *times)
+    return Closed(closed.nodes, begin, end)
