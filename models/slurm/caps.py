@@ -56,20 +56,14 @@ def may_be_tried(job: int, cpus: int, caps: Caps) -> bool:
     array = caps.array[job]
     if array >= 0 and (caps.tasks[array, RUN] < 1 or caps.tasks[array, RESERVE] < 1):
         return False
-    for column in range(caps.of.shape[1]):
-        row = caps.of[job, column]
-        if row >= 0 and (caps.room[row, JOBS] < 1 or caps.room[row, CPUS] < cpus):
-            return False
-    return True
+    return _has_room(job, cpus, caps)
 
 
 @compiled
 def counted(job: int, cpus: int, caps: Caps) -> bool:
     """Take a job that is about to start off what is left; return whether there is room for it, else do nothing."""
-    for column in range(caps.of.shape[1]):
-        row = caps.of[job, column]
-        if row >= 0 and (caps.room[row, JOBS] < 1 or caps.room[row, CPUS] < cpus):
-            return False
+    if not _has_room(job, cpus, caps):
+        return False
     for column in range(caps.of.shape[1]):
         row = caps.of[job, column]
         if row >= 0:
@@ -88,3 +82,12 @@ def planned(job: int, reserved: bool, caps: Caps) -> None:
         caps.tasks[array, RESERVE] -= 1
     elif array >= 0:
         caps.tasks[array, RESERVE] = 0
+
+
+@compiled
+def _has_room(job: int, cpus: int, caps: Caps) -> bool:
+    for column in range(caps.of.shape[1]):
+        row = caps.of[job, column]
+        if row >= 0 and (caps.room[row, JOBS] < 1 or caps.room[row, CPUS] < cpus):
+            return False
+    return True
