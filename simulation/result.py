@@ -29,7 +29,8 @@ from .simulation_errors import SimulationError
 _FORMAT = 1
 #: The file without which a folder is no result.
 MANIFEST = "manifest.json"
-_TABLES = ("jobs", "attempts", "decisions", "timings")
+#: Its tables, each a file.
+TABLES = ("jobs", "attempts", "decisions", "timings")
 _PACKAGES = ("hpcdispatch", "accasim", "numpy", "pandas", "scipy", "ortools", "pyarrow")
 
 
@@ -149,14 +150,14 @@ class Result:
             if not folder.exists():
                 folder.mkdir()
             (folder / MANIFEST).unlink(missing_ok=True)
-            for name in (*(f"{name}.parquet" for name in _TABLES), MANIFEST):
+            for name in (*(f"{name}.parquet" for name in TABLES), MANIFEST):
                 os.replace(Path(made) / name, folder / name)
         return folder
 
     def _write(self, folder: Path) -> None:
         """Write the files."""
         pool = self.manifest.get("machine", {}).get("nodes") == 1
-        for name in _TABLES:
+        for name in TABLES:
             table = getattr(self, name)
             try:
                 (stored(table) if pool else table).to_parquet(folder / f"{name}.parquet", index=False)
@@ -168,7 +169,7 @@ class Result:
         (folder / MANIFEST).write_text(text, encoding="utf-8")
 
     @classmethod
-    def load(cls, directory: str | PathLike[str], only: Collection[str] = _TABLES) -> Result:
+    def load(cls, directory: str | PathLike[str], only: Collection[str] = TABLES) -> Result:
         """Read what :meth:`save` wrote.
 
         Parameters
@@ -186,7 +187,7 @@ class Result:
             If a file is not what it should be.
         """
         folder = Path(directory)
-        for name in ("manifest.json", *(f"{name}.parquet" for name in _TABLES)):
+        for name in ("manifest.json", *(f"{name}.parquet" for name in TABLES)):
             if not (folder / name).is_file():
                 raise FileNotFoundError(f"{folder / name}: no such file; expected a directory written by Result.save")
         try:
@@ -198,7 +199,7 @@ class Result:
             raise InputError(f"{folder / 'manifest.json'}: expected a JSON object, got {kind}")
         if manifest.get("format") != _FORMAT:
             raise InputError(f"{folder}: expected results of format {_FORMAT}, got {manifest.get('format')}")
-        tables = dict.fromkeys(_TABLES, pd.DataFrame())
+        tables = dict.fromkeys(TABLES, pd.DataFrame())
         for name in only:
             try:
                 tables[name] = restored(pd.read_parquet(folder / f"{name}.parquet"))

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ...base import InputError
 from ...simulation import Result
+from ...simulation.result import TABLES
 from .cells import DESCRIPTION, TIMINGS, Cell, CellError, Files
 
 #: SHA-256 of each file that is the same from run to run, in the form of ``sha256sum``; and of the one that is not.
@@ -101,7 +102,7 @@ class Store:
         for folder in sorted(self._cells.glob("??")):
             yield from sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
 
-    def result(self, cell: Cell, only: Collection[str] | None = None) -> Result:
+    def result(self, cell: Cell, only: Collection[str] = TABLES) -> Result:
         """Return the result of a finished cell, with all its tables or some, see :meth:`.Result.load`.
 
         Raises
@@ -112,8 +113,7 @@ class Store:
         damage = self.damage(cell.key)
         if damage is not None:
             raise InputError(f"{self.path(cell.key)}: expected what was written, got a damaged cell: {damage}")
-        path = self.path(cell.key)
-        return Result.load(path) if only is None else Result.load(path, only)
+        return Result.load(self.path(cell.key), only)
 
     def put(self, key: str, files: Files) -> None:
         """Write a cell, all of it or nothing; one that is there already stays.
