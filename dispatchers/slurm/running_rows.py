@@ -58,6 +58,6 @@ class RunningRows:
         return found[1], found[2]
 
 
-def by_place(state: State) -> list[Running]:
+def by_order(state: State) -> list[Running]:
     """Return the running jobs by their places in the trace."""
     return sorted(state.running, key=lambda job: job.order)

@@ -22,7 +22,7 @@ from .known_limits import KnownLimits
 from .known_partitions import KnownPartitions
 from .known_preemption import KnownPreemption
 from .known_reservations import KnownReservations
-from .running_rows import Row, RunningRows, by_place
+from .running_rows import Row, RunningRows, by_order
 from .slurm_options import SlurmOptions, configured, reserved, seconds, shares_of
 
 _BEYOND = "it is beyond a limit of its association or quality of service"
@@ -229,7 +229,7 @@ class Slurm(Configured[SlurmOptions]):
         if not self._preemption.modes:
             return None
         first = instant.left[: len(tried.slots)]
-        running = by_place(instant.state)
+        running = by_order(instant.state)
         return self._preemption.of(instant.state.queue.order[first], tried.partition, running, instant.state.now)
 
     def _stop(self, instant: _Instant, preemption: Preemption | None) -> None:
@@ -237,7 +237,7 @@ class Slurm(Configured[SlurmOptions]):
         if preemption is None:
             return
         state = instant.state
-        running, order = by_place(state), state.queue.order[instant.left]
+        running, order = by_order(state), state.queue.order[instant.left]
         instant.actions += self._preemption.stops(preemption, order, running, state.now)
         self._jobs.give_way(self._preemption.away)
 
