@@ -98,7 +98,7 @@ def within(text: str, name: str, values: Sequence[float], low: float, high: floa
 
 def given(claims: Iterable[Claim], preconditions: Iterable[Precondition]) -> tuple[Claim, ...]:
     """Return the claims as they stand under preconditions: where one is not met they cannot be tested here."""
-    unmet = "; ".join(condition.text for condition in preconditions if not condition.met)
+    unmet = "; ".join(f"{each.text} ({each.evidence})" for each in preconditions if not each.met)
     if not unmet:
         return tuple(claims)
     return tuple(replace(claim, holds=None, unmet="; ".join(filter(None, (claim.unmet, unmet)))) for claim in claims)

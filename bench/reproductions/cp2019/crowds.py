@@ -49,8 +49,11 @@ def crowd_begins(part: Part, waiting: int = WAITING) -> int:
 
 
 def stretches(contest: Contest, means: Means) -> list[Stretch]:
-    """Return one of each draw or month, chosen by the queue under EASY alone."""
-    found = []
+    """Return one of each draw or month, chosen by the queue under EASY alone.
+
+    Those whose jobs are all of one queue, which versions 0 to 2 cannot weigh, are left out, unless all are.
+    """
+    found: dict[bool, list[Stretch]] = {True: [], False: []}
     [drawn] = contest.samples
     assert isinstance(drawn.workload, Generated)
     whole: dict[int, Workload] = {}
@@ -58,12 +61,11 @@ def stretches(contest: Contest, means: Means) -> list[Stretch]:
         seed = 0 if contest.monthly else number
         workload = whole.setdefault(seed, drawn.workload(seed))
         first = crowd_begins(part)
-        begin = max(first - PAST[means.scale], 0)
-        label = f"{drawn.label}, jobs {begin:,}-{first + BUDGET[means.scale]:,} of seed {seed}"
-        found.append(
-            Stretch(Samples(workload.slice(begin, first + BUDGET[means.scale]), label=label), max(first - begin, 1))
-        )
-    return found
+        begin, end = max(first - PAST[means.scale], 0), first + BUDGET[means.scale]
+        jobs = Samples(workload.slice(begin, end), label=f"{drawn.label}, jobs {begin:,}-{end:,} of seed {seed}")
+        queues = {job.queue for job in workload.jobs[first:end]}
+        found[len(queues) > 1].append(Stretch(jobs, max(first - begin, 1)))
+    return found[True] or found[False]
 
 
 def early(contest: Contest, means: Means) -> Runs:
@@ -78,7 +80,8 @@ def note(scale: Scale) -> str:
     return (
         f"HCP, version 0, has a budget: {BUDGET[scale]:,} jobs of each draw or month, from the first on at whose "
         f"submission more than {WAITING} wait under EASY (where there is none, from the longest queue on), which "
-        f"dispatches the {PAST[scale]:,} before them; the others of its rows have the same jobs. It is run as the "
+        f"dispatches the {PAST[scale]:,} before them; the others of its rows have the same jobs. Where all these jobs "
+        "are of one queue they are left out. It is run as the "
         "authors' code has it: the jobs after the first 100 are not in the model. As the paper has it, at the end of "
         "the horizon, they leave no schedule once they are too many to run side by side."
     )

@@ -71,7 +71,7 @@ def test_what_cannot_fail_and_what_cannot_be_tested_is_not_counted():
     assert tally(claims) == "1 hold (not counted: 1 by construction, 1 calibrated, 2 not testable here)"
     words = ["holds", "holds, by construction", "holds, calibrated", "not testable here", "not testable here"]
     assert [verdict(claim) for claim in claims] == words
-    assert verdicts(claims).rows[-1] == ["y", "not testable here", "2; not met: at least two queues"]
+    assert verdicts(claims).rows[-1] == ["y", "not testable here", "2; not met: at least two queues (1)"]
     assert [claim.counts for claim in claims] == [True, False, False, False, False]
 
 
@@ -82,7 +82,7 @@ def test_preconditions_that_are_met_change_nothing():
 def test_preconditions_add_up():
     small = Precondition("100 candidates", False, "3")
     (claim,) = given(given([Claim("x", True, "1")], [UNMET]), [small, MET])
-    assert claim == Claim("x", None, "1", unmet="at least two queues; 100 candidates")
+    assert claim == Claim("x", None, "1", unmet="at least two queues (1); 100 candidates (3)")
 
 
 def test_the_ratio_is_that_of_the_means():

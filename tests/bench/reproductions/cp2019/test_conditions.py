@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hpcdispatch.bench.campaigns.samples import Samples
+from hpcdispatch.bench.campaigns.samples import Generated, Samples
 from hpcdispatch.bench.reproductions import Means
 from hpcdispatch.bench.reproductions.cp2019 import contenders, crowds, quality
 from hpcdispatch.bench.reproductions.cp2019.conditions import conditions_of
@@ -130,3 +130,17 @@ class TestCrowds:
         assert 1 <= stretch.past <= crowds.PAST["smoke"]
         assert len(part.jobs) == len(stretch.jobs.workload) - stretch.past
         assert len(part.jobs) <= crowds.BUDGET["smoke"]
+
+    @pytest.mark.parametrize(("queues", "left"), [((1, 2, 2), [1, 2]), ((1, 1, 1), [0, 1, 2]), ((2, 2, 2), [0, 1, 2])])
+    def test_those_of_one_queue_are_left_out_unless_all_are(self, tmp_path, monkeypatch, queues, left):
+        def drawn(seed):
+            names = ["other", *("ab"[place % queues[seed]] for place in range(3))]
+            jobs = [Job(f"{seed}.{place}", place, 9, 9, 1, {"core": 1}, queue=name) for place, name in enumerate(names)]
+            return Workload(jobs, Machine.homogeneous(1, core=1))
+
+        monkeypatch.setattr(Generated, "__call__", lambda self, seed: drawn(seed))
+        waiting = {"EASY-W": [self.waiting([0, 1, 2, 3], [0, 9, 2, 3])] * 3}
+        monkeypatch.setattr(contenders.Contest, "results", lambda *_: waiting)
+        contest = contenders.Contest((Samples(Generated("eurora"), 3, label="draws"),), "", "")
+        found = crowds.stretches(contest, Means("smoke", tmp_path))
+        assert [each.jobs.workload.jobs[0].id[0] for each in found] == [str(seed) for seed in left]
