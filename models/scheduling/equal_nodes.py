@@ -32,15 +32,18 @@ class EqualNodes:
         self._rows = self._capacity = np.zeros((0, free.shape[1]), dtype=np.int64)
         self._size = self._label = np.zeros(0, dtype=np.int64)
         self._most = 0
+        self._changed: list[IntArray] = []
         self._group()
 
     def count(self, demand: tuple[int, ...]) -> tuple[IntArray, int]:
         """Return how many slots of `demand` fit on a node of each group, and on all nodes."""
+        if self._changed:
+            self._regroup()
         fits = count_slots(self._rows, demand)
         return fits, int(fits @ self._size)
 
     def choose(self, fits: IntArray, nodes: int) -> IntArray:
-        """Choose the nodes of `nodes` slots, of which `fits` can be on a node of each group."""
+        """Choose the nodes of `nodes` slots, of which `fits` can be on a node of each group, as just counted."""
         usable = fits > 0
         if self.rule == "best-fit":
             share = (self._rows / np.maximum(self._capacity, 1)).sum(axis=1)
@@ -53,7 +56,12 @@ class EqualNodes:
 
     def shifted(self, placement: IntArray) -> None:
         """Take note that something else is free on some nodes."""
-        nodes = np.unique(placement)
+        self._changed.append(placement)
+
+    def _regroup(self) -> None:
+        """Take the nodes that changed out of their groups, and put them into others."""
+        nodes = np.unique(np.concatenate(self._changed))
+        self._changed.clear()
         self._size -= np.bincount(self._label[nodes], minlength=len(self._size))
         first, label = equal_rows(self._keys(nodes))
         self._label[nodes] = len(self._rows) + label
