@@ -12,9 +12,8 @@ import numpy as np
 
 from ...base import BoolArray, FloatArray, IntArray
 from ..compiled import borrowing, compiled
-from ..scheduling.node_classes import equal_rows
-from ..scheduling.problem import Problem
-from .starting import slots_now
+from ..scheduling.problem import Problem, rising
+from .starting import slots_asked
 
 #: Steps of the subgradient, and intervals of time.
 STEPS, INTERVALS = 60, 48
@@ -105,7 +104,8 @@ def _kinds(problem: Problem, need: IntArray) -> tuple[_Jobs, IntArray]:
 def _edges(problem: Problem, starts: IntArray) -> IntArray:
     """Return begins of intervals and the end of the last: releases, and starts and ends of a schedule."""
     ends = starts + problem.duration
-    times = np.unique(np.concatenate((problem.profile[0], starts, ends, np.array([0, problem.first_later]))))
+    until = problem.profile[0].searchsorted(max(int(ends.max(initial=1)), 1), side="right")
+    times = rising(np.concatenate((problem.profile[0][:until], starts, ends, np.array([0, problem.first_later]))))
     times = times[times <= max(int(ends.max(initial=1)), 1)]
     if len(times) > INTERVALS:
         spread = np.linspace(0, len(times) - 1, INTERVALS).astype(np.int64)
@@ -118,14 +118,11 @@ def _slots_now(problem: Problem) -> tuple[IntArray, IntArray]:
 
     Shape (jobs, demands) and (demands,): of the demands for which there are too few, the scarcest.
     """
-    kinds = problem.demand[equal_rows(problem.demand)[0]] if len(problem.free_now) else problem.demand[:0]
-    asking = (problem.demand[:, None] >= kinds[None]).all(axis=2)
-    slots = problem.slots[:, None] * asking
+    slots, most = slots_asked(problem)
     wanted = slots.sum(axis=0)
-    most = np.array([slots_now(problem, kind, int(top)) for kind, top in zip(kinds, wanted, strict=True)])
     scarce = np.argsort(most / np.maximum(wanted, 1), kind="stable")[:DEMANDS]
     scarce = scarce[most[scarce] < wanted[scarce]] if len(scarce) else scarce
-    return slots[:, scarce], most[scarce].astype(np.int64)
+    return slots[:, scarce], most[scarce]
 
 
 @compiled
@@ -134,11 +131,12 @@ def _ascend(
 ) -> float:
     """Return the best bound, and fill in those of each job that starts now, or does not."""
     count, (intervals, resources) = len(jobs.duration), room.shape
+    asked = _asked(jobs.need)
     price, use = np.zeros((intervals, resources)), np.zeros((intervals, resources))
     starts, first, second = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
     paid, best, scale, vain = np.zeros(len(edges)), -np.inf, 1.0, 0
     for _ in range(steps):
-        bound = _priced(jobs, edges, price, paid, starts, first, second)
+        bound = _priced(jobs, asked, edges, price, paid, starts, first, second)
         for interval in range(intervals):
             for resource in range(resources):
                 bound -= price[interval, resource] * room[interval, resource]
@@ -153,10 +151,23 @@ def _ascend(
             vain += 1
             if vain == 8:
                 scale, vain = scale / 2, 0
-        _usage(jobs, edges, starts, use)
+        _usage(jobs, asked, edges, starts, use)
         if not _step(price, use, room, scale * max(cost - bound, 0.0)):
             break
     return best
+
+
+@compiled
+def _asked(need: FloatArray) -> IntArray:
+    """Return the resources that each job needs, and how many these are in the last column."""
+    count, resources = need.shape
+    asked = np.zeros((count, resources + 1), dtype=np.int64)
+    for job in range(count):
+        for resource in range(resources):
+            if need[job, resource] > 0:
+                asked[job, asked[job, resources]] = resource
+                asked[job, resources] += 1
+    return asked
 
 
 @borrowing
@@ -184,8 +195,8 @@ def _step(price: FloatArray, use: FloatArray, room: FloatArray, distance: float)
 
 @borrowing
 def _priced(
-    jobs: _Jobs, edges: IntArray, price: FloatArray, paid: FloatArray, starts: IntArray, first: FloatArray,
-    second: FloatArray,
+    jobs: _Jobs, asked: IntArray, edges: IntArray, price: FloatArray, paid: FloatArray, starts: IntArray,
+    first: FloatArray, second: FloatArray,
 ) -> float:  # fmt: skip
     """Return the sum of the least costs; fill in the starts, and the least cost of a start now and of a later one.
 
@@ -196,7 +207,8 @@ def _priced(
     for job in range(len(starts)):
         for edge in range(1, len(edges)):
             rate = 0.0
-            for resource in range(price.shape[1]):
+            for place in range(asked[job, -1]):
+                resource = asked[job, place]
                 rate += jobs.need[job, resource] * price[edge - 1, resource]
             paid[edge] = paid[edge - 1] + rate * (edges[edge] - edges[edge - 1])
         first[job] = np.inf
@@ -241,6 +253,8 @@ def _best_later(job: int, lowest: int, jobs: _Jobs, edges: IntArray, paid: Float
     behind, ahead = 0, 0
     for edge in range(len(edges)):
         start = edges[edge]
+        if weight * (start - duration - due) >= best:
+            break  # What is paid never falls, so that no later start can cost less.
         if start > lowest:
             while ahead < last and edges[ahead + 1] <= start + duration:
                 ahead += 1
@@ -262,7 +276,7 @@ def _best_later(job: int, lowest: int, jobs: _Jobs, edges: IntArray, paid: Float
 
 
 @borrowing
-def _usage(jobs: _Jobs, edges: IntArray, starts: IntArray, use: FloatArray) -> None:
+def _usage(jobs: _Jobs, asked: IntArray, edges: IntArray, starts: IntArray, use: FloatArray) -> None:
     """Fill in what the jobs take of each interval."""
     use[:] = 0.0
     for job in range(len(starts)):
@@ -270,6 +284,7 @@ def _usage(jobs: _Jobs, edges: IntArray, starts: IntArray, use: FloatArray) -> N
         interval = int(np.searchsorted(edges, starts[job], side="right")) - 1
         while interval < len(use) and edges[interval] < end:
             seconds = min(end, edges[interval + 1]) - max(starts[job], edges[interval])
-            for resource in range(use.shape[1]):
+            for place in range(asked[job, -1]):
+                resource = asked[job, place]
                 use[interval, resource] += seconds * jobs.need[job, resource] * jobs.many[job]
             interval += 1

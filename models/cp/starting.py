@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from ortools.sat.python import cp_model
 
 from ...base import BoolArray, IntArray
+from ..compiled import compiled
 from ..scheduling.node_classes import equal_rows
 from ..scheduling.problem import Problem
 from .allocation import LARGEST_NOW, Allocation, check
@@ -63,12 +65,12 @@ class PlacesNow(Family):
         problem = variables.problem
         if not len(problem.free_now):
             return
-        for kind in problem.demand[equal_rows(problem.demand)[0]]:
-            asking = np.flatnonzero((problem.demand >= kind).all(axis=1))
-            room = slots_now(problem, kind, int(problem.slots[asking].sum()))
-            if problem.slots[asking].sum() > room:
+        asked = slots_asked(problem)
+        for slots, room in zip(asked.slots.T, asked.room.tolist(), strict=True):
+            asking = np.flatnonzero(slots)
+            if slots.sum() > room:
                 literals = [variables.now(job) for job in asking.tolist()]
-                variables.model.add(cp_model.LinearExpr.weighted_sum(literals, problem.slots[asking].tolist()) <= room)
+                variables.model.add(cp_model.LinearExpr.weighted_sum(literals, slots[asking].tolist()) <= room)
         for core in self.refused:
             self._forbid(variables, core)
 
@@ -93,14 +95,41 @@ class PlacesNow(Family):
         variables.model.add_bool_or(~variables.now(job) for job in core)
 
 
-def slots_now(problem: Problem, demand: IntArray, most: int) -> int:
-    """Return how many slots of a demand fit on the nodes now, at most so many on each."""
-    asked = np.flatnonzero(demand)
-    if not len(asked):
-        return most * len(problem.free_now)
-    classes = problem.classes_now
-    fits = (np.maximum(classes.capacity[:, asked], 0) // demand[asked]).min(axis=1)
-    return int(np.minimum(fits, most) @ classes.count)
+class SlotsAsked(NamedTuple):
+    """The demands of jobs, each with who asks for as much.
+
+    Attributes
+    ----------
+    slots
+        The slots of each job that asks for at least a demand, else 0, shape (jobs, demands).
+    room
+        How many slots of the demand fit on the nodes now, shape (demands,), at most as many on a node as are asked for.
+    """
+
+    slots: IntArray
+    room: IntArray
+
+
+def slots_asked(problem: Problem) -> SlotsAsked:
+    """Return how many slots of each demand are asked for, and fit now."""
+    kinds = problem.demand[equal_rows(problem.demand)[0]] if len(problem.free_now) else problem.demand[:0]
+    asking = (problem.demand[:, None] >= kinds[None]).all(axis=2)
+    slots, classes = problem.slots[:, None] * asking, problem.classes_now
+    return SlotsAsked(slots, _fitting(classes.capacity, classes.count, kinds, slots.sum(axis=0)))
+
+
+@compiled
+def _fitting(free: IntArray, count: IntArray, demands: IntArray, most: IntArray) -> IntArray:
+    """Return how many slots of each demand fit on the nodes of all classes, at most so many on a node."""
+    room = np.zeros(len(demands), dtype=np.int64)
+    for kind in range(len(demands)):
+        for node in range(len(free)):
+            fits = most[kind]
+            for resource in range(free.shape[1]):
+                if demands[kind, resource]:
+                    fits = min(fits, max(free[node, resource], 0) // demands[kind, resource])
+            room[kind] += fits * count[node]
+    return room
 
 
 def place_now(problem: Problem, starts: IntArray, limit: float = 0.005) -> Allocation:
