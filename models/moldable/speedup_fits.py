@@ -21,8 +21,9 @@ from ...base.checks import check_number
 from ..reservations import ESDD
 from .speedups import amdahl, downey, gunther
 
-#: Relative error of a run that is expected, and how many runs that is worth; and what one is worth that is known.
-NOISE, NOISE_WORTH, KNOWN_WORTH = 0.1, 3.0, 1000.0
+#: Relative error of a run that is as likely too small as too large, and how many runs that is worth: with four it is
+#: between 0.06 and 0.22 in nine cases of ten. And what one is worth that is known.
+NOISE, NOISE_WORTH, KNOWN_WORTH = 0.1, 4.0, 1000.0
 #: Prediction does not go beyond that many times the largest size measured, unless asked.
 FARTHEST = 2.0
 #: Times that a law of a run to come has.
@@ -216,7 +217,7 @@ class _Posterior:
         levels = logs + np.log(model.at(sizes))
         #: The logarithm of L at each point, shape (points,).
         self.centre = levels.mean(axis=1)
-        squares = worth * believed**2 + ((levels - self.centre[:, None]) ** 2).sum(axis=1)
+        squares = scipy.special.chdtri(worth, 0.5) * believed**2 + ((levels - self.centre[:, None]) ** 2).sum(axis=1)
         self.freedom = worth + runs - 1
         self._variance, self._runs = squares / self.freedom, runs
         self.evidence = -self.freedom / 2 * np.log(squares) - np.log(len(model.grid))
@@ -253,8 +254,8 @@ def fit(runs: Sequence[tuple[float, float]], noise: float | None = None) -> Spee
         Processors and run time in seconds of each, at two sizes or more.
     noise
         The standard deviation of the logarithm of a run's time, about its relative error, if it is known: intervals
-        count on it. By default it is taken to be about 0.1, and what the runs show of it counts as well: intervals
-        are then wider, and hold more where it is 0.1 indeed.
+        count on it. By default it is as likely below 0.1 as above, and what the runs show of it counts as well:
+        intervals are then wider, and hold more where it is 0.1 indeed.
 
     Raises
     ------
