@@ -12,6 +12,7 @@ import numpy as np
 
 from ...base import BoolArray, FloatArray, IntArray
 from ..compiled import borrowing, compiled
+from ..scheduling.node_classes import equal_rows
 from ..scheduling.problem import Problem, rising
 from .starting import slots_asked
 
@@ -19,6 +20,8 @@ from .starting import slots_asked
 STEPS, INTERVALS = 60, 48
 #: Most demands whose slots on the nodes now have a price.
 DEMANDS = 12
+#: What a job pays: until an edge, and each second from there on.
+UNTIL, EACH_SECOND = range(2)
 
 
 class Bounds(NamedTuple):
@@ -93,12 +96,12 @@ def _room(times: IntArray, free: IntArray, edges: IntArray) -> IntArray:
 def _kinds(problem: Problem, need: IntArray) -> tuple[_Jobs, IntArray]:
     """Return what jobs there are, and which of these each job is, shape (jobs,); `need` has what a price is put on."""
     columns = np.column_stack((need, problem.duration, problem.weight, problem.due, problem.earliest))
-    _, first, kind, many = np.unique(columns, axis=0, return_index=True, return_inverse=True, return_counts=True)
+    first, kind = equal_rows(columns)
     jobs = _Jobs(
         need[first].astype(np.float64), problem.duration[first], problem.weight[first].astype(np.float64),
-        problem.due[first], problem.earliest[first], many, problem.first_later,
+        problem.due[first], problem.earliest[first], np.bincount(kind), problem.first_later,
     )  # fmt: skip
-    return jobs, kind.ravel()
+    return jobs, kind
 
 
 def _edges(problem: Problem, starts: IntArray) -> IntArray:
@@ -134,7 +137,7 @@ def _ascend(
     asked = _asked(jobs.need)
     price, use = np.zeros((intervals, resources)), np.zeros((intervals, resources))
     starts, first, second = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
-    paid, best, scale, vain = np.zeros(len(edges)), -np.inf, 1.0, 0
+    paid, best, scale, vain = np.zeros((2, len(edges))), -np.inf, 1.0, 0
     for _ in range(steps):
         bound = _priced(jobs, asked, edges, price, paid, starts, first, second)
         for interval in range(intervals):
@@ -200,17 +203,17 @@ def _priced(
 ) -> float:  # fmt: skip
     """Return the sum of the least costs; fill in the starts, and the least cost of a start now and of a later one.
 
-    `paid` is room for what a job pays until each edge.
+    `paid` is room for what a job pays until each edge, and each second from there to the next.
     """
     total = 0.0
-    paid[0] = 0.0
     for job in range(len(starts)):
         for edge in range(1, len(edges)):
             rate = 0.0
             for place in range(asked[job, -1]):
                 resource = asked[job, place]
                 rate += jobs.need[job, resource] * price[edge - 1, resource]
-            paid[edge] = paid[edge - 1] + rate * (edges[edge] - edges[edge - 1])
+            paid[EACH_SECOND, edge - 1] = rate
+            paid[UNTIL, edge] = paid[UNTIL, edge - 1] + rate * (edges[edge] - edges[edge - 1])
         first[job] = np.inf
         if not jobs.earliest[job]:
             first[job] = _cost(job, 0, jobs, edges, paid)
@@ -233,13 +236,10 @@ def _cost(job: int, start: int, jobs: _Jobs, edges: IntArray, paid: FloatArray) 
 @borrowing
 def _paid(time: int, edge: int, edges: IntArray, paid: FloatArray) -> float:
     """Return what a job pays from now until a time in the interval that begins at `edge`."""
-    last = len(edges) - 1
-    if time >= edges[last]:
-        value: float = paid[last]
-        return value
-    part = (time - edges[edge]) / (edges[edge + 1] - edges[edge])
-    between: float = paid[edge] + part * (paid[edge + 1] - paid[edge])
-    return between
+    value: float = paid[UNTIL, edge]
+    if edge < len(edges) - 1:
+        value += (time - edges[edge]) * paid[EACH_SECOND, edge]
+    return value
 
 
 @borrowing
@@ -258,14 +258,14 @@ def _best_later(job: int, lowest: int, jobs: _Jobs, edges: IntArray, paid: Float
         if start > lowest:
             while ahead < last and edges[ahead + 1] <= start + duration:
                 ahead += 1
-            cost = weight * max(start - due, 0) + (_paid(start + duration, ahead, edges, paid) - paid[edge])
+            cost = weight * max(start - due, 0) + (_paid(start + duration, ahead, edges, paid) - paid[UNTIL, edge])
             if cost < best:
                 best, when = cost, start
         start -= duration
         if start > lowest:
             while behind < last and edges[behind + 1] <= start:
                 behind += 1
-            cost = weight * max(start - due, 0) + (paid[edge] - _paid(start, behind, edges, paid))
+            cost = weight * max(start - due, 0) + (paid[UNTIL, edge] - _paid(start, behind, edges, paid))
             if cost < best:
                 best, when = cost, start
     if due > lowest:
