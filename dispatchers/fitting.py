@@ -40,8 +40,6 @@ def fitting(state: State, need: IntArray, space: PoolSpace | NodeSpace) -> tuple
         first, kind = equal_rows(demands)
         most = np.zeros(len(first), dtype=np.int64)
         np.maximum.at(most, kind, nodes)
-        rows = zip(demands[first].tolist(), most.tolist(), strict=True)
-        room = np.array([space.room(tuple(demand), top) for demand, top in rows], dtype=np.int64)
-        fits[places] = nodes <= room[kind]
+        fits[places] = nodes <= space.rooms(np.ascontiguousarray(demands[first]), most)[kind]
         together = together and bool(fits.all())
     return fits, together

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,19 +59,23 @@ def problem_of(
         ends = starts + np.array([entry.predicted for entry, _ in pinned], dtype=np.int64)
         amounts = np.array([[entry.nodes * unit for unit in entry.demand] for entry, _ in pinned], dtype=np.int64)
         busy = busy.beside(Held(starts, ends, np.zeros_like(starts), amounts))
-    problem, scale = problem_beside(
-        busy, capacity.sum(axis=0, keepdims=True) if pooled else capacity, waiting, rates, due
-    )
-    changes: dict[str, Any] = {} if earliest is None else {"earliest": earliest}
+    more: dict[str, IntArray] = {} if earliest is None else {"earliest": earliest}
     if instant and pooled and len(capacity) > 1:
-        changes["free_now"] = state.free
-    return (replace(problem, **changes) if changes else problem), scale
+        more["free_now"] = state.free
+    return problem_beside(
+        busy, capacity.sum(axis=0, keepdims=True) if pooled else capacity, waiting, rates, due, **more
+    )
 
 
 def problem_beside(
-    busy: Held, capacity: IntArray, waiting: Sequence[Waiting], rates: FloatArray, due: IntArray | None = None
+    busy: Held,
+    capacity: IntArray,
+    waiting: Sequence[Waiting],
+    rates: FloatArray,
+    due: IntArray | None = None,
+    **more: Any,
 ) -> tuple[Problem, float]:
-    """Return the problem of starting `waiting` beside what is held, as :func:`problem_of` does."""
+    """Return the problem of starting `waiting` beside what is held, with more of its fields, as :func:`problem_of`."""
     scale = WEIGHT / float(rates.max())
     problem = Problem(
         duration=np.array([entry.predicted for entry in waiting], dtype=np.int64),
@@ -85,6 +88,7 @@ def problem_beside(
         held_to=busy.end,
         held_node=busy.node,
         held_amount=busy.amount,
+        **more,
     )
     return problem, scale
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base import IntArray
 from ..models import NODE_ZERO as NODE_ZERO  # noqa: PLC0414  (had from here, too)
-from ..models import EqualNodes, PlacementRule, choose, count_slots, pool_placement, shift
+from ..models import EqualNodes, PlacementRule, choose, count_slots, pool_placement, shift, slots_of_each
 from ..workloads import Machine
 from .protocol import Placement, State, Waiting
 
@@ -110,6 +110,12 @@ class NodeSpace:
     def room(self, demand: tuple[int, ...], most: int) -> int:
         """Return how many slots of `demand` fit, counted up to `most`."""
         return min(most, self._count(demand)[1])
+
+    def rooms(self, demands: IntArray, most: IntArray) -> IntArray:
+        """Return how many slots of each demand fit, shape (demands,), at most so many counted on a node."""
+        if self._groups is not None:
+            return self._groups.count_each(demands, most)
+        return slots_of_each(self.free, _ones(len(self.free)), demands, most)
 
     def place(self, nodes: int, demand: tuple[int, ...]) -> Placement | None:
         """Take room for `nodes` slots of `demand`; return their nodes, or ``None`` if they do not fit."""

@@ -24,7 +24,7 @@ from .scheduling.availability import NodeProfile, PoolProfile, Profile, free_unt
 from .scheduling.equal_nodes import EqualNodes
 from .scheduling.list_schedules import Schedule, best_of, earliest_starts, improve, in_order, list_orders, list_schedule
 from .scheduling.node_classes import equal_rows
-from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
+from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift, slots_of_each
 from .scheduling.problem import WHENEVER, Problem, least_cost, taken_modes
 from .scheduling.quotas import Quotas, quotas_beside
 from .scheduling.selection import first_by, fitting
@@ -76,6 +76,7 @@ __all__ = [
     "quotas_beside",
     "rearranged",
     "shift",
+    "slots_of_each",
     "solve_direct",
     "solve_placed",
     "solve_pooled",

@@ -9,8 +9,8 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from ...base import BoolArray, IntArray
-from ..compiled import compiled
 from ..scheduling.node_classes import equal_rows
+from ..scheduling.placement import slots_of_each
 from ..scheduling.problem import Problem
 from .allocation import LARGEST_NOW, Allocation, check
 from .constraints import Family
@@ -115,21 +115,7 @@ def slots_asked(problem: Problem) -> SlotsAsked:
     kinds = problem.demand[equal_rows(problem.demand)[0]] if len(problem.free_now) else problem.demand[:0]
     asking = (problem.demand[:, None] >= kinds[None]).all(axis=2)
     slots, classes = problem.slots[:, None] * asking, problem.classes_now
-    return SlotsAsked(slots, _fitting(classes.capacity, classes.count, kinds, slots.sum(axis=0)))
-
-
-@compiled
-def _fitting(free: IntArray, count: IntArray, demands: IntArray, most: IntArray) -> IntArray:
-    """Return how many slots of each demand fit on the nodes of all classes, at most so many on a node."""
-    room = np.zeros(len(demands), dtype=np.int64)
-    for kind in range(len(demands)):
-        for node in range(len(free)):
-            fits = most[kind]
-            for resource in range(free.shape[1]):
-                if demands[kind, resource]:
-                    fits = min(fits, max(free[node, resource], 0) // demands[kind, resource])
-            room[kind] += fits * count[node]
-    return room
+    return SlotsAsked(slots, slots_of_each(classes.capacity, classes.count, kinds, slots.sum(axis=0)))
 
 
 def place_now(problem: Problem, starts: IntArray, limit: float = 0.005) -> Allocation:

@@ -3,7 +3,7 @@
 from .availability import NodeProfile, PoolProfile, Profile, free_until
 from .equal_nodes import EqualNodes
 from .list_schedules import Schedule, best_of, earliest_starts, improve, in_order, list_orders, list_schedule
-from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift
+from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift, slots_of_each
 from .problem import Problem
 from .selection import first_by, fitting
 
@@ -29,4 +29,5 @@ __all__ = [
     "list_schedule",
     "pool_placement",
     "shift",
+    "slots_of_each",
 ]

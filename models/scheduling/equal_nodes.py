@@ -6,7 +6,7 @@ import numpy as np
 
 from ...base import IntArray
 from .node_classes import equal_rows
-from .placement import PlacementRule, choose, count_slots
+from .placement import PlacementRule, choose, count_slots, slots_of_each
 
 #: Groups of nodes that were shifted are not put together with equal ones before there are so many for each at first.
 _SCATTERED = 4
@@ -41,6 +41,12 @@ class EqualNodes:
             self._regroup()
         fits = count_slots(self._rows, demand)
         return fits, int(fits @ self._size)
+
+    def count_each(self, demands: IntArray, most: IntArray) -> IntArray:
+        """Return how many slots of each demand fit on all nodes, see :func:`.placement.slots_of_each`."""
+        if self._changed:
+            self._regroup()
+        return slots_of_each(self._rows, self._size, demands, most)
 
     def choose(self, fits: IntArray, nodes: int) -> IntArray:
         """Choose the nodes of `nodes` slots, of which `fits` can be on a node of each group, as just counted."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...base import IntArray
 from ...base.arrays import count_slots as count_slots  # noqa: PLC0414  (had from here, too)
+from ..compiled import compiled
 
 PlacementRule = Literal["first-fit", "best-fit"]
 
@@ -61,3 +62,25 @@ def shift(free: IntArray, placement: IntArray, demand: tuple[int, ...], sign: in
             free[0, index] += amount * sign * len(placement)
         elif amount:
             np.add.at(free[:, index], placement, amount * sign)
+
+
+@compiled
+def slots_of_each(free: IntArray, count: IntArray, demands: IntArray, most: IntArray) -> IntArray:
+    """Return how many slots of each demand fit on all nodes.
+
+    Parameters
+    ----------
+    free, count
+        Amounts on a node of each class, shape (classes, resources), and its nodes, shape (classes,).
+    demands, most
+        Of a slot, shape (demands, resources), and how many are counted on a node at most, shape (demands,).
+    """
+    room = np.zeros(len(demands), dtype=np.int64)
+    for kind in range(len(demands)):
+        for node in range(len(free)):
+            fits = most[kind]
+            for resource in range(free.shape[1]):
+                if demands[kind, resource]:
+                    fits = min(fits, max(free[node, resource], 0) // demands[kind, resource])
+            room[kind] += fits * count[node]
+    return room

@@ -284,7 +284,8 @@ def least_cost(problem: Problem) -> int:
 
 
 def _check_modes(problem: Problem) -> None:
-    if problem.jobs and (problem.mode_of[0] or not np.isin(np.diff(problem.mode_of), (0, 1)).all()):
+    steps = np.diff(problem.mode_of)
+    if problem.jobs and (problem.mode_of[0] or ((steps < 0) | (steps > 1)).any()):
         raise ValueError(f"mode_of must rise from 0 by 0 or 1 a row, got {problem.mode_of.tolist()}")
     if not problem.has_modes:
         return
