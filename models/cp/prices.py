@@ -79,7 +79,7 @@ def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STE
     jobs, kind = _kinds(problem, np.concatenate((problem.need[:, asked], slots), axis=1))
     now, later = np.empty(len(jobs.many)), np.empty(len(jobs.many))
     # Capacity on an interval: the sum over its seconds; a schedule keeps it if it keeps that of each second.
-    best = _ascend(jobs, edges, np.ascontiguousarray(rooms, np.float64), float(cost), steps, now, later)
+    best = _ascend(jobs, edges, np.ascontiguousarray(rooms.T, np.float64), float(cost), steps, now, later)
     slack = 1e-9 * abs(best) + 1e-6
     alone = problem.cost(problem.earliest)
     return Bounds(max(alone, int(np.ceil(best - slack))), now[kind] - slack, later[kind] - slack)
@@ -133,16 +133,16 @@ def _ascend(
     jobs: _Jobs, edges: IntArray, room: FloatArray, cost: float, steps: int, now: FloatArray, later: FloatArray
 ) -> float:
     """Return the best bound, and fill in those of each job that starts now, or does not."""
-    count, (intervals, resources) = len(jobs.duration), room.shape
+    count, (resources, intervals) = len(jobs.duration), room.shape
     asked = _asked(jobs.need)
-    price, use = np.zeros((intervals, resources)), np.zeros((intervals, resources))
+    price, use = np.zeros((resources, intervals)), np.zeros((resources, intervals))
     starts, first, second = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
     paid, best, scale, vain = np.zeros((2, len(edges))), -np.inf, 1.0, 0
     for _ in range(steps):
         bound = _priced(jobs, asked, edges, price, paid, starts, first, second)
         for interval in range(intervals):
             for resource in range(resources):
-                bound -= price[interval, resource] * room[interval, resource]
+                bound -= price[resource, interval] * room[resource, interval]
         if bound > best:
             vain = 0
             best = bound
@@ -180,19 +180,19 @@ def _step(price: FloatArray, use: FloatArray, room: FloatArray, distance: float)
     Measured in shares of the room, so that long intervals and rare resources count alike.
     """
     norm = 0.0
-    for interval in range(len(price)):
-        for resource in range(price.shape[1]):
-            unit = max(room[interval, resource], 1.0)
-            over = (use[interval, resource] - room[interval, resource]) / unit
-            if over > 0 or price[interval, resource] > 0:
+    for interval in range(price.shape[1]):
+        for resource in range(len(price)):
+            unit = max(room[resource, interval], 1.0)
+            over = (use[resource, interval] - room[resource, interval]) / unit
+            if over > 0 or price[resource, interval] > 0:
                 norm += over * over
     if norm <= 0 or distance <= 0:
         return False
-    for interval in range(len(price)):
-        for resource in range(price.shape[1]):
-            unit = max(room[interval, resource], 1.0)
-            over = (use[interval, resource] - room[interval, resource]) / unit
-            price[interval, resource] = max(price[interval, resource] + distance / norm * over / unit, 0.0)
+    for interval in range(price.shape[1]):
+        for resource in range(len(price)):
+            unit = max(room[resource, interval], 1.0)
+            over = (use[resource, interval] - room[resource, interval]) / unit
+            price[resource, interval] = max(price[resource, interval] + distance / norm * over / unit, 0.0)
     return True
 
 
@@ -205,15 +205,16 @@ def _priced(
 
     `paid` is room for what a job pays until each edge, and each second from there to the next.
     """
-    total = 0.0
+    total, last = 0.0, len(edges) - 1
     for job in range(len(starts)):
-        for edge in range(1, len(edges)):
-            rate = 0.0
-            for place in range(asked[job, -1]):
-                resource = asked[job, place]
-                rate += jobs.need[job, resource] * price[edge - 1, resource]
-            paid[EACH_SECOND, edge - 1] = rate
-            paid[UNTIL, edge] = paid[UNTIL, edge - 1] + rate * (edges[edge] - edges[edge - 1])
+        for edge in range(last):
+            paid[EACH_SECOND, edge] = 0.0
+        for place in range(asked[job, -1]):
+            resource, need = asked[job, place], jobs.need[job, asked[job, place]]
+            for edge in range(last):
+                paid[EACH_SECOND, edge] += need * price[resource, edge]
+        for edge in range(last):
+            paid[UNTIL, edge + 1] = paid[UNTIL, edge] + paid[EACH_SECOND, edge] * (edges[edge + 1] - edges[edge])
         first[job] = np.inf
         if not jobs.earliest[job]:
             first[job] = _cost(job, 0, jobs, edges, paid)
@@ -282,9 +283,9 @@ def _usage(jobs: _Jobs, asked: IntArray, edges: IntArray, starts: IntArray, use:
     for job in range(len(starts)):
         end = starts[job] + jobs.duration[job]
         interval = int(np.searchsorted(edges, starts[job], side="right")) - 1
-        while interval < len(use) and edges[interval] < end:
+        while interval < use.shape[1] and edges[interval] < end:
             seconds = min(end, edges[interval + 1]) - max(starts[job], edges[interval])
             for place in range(asked[job, -1]):
                 resource = asked[job, place]
-                use[interval, resource] += seconds * jobs.need[job, resource] * jobs.many[job]
+                use[resource, interval] += seconds * jobs.need[job, resource] * jobs.many[job]
             interval += 1

@@ -248,9 +248,7 @@ class Problem:
         taken = () if self.quotas is None else (self.quotas.need,)
         columns = (self.duration, self.earliest, self.latest, self.slots, self.demand, self.whole, *taken)
         _, group = equal_rows(np.column_stack(columns))
-        order = np.argsort(group, kind="stable")
-        cuts = np.flatnonzero(np.diff(group[order])) + 1
-        return [part for part in np.split(order, cuts) if len(part) > 1]
+        return [np.flatnonzero(group == number) for number in np.flatnonzero(np.bincount(group) > 1).tolist()]
 
     @cached_property
     def kind(self) -> IntArray:
