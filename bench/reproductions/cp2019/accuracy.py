@@ -80,7 +80,7 @@ def table2(means: Means) -> Outcome:
     first = {label: _sizes(parts) for label, parts in early.items()}
     of_early = conditions_of(early["HCP3-D"], early["HCP1-W"], contest.nodes)
     claims = (*size_claims(values, conditions), *size_claims(first, of_early, with_zero=True), crash)
-    notes = (*runs.notes(means.scale), crowds.note(means.scale), note)
+    notes = (*runs.notes(means.scale), crowds.note(means.scale, len(early["HCP"])), note)
     return Outcome(notes, tuple(rows), claims, None, conditions.all, parameters(means.scale))
 
 

@@ -75,13 +75,13 @@ def early(contest: Contest, means: Means) -> Runs:
     return dict(zip((*LABELS, AS_PRINTED), map(list, zip(*each, strict=True)), strict=True))
 
 
-def note(scale: Scale) -> str:
-    """Return which jobs version 0 was run on."""
+def note(scale: Scale, stretches: int) -> str:
+    """Return which jobs version 0 was run on, and how many stretches of them there are."""
     return (
         f"HCP, version 0, has a budget: {BUDGET[scale]:,} jobs of each draw or month, from the first on at whose "
         f"submission more than {WAITING} wait under EASY (where there is none, from the longest queue on), which "
         f"dispatches the {PAST[scale]:,} before them; the others of its rows have the same jobs. Where all these jobs "
-        "are of one queue they are left out. It is run as the "
+        f"are of one queue they are left out; there are {stretches}. It is run as the "
         "authors' code has it: the jobs after the first 100 are not in the model. As the paper has it, at the end of "
         "the horizon, they leave no schedule once they are too many to run side by side."
     )

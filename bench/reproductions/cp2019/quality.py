@@ -45,7 +45,10 @@ def fig3(means: Means) -> Outcome:
     note = "Rows with a budget are of its jobs. EASY and lookahead are not in the paper."
     claims = (*found.claims, *early_claims(values, conditions))
     return replace(
-        found, notes=(*found.notes, crowds.note(means.scale), note), rows=(*found.rows, *rows), claims=claims
+        found,
+        notes=(*found.notes, crowds.note(means.scale, len(first["HCP"])), note),
+        rows=(*found.rows, *rows),
+        claims=claims,
     )
 
 
