@@ -93,7 +93,7 @@ class Hybrid(Configured[HybridOptions]):
     Its options are those of :class:`HybridOptions`.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ("numba",)
     Options = HybridOptions
 
     def forget(self) -> None:

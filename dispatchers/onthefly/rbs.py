@@ -94,7 +94,7 @@ class RBS(Configured[RBSOptions]):
     Its options are those of :class:`RBSOptions`.
     """
 
-    uses: ClassVar[tuple[str, ...]] = ()
+    uses: ClassVar[tuple[str, ...]] = ("numba",)
     Options = RBSOptions
 
     def forget(self) -> None:
