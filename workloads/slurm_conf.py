@@ -20,8 +20,13 @@ from .machine import Machine
 APART = "node"
 #: Bytes of a configuration; what scontrol prints of ten thousand nodes has a half.
 _MOST_BYTES = 1 << 24
+#: The largest weight of a node.
+_MOST_WEIGHT = 2**32 - 1
 #: Names that a list may stand for: no cluster of Slurm has more nodes.
 _MOST_NAMES = 2**16
+#: A comment; what scontrol says of a node has a number sign in its operating system.
+_COMMENT = re.compile(r"(?<!\\)#.*")
+_SHOWN_NODE = re.compile(r"\s*NodeName=.*?\sOS=[^#]*#")
 _FIELD = re.compile(r"(?<!\S)([^\s=]+)\s*=\s*(\"[^\"]*\"|\S*)")
 _SETTING = re.compile(r"([A-Za-z_]\w*(?:\[\d+\])?)\s*=\s*(.*)")
 _NAMES = re.compile(r"([^,\[\]]*)(?:\[([^\[\]]*)\])?([^,\[\]]*)(?:,|$)")
@@ -71,6 +76,8 @@ class SlurmSite:
         Cores, memory (kilobytes) and GPUs of each, shape (nodes, 3).
     partitions
         In order.
+    weights
+        ``Weight`` of each node, shape (nodes,).
     settings
         All other keys, in small letters, with their values as texts.
     tables
@@ -82,6 +89,7 @@ class SlurmSite:
     nodes: tuple[str, ...]
     capacity: IntArray
     partitions: tuple[SlurmPartition, ...]
+    weights: tuple[int, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
     tables: tuple[Mapping[str, str], ...] = ()
     source: str = ""
@@ -216,7 +224,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise InputError(f"{path}: expected text in UTF-8, got other bytes") from None
     parts: list[str] = []
     for number, raw in enumerate(text.split("\n"), 1):
-        part = re.split(r"(?<!\\)#", raw, maxsplit=1)[0].strip()
+        part = (raw if _SHOWN_NODE.match(raw) else _COMMENT.sub("", raw)).strip()
         parts.append(part.removesuffix("\\"))
         if not part.endswith("\\"):
             line, parts = "".join(parts), []
@@ -248,7 +256,8 @@ def _site(read: _Read, path: Path) -> SlurmSite:
     capacity = np.array([_capacity(fields) for fields in read.nodes.values()], dtype=np.int64)
     partitions = tuple(_partition(name, fields, places) for name, fields in read.partitions.items())
     tables = (*read.partitions.values(), *read.nodes.values())
-    return SlurmSite(tuple(read.nodes), capacity, partitions, read.settings, tables, str(path))
+    weights = tuple(_whole("Weight", each.get("weight", "1"), each[""], _MOST_WEIGHT) for each in read.nodes.values())
+    return SlurmSite(tuple(read.nodes), capacity, partitions, weights, read.settings, tables, str(path))
 
 
 def _capacity(fields: Mapping[str, str]) -> tuple[int, int, int]:
@@ -291,7 +300,7 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int]) 
     )
 
 
-def _whole(name: str, text: str, where: str) -> int:
-    if not text.isdecimal() or len(text) > len(str(MOST_PROCESSORS)):
-        raise InputError(f"{where}: field {name!r}: expected a whole number up to {MOST_PROCESSORS}, got {shown(text)}")
+def _whole(name: str, text: str, where: str, most: int = MOST_PROCESSORS) -> int:
+    if not text.isdecimal() or len(text) > len(str(most)):
+        raise InputError(f"{where}: field {name!r}: expected a whole number up to {most}, got {shown(text)}")
     return int(text)

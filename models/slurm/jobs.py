@@ -45,11 +45,14 @@ class Cluster(NamedTuple):
         Which nodes a partition has, shape (partitions, nodes).
     primary
         The resource of which nodes are chosen by how much is free: the cores.
+    weight
+        Of each node, shape (nodes,): those of the lowest are taken first.
     """
 
     free: IntArray
     members: BoolArray
     primary: int
+    weight: IntArray
 
 
 class Placed(NamedTuple):

@@ -1,4 +1,4 @@
-"""Which nodes Slurm picks for a job: ``select/cons_tres`` without topology, weights and GRES on sockets.
+"""Which nodes Slurm picks for a job: ``select/cons_tres`` without topology and GRES on sockets.
 
 Rules as in Slurm 22.05, ``src/plugins/select/cons_tres/job_test.c`` (``_eval_nodes``, ``choose_nodes``).
 """
@@ -15,8 +15,8 @@ from ..compiled import compiled
 
 #: Places in the counts of what a job still needs: CPUs; nodes; CPUs it may still take; nodes it may still take.
 CPUS, NODES, MOST_CPUS, MOST_NODES = range(4)
-#: Columns of a set of consecutive nodes: the first, the last, their CPUs, how many they are.
-FIRST, LAST, SIZE, COUNT = range(4)
+#: Columns of a set of consecutive nodes of one weight: the first, the last, their CPUs, how many they are, the weight.
+FIRST, LAST, SIZE, COUNT, WEIGHT = range(5)
 
 
 class Need(NamedTuple):
@@ -75,7 +75,7 @@ def free_cpus(
 
 
 @compiled
-def choose_nodes(need: Need, cpus: IntArray, taken: IntArray) -> bool:
+def choose_nodes(need: Need, cpus: IntArray, weight: IntArray, taken: IntArray) -> bool:
     """Write into `taken` the CPUs that a job gets of each node, 0 where none; return whether it finds enough.
 
     If the tightest sets of nodes are not enough, nodes with few free CPUs are left out one count after the other.
@@ -86,10 +86,12 @@ def choose_nodes(need: Need, cpus: IntArray, taken: IntArray) -> bool:
         What the job needs.
     cpus
         What it can have of each node; changed.
+    weight
+        Of each node; those of the lowest come first.
     taken
         Shape (nodes,).
     """
-    if evaluate_nodes(need, cpus, taken):
+    if evaluate_nodes(need, cpus, weight, taken):
         return True
     nodes, most = 0, 0
     for node in range(len(cpus)):
@@ -108,7 +110,7 @@ def choose_nodes(need: Need, cpus: IntArray, taken: IntArray) -> bool:
                     break
         if not left_out and count != 1:
             continue
-        if evaluate_nodes(need, cpus, taken):
+        if evaluate_nodes(need, cpus, weight, taken):
             return True
         if nodes <= need.least:
             return False
@@ -116,14 +118,17 @@ def choose_nodes(need: Need, cpus: IntArray, taken: IntArray) -> bool:
 
 
 @compiled
-def evaluate_nodes(need: Need, cpus: IntArray, taken: IntArray) -> bool:
-    """Take sets of consecutive nodes, the tightest that suffices or else the largest, until the job has enough."""
+def evaluate_nodes(need: Need, cpus: IntArray, weight: IntArray, taken: IntArray) -> bool:
+    """Take sets of consecutive nodes of one weight, until the job has enough.
+
+    First those of the lowest weight, be they enough or not; of these the tightest that suffices, or else the largest.
+    """
     for node in range(len(taken)):
         taken[node] = 0
     rest = np.empty(4, np.int64)
     rest[CPUS], rest[NODES], rest[MOST_CPUS], rest[MOST_NODES] = need.cpus, need.least, need.cpus, need.most
-    sets = np.zeros((len(cpus) // 2 + 1, 4), np.int64)
-    found = consecutive(cpus, sets)
+    sets = np.zeros((len(cpus) + 1, 5), np.int64)
+    found = consecutive(cpus, weight, sets)
     while rest[MOST_NODES] > 0:
         best = _best_set(sets, found, rest)
         if best < 0:
@@ -136,16 +141,16 @@ def evaluate_nodes(need: Need, cpus: IntArray, taken: IntArray) -> bool:
 
 
 @compiled
-def consecutive(cpus: IntArray, sets: IntArray) -> int:
-    """Write the sets of consecutive nodes with free CPUs into `sets`; return how many there are."""
+def consecutive(cpus: IntArray, weight: IntArray, sets: IntArray) -> int:
+    """Write the sets of consecutive nodes of one weight with free CPUs into `sets`; return how many there are."""
     found, inside = -1, False
     for node in range(len(cpus)):
         if cpus[node] <= 0:
             inside = False
             continue
-        if not inside:
+        if not inside or weight[node] != sets[found, WEIGHT]:
             found += 1
-            sets[found, FIRST], inside = node, True
+            sets[found, FIRST], sets[found, WEIGHT], inside = node, weight[node], True
         sets[found, LAST] = node
         sets[found, SIZE] += cpus[node]
         sets[found, COUNT] += 1
@@ -160,8 +165,8 @@ def _best_set(sets: IntArray, found: int, rest: IntArray) -> int:
             continue
         size = sets[index, SIZE]
         sufficient = size >= rest[CPUS] and sets[index, COUNT] >= rest[NODES]
-        if best < 0:
-            better = True
+        if best < 0 or sets[index, WEIGHT] != sets[best, WEIGHT]:
+            better = best < 0 or sets[index, WEIGHT] < sets[best, WEIGHT]
         elif sufficient:
             better = not enough or size < sets[best, SIZE]
         else:

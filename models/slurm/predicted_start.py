@@ -25,13 +25,13 @@ def fits(job: int, tried: Tried, cluster: Cluster, usable: BoolArray, taken: Int
     cpus, has = np.empty(len(usable), np.int64), np.empty(2, np.int64)
     demand, apart = tried.demand[job], tried.apart[job]
     has[CPUS], has[NODES] = free_cpus(cluster.free, demand, cluster.primary, apart, usable, cpus)
-    return enough(job, tried, cluster.primary, cpus, has, taken)
+    return enough(job, tried, cluster, cpus, has, taken)
 
 
 @compiled
-def enough(job: int, tried: Tried, primary: int, cpus: IntArray, has: IntArray, taken: IntArray) -> bool:
+def enough(job: int, tried: Tried, cluster: Cluster, cpus: IntArray, has: IntArray, taken: IntArray) -> bool:
     """Choose nodes of which a job can have so many CPUs, if all together can be enough."""
-    apart, per_slot = tried.apart[job], tried.demand[job, primary]
+    apart, per_slot = tried.apart[job], tried.demand[job, cluster.primary]
     unit = max(per_slot, 1)
     need = need_of(tried.slots[job], apart, unit)
     if (has[CPUS] < need.cpus and per_slot > 0) or has[NODES] < need.least:
@@ -39,7 +39,7 @@ def enough(job: int, tried: Tried, primary: int, cpus: IntArray, has: IntArray, 
     left = np.empty_like(cpus)
     for node in range(len(cpus)):
         left[node] = cpus[node]
-    if not choose_nodes(need, left, taken):
+    if not choose_nodes(need, left, cluster.weight, taken):
         return False
     for node in range(len(taken)):
         if taken[node] > 0:
@@ -94,7 +94,7 @@ def predicted_start(
     demand, primary, apart = tried.demand[job], cluster.primary, tried.apart[job]
     cpus, has = np.empty(len(usable), np.int64), np.zeros(2, np.int64)
     _usable_room(room, usable, cpus, has)
-    if enough(job, tried, primary, cpus, has, taken):
+    if enough(job, tried, cluster, cpus, has, taken):
         return now
     free = np.empty_like(cluster.free)
     for node in range(free.shape[0]):
@@ -104,7 +104,7 @@ def predicted_start(
         for row in preemption.order:
             if gives_way(row, job, preemption):
                 give_back(row, held, usable, free, demand, primary, apart, cpus, has)
-        if enough(job, tried, primary, cpus, has, taken):
+        if enough(job, tried, cluster, cpus, has, taken):
             return now
     window, barrier, at, running = WINDOW, -1, 0, held.counts[0]
     while at < running:
@@ -126,7 +126,7 @@ def predicted_start(
         window *= 2
         while at < running and held.end[held.order[at]] > barrier + window:
             window *= 2
-        if enough(job, tried, primary, cpus, has, taken):
+        if enough(job, tried, cluster, cpus, has, taken):
             end = held.end[last]
             return int(end if end > now else max(end + kill_wait, now + 1))
     return -1

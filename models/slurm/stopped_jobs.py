@@ -65,7 +65,7 @@ def _taken_away(
     has[CPUS], has[NODES] = free_cpus(free, demand, primary, apart, usable, cpus)
     for place in range(len(order)):
         gave = give_back(order[place], table, usable, free, demand, primary, apart, cpus, has)
-        if gave and enough(job, tried, primary, cpus, has, taken):
+        if gave and enough(job, tried, cluster, cpus, has, taken):
             return place
     return -1
 

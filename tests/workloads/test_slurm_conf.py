@@ -46,11 +46,12 @@ SlurmctldHost[0]        = host(127.0.0.1)
 
 Slurmctld(primary) at host is UP
 PartitionName=p AllowGroups=ALL MaxTime=00:02:00 Nodes=n[1-2] PriorityJobFactor=100 PriorityTier=1 TRES=cpu=8,mem=8G
-NodeName=n1 Arch=x86_64 CPUAlloc=2 CPUTot=4 RealMemory=4000 Gres=(null) OS=Linux 6.1 #1 SMP
-NodeName=n2 CPUTot=4 RealMemory=4000
+NodeName=n1 Arch=x86_64 CPUAlloc=2 CPUTot=4 Gres=(null) OS=Linux 6.1 #1 SMP RealMemory=4000 Weight=30
+NodeName=n2 CPUTot=4 RealMemory=4000 # Weight=7
 """
     site = read_slurm_conf(conf(tmp_path, shown))
     assert np.array_equal(site.capacity, [[4, 4096000, 0]] * 2)
+    assert site.weights == (30, 1)
     assert [(each.name, each.nodes, each.max_time) for each in site.partitions] == [("p", (0, 1), 120)]
     assert site.settings["killwait"] == "2 sec"
 

@@ -53,6 +53,8 @@ class RecordedDecisions:
         By id.
     rules
         Of backfill.
+    weights
+        Of the nodes where decisions are made again, shape (nodes,); the site's by default.
 
     Attributes
     ----------
@@ -61,14 +63,17 @@ class RecordedDecisions:
         and were ``started here``, on the same nodes (``start nodes``).
     """
 
-    def __init__(self, site: SlurmSite, jobs: Mapping[str, RecordedJob], rules: BackfillRules) -> None:
+    def __init__(
+        self, site: SlurmSite, jobs: Mapping[str, RecordedJob], rules: BackfillRules, weights: IntArray | None = None
+    ) -> None:
         self._jobs, self._rules = jobs, rules
         self._node = {name: place for place, name in enumerate(site.nodes)}
         self._partition = {each.name: row for row, each in enumerate(site.partitions)}
         self._members = np.zeros((len(site.partitions), len(site.nodes)), np.bool_)
         for row, each in enumerate(site.partitions):
             self._members[row, list(each.nodes)] = True
-        self._free = site.capacity[:, :1].copy()
+        self._free, self._weights = site.capacity[:, :1].copy(), np.array(site.weights)
+        self._supposed = self._weights if weights is None else weights
         self._running: dict[str, tuple[IntArray, IntArray]] = {}
         self._cycle: _Cycle | None = None
         self.counts: Counter[str] = Counter()
@@ -100,7 +105,7 @@ class RecordedDecisions:
         """Let a job run on its real nodes; tasks are laid out on them as the model does."""
         own = np.zeros_like(self._members)
         own[:, [self._node[name] for name in event.nodes]] = True
-        ((_, nodes, slots),) = main_pass(self._tried([event.job]), Cluster(self._free, own, 0))
+        ((_, nodes, slots),) = main_pass(self._tried([event.job]), Cluster(self._free, own, 0, self._weights))
         self._running[event.job] = nodes, slots
 
     def _decide(self) -> None:
@@ -112,7 +117,7 @@ class RecordedDecisions:
                 for job in cycle.running]  # fmt: skip
         tried = self._tried(cycle.order)
         table = placed(rows, tried, len(cycle.free))
-        backfill_pass(tried, Cluster(cycle.free, self._members, 0), table, cycle.now, self._rules)
+        backfill_pass(tried, Cluster(cycle.free, self._members, 0, self._supposed), table, cycle.now, self._rules)
         for row, job in enumerate(cycle.order, len(rows)):
             self._compare(cycle, job, row, table)
 

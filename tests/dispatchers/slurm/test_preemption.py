@@ -105,7 +105,7 @@ def stopped(held, nodes, wanted, of=6):
     rows = [(1000, np.array(each), np.ones(len(each), int), (1,)) for each in nodes]
     order = np.lexsort((width, held))
     preemption = Preemption(np.array([5]), np.array(held), order, np.full(len(held), -1))
-    cluster = Cluster(np.zeros((of, 1), int), np.ones((1, of), bool), 0)
+    cluster = Cluster(np.zeros((of, 1), int), np.ones((1, of), bool), 0, np.ones(of, int))
     assert main_pass(tried, cluster, stopping=(placed(rows, tried, of), preemption)) == []
     return np.flatnonzero(preemption.by == 0).tolist()
 

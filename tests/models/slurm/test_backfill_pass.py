@@ -13,7 +13,7 @@ def cycle(free, running, jobs, rules=RULES, now=1000):
     tried = Tried(np.zeros(len(jobs), int), slots, np.ones(len(jobs), bool), cores[:, None], limit)
     rows = [(end, np.array([node]), np.array([1]), (cores,)) for end, node, cores in running]
     table = placed(rows, tried, len(free))
-    cluster = Cluster(np.array(free)[:, None], np.ones((1, len(free)), bool), 0)
+    cluster = Cluster(np.array(free)[:, None], np.ones((1, len(free)), bool), 0, np.ones(len(free), int))
     backfill_pass(tried, cluster, table, now, rules)
     first = len(rows)
     return [(int(table.start[first + job]), table.nodes_of(first + job).tolist()) for job in range(len(jobs))]

@@ -13,10 +13,11 @@ def tried(*rows, partition=0):
     return Tried(partitions, np.array(slots), np.array(apart), np.array(cores)[:, None], np.array(limit))
 
 
-def chosen(free, *row):
+def chosen(free, *row, weight=None):
     """Return the node of each slot of a job that the main scheduler starts, nothing if it does not."""
     jobs, nodes = tried(row), len(free)
-    starts = main_pass(jobs, Cluster(np.array(free)[:, None], np.ones((1, nodes), bool), 0))
+    weight = np.ones(nodes, np.int64) if weight is None else np.array(weight)
+    starts = main_pass(jobs, Cluster(np.array(free)[:, None], np.ones((1, nodes), bool), 0, weight))
     return [node for _, chosen, slots in starts for node in np.repeat(chosen, slots).tolist()]
 
 
@@ -42,6 +43,24 @@ def test_nodes_are_those_of_the_rules(free, job, nodes):
     assert chosen(free, *job) == nodes
 
 
+@pytest.mark.parametrize(
+    ("free", "weight", "job", "nodes"),
+    [
+        # The lightest node, though a heavier one is tighter.
+        ([1, 4, 4, 4], [9, 9, 1, 2], (1, 1, True), [2]),
+        # All of the lightest, though one heavier set were enough: then the tightest set of the next weight.
+        ([4, 4, 4, 4, 4, 0, 4], [9, 9, 9, 2, 1, 1, 2], (3, 4, True), [3, 4, 6]),
+        ([4, 4, 4, 0, 4], [1, 9, 9, 9, 5], (2, 1, True), [0, 4]),
+        # Tasks fill the lightest nodes first.
+        ([4, 2, 4], [3, 2, 1], (7, 1, False), [0, 1, 1, 2, 2, 2, 2]),
+        # None of the lightest fits.
+        ([1, 1, 4], [1, 1, 7], (1, 2, True), [2]),
+    ],
+)
+def test_the_lightest_nodes_are_taken_first(free, weight, job, nodes):
+    assert sorted(chosen(free, *job, weight=weight)) == nodes
+
+
 def test_free_cores_are_not_capped_at_the_tasks_of_a_node():
     # Nodes 0 and 1 have 8 cores free, 3 to 5 only 6: capped at one a node the first set would be the tightest.
     assert chosen([4, 4, 0, 2, 2, 2], 2, 1, True) == [3, 4]
@@ -51,6 +70,6 @@ def test_the_first_blocked_job_takes_the_nodes_of_its_partition_away():
     jobs = tried((3, 1, True), (1, 1, True), (1, 1, True))
     jobs = jobs._replace(partition=np.array([1, 0, 0]))
     members = np.array([[True, True, True, True], [True, True, False, False]])
-    cluster = Cluster(np.ones((4, 1), np.int64), members, 0)
+    cluster = Cluster(np.ones((4, 1), np.int64), members, 0, np.ones(4, np.int64))
     assert [(job, nodes.tolist()) for job, nodes, _ in main_pass(jobs, cluster)] == [(1, [2]), (2, [3])]
     assert cluster.free[:, 0].tolist() == [1, 1, 0, 0]
