@@ -14,10 +14,13 @@ import numpy as np
 from ..base import InputError, IntArray
 from ..base.bounded_files import read_bounded
 from ..base.checks import LONGEST, MOST_PROCESSORS, shown
+from .formats.slots import GPU, MEMORY
 from .machine import Machine
 
 #: The resource that the slots of a job ask for if each is to lie on a node of its own, as with ``-N``.
 APART = "node"
+#: The resource that the slots of a job ask for if their memory was asked for by core, as with ``--mem-per-cpu``.
+BY_CORE = "mem_per_cpu"
 #: Bytes of a configuration; what scontrol prints of ten thousand nodes has a half.
 _MOST_BYTES = 1 << 24
 #: The largest weight of a node.
@@ -99,18 +102,25 @@ class SlurmSite:
 
         A partition is a resource with as many units on each of its nodes as there are cores, of which every slot of a
         job in it takes one: so every dispatcher and the validator keep jobs on the nodes of their partition. A slot of
-        a job that is to have its slots on different nodes takes one of :data:`APART`.
+        a job that is to have its slots on different nodes takes one of :data:`APART`, and a slot of a job that asks for
+        memory by core one of :data:`BY_CORE`.
         """
         cores = self.capacity[:, 0]
         columns = {"core": cores}
         if "MEMORY" in self.settings.get("selecttypeparameters", "").upper():
-            columns["mem"] = self.capacity[:, 1]
+            columns |= {MEMORY: self.capacity[:, 1], BY_CORE: cores}
         if self.capacity[:, 2].any():
-            columns["gpu"] = self.capacity[:, 2]
+            columns[GPU] = self.capacity[:, 2]
         columns[APART] = cores
         for partition in self.partitions:
             columns[partition.name] = np.where(np.isin(np.arange(len(cores)), partition.nodes), cores, 0)
         return Machine(tuple(columns), np.column_stack(list(columns.values())), Path(self.source).stem)
+
+    @property
+    def memory_by_core(self) -> bool:
+        """Whether jobs that ask for no memory get some for each core (``DefMemPerCPU``, also of a partition)."""
+        texts = (each.get("defmempercpu", "") for each in (self.settings, *self.tables))
+        return any(text.isdecimal() and int(text) > 0 for text in texts)
 
     @property
     def scheduler_parameters(self) -> dict[str, str]:

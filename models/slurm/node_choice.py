@@ -12,6 +12,7 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ...base.checks import LARGEST
 from ..compiled import compiled
+from .jobs import Tried
 
 #: Places in the counts of what a job still needs: CPUs; nodes; CPUs it may still take; nodes it may still take.
 CPUS, NODES, MOST_CPUS, MOST_NODES = range(4)
@@ -45,30 +46,37 @@ def need_of(slots: int, apart: bool, unit: int) -> Need:
 
 
 @compiled
-def cpus_on(node: int, free: IntArray, demand: IntArray, primary: int, apart: bool) -> int:
+def cpus_on(node: int, free: IntArray, job: int, tried: Tried, primary: int) -> int:
     """Return what a job can have of a node, 0 if not a slot of it fits.
 
-    Of a node on which a single slot of the job lies, all free CPUs count (they are not capped at the tasks per node).
+    Of a node on which a single slot of the job lies, all free CPUs count (they are not capped at the tasks per node),
+    as far as there is enough for them of what is asked for by CPU.
     """
-    room = LARGEST
+    demand, room = tried.demand[job], LARGEST
     for resource in range(len(demand)):
         if demand[resource] > 0:
             room = min(room, free[node, resource] // demand[resource])
     if room < 1:
         return 0
     if demand[primary] == 0:
-        return 1 if apart else room
-    return int(free[node, primary] if apart else room * demand[primary])
+        return 1 if tried.apart[job] else room
+    if not tried.apart[job]:
+        return int(room * demand[primary])
+    cpus = free[node, primary]
+    for resource in range(len(demand)):
+        if tried.per_cpu[job, resource] > 0:
+            cpus = min(cpus, free[node, resource] // tried.per_cpu[job, resource])
+    return int(cpus)
 
 
 @compiled
 def free_cpus(
-    free: IntArray, demand: IntArray, primary: int, apart: bool, usable: BoolArray, cpus: IntArray
+    free: IntArray, job: int, tried: Tried, primary: int, usable: BoolArray, cpus: IntArray
 ) -> tuple[int, int]:
     """Write into `cpus` what a job can have of each node; return how much that is and of how many nodes."""
     total, nodes = 0, 0
     for node in range(len(cpus)):
-        cpus[node] = cpus_on(node, free, demand, primary, apart) if usable[node] else 0
+        cpus[node] = cpus_on(node, free, job, tried, primary) if usable[node] else 0
         total += cpus[node]
         nodes += cpus[node] > 0
     return total, nodes

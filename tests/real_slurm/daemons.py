@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 import shutil
 import socket
 import subprocess
@@ -68,6 +69,7 @@ class Daemons:
         self.port = first + 2
         where = {"folder": self.folder, "host": socket.gethostname().partition(".")[0], "first": first}
         texts = {"slurm.conf": configuration(self.conf), "slurmdbd.conf": (HERE / "slurmdbd.conf").read_text()}
+        texts["gres.conf"] = gpus(texts["slurm.conf"])
         for name, text in texts.items():
             path = self.folder / name
             path.write_text(filled_in(text, self.nodes, **where))
@@ -152,6 +154,12 @@ def configuration(conf: Path) -> str:
     if "NodeName=" in own:
         common = "".join(line for line in common.splitlines(True) if not line.startswith("NodeName="))
     return common + own
+
+
+def gpus(text: str) -> str:
+    """Return the gres.conf of a slurm.conf: any devices stand for GPUs, without which slurmd takes none for there."""
+    found = re.findall(r"(?m)^(NodeName=\S+).*\sGres=gpu:(\d+)", text)
+    return "".join(f"{nodes} Name=gpu File=/dev/tty[1-{number}]\n" for nodes, number in found)
 
 
 def filled_in(text: str, nodes: int, folder: str | Path = "", host: str = "", first: int = 1) -> str:

@@ -30,8 +30,9 @@ def conf(tmp_path, text=CONF):
 def test_a_configuration_is_a_machine_with_a_resource_for_each_partition(tmp_path):
     site = read_slurm_conf(conf(tmp_path))
     machine = site.machine()
-    assert machine.resources == ("core", "mem", "gpu", "node", "all", "few")
-    assert machine.capacity.tolist() == [[4, 2048, 0, 4, 4, 4]] * 2 + [[4, 2048, 0, 4, 4, 0], [8, 8192, 3, 8, 8, 0]]
+    assert machine.resources == ("core", "mem", "mem_per_cpu", "gpu", "node", "all", "few")
+    few, other = [4, 2048, 4, 0, 4, 4, 4], [4, 2048, 4, 0, 4, 4, 0]
+    assert machine.capacity.tolist() == [few, few, other, [8, 8192, 8, 3, 8, 8, 0]]
     assert site.nodes == ("n1", "n2", "n3", "g01")
     everything, few = site.partitions
     assert (everything.max_time, everything.tier, everything.factor) == (86400, 3, 10)

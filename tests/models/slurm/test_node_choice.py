@@ -10,7 +10,8 @@ def tried(*rows, partition=0):
     """Return jobs of (slots, cores of each, apart[, limit])."""
     slots, cores, apart, limit = zip(*((*row, 60)[:4] for row in rows), strict=True)
     partitions = np.full(len(rows), partition)
-    return Tried(partitions, np.array(slots), np.array(apart), np.array(cores)[:, None], np.array(limit))
+    demand = np.array(cores)[:, None]
+    return Tried(partitions, np.array(slots), np.array(apart), demand, np.array(limit), 0 * demand)
 
 
 def chosen(free, *row, weight=None):
@@ -64,6 +65,15 @@ def test_the_lightest_nodes_are_taken_first(free, weight, job, nodes):
 def test_free_cores_are_not_capped_at_the_tasks_of_a_node():
     # Nodes 0 and 1 have 8 cores free, 3 to 5 only 6: capped at one a node the first set would be the tightest.
     assert chosen([4, 4, 0, 2, 2, 2], 2, 1, True) == [3, 4]
+
+
+def test_memory_by_core_limits_the_cores_of_a_node():
+    free = np.array([[4, 2], [3, 9]])  # cores, memory: of node 0 two cores can be had with a unit of memory each
+    job = Tried(*map(np.array, ([0], [1], [True], [[1, 1]], [60], [[0, 1]])))
+    for per_cpu, node in ((1, 0), (0, 1)):
+        cluster = Cluster(free.copy(), np.ones((1, 2), bool), 0, np.ones(2, np.int64))
+        ((_, nodes, _),) = main_pass(job._replace(per_cpu=np.array([[0, per_cpu]])), cluster)
+        assert nodes.tolist() == [node]
 
 
 def test_the_first_blocked_job_takes_the_nodes_of_its_partition_away():
