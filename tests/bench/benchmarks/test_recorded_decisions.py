@@ -68,9 +68,9 @@ def test_decisions_about_memory_are_made_alike(tmp_path):
     options, site = settings(tmp_path, "memory", 8)
     jobs = jobs_of("memory", tmp_path)
     counts = decided("memory", site, options, jobs)
-    assert counts["near"] >= 0.95 * counts["planned"]
-    assert counts["same nodes"] >= 0.93 * counts["planned"]
-    assert counts["started here"] == counts["started"]
+    assert counts["near"] >= 0.97 * counts["planned"]
+    assert counts["same nodes"] >= 0.97 * counts["planned"]
+    assert counts["start nodes"] >= 0.97 * counts["started"]
     blind = decided("memory", site, options, without(["mem"], site.machine().resources, jobs))
     assert blind["near"] < 0.5 * counts["planned"]
     assert blind["started here"] < 0.7 * counts["started"]
