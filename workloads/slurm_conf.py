@@ -14,14 +14,22 @@ import numpy as np
 from ..base import InputError, IntArray
 from ..base.bounded_files import read_bounded
 from ..base.checks import LONGEST, MOST_PROCESSORS, shown
+from .formats.slots import GPU, MEMORY
 from .machine import Machine
 
 #: The resource that the slots of a job ask for if each is to lie on a node of its own, as with ``-N``.
 APART = "node"
+#: The resource that the slots of a job ask for if their memory was asked for by core, as with ``--mem-per-cpu``.
+BY_CORE = "mem_per_cpu"
 #: Bytes of a configuration; what scontrol prints of ten thousand nodes has a half.
 _MOST_BYTES = 1 << 24
+#: The largest weight of a node.
+_MOST_WEIGHT = 2**32 - 1
 #: Names that a list may stand for: no cluster of Slurm has more nodes.
 _MOST_NAMES = 2**16
+#: A comment; what scontrol says of a node has a number sign in its operating system.
+_COMMENT = re.compile(r"(?<!\\)#.*")
+_SHOWN_NODE = re.compile(r"\s*NodeName=.*?\sOS=[^#]*#")
 _FIELD = re.compile(r"(?<!\S)([^\s=]+)\s*=\s*(\"[^\"]*\"|\S*)")
 _SETTING = re.compile(r"([A-Za-z_]\w*(?:\[\d+\])?)\s*=\s*(.*)")
 _NAMES = re.compile(r"([^,\[\]]*)(?:\[([^\[\]]*)\])?([^,\[\]]*)(?:,|$)")
@@ -71,6 +79,8 @@ class SlurmSite:
         Cores, memory (kilobytes) and GPUs of each, shape (nodes, 3).
     partitions
         In order.
+    weights
+        ``Weight`` of each node, shape (nodes,).
     settings
         All other keys, in small letters, with their values as texts.
     tables
@@ -82,6 +92,7 @@ class SlurmSite:
     nodes: tuple[str, ...]
     capacity: IntArray
     partitions: tuple[SlurmPartition, ...]
+    weights: tuple[int, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
     tables: tuple[Mapping[str, str], ...] = ()
     source: str = ""
@@ -91,18 +102,25 @@ class SlurmSite:
 
         A partition is a resource with as many units on each of its nodes as there are cores, of which every slot of a
         job in it takes one: so every dispatcher and the validator keep jobs on the nodes of their partition. A slot of
-        a job that is to have its slots on different nodes takes one of :data:`APART`.
+        a job that is to have its slots on different nodes takes one of :data:`APART`, and a slot of a job that asks for
+        memory by core one of :data:`BY_CORE`.
         """
         cores = self.capacity[:, 0]
         columns = {"core": cores}
         if "MEMORY" in self.settings.get("selecttypeparameters", "").upper():
-            columns["mem"] = self.capacity[:, 1]
+            columns |= {MEMORY: self.capacity[:, 1], BY_CORE: cores}
         if self.capacity[:, 2].any():
-            columns["gpu"] = self.capacity[:, 2]
+            columns[GPU] = self.capacity[:, 2]
         columns[APART] = cores
         for partition in self.partitions:
             columns[partition.name] = np.where(np.isin(np.arange(len(cores)), partition.nodes), cores, 0)
         return Machine(tuple(columns), np.column_stack(list(columns.values())), Path(self.source).stem)
+
+    @property
+    def memory_by_core(self) -> bool:
+        """Whether jobs that ask for no memory get some for each core (``DefMemPerCPU``, also of a partition)."""
+        texts = (each.get("defmempercpu", "") for each in (self.settings, *self.tables))
+        return any(text.isdecimal() and int(text) > 0 for text in texts)
 
     @property
     def scheduler_parameters(self) -> dict[str, str]:
@@ -216,7 +234,7 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise InputError(f"{path}: expected text in UTF-8, got other bytes") from None
     parts: list[str] = []
     for number, raw in enumerate(text.split("\n"), 1):
-        part = re.split(r"(?<!\\)#", raw, maxsplit=1)[0].strip()
+        part = (raw if _SHOWN_NODE.match(raw) else _COMMENT.sub("", raw)).strip()
         parts.append(part.removesuffix("\\"))
         if not part.endswith("\\"):
             line, parts = "".join(parts), []
@@ -248,7 +266,8 @@ def _site(read: _Read, path: Path) -> SlurmSite:
     capacity = np.array([_capacity(fields) for fields in read.nodes.values()], dtype=np.int64)
     partitions = tuple(_partition(name, fields, places) for name, fields in read.partitions.items())
     tables = (*read.partitions.values(), *read.nodes.values())
-    return SlurmSite(tuple(read.nodes), capacity, partitions, read.settings, tables, str(path))
+    weights = tuple(_whole("Weight", each.get("weight", "1"), each[""], _MOST_WEIGHT) for each in read.nodes.values())
+    return SlurmSite(tuple(read.nodes), capacity, partitions, weights, read.settings, tables, str(path))
 
 
 def _capacity(fields: Mapping[str, str]) -> tuple[int, int, int]:
@@ -291,7 +310,7 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int]) 
     )
 
 
-def _whole(name: str, text: str, where: str) -> int:
-    if not text.isdecimal() or len(text) > len(str(MOST_PROCESSORS)):
-        raise InputError(f"{where}: field {name!r}: expected a whole number up to {MOST_PROCESSORS}, got {shown(text)}")
+def _whole(name: str, text: str, where: str, most: int = MOST_PROCESSORS) -> int:
+    if not text.isdecimal() or len(text) > len(str(most)):
+        raise InputError(f"{where}: field {name!r}: expected a whole number up to {most}, got {shown(text)}")
     return int(text)

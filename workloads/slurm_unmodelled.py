@@ -33,7 +33,6 @@ _FIELDS: Mapping[str, tuple[Collection[str], str]] = {
     "PreemptMode": (("off", "requeue", "cancel"), "who gives way"),
     "GraceTime": (("0",), "who gives way"),
     "MaxNodes": (("unlimited",), "who may start"),
-    "Weight": (("1",), "on which nodes"),
 }
 _EMPTY = ("", "(null)", "none")
 #: Parts of SchedulerParameters that are modelled.
@@ -48,7 +47,7 @@ _ASSOCIATIONS = ("associations", "wckeys", "nosteps", "nojobs")
 
 
 def unmodelled(site: SlurmSite) -> tuple[str, ...]:
-    """Return the settings that are not modelled, each with what it may change, as in ``Weight=2 (on which nodes)``."""
+    """Return the settings that are not modelled, each with what it may change, as ``GraceTime=9 (who gives way)``."""
     return tuple(dict.fromkeys([*_of_settings(site), *_of_tables(site.tables)]))
 
 

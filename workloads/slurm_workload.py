@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -17,7 +17,7 @@ from .job import Job, ResourceMap
 from .machine import Machine
 from .machine_state import Ended, MachineState, RunningSince
 from .slurm_cluster import ClusterJob, Snapshot
-from .slurm_conf import APART, SlurmSite, expand_names, read_slurm_conf
+from .slurm_conf import APART, BY_CORE, SlurmSite, expand_names, read_slurm_conf
 from .slurm_unmodelled import unmodelled
 from .workload import Provenance, Workload
 
@@ -76,43 +76,72 @@ def started_at(workload: Workload) -> int:
 
 def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: SlurmSite) -> Iterator[Job]:
     known = {partition.name for partition in site.partitions}
-    columns = (
-        "partitions",
-        "nodes_asked",
-        "requested_processors",
-        "requested_memory",
-        "gpus",
-        "account",
-        "array",
-        "reservation",
-    )
-    values = [records[name].tolist() for name in columns]
-    for job, partitions, asked, processors, memory, gpus, account, *more in zip(workload.jobs, *values, strict=True):
-        partition = next((name for name in partitions.split(",") if name in known), None)
+    values = [records[name].tolist() for name in _Asked._fields]
+    largest = int(machine.capacity[:, machine.primary].max(initial=0))
+    for job, *fields in zip(workload.jobs, *values, strict=True):
+        asked = _Asked(*fields)
+        partition = next((name for name in asked.partitions.split(",") if name in known), None)
         if partition is None and known:
             where, wanted = f"{site.source}: job {job.id}", f"one of {', '.join(sorted(known))}"
-            raise InputError(f"{where}: field 'Partition': expected {wanted}, got {shown(partitions)}")
-        slots = int(asked) or int(processors)
-        per_node = _per_slot(machine, slots, int(processors), int(memory), int(gpus))
+            raise InputError(f"{where}: field 'Partition': expected {wanted}, got {shown(asked.partitions)}")
+        apart = asked.apart(largest)
+        slots = apart or asked.tasks
+        per_node = asked.per_slot(machine, slots, by_core=site.memory_by_core)
         if partition is not None:
             per_node[partition] = 1
-        if asked:
+        if apart:
             per_node[APART] = 1
         yield replace(
-            job, nodes=slots, per_node=ResourceMap(per_node), group=account or job.group, queue=partition or job.queue,
-            array=more[0], reservation=more[1],
+            job, nodes=slots, per_node=ResourceMap(per_node), group=asked.account or job.group,
+            queue=partition or job.queue, array=asked.array, reservation=asked.reservation,
         )  # fmt: skip
 
 
-def _per_slot(machine: Machine, slots: int, processors: int, memory: int, gpus: int) -> dict[str, int]:
-    """Return what a slot takes of cores, memory and GPUs, rounded up, as far as the machine has them."""
-    cores = -(-processors // slots)
-    amounts = {"core": cores}
-    if MEMORY in machine.resources and memory > 0:
-        amounts[MEMORY] = memory * cores
-    if GPU in machine.resources and gpus > 0:
-        amounts[GPU] = -(-gpus // slots)
-    return amounts
+class _Asked(NamedTuple):
+    """What is on record of what a job asked for, see :func:`~hpcdispatch.workloads.formats.sacct.parse_sacct`."""
+
+    partitions: str
+    nodes_asked: int
+    nodes: int
+    requested_processors: int
+    task_cores: int
+    requested_memory: int
+    memory_by: str
+    gpus: int
+    account: str
+    array: str
+    reservation: str
+
+    @property
+    def tasks(self) -> int:
+        """The tasks, with a core each where it is not known how many."""
+        return max(int(self.requested_processors) // int(self.task_cores), 1)
+
+    def apart(self, largest: int) -> int:
+        """Return how many nodes there are to be, 0 if its tasks may fill any.
+
+        That is those that were asked for; and those that it had if it asked for memory or GPUs by node, of which a task
+        has no share, as long as its cores fit on nodes of at most so many.
+        """
+        by_node = self.gpus > 0 or self.memory_by == "node"
+        had = int(self.nodes) if by_node and self.nodes > 0 else 0
+        return int(self.nodes_asked) or (had if self.requested_processors <= had * largest else 0)
+
+    def per_slot(self, machine: Machine, slots: int, *, by_core: bool) -> dict[str, int]:
+        """Return what a slot takes of cores, memory and GPUs, rounded up, as far as the machine has them."""
+        cores = -(-int(self.requested_processors) // slots)
+        amounts = {"core": cores}
+        if MEMORY in machine.resources and self.requested_memory > 0:
+            processors = int(self.requested_processors)
+            memory = int(self.requested_memory) * processors
+            # Slurm counts in megabytes: what was added when a processor's share was rounded up is taken off.
+            memory -= memory % 1024 if memory % 1024 < processors else 0
+            amounts[MEMORY] = -(-memory // slots)
+            if BY_CORE in machine.resources and (self.memory_by == "core" or (by_core and not self.memory_by)):
+                amounts[BY_CORE] = 1
+        if GPU in machine.resources and self.gpus > 0:
+            amounts[GPU] = -(-int(self.gpus) // slots)
+        return amounts
 
 
 def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = None) -> tuple[Workload, MachineState]:

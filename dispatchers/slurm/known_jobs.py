@@ -11,7 +11,8 @@ from ...base import FloatArray, IntArray
 from ...models import count_slots
 from ...models.slurm import Association, Factors, Tried, Weights, job_size, priorities
 from ...workloads import Machine
-from ...workloads.slurm_conf import APART
+from ...workloads.formats.slots import MEMORY
+from ...workloads.slurm_conf import APART, BY_CORE
 from ..protocol import State, Waiting
 from .account_usage import AccountUsage
 from .known_partitions import KnownPartitions
@@ -36,6 +37,7 @@ class KnownJobs:
         self._machine, self._partitions, self._weights, self._small = machine, partitions, weights, small
         self._cores = int(machine.capacity[:, machine.primary].sum())
         self._whole = machine.resources.index(APART) if APART in machine.resources else -1
+        self._by_core = machine.resources.index(BY_CORE) if {BY_CORE, MEMORY} <= set(machine.resources) else -1
         self.partition = np.zeros(_FEW, np.int64)
         self.apart = np.zeros(_FEW, np.bool_)
         self.priority = np.zeros(_FEW, np.int64)
@@ -89,7 +91,8 @@ class KnownJobs:
         order = queue.order[rows]
         partition = self.partition[order]
         limit = np.minimum(whole_minutes(queue.predicted[rows]), self._partitions.max_time[partition])
-        return Tried(partition, queue.nodes[rows], self.apart[order], queue.demand[rows], limit)
+        demand = queue.demand[rows]
+        return Tried(partition, queue.nodes[rows], self.apart[order], demand, limit, self._per_cpu(demand))
 
     def by_priority(self, state: State) -> IntArray:
         """Return the rows of the queue by priority tier, priority, submission and place in the trace."""
@@ -114,6 +117,15 @@ class KnownJobs:
             room = count_slots(self._machine.capacity[self._partitions.members[asks[0]]], waiting.demand)
             self._room[asks] = int((room > 0).sum() if asks[2] else room.sum())
         return self._room[asks] >= waiting.nodes
+
+    def _per_cpu(self, demand: IntArray) -> IntArray:
+        """Return the memory a core of the jobs that ask for it so."""
+        machine, found = self._machine, np.zeros_like(demand)
+        if self._by_core >= 0:
+            by_core = demand[:, self._by_core] > 0
+            memory, cores = machine.resources.index(MEMORY), np.maximum(demand[by_core, machine.primary], 1)
+            found[by_core, memory] = demand[by_core, memory] // cores
+        return found
 
     def _note(self, waiting: Waiting, shares: AccountUsage) -> None:
         order, job = waiting.order, waiting.job

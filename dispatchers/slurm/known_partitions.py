@@ -23,6 +23,8 @@ class KnownPartitions:
         Seconds and ``PriorityTier``, shape (partitions,).
     factor
         ``PriorityJobFactor`` over the largest.
+    weight
+        ``Weight`` of each node, shape (nodes,).
 
     Raises
     ------
@@ -34,11 +36,13 @@ class KnownPartitions:
     max_time: IntArray
     tier: IntArray
     factor: FloatArray
+    weight: IntArray
 
     def __init__(self, machine: Machine, site: SlurmSite | None) -> None:
         if site is not None and len(site.nodes) != machine.nodes:
             raise InputError(f"{site.source}: expected the {machine.nodes} nodes of the machine, got {len(site.nodes)}")
         self._machine = machine
+        self.weight = np.ones(machine.nodes, np.int64) if site is None else np.array(site.weights, dtype=np.int64)
         self._index: dict[str, int] = {}
         self._known: list[SlurmPartition] = []
         for partition in site.partitions if site else ():

@@ -38,7 +38,7 @@ class Slurm(Configured[SlurmOptions]):
     queue every ``sched_interval``; backfill runs every ``bf_interval`` if anything changed; priorities are set at
     submission and every ``PriorityCalcPeriod``. The controller begins at time 0. Times are those of the requests (of
     the predictor, if there is another), in whole minutes. Not in it:
-    weights, topology, licences.
+    topology, licences.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Slurm(Configured[SlurmOptions]):
             return self._woken(state, actions, waits=False)
         now, rules = state.now, self._rules
         parts = self._reservations.parts(state, left, self._partitions.members)
-        instant = _Instant(state, [_Part(*part) for part in parts])
+        instant = _Instant(state, [_Part(*part) for part in parts], self._partitions.weight)
         instant.room = self._limits.room(state) if self._limits else None
         instant.tasks = self._arrays.left(state)
         full, stopped = now - self._full >= rules.sched_interval, self._preemption.stopped_at
@@ -293,10 +293,11 @@ class _Part:
 class _Instant:
     """What is left of the queue and of the nodes while the parts run, and what they have started."""
 
-    __slots__ = ("_free", "_parts", "actions", "part", "room", "rows", "started", "state", "tasks")
+    __slots__ = ("_free", "_parts", "_weight", "actions", "part", "room", "rows", "started", "state", "tasks")
 
-    def __init__(self, state: State, parts: list[_Part]) -> None:
+    def __init__(self, state: State, parts: list[_Part], weight: IntArray) -> None:
         self.state, self._free, self._parts, self.part = state, state.free.copy(), parts, parts[0]
+        self._weight = weight
         self.room: IntArray | None = None
         self.tasks: IntArray = np.empty((0, 2), dtype=np.int64)
         self.rows: list[Row] = []
@@ -311,7 +312,7 @@ class _Instant:
     @property
     def cluster(self) -> Cluster:
         """The nodes of the part."""
-        return Cluster(self._free, self.part.members, self.state.machine.primary)
+        return Cluster(self._free, self.part.members, self.state.machine.primary, self._weight)
 
     @property
     def waits(self) -> bool:

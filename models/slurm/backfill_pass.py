@@ -131,9 +131,9 @@ def _backfill(
         if tests > rules.most:
             break
         if alike < 0 or not _ask_alike(job, alike, tried):
-            own, demand, apart = cluster.members[tried.partition[job]], tried.demand[job], tried.apart[job]
-            free_cpus(full, demand, cluster.primary, apart, own, room[_ONCE])
-            free_cpus(cluster.free, demand, cluster.primary, apart, own, room[_NOW])
+            own = cluster.members[tried.partition[job]]
+            free_cpus(full, job, tried, cluster.primary, own, room[_ONCE])
+            free_cpus(cluster.free, job, tried, cluster.primary, own, room[_NOW])
             alike = job
         start = _plan(job, tried, cluster, table, now, rules, reserved, members, room, first, preemption, taken)
         if start < 0 or start > now:
@@ -169,6 +169,7 @@ def _ask_alike(job: int, other: int, tried: Tried) -> bool:
     same = tried.partition[job] == tried.partition[other] and tried.apart[job] == tried.apart[other]
     for resource in range(tried.demand.shape[1]):
         same &= tried.demand[job, resource] == tried.demand[other, resource]
+        same &= tried.per_cpu[job, resource] == tried.per_cpu[other, resource]
     return bool(same)
 
 

@@ -25,6 +25,9 @@ class Tried(NamedTuple):
         Amounts a slot asks for, shape (jobs, resources).
     limit
         Time limits, seconds.
+    per_cpu
+        What of its demand a job asks for by CPU (``--mem-per-cpu``), so that it limits the CPUs that it can have of a
+        node: amounts a CPU, else 0; shape (jobs, resources).
     """
 
     partition: IntArray
@@ -32,6 +35,7 @@ class Tried(NamedTuple):
     apart: BoolArray
     demand: IntArray
     limit: IntArray
+    per_cpu: IntArray
 
 
 class Cluster(NamedTuple):
@@ -45,11 +49,14 @@ class Cluster(NamedTuple):
         Which nodes a partition has, shape (partitions, nodes).
     primary
         The resource of which nodes are chosen by how much is free: the cores.
+    weight
+        Of each node, shape (nodes,): those of the lowest are taken first.
     """
 
     free: IntArray
     members: BoolArray
     primary: int
+    weight: IntArray
 
 
 class Placed(NamedTuple):

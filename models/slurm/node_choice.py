@@ -1,4 +1,4 @@
-"""Which nodes Slurm picks for a job: ``select/cons_tres`` without topology, weights and GRES on sockets.
+"""Which nodes Slurm picks for a job: ``select/cons_tres`` without topology and GRES on sockets.
 
 Rules as in Slurm 22.05, ``src/plugins/select/cons_tres/job_test.c`` (``_eval_nodes``, ``choose_nodes``).
 """
@@ -12,11 +12,12 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ...base.checks import LARGEST
 from ..compiled import compiled
+from .jobs import Tried
 
 #: Places in the counts of what a job still needs: CPUs; nodes; CPUs it may still take; nodes it may still take.
 CPUS, NODES, MOST_CPUS, MOST_NODES = range(4)
-#: Columns of a set of consecutive nodes: the first, the last, their CPUs, how many they are.
-FIRST, LAST, SIZE, COUNT = range(4)
+#: Columns of a set of consecutive nodes of one weight: the first, the last, their CPUs, how many they are, the weight.
+FIRST, LAST, SIZE, COUNT, WEIGHT = range(5)
 
 
 class Need(NamedTuple):
@@ -45,37 +46,44 @@ def need_of(slots: int, apart: bool, unit: int) -> Need:
 
 
 @compiled
-def cpus_on(node: int, free: IntArray, demand: IntArray, primary: int, apart: bool) -> int:
+def cpus_on(node: int, free: IntArray, job: int, tried: Tried, primary: int) -> int:
     """Return what a job can have of a node, 0 if not a slot of it fits.
 
-    Of a node on which a single slot of the job lies, all free CPUs count (they are not capped at the tasks per node).
+    Of a node on which a single slot of the job lies, all free CPUs count (they are not capped at the tasks per node),
+    as far as there is enough for them of what is asked for by CPU.
     """
-    room = LARGEST
+    demand, room = tried.demand[job], LARGEST
     for resource in range(len(demand)):
         if demand[resource] > 0:
             room = min(room, free[node, resource] // demand[resource])
     if room < 1:
         return 0
     if demand[primary] == 0:
-        return 1 if apart else room
-    return int(free[node, primary] if apart else room * demand[primary])
+        return 1 if tried.apart[job] else room
+    if not tried.apart[job]:
+        return int(room * demand[primary])
+    cpus = free[node, primary]
+    for resource in range(len(demand)):
+        if tried.per_cpu[job, resource] > 0:
+            cpus = min(cpus, free[node, resource] // tried.per_cpu[job, resource])
+    return int(cpus)
 
 
 @compiled
 def free_cpus(
-    free: IntArray, demand: IntArray, primary: int, apart: bool, usable: BoolArray, cpus: IntArray
+    free: IntArray, job: int, tried: Tried, primary: int, usable: BoolArray, cpus: IntArray
 ) -> tuple[int, int]:
     """Write into `cpus` what a job can have of each node; return how much that is and of how many nodes."""
     total, nodes = 0, 0
     for node in range(len(cpus)):
-        cpus[node] = cpus_on(node, free, demand, primary, apart) if usable[node] else 0
+        cpus[node] = cpus_on(node, free, job, tried, primary) if usable[node] else 0
         total += cpus[node]
         nodes += cpus[node] > 0
     return total, nodes
 
 
 @compiled
-def choose_nodes(need: Need, cpus: IntArray, taken: IntArray) -> bool:
+def choose_nodes(need: Need, cpus: IntArray, weight: IntArray, taken: IntArray) -> bool:
     """Write into `taken` the CPUs that a job gets of each node, 0 where none; return whether it finds enough.
 
     If the tightest sets of nodes are not enough, nodes with few free CPUs are left out one count after the other.
@@ -86,10 +94,12 @@ def choose_nodes(need: Need, cpus: IntArray, taken: IntArray) -> bool:
         What the job needs.
     cpus
         What it can have of each node; changed.
+    weight
+        Of each node; those of the lowest come first.
     taken
         Shape (nodes,).
     """
-    if evaluate_nodes(need, cpus, taken):
+    if evaluate_nodes(need, cpus, weight, taken):
         return True
     nodes, most = 0, 0
     for node in range(len(cpus)):
@@ -108,7 +118,7 @@ def choose_nodes(need: Need, cpus: IntArray, taken: IntArray) -> bool:
                     break
         if not left_out and count != 1:
             continue
-        if evaluate_nodes(need, cpus, taken):
+        if evaluate_nodes(need, cpus, weight, taken):
             return True
         if nodes <= need.least:
             return False
@@ -116,14 +126,17 @@ def choose_nodes(need: Need, cpus: IntArray, taken: IntArray) -> bool:
 
 
 @compiled
-def evaluate_nodes(need: Need, cpus: IntArray, taken: IntArray) -> bool:
-    """Take sets of consecutive nodes, the tightest that suffices or else the largest, until the job has enough."""
+def evaluate_nodes(need: Need, cpus: IntArray, weight: IntArray, taken: IntArray) -> bool:
+    """Take sets of consecutive nodes of one weight, until the job has enough.
+
+    First those of the lowest weight, be they enough or not; of these the tightest that suffices, or else the largest.
+    """
     for node in range(len(taken)):
         taken[node] = 0
     rest = np.empty(4, np.int64)
     rest[CPUS], rest[NODES], rest[MOST_CPUS], rest[MOST_NODES] = need.cpus, need.least, need.cpus, need.most
-    sets = np.zeros((len(cpus) // 2 + 1, 4), np.int64)
-    found = consecutive(cpus, sets)
+    sets = np.zeros((len(cpus) + 1, 5), np.int64)
+    found = consecutive(cpus, weight, sets)
     while rest[MOST_NODES] > 0:
         best = _best_set(sets, found, rest)
         if best < 0:
@@ -136,16 +149,16 @@ def evaluate_nodes(need: Need, cpus: IntArray, taken: IntArray) -> bool:
 
 
 @compiled
-def consecutive(cpus: IntArray, sets: IntArray) -> int:
-    """Write the sets of consecutive nodes with free CPUs into `sets`; return how many there are."""
+def consecutive(cpus: IntArray, weight: IntArray, sets: IntArray) -> int:
+    """Write the sets of consecutive nodes of one weight with free CPUs into `sets`; return how many there are."""
     found, inside = -1, False
     for node in range(len(cpus)):
         if cpus[node] <= 0:
             inside = False
             continue
-        if not inside:
+        if not inside or weight[node] != sets[found, WEIGHT]:
             found += 1
-            sets[found, FIRST], inside = node, True
+            sets[found, FIRST], sets[found, WEIGHT], inside = node, weight[node], True
         sets[found, LAST] = node
         sets[found, SIZE] += cpus[node]
         sets[found, COUNT] += 1
@@ -160,8 +173,8 @@ def _best_set(sets: IntArray, found: int, rest: IntArray) -> int:
             continue
         size = sets[index, SIZE]
         sufficient = size >= rest[CPUS] and sets[index, COUNT] >= rest[NODES]
-        if best < 0:
-            better = True
+        if best < 0 or sets[index, WEIGHT] != sets[best, WEIGHT]:
+            better = best < 0 or sets[index, WEIGHT] < sets[best, WEIGHT]
         elif sufficient:
             better = not enough or size < sets[best, SIZE]
         else:

@@ -23,15 +23,14 @@ CPUS, NODES = range(2)
 def fits(job: int, tried: Tried, cluster: Cluster, usable: BoolArray, taken: IntArray) -> bool:
     """Write into `taken` how many slots of a job go to each node if it starts now; return whether it can."""
     cpus, has = np.empty(len(usable), np.int64), np.empty(2, np.int64)
-    demand, apart = tried.demand[job], tried.apart[job]
-    has[CPUS], has[NODES] = free_cpus(cluster.free, demand, cluster.primary, apart, usable, cpus)
-    return enough(job, tried, cluster.primary, cpus, has, taken)
+    has[CPUS], has[NODES] = free_cpus(cluster.free, job, tried, cluster.primary, usable, cpus)
+    return enough(job, tried, cluster, cpus, has, taken)
 
 
 @compiled
-def enough(job: int, tried: Tried, primary: int, cpus: IntArray, has: IntArray, taken: IntArray) -> bool:
+def enough(job: int, tried: Tried, cluster: Cluster, cpus: IntArray, has: IntArray, taken: IntArray) -> bool:
     """Choose nodes of which a job can have so many CPUs, if all together can be enough."""
-    apart, per_slot = tried.apart[job], tried.demand[job, primary]
+    apart, per_slot = tried.apart[job], tried.demand[job, cluster.primary]
     unit = max(per_slot, 1)
     need = need_of(tried.slots[job], apart, unit)
     if (has[CPUS] < need.cpus and per_slot > 0) or has[NODES] < need.least:
@@ -39,7 +38,7 @@ def enough(job: int, tried: Tried, primary: int, cpus: IntArray, has: IntArray, 
     left = np.empty_like(cpus)
     for node in range(len(cpus)):
         left[node] = cpus[node]
-    if not choose_nodes(need, left, taken):
+    if not choose_nodes(need, left, cluster.weight, taken):
         return False
     for node in range(len(taken)):
         if taken[node] > 0:
@@ -91,10 +90,10 @@ def predicted_start(
     taken
         Gets the slots on each node, shape (nodes,).
     """
-    demand, primary, apart = tried.demand[job], cluster.primary, tried.apart[job]
+    primary = cluster.primary
     cpus, has = np.empty(len(usable), np.int64), np.zeros(2, np.int64)
     _usable_room(room, usable, cpus, has)
-    if enough(job, tried, primary, cpus, has, taken):
+    if enough(job, tried, cluster, cpus, has, taken):
         return now
     free = np.empty_like(cluster.free)
     for node in range(free.shape[0]):
@@ -103,8 +102,8 @@ def predicted_start(
     if may_stop(job, preemption):
         for row in preemption.order:
             if gives_way(row, job, preemption):
-                give_back(row, held, usable, free, demand, primary, apart, cpus, has)
-        if enough(job, tried, primary, cpus, has, taken):
+                give_back(row, held, usable, free, job, tried, primary, cpus, has)
+        if enough(job, tried, cluster, cpus, has, taken):
             return now
     window, barrier, at, running = WINDOW, -1, 0, held.counts[0]
     while at < running:
@@ -113,7 +112,7 @@ def predicted_start(
             ending = held.order[at]
             at += 1
             if gives_way(ending, job, preemption) or not give_back(
-                ending, held, usable, free, demand, primary, apart, cpus, has
+                ending, held, usable, free, job, tried, primary, cpus, has
             ):
                 continue
             if barrier < 0:
@@ -126,7 +125,7 @@ def predicted_start(
         window *= 2
         while at < running and held.end[held.order[at]] > barrier + window:
             window *= 2
-        if enough(job, tried, primary, cpus, has, taken):
+        if enough(job, tried, cluster, cpus, has, taken):
             end = held.end[last]
             return int(end if end > now else max(end + kill_wait, now + 1))
     return -1
@@ -134,7 +133,7 @@ def predicted_start(
 
 @compiled
 def give_back(
-    ending: int, held: Placed, usable: BoolArray, free: IntArray, demand: IntArray, primary: int, apart: bool,
+    ending: int, held: Placed, usable: BoolArray, free: IntArray, job: int, tried: Tried, primary: int,
     cpus: IntArray, has: IntArray,
 ) -> bool:  # fmt: skip
     """Take a running job off the usable nodes, and see what another can have of them; return whether it was on any."""
@@ -146,7 +145,7 @@ def give_back(
             for resource in range(free.shape[1]):
                 free[node, resource] += held.slots[place] * held.demand[ending, resource]
             before = cpus[node]
-            cpus[node] = cpus_on(node, free, demand, primary, apart)
+            cpus[node] = cpus_on(node, free, job, tried, primary)
             has[CPUS] += cpus[node] - before
             has[NODES] += (cpus[node] > 0) - (before > 0)
     return found

@@ -60,12 +60,12 @@ def _taken_away(
     job: int, tried: Tried, cluster: Cluster, usable: BoolArray, table: Placed, order: IntArray, taken: IntArray
 ) -> int:  # fmt: skip
     """Return the place of the last of the jobs that have to be taken away, -1 if all are not enough."""
-    demand, primary, apart = tried.demand[job], cluster.primary, tried.apart[job]
+    primary = cluster.primary
     cpus, has, free = np.empty(len(usable), np.int64), np.empty(2, np.int64), cluster.free.copy()
-    has[CPUS], has[NODES] = free_cpus(free, demand, primary, apart, usable, cpus)
+    has[CPUS], has[NODES] = free_cpus(free, job, tried, primary, usable, cpus)
     for place in range(len(order)):
-        gave = give_back(order[place], table, usable, free, demand, primary, apart, cpus, has)
-        if gave and enough(job, tried, primary, cpus, has, taken):
+        gave = give_back(order[place], table, usable, free, job, tried, primary, cpus, has)
+        if gave and enough(job, tried, cluster, cpus, has, taken):
             return place
     return -1
 

@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import re
 import shutil
 import socket
 import subprocess
@@ -65,15 +66,13 @@ class Daemons:
 
     def _configure(self):
         first = free_ports(self.nodes + 3)
-        known = {"FOLDER": self.folder, "HOST": socket.gethostname().partition(".")[0], "NODES": self.nodes}
-        known |= {"CONTROLLER": first, "ACCOUNTING": first + 1, "DATABASE": first + 2}
-        known |= {"FIRST": first + 3, "LAST": first + 2 + self.nodes}
-        self.port = known["DATABASE"]
-        texts = {"slurm.conf": (HERE / "slurm.conf").read_text() + self.conf.read_text()}
-        texts["slurmdbd.conf"] = (HERE / "slurmdbd.conf").read_text()
+        self.port = first + 2
+        where = {"folder": self.folder, "host": socket.gethostname().partition(".")[0], "first": first}
+        texts = {"slurm.conf": configuration(self.conf), "slurmdbd.conf": (HERE / "slurmdbd.conf").read_text()}
+        texts["gres.conf"] = gpus(texts["slurm.conf"])
         for name, text in texts.items():
             path = self.folder / name
-            path.write_text(text.format_map(known))
+            path.write_text(filled_in(text, self.nodes, **where))
             path.chmod(0o600 if name == "slurmdbd.conf" else 0o644)
 
     def _munge(self):
@@ -147,6 +146,29 @@ class Daemons:
                 said = (self.folder / "daemons.out").read_text()[-2000:]
                 raise SystemExit(f"{', '.join(ended) or name}: no answer\n{said}")
             time.sleep(0.5)
+
+
+def configuration(conf: Path) -> str:
+    """Return the text of a slurm.conf; the nodes are those of `conf` where it has any."""
+    common, own = (HERE / "slurm.conf").read_text(), conf.read_text()
+    if "NodeName=" in own:
+        common = "".join(line for line in common.splitlines(True) if not line.startswith("NodeName="))
+    return common + own
+
+
+def gpus(text: str) -> str:
+    """Return the gres.conf of a slurm.conf: any devices stand for GPUs, without which slurmd takes none for there."""
+    found = re.findall(r"(?m)^(NodeName=\S+).*\sGres=gpu:(\d+)", text)
+    return "".join(f"{nodes} Name=gpu File=/dev/tty[1-{number}]\n" for nodes, number in found)
+
+
+def filled_in(text: str, nodes: int, folder: str | Path = "", host: str = "", first: int = 1) -> str:
+    """Return a text with what stands in braces for so many nodes, from a port on."""
+    known = {"FOLDER": folder, "HOST": host, "NODES": nodes}
+    known |= {"CONTROLLER": first, "ACCOUNTING": first + 1, "DATABASE": first + 2}
+    known |= {"FIRST": first + 3, "LAST": first + 2 + nodes}
+    known["PORTS"] = range(first + 2, first + 3 + nodes)  # from 1 on, as the names of nodes
+    return text.format_map(known)
 
 
 def free_ports(count: int) -> int:

@@ -30,8 +30,9 @@ def conf(tmp_path, text=CONF):
 def test_a_configuration_is_a_machine_with_a_resource_for_each_partition(tmp_path):
     site = read_slurm_conf(conf(tmp_path))
     machine = site.machine()
-    assert machine.resources == ("core", "mem", "gpu", "node", "all", "few")
-    assert machine.capacity.tolist() == [[4, 2048, 0, 4, 4, 4]] * 2 + [[4, 2048, 0, 4, 4, 0], [8, 8192, 3, 8, 8, 0]]
+    assert machine.resources == ("core", "mem", "mem_per_cpu", "gpu", "node", "all", "few")
+    few, other = [4, 2048, 4, 0, 4, 4, 4], [4, 2048, 4, 0, 4, 4, 0]
+    assert machine.capacity.tolist() == [few, few, other, [8, 8192, 8, 3, 8, 8, 0]]
     assert site.nodes == ("n1", "n2", "n3", "g01")
     everything, few = site.partitions
     assert (everything.max_time, everything.tier, everything.factor) == (86400, 3, 10)
@@ -46,11 +47,12 @@ SlurmctldHost[0]        = host(127.0.0.1)
 
 Slurmctld(primary) at host is UP
 PartitionName=p AllowGroups=ALL MaxTime=00:02:00 Nodes=n[1-2] PriorityJobFactor=100 PriorityTier=1 TRES=cpu=8,mem=8G
-NodeName=n1 Arch=x86_64 CPUAlloc=2 CPUTot=4 RealMemory=4000 Gres=(null) OS=Linux 6.1 #1 SMP
-NodeName=n2 CPUTot=4 RealMemory=4000
+NodeName=n1 Arch=x86_64 CPUAlloc=2 CPUTot=4 Gres=(null) OS=Linux 6.1 #1 SMP RealMemory=4000 Weight=30
+NodeName=n2 CPUTot=4 RealMemory=4000 # Weight=7
 """
     site = read_slurm_conf(conf(tmp_path, shown))
     assert np.array_equal(site.capacity, [[4, 4096000, 0]] * 2)
+    assert site.weights == (30, 1)
     assert [(each.name, each.nodes, each.max_time) for each in site.partitions] == [("p", (0, 1), 120)]
     assert site.settings["killwait"] == "2 sec"
 

@@ -15,7 +15,7 @@ AccountingStorageEnforce=associations
 PreemptType=preempt/none
 PriorityFlags = (null)
 CompleteWait = 0 sec
-NodeName=n[1-4] CPUs=4 Weight=1
+NodeName=n[1-4] CPUs=4 Weight=8
 PartitionName=all Nodes=ALL OverSubscribe=NO QoS=N/A MaxNodes=UNLIMITED
 """
 
@@ -47,7 +47,6 @@ def test_a_plain_site_has_nothing_that_is_not_modelled(tmp_path):
             "AccountingStorageEnforce=limits (who has to wait, as far as no limits are given)",
         ),
         ("OverSubscribe=NO", "OverSubscribe=EXCLUSIVE", "OverSubscribe=EXCLUSIVE (with whom nodes are shared)"),
-        ("Weight=1", "Weight=8", "Weight=8 (on which nodes)"),
         ("0 sec", "32 sec", "CompleteWait=32 sec (when nodes are free)"),
     ],
 )

@@ -48,6 +48,52 @@ def test_without_submit_lines_the_counts_of_nodes_say_it(site):
     assert [(job.nodes, job.per_node["core"]) for job in workload.jobs] == [(10, 1), (2, 2)]
 
 
+SHARED = """NodeName=n[1-4] CPUs=4 RealMemory=4000 Gres=gpu:2
+SelectTypeParameters=CR_Core_Memory
+PartitionName=p Nodes=ALL
+"""
+
+
+@pytest.mark.parametrize(
+    ("record", "slots", "takes"),
+    [
+        # Memory by node: the whole megabytes that it was, and all of it where tasks run on one node.
+        ("3|mem=3500M|-N 1 --ntasks-per-node=3 --mem=3500", 1, {"core": 3, "mem": 3500, "node": 1}),
+        ("3|mem=500M|-n 3 --mem=500", 1, {"core": 3, "mem": 500, "node": 1}),
+        # By core, said or by default; only memory by core limits the cores that can be had of a node.
+        ("2|mem=2000M|-N 1 --ntasks-per-node=2 --mem-per-cpu=1000", 1,
+         {"core": 2, "mem": 2000, "mem_per_cpu": 1, "node": 1}),
+        ("3|mem=3000M|-n 3 --mem-per-cpu 1000", 3, {"core": 1, "mem": 1000, "mem_per_cpu": 1}),
+        # GPUs are those of the node, not of each task nor of each of its cores.
+        ("4|mem=2000M,gres/gpu=1|-n 1 -c 4 --gres=gpu:1 --mem=2000", 1, {"core": 4, "mem": 2000, "gpu": 1, "node": 1}),
+        ("4|mem=2000M,gres/gpu=1|--ntasks=4 --gpus-per-node=1", 1, {"core": 4, "mem": 2000, "gpu": 1, "node": 1}),
+        # A task's cores lie on one node.
+        ("4||-n 2 --cpus-per-task=2", 2, {"core": 2}),
+    ],
+)  # fmt: skip
+def test_memory_and_gpus_are_asked_for_as_they_were(site, record, slots, takes):
+    cores, amounts, options = record.split("|")
+    line = f"1|ann|g|phys|p|1000|1000|1060|2|1|1|{cores}|cpu={cores},{amounts}|COMPLETED|sbatch {options} a"
+    sacct, conf = site([line], COLUMNS.replace("NCPUS", "NCPUS|AllocTRES"))
+    conf.write_text(SHARED)
+    (job,) = slurm_workload(sacct, conf).jobs
+    asked = dict(job.per_node)
+    assert asked.pop("p") == 1
+    asked["mem"] = asked.get("mem", 0) / 1024
+    assert (job.nodes, asked) == (slots, {"mem": 0} | takes)
+
+
+@pytest.mark.parametrize(
+    ("setting", "by_core"), [("DefMemPerCPU=500", True), ("DefMemPerNode=900", False), ("", False)]
+)
+def test_memory_that_nobody_asked_for_is_by_core_where_the_default_is(site, setting, by_core):
+    line = "1|ann|g|phys|p|1000|1000|1060|2|1|1|1|cpu=1,mem=500M|COMPLETED|sbatch -N 1 a"
+    sacct, conf = site([line], COLUMNS.replace("NCPUS", "NCPUS|AllocTRES"))
+    conf.write_text(f"{SHARED}{setting}\n")
+    (job,) = slurm_workload(sacct, conf).jobs
+    assert ("mem_per_cpu" in job.per_node) is by_core
+
+
 def test_every_dispatcher_keeps_a_partition_to_its_nodes(site, tmp_path):
     lines = [f"{job}|ann|g|phys|long|1000|1000|1060|2|1|1|4|COMPLETED|sbatch -N 1" for job in range(1, 5)]
     workload = slurm_workload(*site(lines))

@@ -50,7 +50,8 @@ def parse_sacct(data: bytes, options: ReadOptions, log: Log) -> Workload:
     cores and of GPUs in use at once. ``Workload.records`` gets ``wait``, ``allocated_processors``,
     ``requested_processors``, ``requested_memory`` (kilobytes per processor), ``requested_time``, ``status`` as in
     SWF, and ``nodes``, ``gpus``, ``state``, ``account``, ``partitions`` (all that were asked for), ``nodes_asked``
-    (by ``-N``, else 0; from ``ReqNodes`` or ``SubmitLine`` if they are there), ``node_list`` and ``submitted`` (on
+    (by ``-N``, else 0; from ``ReqNodes`` or ``SubmitLine`` if they are there), ``task_cores`` and ``memory_by``
+    (``core`` or ``node``; from ``SubmitLine``), ``node_list`` and ``submitted`` (on
     the same clock).
 
     Raises
@@ -219,6 +220,8 @@ def _asked(records: Records, processors: FloatArray) -> dict[str, NDArray[Any]]:
     found = {"status": fields.status(state), "state": state, "account": fields.column(frame, "Account")}
     return found | {
         "nodes_asked": fields.nodes_asked(frame, values, processors),
+        "task_cores": fields.task_cores(frame),
+        "memory_by": fields.memory_by(frame),
         "array": fields.arrays(frame, records.ids),
         "reservation": fields.reservations(frame),
     }

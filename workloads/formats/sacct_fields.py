@@ -25,6 +25,8 @@ _GPU = re.compile(r"(?:^|,)gres/gpu(:[^=,]+)?=(\d+)")
 _TRES_MEMORY = re.compile(r"(?:^|,)mem=([^,]*)")
 _ASKED = re.compile(r"\s(?:-N\s*|--nodes[ =])(\d+)")
 _ARRAY = re.compile(r"\s(?:-a\s*|--array[ =])[\d,:-]+%(\d{1,9})(?!\S)")
+_CORES = re.compile(r"\s(?:-c\s*|--cpus-per-task[ =])(\d{1,9})(?!\S)")
+_MEMORY_BY = re.compile(r"\s--mem(-per-cpu)?[ =]\S")
 _RESERVATION = re.compile(r"\s--reservation[ =]([^\s,]+)")
 #: Column of how many tasks may run at a time, of the array that a record stood for.
 ARRAY_LIMIT = "array limit"
@@ -226,6 +228,18 @@ def nodes_asked(frame: pd.DataFrame, values: Numbers, processors: FloatArray) ->
         told = np.array([0 if found is None else int(found[1]) for found in lines])
         result = np.where(column(frame, "SubmitLine") == "", result, told)
     return result.astype(np.int64)
+
+
+def task_cores(frame: pd.DataFrame) -> IntArray:
+    """Return how many cores each task of a job has (``-c``), 1 where ``SubmitLine`` does not say."""
+    lines = [_CORES.search(text) for text in column(frame, "SubmitLine").tolist()]
+    return np.array([1 if found is None else max(int(found[1]), 1) for found in lines], dtype=np.int64)
+
+
+def memory_by(frame: pd.DataFrame) -> TextArray:
+    """Return whether jobs asked for memory by ``core`` or by ``node``; empty where ``SubmitLine`` does not say."""
+    lines = [_MEMORY_BY.search(text) for text in column(frame, "SubmitLine").tolist()]
+    return np.array(["" if found is None else "core" if found[1] else "node" for found in lines], dtype=object)
 
 
 def arrays(frame: pd.DataFrame, ids: TextArray) -> TextArray:

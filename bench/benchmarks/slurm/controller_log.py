@@ -13,7 +13,10 @@ from typing import Any, NamedTuple, TextIO, cast
 import pandas as pd
 
 from ....base import InputError
-from ....workloads.slurm_conf import expand_names
+from ....workloads import Job, Machine
+from ....workloads.formats.slots import MEMORY
+from ....workloads.slurm_conf import APART, BY_CORE, expand_names
+from ....workloads.slurm_workload import slurm_workload, started_at
 
 _TIMES = 24
 _KINDS = {
@@ -67,6 +70,9 @@ class RecordedJob:
         Slots, cores of each, and whether each is on a node of its own.
     limit, submit, start, end
         Seconds, of the times since 1970.
+    demand, per_cpu
+        Amounts that a slot asks for, and what of them was asked for by CPU, of all that the site's machine has; empty:
+        the cores alone.
     """
 
     partition: str
@@ -79,6 +85,8 @@ class RecordedJob:
     submit: int
     start: int
     end: int
+    demand: tuple[int, ...] = ()
+    per_cpu: tuple[int, ...] = ()
 
 
 def read_log(path: Path) -> Iterator[Event]:
@@ -112,6 +120,35 @@ def read_jobs(accounting: Path, requests: Path | None = None) -> dict[str, Recor
     if requests is not None:
         table = table.join(_table(requests)[["TimelimitRaw", "SubmitLine"]])
     return {str(job): _job(fields, f"{accounting}: job {job}") for job, fields in table.to_dict("index").items()}
+
+
+def site_jobs(accounting: Path, config: Path) -> dict[str, RecordedJob]:
+    """Return the jobs by id as those of a site with memory and GPUs.
+
+    Parameters
+    ----------
+    accounting
+        As :func:`~hpcdispatch.workloads.slurm_workload.slurm_workload` has it.
+    config
+        The configuration.
+    """
+    workload = slurm_workload(accounting, config)
+    assert workload.records is not None
+    zero, machine = started_at(workload), workload.machine
+    starts = zero + workload.columns.submit + workload.records["wait"].to_numpy()
+    return {
+        job.id: _site_job(job, machine, zero + job.submit, int(start))
+        for job, start in zip(workload.jobs, starts, strict=True)
+    }
+
+
+def _site_job(job: Job, machine: Machine, submit: int, start: int) -> RecordedJob:
+    cores, memory = job.per_node["core"], job.per_node.get(MEMORY, 0)
+    return RecordedJob(
+        job.queue, job.group, job.user, job.nodes, cores, job.nodes == 1 or APART in job.per_node, job.walltime, submit,
+        start, start + job.runtime, tuple(job.per_node.get(name, 0) for name in machine.resources),
+        tuple(memory // cores if name == MEMORY and BY_CORE in job.per_node else 0 for name in machine.resources),
+    )  # fmt: skip
 
 
 def _opened(path: Path) -> TextIO:

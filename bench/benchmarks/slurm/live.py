@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 
@@ -35,17 +36,19 @@ def main() -> None:
     show_default=True,
     help="Reserve nodes for a user, all nodes later, and have this share of the user's jobs in the former.",
 )
+@click.option(
+    "--memory", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Share that asks for memory."
+)
+@click.option("--gpus", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Share that asks for GPUs.")
 @click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Folder for site.txt and jobs.sacct.")
 @_SEED
 @_MARKDOWN
-def replay_command(
-    jobs: int, load: float, arrays: float, reserved: float, keep: Path | None, seed: int, as_markdown: bool
-) -> None:
+def replay_command(keep: Path | None, as_markdown: bool, **drawn: Any) -> None:
     """Submit drawn jobs, and compare their waits with those under the dispatcher slurm."""
     with TemporaryDirectory(prefix="hpcdispatch-") as folder:
         if keep is not None:
             keep.mkdir(parents=True, exist_ok=True)
-        show([replayed(Replay(jobs, load, arrays, reserved, seed), keep or Path(folder))], as_markdown)
+        show([replayed(Replay(**drawn), keep or Path(folder))], as_markdown)
 
 
 @main.command("evict")

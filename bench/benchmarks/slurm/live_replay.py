@@ -24,6 +24,8 @@ _NEAR = (2, 10, 30)
 #: Most seconds that a job of a replay runs, and by how many factors its limit is too long.
 _LONGEST, _TOO_LONG = 90, (1, 1, 2, 3, 5)
 
+#: Of which the memory that jobs ask for is a multiple, and eight times that what a node has.
+_MEGABYTES = 500
 #: The reservation of some nodes, and until when its jobs come, so that they all run before it ends, seconds.
 KEPT, _KEPT_LAST = "kept", 120
 #: What scontrol says of reservations, at the beginning.
@@ -122,6 +124,32 @@ def with_reserved(plan: Sequence[Planned], share: float, seed: int) -> list[Plan
     return found
 
 
+def with_memory(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]:
+    """Return the plan with a share of the jobs that ask for memory, some by core and some by node."""
+    rng, found = np.random.default_rng([seed, 3]), []
+    for job in plan:
+        asks, per_core, amount = rng.random() < share, rng.random() < 0.6, rng.integers(1, 8) * _MEGABYTES
+        (tasks,) = [
+            int(option.partition("=")[2]) for option in job.shape if option.startswith("--ntasks-per-node")
+        ] or [2]
+        memory = f"--mem-per-cpu={min(amount, 8 * _MEGABYTES // tasks)}" if per_core else f"--mem={amount}"
+        found.append(job._replace(shape=(*job.shape, memory)) if asks else job)
+    return found
+
+
+def with_gpus(plan: Sequence[Planned], share: float, seed: int) -> list[Planned]:
+    """Return the plan with a share of the jobs that ask for GPUs by node, one in three for a task of some cores."""
+    rng, found = np.random.default_rng([seed, 4]), []
+    for job in plan:
+        (partition,) = [option for option in job.shape if option.startswith("--partition")]
+        asks, tasks, cores, gpus = rng.random() < share, rng.random() < 1 / 3, rng.integers(1, 5), rng.integers(1, 3)
+        plain = tuple(option for option in job.shape if not option.startswith("--mem"))
+        shape = ("--ntasks=1", f"--cpus-per-task={cores}", partition) if tasks else plain
+        gpu = f"--gres=gpu:{gpus}" if rng.random() < 0.5 else f"--gpus-per-node={gpus}"
+        found.append(job._replace(shape=(*shape, gpu)) if asks else job)
+    return found
+
+
 def reserve(user: str) -> str:
     """Reserve a quarter of the nodes for a user from the next minute on, and all later; return what is shown."""
     names = node_names()
@@ -165,13 +193,22 @@ def compared(folder: Path, share: str) -> list[WhatIf]:
 
 
 class Replay(NamedTuple):
-    """What is replayed: how many jobs, the load, the share of arrays, and of jobs in a reservation; seed."""
+    """What is replayed: how many jobs, the load; the shares of arrays, in a reservation, with memory and GPUs."""
 
     jobs: int
     load: float
     arrays: float
     reserved: float
+    memory: float
+    gpus: float
     seed: int
+
+    def plan(self) -> list[Planned]:
+        """Return the jobs for the cluster that is there."""
+        cores = int(ask("sinfo", "-h", "-o", "%c").split()[0].rstrip("+"))
+        drawn = drawn_plan(self.seed, self.jobs, self.load, len(node_names()), cores, owners(), partitions())
+        plan = with_memory(with_arrays(drawn, self.arrays, self.seed), self.memory, self.seed)
+        return with_reserved(with_gpus(plan, self.gpus, self.seed), self.reserved, self.seed)
 
 
 def replayed(drawn: Replay, folder: Path) -> Table:
@@ -184,11 +221,8 @@ def replayed(drawn: Replay, folder: Path) -> Table:
     """
     if ask("squeue", "-h").strip():
         raise InputError("squeue: expected an empty cluster, got jobs")
-    cores = int(ask("sinfo", "-h", "-o", "%c").split()[0].rstrip("+"))
-    jobs, load, arrays, reserved, seed = drawn
-    plan = with_arrays(drawn_plan(seed, jobs, load, len(node_names()), cores, owners(), partitions()), arrays, seed)
-    if reserved:
-        plan = with_reserved(plan, reserved, seed)
+    plan = drawn.plan()
+    if drawn.reserved:
         (folder / _RESERVED).write_text(reserve(plan[0].owner.user or getuser()))
     replay(plan, folder)
     found = compared(folder, shares())
@@ -200,4 +234,4 @@ def replayed(drawn: Replay, folder: Path) -> Table:
     ]  # fmt: skip
     near = (f"within {within} s" for within in _NEAR)
     columns = ("scheduler", "mean wait (s)", "of the real one", *near, "off the record (s)", "correlation")
-    return Table("replay", columns, rows, note=f"{jobs} jobs at a load of {load}, seed {seed}.")
+    return Table("replay", columns, rows, note=f"{drawn.jobs} jobs at a load of {drawn.load}, seed {drawn.seed}.")

@@ -53,6 +53,8 @@ class RecordedDecisions:
         By id.
     rules
         Of backfill.
+    weights
+        Of the nodes where decisions are made again, shape (nodes,); the site's by default.
 
     Attributes
     ----------
@@ -61,14 +63,18 @@ class RecordedDecisions:
         and were ``started here``, on the same nodes (``start nodes``).
     """
 
-    def __init__(self, site: SlurmSite, jobs: Mapping[str, RecordedJob], rules: BackfillRules) -> None:
+    def __init__(
+        self, site: SlurmSite, jobs: Mapping[str, RecordedJob], rules: BackfillRules, weights: IntArray | None = None
+    ) -> None:
         self._jobs, self._rules = jobs, rules
         self._node = {name: place for place, name in enumerate(site.nodes)}
         self._partition = {each.name: row for row, each in enumerate(site.partitions)}
         self._members = np.zeros((len(site.partitions), len(site.nodes)), np.bool_)
         for row, each in enumerate(site.partitions):
             self._members[row, list(each.nodes)] = True
-        self._free = site.capacity[:, :1].copy()
+        whole = site.machine().capacity if any(job.demand for job in jobs.values()) else site.capacity[:, :1]
+        self._free, self._weights = whole.copy(), np.array(site.weights)
+        self._supposed = self._weights if weights is None else weights
         self._running: dict[str, tuple[IntArray, IntArray]] = {}
         self._cycle: _Cycle | None = None
         self.counts: Counter[str] = Counter()
@@ -86,7 +92,7 @@ class RecordedDecisions:
             self._cycle = _Cycle(int(event.time), self._free.copy(), sorted(self._running, key=int))
         elif event.kind == "completed":
             nodes, slots = self._running.pop(event.job)
-            self._free[nodes, 0] += slots * self._jobs[event.job].cores
+            self._free[nodes] += slots[:, None] * _demand(self._jobs[event.job])
         elif event.kind in ("backfilled", "allocated"):
             self._begin(event)
         if self._cycle is not None:
@@ -100,7 +106,13 @@ class RecordedDecisions:
         """Let a job run on its real nodes; tasks are laid out on them as the model does."""
         own = np.zeros_like(self._members)
         own[:, [self._node[name] for name in event.nodes]] = True
-        ((_, nodes, slots),) = main_pass(self._tried([event.job]), Cluster(self._free, own, 0))
+        starts = main_pass(self._tried([event.job]), Cluster(self._free, own, 0, self._weights))
+        if starts:
+            ((_, nodes, slots),) = starts
+        else:  # They lie there in a way that the model does not know: alike on all.
+            nodes = np.flatnonzero(own[0])
+            slots = np.full(len(nodes), -(-self._jobs[event.job].slots // len(nodes)))
+            self._free[nodes] -= slots[:, None] * _demand(self._jobs[event.job])
         self._running[event.job] = nodes, slots
 
     def _decide(self) -> None:
@@ -108,11 +120,11 @@ class RecordedDecisions:
         cycle, self._cycle = self._cycle, None
         if cycle is None or not cycle.order:
             return
-        rows = [(self._jobs[job].start + self._jobs[job].limit, *self._running[job], (self._jobs[job].cores,))
+        rows = [(self._jobs[job].start + self._jobs[job].limit, *self._running[job], _demand(self._jobs[job]))
                 for job in cycle.running]  # fmt: skip
         tried = self._tried(cycle.order)
         table = placed(rows, tried, len(cycle.free))
-        backfill_pass(tried, Cluster(cycle.free, self._members, 0), table, cycle.now, self._rules)
+        backfill_pass(tried, Cluster(cycle.free, self._members, 0, self._supposed), table, cycle.now, self._rules)
         for row, job in enumerate(cycle.order, len(rows)):
             self._compare(cycle, job, row, table)
 
@@ -134,9 +146,14 @@ class RecordedDecisions:
             np.array([self._partition[job.partition] for job in jobs]),
             np.array([job.slots for job in jobs]),
             np.array([job.apart for job in jobs]),
-            np.array([[job.cores] for job in jobs]),
+            np.array([_demand(job) for job in jobs]),
             np.array([job.limit for job in jobs]),
+            np.array([job.per_cpu or (0,) for job in jobs]),
         )
+
+
+def _demand(job: RecordedJob) -> tuple[int, ...]:
+    return job.demand or (job.cores,)
 
 
 def compared_priorities(

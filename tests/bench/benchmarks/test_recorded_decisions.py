@@ -1,26 +1,76 @@
-"""Decisions of a real Slurm with its own parameters of backfill and partitions of two tiers, made again."""
+"""Decisions of a real Slurm with its own parameters of backfill and tiers, with weights and with memory, made again."""
 
+import gzip
+from dataclasses import replace
 from pathlib import Path
 
-from real_slurm.daemons import HERE
+import numpy as np
+from real_slurm.daemons import HERE, configuration, filled_in
 
-from hpcdispatch.bench.benchmarks.slurm.controller_log import read_jobs, read_log
+from hpcdispatch.bench.benchmarks.slurm.controller_log import read_jobs, read_log, site_jobs
 from hpcdispatch.bench.benchmarks.slurm.recorded_decisions import RecordedDecisions
 from hpcdispatch.dispatchers.slurm import SlurmOptions, configured
 
 RECORDED = Path(__file__).parent / "recorded"
 
 
+def settings(folder, name, nodes):
+    """Return the options and the site of a configuration."""
+    (folder / "site.conf").write_text(filled_in(configuration(HERE / f"{name}.conf"), nodes))
+    return configured(SlurmOptions(config=str(folder / "site.conf")))
+
+
+def jobs_of(name, folder):
+    """Return the jobs on record, with all that they asked for."""
+    (folder / "jobs.sacct").write_bytes(gzip.decompress((RECORDED / f"{name}.sacct.gz").read_bytes()))
+    return site_jobs(folder / "jobs.sacct", folder / "site.conf")
+
+
+def decided(name, site, options, jobs=None, **more):
+    """Return the counts of the decisions on record."""
+    jobs = jobs or read_jobs(RECORDED / f"{name}.sacct.gz")
+    again = RecordedDecisions(site, jobs, options.rules(), **more)
+    again.follow(read_log(RECORDED / f"{name}.slurmctld.log.gz"))
+    return again.counts
+
+
 def test_decisions_under_the_default_parameters_and_tiers_are_made_alike(tmp_path):
-    known = {"FOLDER": "", "HOST": "", "NODES": 16, "CONTROLLER": 1, "ACCOUNTING": 1, "FIRST": 1, "LAST": 16}
-    parts = [(HERE / name).read_text() for name in ("slurm.conf", "tiers.conf")]
-    (tmp_path / "site.conf").write_text("".join(parts).format_map(known))
-    options, site = configured(SlurmOptions(config=str(tmp_path / "site.conf")))
+    options, site = settings(tmp_path, "tiers", 16)
     assert (options.bf_interval, options.bf_resolution) == (30, 60)
-    again = RecordedDecisions(site, read_jobs(RECORDED / "tiers.sacct.gz"), options.rules())
-    again.follow(read_log(RECORDED / "tiers.slurmctld.log.gz"))
-    counts = again.counts
+    counts = decided("tiers", site, options)
     assert (counts["planned"], counts["started"]) == (403, 31)
     assert counts["near"] >= 0.97 * counts["planned"]
     assert counts["same nodes"] >= 0.97 * counts["planned"]
     assert counts["started here"] == counts["started"]
+
+
+def test_decisions_on_nodes_of_several_weights_are_made_alike(tmp_path):
+    options, site = settings(tmp_path, "weights", 8)
+    counts = decided("weights", site, options)
+    assert counts["near"] >= 0.97 * counts["planned"]
+    assert counts["same nodes"] >= 0.97 * counts["planned"]
+    assert counts["start nodes"] >= 0.97 * counts["started"]
+    alike = decided("weights", site, options, weights=np.ones(8, np.int64))
+    assert alike["same nodes"] < 0.8 * counts["planned"]
+    assert alike["start nodes"] < 0.8 * counts["started"]
+
+
+def without(names, resources, jobs):
+    """Return the jobs without some of what they ask for."""
+    kept = np.array([name not in names for name in resources])
+    return {
+        id_: replace(job, demand=tuple(job.demand * kept), per_cpu=tuple(job.per_cpu * kept))
+        for id_, job in jobs.items()
+    }
+
+
+def test_decisions_about_memory_are_made_alike(tmp_path):
+    options, site = settings(tmp_path, "memory", 8)
+    jobs = jobs_of("memory", tmp_path)
+    counts = decided("memory", site, options, jobs)
+    assert counts["near"] >= 0.97 * counts["planned"]
+    assert counts["same nodes"] >= 0.97 * counts["planned"]
+    assert counts["start nodes"] >= 0.97 * counts["started"]
+    blind = decided("memory", site, options, without(["mem"], site.machine().resources, jobs))
+    assert blind["near"] < 0.5 * counts["planned"]
+    assert blind["started here"] < 0.7 * counts["started"]

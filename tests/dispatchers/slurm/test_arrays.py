@@ -51,10 +51,10 @@ def test_an_array_counts_as_one_job_where_few_are_looked_at():
 def planned(tasks, jobs=4, window=3600):
     """Return the planned starts of tasks of an array, on a node that is taken until 1100, and what is left of it."""
     cores = np.ones((jobs, 1), int)
-    tried = Tried(np.zeros(jobs, int), np.ones(jobs, int), np.ones(jobs, bool), cores, np.full(jobs, 60))
+    tried = Tried(np.zeros(jobs, int), np.ones(jobs, int), np.ones(jobs, bool), cores, np.full(jobs, 60), 0 * cores)
     table = placed([(1100, np.array([0]), np.array([1]), (1,))], tried, 1)
     caps = no_caps(jobs)._replace(array=np.zeros(jobs, int), tasks=np.array([tasks]))
-    backfill_pass(tried, Cluster(np.zeros((1, 1), int), np.ones((1, 1), bool), 0), table, 1000,
+    backfill_pass(tried, Cluster(np.zeros((1, 1), int), np.ones((1, 1), bool), 0, np.ones(1, int)), table, 1000,
                   BackfillRules(window, 1, 100, 2), caps)  # fmt: skip
     return table.start[1:].tolist()
 

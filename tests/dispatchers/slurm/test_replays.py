@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from real_slurm.daemons import HERE
+from real_slurm.daemons import HERE, configuration, filled_in
 
 from hpcdispatch.analysis.what_if import what_if
 from hpcdispatch.dispatchers import Slurm
@@ -22,9 +22,7 @@ def site(tmp_path):
     """Return the options of the dispatcher for a configuration of tests/real_slurm."""
 
     def configured(conf):
-        known = {"FOLDER": "", "HOST": "", "NODES": 8, "CONTROLLER": 1, "ACCOUNTING": 1, "FIRST": 1, "LAST": 8}
-        parts = [(HERE / name).read_text() for name in ("slurm.conf", conf)]
-        (tmp_path / "site.conf").write_text("".join(parts).format_map(known))
+        (tmp_path / "site.conf").write_text(filled_in(configuration(HERE / conf), 8))
         return {"config": str(tmp_path / "site.conf"), "shares": "phys=10;chem=20"}
 
     return configured

@@ -10,13 +10,15 @@ def tried(*rows, partition=0):
     """Return jobs of (slots, cores of each, apart[, limit])."""
     slots, cores, apart, limit = zip(*((*row, 60)[:4] for row in rows), strict=True)
     partitions = np.full(len(rows), partition)
-    return Tried(partitions, np.array(slots), np.array(apart), np.array(cores)[:, None], np.array(limit))
+    demand = np.array(cores)[:, None]
+    return Tried(partitions, np.array(slots), np.array(apart), demand, np.array(limit), 0 * demand)
 
 
-def chosen(free, *row):
+def chosen(free, *row, weight=None):
     """Return the node of each slot of a job that the main scheduler starts, nothing if it does not."""
     jobs, nodes = tried(row), len(free)
-    starts = main_pass(jobs, Cluster(np.array(free)[:, None], np.ones((1, nodes), bool), 0))
+    weight = np.ones(nodes, np.int64) if weight is None else np.array(weight)
+    starts = main_pass(jobs, Cluster(np.array(free)[:, None], np.ones((1, nodes), bool), 0, weight))
     return [node for _, chosen, slots in starts for node in np.repeat(chosen, slots).tolist()]
 
 
@@ -42,15 +44,42 @@ def test_nodes_are_those_of_the_rules(free, job, nodes):
     assert chosen(free, *job) == nodes
 
 
+@pytest.mark.parametrize(
+    ("free", "weight", "job", "nodes"),
+    [
+        # The lightest node, though a heavier one is tighter.
+        ([1, 4, 4, 4], [9, 9, 1, 2], (1, 1, True), [2]),
+        # All of the lightest, though one heavier set were enough: then the tightest set of the next weight.
+        ([4, 4, 4, 4, 4, 0, 4], [9, 9, 9, 2, 1, 1, 2], (3, 4, True), [3, 4, 6]),
+        ([4, 4, 4, 0, 4], [1, 9, 9, 9, 5], (2, 1, True), [0, 4]),
+        # Tasks fill the lightest nodes first.
+        ([4, 2, 4], [3, 2, 1], (7, 1, False), [0, 1, 1, 2, 2, 2, 2]),
+        # None of the lightest fits.
+        ([1, 1, 4], [1, 1, 7], (1, 2, True), [2]),
+    ],
+)
+def test_the_lightest_nodes_are_taken_first(free, weight, job, nodes):
+    assert sorted(chosen(free, *job, weight=weight)) == nodes
+
+
 def test_free_cores_are_not_capped_at_the_tasks_of_a_node():
     # Nodes 0 and 1 have 8 cores free, 3 to 5 only 6: capped at one a node the first set would be the tightest.
     assert chosen([4, 4, 0, 2, 2, 2], 2, 1, True) == [3, 4]
+
+
+def test_memory_by_core_limits_the_cores_of_a_node():
+    free = np.array([[4, 2], [3, 9]])  # cores, memory: of node 0 two cores can be had with a unit of memory each
+    job = Tried(*map(np.array, ([0], [1], [True], [[1, 1]], [60], [[0, 1]])))
+    for per_cpu, node in ((1, 0), (0, 1)):
+        cluster = Cluster(free.copy(), np.ones((1, 2), bool), 0, np.ones(2, np.int64))
+        ((_, nodes, _),) = main_pass(job._replace(per_cpu=np.array([[0, per_cpu]])), cluster)
+        assert nodes.tolist() == [node]
 
 
 def test_the_first_blocked_job_takes_the_nodes_of_its_partition_away():
     jobs = tried((3, 1, True), (1, 1, True), (1, 1, True))
     jobs = jobs._replace(partition=np.array([1, 0, 0]))
     members = np.array([[True, True, True, True], [True, True, False, False]])
-    cluster = Cluster(np.ones((4, 1), np.int64), members, 0)
+    cluster = Cluster(np.ones((4, 1), np.int64), members, 0, np.ones(4, np.int64))
     assert [(job, nodes.tolist()) for job, nodes, _ in main_pass(jobs, cluster)] == [(1, [2]), (2, [3])]
     assert cluster.free[:, 0].tolist() == [1, 1, 0, 0]
