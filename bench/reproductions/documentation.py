@@ -24,7 +24,7 @@ hpcdispatch reproduce --all --scale small --out results
 hpcdispatch reproduce --docs docs/reproduction.md --out results
 ```
 
-`--scale smoke` takes seconds and says little, `small` minutes on two cores, `full` hours; the table says which one took the numbers.
+`--scale smoke` takes seconds and says little, `small` minutes on two cores, `full` hours; the table says which.
 Finished simulations are kept in the folder of `--out` and not done again. A figure is written there as PNG, SVG and
 CSV, the numbers as JSON that is the same from run to run; measured times have a file of their own.
 
