@@ -84,6 +84,31 @@ def test_memory_and_gpus_are_asked_for_as_they_were(site, record, slots, takes):
 
 
 @pytest.mark.parametrize(
+    ("options", "gpus"),
+    [
+        ("--gres=gpu:2", 4),
+        ("--gres gpu:a100:3,license:7", 6),
+        ("--gres=gpu", 2),
+        ("--gpus-per-node=2", 4),
+        ("--gpus-per-node a100:1", 2),
+        ("-G 3", 3),
+        ("--gpus=v100:5", 5),
+        ("--gres=gpux:2", 0),
+        ("--mem=2", 0),
+    ],
+)
+def test_gpus_that_are_not_accounted_for_are_read_from_the_command_line(site, options, gpus):
+    columns = COLUMNS.replace("NCPUS", "NCPUS|AllocTRES")
+    line = f"1|ann|g|phys|p|1000|1000|1060|2|2|2|2|cpu=2,mem=500M|COMPLETED|sbatch -N 2 {options} a"
+    other = "2|ann|g|phys|p|1000|1000|1060|2|1|1|1|cpu=1,mem=500M|COMPLETED|sbatch -N 1 --gres=gpu:1 a"
+    sacct, conf = site([line, other], columns)
+    conf.write_text(SHARED.replace("gpu:2", "gpu:4"))
+    assert slurm_workload(sacct, conf).records["gpus"].tolist() == [gpus, 1]
+    accounted = line.replace("mem=500M", "mem=500M,gres/gpu=7")
+    assert slurm_workload(site([accounted, other], columns)[0], conf).records["gpus"].tolist() == [7, 0]
+
+
+@pytest.mark.parametrize(
     ("setting", "by_core"), [("DefMemPerCPU=500", True), ("DefMemPerNode=900", False), ("", False)]
 )
 def test_memory_that_nobody_asked_for_is_by_core_where_the_default_is(site, setting, by_core):

@@ -179,7 +179,7 @@ def _table(records: Records, arrival: FloatArray) -> tuple[Table, FloatArray]:
     nodes = fields.first_number(values, count, "AllocNodes", "NNodes", "ReqNodes")
     memory = fields.memory(frame, values, processors, nodes)
     requested_time = fields.timelimit(values, count)
-    gpus = fields.gpus_of_job(frame, values)
+    gpus = fields.gpus_of_job(frame, values, nodes)
     partitions = fields.column(frame, "Partition")
     columns = {
         "wait": compact(np.nan_to_num(start - arrival, nan=-1.0)),

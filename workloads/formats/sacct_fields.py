@@ -27,6 +27,10 @@ _ASKED = re.compile(r"\s(?:-N\s*|--nodes[ =])(\d+)")
 _ARRAY = re.compile(r"\s(?:-a\s*|--array[ =])[\d,:-]+%(\d{1,9})(?!\S)")
 _CORES = re.compile(r"\s(?:-c\s*|--cpus-per-task[ =])(\d{1,9})(?!\S)")
 _MEMORY_BY = re.compile(r"\s--mem(-per-cpu)?[ =]\S")
+_GPUS_A_NODE = re.compile(
+    r"\s(?:--gpus-per-node[ =]|--gres[ =]gpu(?:[:=]|(?=[\s,]|$)))(?:[^\s:,=\d][^\s:,=]*[:=])?(\d{1,6})?(?![^\s,])"
+)
+_GPUS = re.compile(r"\s(?:-G\s*|--gpus[ =])(?:[^\s:,=\d][^\s:,=]*:)?(\d{1,6})(?!\S)")
 _RESERVATION = re.compile(r"\s--reservation[ =]([^\s,]+)")
 #: Column of how many tasks may run at a time, of the array that a record stood for.
 ARRAY_LIMIT = "array limit"
@@ -310,13 +314,27 @@ def _requested_memory(values: Numbers, texts: TextArray, processors: FloatArray,
     return np.where(amount > 0, np.ceil(amount * share), -1.0)
 
 
-def gpus_of_job(frame: pd.DataFrame, values: Numbers) -> NDArray[np.int64]:
-    """Return the GPUs of each whole job from ``AllocTRES``, else ``ReqTRES``; 0 where there are none."""
+def gpus_of_job(frame: pd.DataFrame, values: Numbers, nodes: FloatArray) -> NDArray[np.int64]:
+    """Return the GPUs of each whole job from ``AllocTRES``, else ``ReqTRES``; 0 where there are none.
+
+    A site that does not account for GPUs (``AccountingStorageTRES``) names none there: then ``SubmitLine`` says it.
+    """
     result: NDArray[np.int64] = np.zeros(len(frame), dtype=np.int64)
     for name in ("ReqTRES", "AllocTRES"):
         if name in values:
             result = np.where(column(frame, name) != "", values[name].astype(np.int64), result)
+    if "SubmitLine" in frame and not result.any():
+        lines = column(frame, "SubmitLine").tolist()
+        result = np.array([_asked_gpus(line, int(had)) for line, had in zip(lines, nodes.tolist(), strict=True)])
     return result
+
+
+def _asked_gpus(line: str, nodes: int) -> int:
+    """Return the GPUs that a command line asks for on so many nodes."""
+    if found := _GPUS.search(line):
+        return int(found[1])
+    found = _GPUS_A_NODE.search(line)
+    return 0 if found is None else int(found[1] or 1) * max(nodes, 1)
 
 
 def status(states: TextArray) -> NDArray[np.int32]:

@@ -74,3 +74,14 @@ def test_decisions_about_memory_are_made_alike(tmp_path):
     blind = decided("memory", site, options, without(["mem"], site.machine().resources, jobs))
     assert blind["near"] < 0.5 * counts["planned"]
     assert blind["started here"] < 0.7 * counts["started"]
+
+
+def test_most_decisions_about_gpus_are_made_alike(tmp_path):
+    options, site = settings(tmp_path, "gpus", 8)
+    jobs = jobs_of("gpus", tmp_path)
+    counts = decided("gpus", site, options, jobs)
+    assert counts["near"] >= 0.7 * counts["planned"]
+    assert counts["start nodes"] >= 0.97 * counts["started"]
+    blind = decided("gpus", site, options, without(["gpu"], site.machine().resources, jobs))
+    assert blind["near"] < 0.6 * counts["planned"]
+    assert blind["start nodes"] < 0.7 * counts["started"]
