@@ -14,6 +14,8 @@ from ....base import InputError
 
 #: Seconds of CPU time between two looks; the time of a look is small beside it.
 TICK = 0.001
+#: Looks without which nothing is told: systems look every few milliseconds only.
+LEAST = 20
 #: Module or folder, the most exact first: the part that it is; what is called from elsewhere is of its caller's part.
 PARTS = {
     "accasim.": "AccaSim's loop",
@@ -80,8 +82,13 @@ def sampled() -> Iterator[Counter[str]]:
 
 
 def shares(run: Callable[[], Any], times: int) -> dict[str, float]:
-    """Call `run` so often and return each part's share of its CPU time, the largest first."""
+    """Call `run` so often, and on until it was looked at often enough; return each part's share of its CPU time.
+
+    The largest first.
+    """
+    called = 0
     with sampled() as ticks:
-        for _ in range(times):
+        while called < times or ticks.total() < LEAST:
             run()
+            called += 1
     return {part: count / ticks.total() for part, count in ticks.most_common()}

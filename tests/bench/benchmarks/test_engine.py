@@ -86,6 +86,13 @@ def test_what_takes_long_is_seen_where_it_is(monkeypatch):
     assert sum(found.values()) == pytest.approx(1)
 
 
+def test_what_is_short_is_looked_at_again():
+    calls = []
+    found = shares(lambda: calls.append(sum(range(1000))), 1)
+    assert len(calls) > 1
+    assert sum(found.values()) == pytest.approx(1)
+
+
 def test_the_schedules_agree(rows):
     for row in (rows[0], rows[2], rows[4]):
         assert "equal for 60 of 60 jobs" in row.note
