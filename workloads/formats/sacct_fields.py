@@ -45,6 +45,13 @@ def column(frame: pd.DataFrame, *names: str) -> TextArray:
     return np.full(len(frame), "", dtype=object)
 
 
+def _in_command(frame: pd.DataFrame, pattern: re.Pattern[str]) -> list[re.Match[str] | None]:
+    """Return what a pattern finds in ``SubmitLine`` of each job; nothing where that is not on record."""
+    if "SubmitLine" not in frame:
+        return [None] * len(frame)
+    return [pattern.search(text) for text in column(frame, "SubmitLine").tolist()]
+
+
 def _stripped(series: pd.Series[str]) -> TextArray:
     codes, values = pd.factorize(series.to_numpy(dtype=object))
     if len(values) < len(series) // 2:
@@ -228,22 +235,21 @@ def nodes_asked(frame: pd.DataFrame, values: Numbers, processors: FloatArray) ->
     even = (asked < 0) & (had > 0) & (processors % np.maximum(had, 1) == 0)
     result = np.where(asked > 1, asked, np.where(had == 1, 1, np.where(even, had, 0)))
     if "SubmitLine" in frame:
-        lines = [_ASKED.search(text) for text in column(frame, "SubmitLine").tolist()]
-        told = np.array([0 if found is None else int(found[1]) for found in lines])
+        told = np.array([0 if found is None else int(found[1]) for found in _in_command(frame, _ASKED)])
         result = np.where(column(frame, "SubmitLine") == "", result, told)
     return result.astype(np.int64)
 
 
 def task_cores(frame: pd.DataFrame) -> IntArray:
     """Return how many cores each task of a job has (``-c``), 1 where ``SubmitLine`` does not say."""
-    lines = [_CORES.search(text) for text in column(frame, "SubmitLine").tolist()]
-    return np.array([1 if found is None else max(int(found[1]), 1) for found in lines], dtype=np.int64)
+    found = _in_command(frame, _CORES)
+    return np.array([1 if each is None else max(int(each[1]), 1) for each in found], dtype=np.int64)
 
 
 def memory_by(frame: pd.DataFrame) -> TextArray:
     """Return whether jobs asked for memory by ``core`` or by ``node``; empty where ``SubmitLine`` does not say."""
-    lines = [_MEMORY_BY.search(text) for text in column(frame, "SubmitLine").tolist()]
-    return np.array(["" if found is None else "core" if found[1] else "node" for found in lines], dtype=object)
+    found = _in_command(frame, _MEMORY_BY)
+    return np.array(["" if each is None else "core" if each[1] else "node" for each in found], dtype=object)
 
 
 def arrays(frame: pd.DataFrame, ids: TextArray) -> TextArray:
@@ -266,8 +272,7 @@ def arrays(frame: pd.DataFrame, ids: TextArray) -> TextArray:
 
 def reservations(frame: pd.DataFrame) -> TextArray:
     """Return the advance reservation of each job, empty for none; Slurm has no record of it for some that used one."""
-    lines = [_RESERVATION.search(text) for text in column(frame, "SubmitLine").tolist()]
-    asked = np.array(["" if found is None else found[1] for found in lines], dtype=object)
+    asked = np.array(["" if each is None else each[1] for each in _in_command(frame, _RESERVATION)], dtype=object)
     known = column(frame, "Reservation")
     return np.where(known == "", asked, known)
 
