@@ -135,7 +135,7 @@ def evaluate_nodes(need: Need, cpus: IntArray, weight: IntArray, taken: IntArray
         taken[node] = 0
     rest = np.empty(4, np.int64)
     rest[CPUS], rest[NODES], rest[MOST_CPUS], rest[MOST_NODES] = need.cpus, need.least, need.cpus, need.most
-    sets = np.zeros((len(cpus) + 1, 5), np.int64)
+    sets = np.empty((len(cpus), 5), np.int64)
     found = consecutive(cpus, weight, sets)
     while rest[MOST_NODES] > 0:
         best = _best_set(sets, found, rest)
@@ -159,6 +159,7 @@ def consecutive(cpus: IntArray, weight: IntArray, sets: IntArray) -> int:
         if not inside or weight[node] != sets[found, WEIGHT]:
             found += 1
             sets[found, FIRST], sets[found, WEIGHT], inside = node, weight[node], True
+            sets[found, SIZE] = sets[found, COUNT] = 0
         sets[found, LAST] = node
         sets[found, SIZE] += cpus[node]
         sets[found, COUNT] += 1
