@@ -107,9 +107,8 @@ def _kinds(problem: Problem, need: IntArray) -> tuple[_Jobs, IntArray]:
 def _edges(problem: Problem, starts: IntArray) -> IntArray:
     """Return begins of intervals and the end of the last: releases, and starts and ends of a schedule."""
     ends = starts + problem.duration
-    until = problem.profile[0].searchsorted(max(int(ends.max(initial=1)), 1), side="right")
-    times = rising(np.concatenate((problem.profile[0][:until], starts, ends, np.array([0, problem.first_later]))))
-    times = times[times <= max(int(ends.max(initial=1)), 1)]
+    times = np.concatenate((problem.profile[0], starts, ends, np.array([0, problem.first_later])))
+    times = rising(times[times <= max(int(ends.max(initial=1)), 1)])
     if len(times) > INTERVALS:
         spread = np.linspace(0, len(times) - 1, INTERVALS).astype(np.int64)
         times = times[np.unique(np.append(spread, 1))]  # Nothing starts between now and the first time after it.
