@@ -34,6 +34,13 @@ def decided(name, site, options, jobs=None, **more):
     return again.counts
 
 
+def assert_alike(counts):
+    """Assert that nearly all decisions are those on record."""
+    assert counts["near"] >= 0.97 * counts["planned"]
+    assert counts["same nodes"] >= 0.97 * counts["planned"]
+    assert counts["start nodes"] >= 0.97 * counts["started"]
+
+
 def test_decisions_under_the_default_parameters_and_tiers_are_made_alike(tmp_path):
     options, site = settings(tmp_path, "tiers", 16)
     assert (options.bf_interval, options.bf_resolution) == (30, 60)
@@ -47,9 +54,7 @@ def test_decisions_under_the_default_parameters_and_tiers_are_made_alike(tmp_pat
 def test_decisions_on_nodes_of_several_weights_are_made_alike(tmp_path):
     options, site = settings(tmp_path, "weights", 8)
     counts = decided("weights", site, options)
-    assert counts["near"] >= 0.97 * counts["planned"]
-    assert counts["same nodes"] >= 0.97 * counts["planned"]
-    assert counts["start nodes"] >= 0.97 * counts["started"]
+    assert_alike(counts)
     alike = decided("weights", site, options, weights=np.ones(8, np.int64))
     assert alike["same nodes"] < 0.8 * counts["planned"]
     assert alike["start nodes"] < 0.8 * counts["started"]
@@ -68,9 +73,7 @@ def test_decisions_about_memory_are_made_alike(tmp_path):
     options, site = settings(tmp_path, "memory", 8)
     jobs = jobs_of("memory", tmp_path)
     counts = decided("memory", site, options, jobs)
-    assert counts["near"] >= 0.97 * counts["planned"]
-    assert counts["same nodes"] >= 0.97 * counts["planned"]
-    assert counts["start nodes"] >= 0.97 * counts["started"]
+    assert_alike(counts)
     blind = decided("memory", site, options, without(["mem"], site.machine().resources, jobs))
     assert blind["near"] < 0.5 * counts["planned"]
     assert blind["started here"] < 0.7 * counts["started"]
