@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,8 @@ DASHES = ("solid", "dash", "dot", "dashdot", "longdash")
 CLASS_STYLE = {"< 1 h": ("#56B4E9", ""), "1-5 h": ("#E69F00", "/"), "> 5 h": ("#009E73", "x")}
 #: Inches.
 WIDTH = 6.4
+#: Characters of a legend across a figure, of which each name takes some for its line.
+_CHARACTERS, _HANDLE = 90, 6
 #: Panels of an image; the page and the CSV have the rest.
 MOST_PANELS = 12
 #: Kinds of files: how they are written, and what keeps the time of writing out of them.
@@ -104,3 +106,9 @@ def shortened(name: str, most: int = 60) -> str:
     """Return a name in one line of at most so many characters, its last one an ellipsis where it was longer."""
     name = " ".join(name.split())
     return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def beside(names: Sequence[str]) -> int:
+    """Return how many names of a legend stand beside each other: at most four, if they find room, in even rows."""
+    most = max(1, min(4, _CHARACTERS // (max(map(len, names)) + _HANDLE)))
+    return -(-len(names) // -(-len(names) // most))

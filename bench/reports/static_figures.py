@@ -10,6 +10,7 @@ from .figure_style import (
     CLASS_STYLE,
     MOST_PANELS,
     WIDTH,
+    beside,
     canvas,
     image,
     line_style,
@@ -66,10 +67,10 @@ def _logarithmic(axes: Axes, figure: Figure) -> None:
 
 def _legend(canvas: Canvas, handles: list[Any], names: list[str]) -> None:
     """Put a legend above the figure; texts are set afterwards, as names that begin with _ would be left out."""
-    columns = max(1, min(4, 90 // (max(len(shortened(name)) for name in names) + 6)))
-    legend = canvas.legend(handles, ["x"] * len(names), loc="outside upper left", ncols=columns, frameon=False)
-    for text, name in zip(legend.get_texts(), names, strict=True):
-        text.set_text(shortened(name))
+    short = [shortened(name) for name in names]
+    legend = canvas.legend(handles, ["x"] * len(names), loc="outside upper left", ncols=beside(short), frameon=False)
+    for text, name in zip(legend.get_texts(), short, strict=True):
+        text.set_text(name)
 
 
 def _curves(figure: Figure, canvas: Canvas) -> None:

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..reports.figure_style import WIDTH, line_style, marker, panels, plain_numbers
+from ..reports.figure_style import WIDTH, beside, line_style, marker, panels, plain_numbers
 from .outcome import Drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Canvas
 
-_HEIGHT, _BESIDE = 3.0, 2
-#: Characters of a name from which on there is room for two of them beside each other.
-_LONG = 26
+_HEIGHT, _ACROSS = 3.0, 2
 _BEHIND = "#cccccc"
 #: Characters of labels that find room below an axis.
 _CHARACTERS = 26
@@ -25,15 +23,14 @@ _CHARACTERS = 26
 def draw_lines(drawn: Canvas, title: str, drawing: Drawing, data: pd.DataFrame) -> None:
     """Draw a panel for each ``panel``, two beside each other, and one legend for all under the title."""
     names, subjects = (list(dict.fromkeys(data[column])) for column in ("panel", "subject"))
-    beside = min(_BESIDE, len(names))
-    drawn.set_size_inches(WIDTH, 0.9 + -(-len(names) // beside) * _HEIGHT)
-    places = panels(drawn, len(names), beside)
+    across = min(_ACROSS, len(names))
+    drawn.set_size_inches(WIDTH, 0.9 + -(-len(names) // across) * _HEIGHT)
+    places = panels(drawn, len(names), across)
     for place, name in zip(places, names, strict=True):
         _panel(place, drawing, data[data["panel"] == name], subjects)
         place.set_title(name, loc="left", fontsize=9)
     handles, labels = places[0].get_legend_handles_labels()
-    columns = 4 if max(map(len, subjects)) < _LONG else 2
-    drawn.legend(handles, labels, title=title, loc="outside upper center", ncols=columns, frameon=False)
+    drawn.legend(handles, labels, title=title, loc="outside upper center", ncols=beside(labels), frameon=False)
 
 
 def _panel(axes: Axes, drawing: Drawing, data: pd.DataFrame, subjects: list[str]) -> None:
