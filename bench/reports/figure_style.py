@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,12 @@ CLASS_STYLE = {"< 1 h": ("#56B4E9", ""), "1-5 h": ("#E69F00", "/"), "> 5 h": ("#
 WIDTH = 6.4
 #: Characters of a legend across a figure, of which each name takes some for its line.
 _CHARACTERS, _HANDLE = 90, 6
+#: Ratio of the largest to the least value on a logarithmic axis: where numbers stand from one power of ten to the next.
+_BETWEEN: Mapping[float, tuple[float, ...]] = {
+    10.0: (1.0, 1.5, 2.0, 3.0, 5.0, 7.0),
+    500.0: (1.0, 2.0, 5.0),
+    math.inf: (1.0,),
+}
 #: Panels of an image; the page and the CSV have the rest.
 MOST_PANELS = 12
 #: Kinds of files: how they are written, and what keeps the time of writing out of them.
@@ -100,6 +107,15 @@ def plain_numbers(axis: Axis) -> None:
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axis.set_minor_formatter(NullFormatter())
+
+
+def logarithmic_numbers(axis: Axis, low: float, high: float) -> None:
+    """Write numbers in full at powers of ten, and the closer between them the less lies between two values above 0."""
+    from matplotlib.ticker import LogLocator  # noqa: PLC0415
+
+    between = next(subs for most, subs in _BETWEEN.items() if high < most * low or most == math.inf)
+    axis.set_major_locator(LogLocator(subs=between, numticks=12))
+    plain_numbers(axis)
 
 
 def shortened(name: str, most: int = 60) -> str:

@@ -14,6 +14,7 @@ from .figure_style import (
     canvas,
     image,
     line_style,
+    logarithmic_numbers,
     marker,
     plain_numbers,
     shortened,
@@ -51,18 +52,9 @@ def _labelled(axes: Axes, figure: Figure) -> None:
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)
     if figure.log_x:
-        _logarithmic(axes, figure)
-
-
-def _logarithmic(axes: Axes, figure: Figure) -> None:
-    """Put plain numbers at the powers of ten, or at 2 and 5 times them as well where there are few."""
-    from matplotlib.ticker import LogLocator  # noqa: PLC0415
-
-    axes.set_xscale("log")
-    values = figure.data[figure.x].to_numpy(dtype=float)
-    few = np.nanmax(values) / np.nanmin(values) < 500
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if few else (1.0,), numticks=12))
-    plain_numbers(axes.xaxis)
+        values = figure.data[figure.x].to_numpy(dtype=float)
+        axes.set_xscale("log")
+        logarithmic_numbers(axes.xaxis, np.nanmin(values), np.nanmax(values))
 
 
 def _legend(canvas: Canvas, handles: list[Any], names: list[str]) -> None:

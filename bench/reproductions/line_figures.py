@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ..reports.figure_style import WIDTH, beside, line_style, marker, panels, plain_numbers
+from ..reports.figure_style import WIDTH, beside, line_style, logarithmic_numbers, marker, panels
 from .outcome import Drawing
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _panel(axes: Axes, drawing: Drawing, data: pd.DataFrame, subjects: list[str]
     axes.set_ylabel(drawing.y_label)
     if drawing.log_y:
         axes.set_yscale("log")
-        plain_numbers(axes.yaxis)
+        logarithmic_numbers(axes.yaxis, *axes.get_ylim())
     else:
         axes.set_ylim(bottom=0)
 
