@@ -133,7 +133,7 @@ def exponent(sizes: Sequence[float], costs: Sequence[float]) -> str:
 def tables(runs: Sequence[Measured]) -> list[Table]:
     """Return cost and quality, the growth with the jobs and that with the nodes."""
     made = [_costs(runs)]
-    long = [run for run in runs if run.nodes == NODES and len(run.marks) > 1]
+    long = _over_jobs(runs)
     if long:
         rows = [
             [run.name, *(_mark(run, mark) for mark in MARKS),
@@ -167,6 +167,15 @@ def _mark(run: Measured, mark: int) -> str:
     return f"{run.marks[str(mark)]:,.0f}" if str(mark) in run.marks else "-"
 
 
+def _over_jobs(runs: Sequence[Measured]) -> list[Measured]:
+    """Return the run of most jobs on the machine as it is, of each name."""
+    found: dict[str, Measured] = {}
+    for run in runs:
+        if run.nodes == NODES and len(run.marks) > 1 and (run.name not in found or run.jobs > found[run.name].jobs):
+            found[run.name] = run
+    return list(found.values())
+
+
 def _over_nodes(runs: Sequence[Measured]) -> dict[str, list[Measured]]:
     """Return the runs that differ in the nodes alone, by name and jobs."""
     found: dict[tuple[str, int, int], list[Measured]] = {}
@@ -177,9 +186,8 @@ def _over_nodes(runs: Sequence[Measured]) -> dict[str, list[Measured]]:
 
 def picture(runs: Sequence[Measured], kind: str) -> bytes:
     """Return CPU time over jobs, and CPU time of a decision over nodes, as a picture."""
-    long = [run for run in runs if run.nodes == NODES and len(run.marks) > 1]
     points = [("CPU seconds against jobs", run.name, float(mark), seconds)
-              for run in long for mark, seconds in run.marks.items()]  # fmt: skip
+              for run in _over_jobs(runs) for mark, seconds in run.marks.items()]  # fmt: skip
     points += [("CPU ms a decision against nodes", name, float(run.nodes), run.decision_ms)
                for name, curve in _over_nodes(runs).items() for run in curve]  # fmt: skip
     data = pd.DataFrame(points, columns=["panel", "subject", "x", "value"])
