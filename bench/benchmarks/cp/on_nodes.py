@@ -14,6 +14,8 @@ from ..decision_clock import Clocked
 from .on_traces import WITHOUT_SOLVER
 
 RESOURCES = ("core", "mem", "gpu", "mic")
+#: Nodes of Eurora.
+EURORA = 64
 CORES, MEMORY, ACCELERATORS = 16, 16, 2
 #: Jobs arrive at this instant, seconds; those before them run already.
 INSTANT = 3600
@@ -22,10 +24,10 @@ _CORE_CHOICES, _CORE_SHARES = (1, 2, 4, 8, 16), (0.15, 0.15, 0.2, 0.25, 0.25)
 _SHORTEST, _LONGEST = 300, 6 * 3600
 
 
-def machine() -> Machine:
-    """Return 64 nodes of 16 cores and 16 GB, the first half with 2 GPUs each, the others with 2 MICs."""
-    rows = [[CORES, MEMORY, ACCELERATORS, 0]] * 32 + [[CORES, MEMORY, 0, ACCELERATORS]] * 32
-    return Machine(RESOURCES, np.array(rows, dtype=np.int64), "64 nodes with GPUs or MICs")
+def machine(nodes: int = EURORA) -> Machine:
+    """Return nodes of 16 cores and 16 GB, the first half with 2 GPUs each, the others with 2 MICs."""
+    rows = [[CORES, MEMORY, ACCELERATORS, 0]] * (nodes // 2) + [[CORES, MEMORY, 0, ACCELERATORS]] * (nodes - nodes // 2)
+    return Machine(RESOURCES, np.array(rows, dtype=np.int64), f"{nodes} nodes with GPUs or MICs")
 
 
 def eurora_like(queued: int, seed: int = 0, busy: float = 0.9) -> Workload:
@@ -72,7 +74,7 @@ def crowded(jobs: int = 300) -> Workload:
     return Workload((*of_gpus, *of_cores), machine(), Provenance(f"crowded(jobs={jobs})"))
 
 
-def eurora_stream(jobs: int, seed: int = 0, load: float = 0.9) -> Workload:
+def eurora_stream(jobs: int, seed: int = 0, load: float = 0.9, nodes: int = EURORA) -> Workload:
     """Draw jobs like those of :func:`eurora_like` that arrive one by one, a Poisson process.
 
     Parameters
@@ -83,9 +85,11 @@ def eurora_stream(jobs: int, seed: int = 0, load: float = 0.9) -> Workload:
         Of the random numbers.
     load
         Part of the cores or of the memory that they ask for on average while they run, whichever is more.
+    nodes
+        Of the machine.
     """
     rng = np.random.default_rng(seed)
-    made = machine()
+    made = machine(nodes)
     drawn = [(_request(rng), _duration(rng)) for _ in range(jobs)]
     work = sum(slots * took * np.array(made.demand(amounts)) for (slots, amounts), (_, took) in drawn)
     length = float((work / made.capacity.sum(axis=0))[:2].max()) / load
@@ -94,7 +98,9 @@ def eurora_stream(jobs: int, seed: int = 0, load: float = 0.9) -> Workload:
         Job(f"job{number}", submit, took, asked, slots, amounts)
         for number, (submit, ((slots, amounts), (asked, took))) in enumerate(zip(submits, drawn, strict=True))
     ]
-    return Workload(tuple(rows), made, Provenance(f"eurora_stream(jobs={jobs}, seed={seed}, load={load})"))
+    return Workload(
+        tuple(rows), made, Provenance(f"eurora_stream(jobs={jobs}, seed={seed}, load={load}, nodes={nodes})")
+    )
 
 
 def _held(rng: np.random.Generator, busy: float, made: Machine) -> list[tuple[int, ResourceMap]]:

@@ -30,7 +30,7 @@ from ...reports.tables import Table, show
 from .at_size import DISPATCHERS as AT_SIZE
 from .at_size import NODES, Filled, at_size
 from .at_size import QUEUED as AT_SIZE_QUEUED
-from .on_nodes import Taken, crowded, take
+from .on_nodes import EURORA, Taken, crowded, take
 from .on_traces import RECORDS, TIMED, Baseline, run, sheets
 from .proofs import PROVED, SIZES, proofs
 from .stream import on_stream
@@ -199,6 +199,9 @@ def _say(what: str) -> None:
 @click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True, help="Workloads of each size.")
 @click.option("--streamed", type=click.IntRange(min=1), default=STREAMED, show_default=True, help="Jobs of a stream.")
 @click.option(
+    "--nodes", type=click.IntRange(min=EURORA), default=EURORA, show_default=True, help="Of the streams' machine.",
+)  # fmt: skip
+@click.option(
     "--load", "loads", multiple=True, type=click.FloatRange(min=0, min_open=True),
     help=f"Of the streams.  [default: {', '.join(map(str, LOADS))}]",
 )  # fmt: skip
@@ -206,7 +209,8 @@ def _say(what: str) -> None:
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 def main(
     parts: tuple[str, ...], dispatchers: tuple[str, ...], trace: Path | None, jobs: int | None,
-    queued: tuple[int, ...], seeds: int, streamed: int, loads: tuple[float, ...], small: bool, as_markdown: bool,
+    queued: tuple[int, ...], seeds: int, streamed: int, nodes: int, loads: tuple[float, ...], small: bool,
+    as_markdown: bool,
 ) -> None:  # fmt: skip
     """Print the tables part by part."""
     asked = queued
@@ -227,7 +231,7 @@ def main(
         if "stream" in (parts or PARTS):
             jobs_of = 60 if small else streamed
             names = dispatchers or (("easy", "hcp3") if small else STREAM)
-            show([on_stream(names, jobs_of, setting.seeds, load) for load in loads or LOADS], as_markdown)
+            show([on_stream(names, jobs_of, setting.seeds, load, nodes) for load in loads or LOADS], as_markdown)
         if "size" in (parts or PARTS):
             show([at_sizes(setting, asked)], as_markdown)
     except (InputError, OSError) as error:

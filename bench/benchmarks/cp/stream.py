@@ -11,7 +11,7 @@ from ....analysis.paired import compared
 from ....workloads import Workload
 from ...campaigns.comparison import compare
 from ...reports.tables import Table
-from .on_nodes import eurora_stream
+from .on_nodes import EURORA, eurora_stream
 
 #: Metric of the comparison, header, and by what it is divided.
 COLUMNS = (
@@ -30,13 +30,14 @@ class Stream:
 
     jobs: int
     load: float
+    nodes: int
 
     def __call__(self, seed: int) -> Workload:
         """Return the sample of a seed."""
-        return eurora_stream(self.jobs, seed, self.load)
+        return eurora_stream(self.jobs, seed, self.load, self.nodes)
 
 
-def on_stream(dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float) -> Table:
+def on_stream(dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float, nodes: int = EURORA) -> Table:
     """Return the table of some dispatchers at one load; every schedule is checked.
 
     Raises
@@ -44,7 +45,7 @@ def on_stream(dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float) 
     RuntimeError
         If a run failed or its schedule broke an invariant.
     """
-    outcome = compare(Stream(jobs, load), dispatchers, seeds=seeds, check_invariants=True)
+    outcome = compare(Stream(jobs, load, nodes), dispatchers, seeds=seeds, check_invariants=True)
     for failed in outcome.failures:
         raise RuntimeError(f"{failed.dispatcher}, seed {failed.seed}: {failed.error}")
     rows, runs = [], outcome.runs.set_index(["dispatcher", "seed"]).sort_index()
@@ -56,7 +57,7 @@ def on_stream(dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float) 
             cells.append(f"{row[name] / unit:,.2f}" + (f" [{low:,.2f}, {high:,.2f}]" if seeds > 1 else ""))
         cells += [_ratio(runs, str(row["dispatcher"]), against, name) for name in PAIRED]
         rows.append(cells)
-    title = f"{jobs:,} jobs on 64 nodes with GPUs or MICs, load {load:g}, {seeds} workloads"
+    title = f"{jobs:,} jobs on {nodes:,} nodes with GPUs or MICs, load {load:g}, {seeds} workloads"
     note = (
         "Mean over the workloads with a 95% interval; wall-clock time. Every schedule passed the independent check. "
         f"Against {against}: the ratio of the means, with an interval over pairs of runs on the same workload."
