@@ -23,8 +23,6 @@ from .pool_plan import plan_on_pool, plan_with_requests, put
 
 #: Least wait that is promised not to be exceeded, seconds: while nothing is known of the load, no job is pressed.
 LEAST_DUE = 12 * 3600
-#: Machines of more nodes are planned as a pool: a plan on the nodes would take seconds.
-MOST_NODES = 256
 
 
 @dataclass(frozen=True)
@@ -47,8 +45,8 @@ class LookaheadOptions:
         ``"first-fit"`` or ``"best-fit"``.
     promises
         ``"predictions"``: starts are promised by what is predicted, and anew at each decision. ``"requests"``: by the
-        requested times, and a promise stands until the job starts. Only where the plan is in sums of resources, and of
-        jobs on their own request; elsewhere promises go by predictions.
+        requested times, and a promise stands until the job starts. Only on a pool, and of jobs on their own request;
+        elsewhere promises go by predictions.
     molds
         Whether a moldable job may run on any of its shapes, so that size and start are decided together; otherwise it
         runs on its own request.
@@ -84,10 +82,8 @@ class Lookahead(Configured[LookaheadOptions]):
     times as long as the longest wait under EASY so far, or 12 h. EASY's schedule of the same jobs is kept beside the
     real one, as far as their run times have become known.
 
-    On up to 256 nodes, every planned job has nodes of its own, and of the oldest jobs only the first one is promised a
-    start, its earliest, once it is past its time. On more nodes the plan knows the sums of the resources alone: a job
-    starts if there is room for it on the nodes, and if there is none for the oldest of those that are past their time,
-    nobody starts who would delay it.
+    On up to 256 nodes, every planned job and every promise has nodes of its own. On more nodes those that start now do,
+    and what starts later shares the sums of the resources.
 
     With `molds` the plan minimises the sum of weight times end, on any number of nodes in sums of the resources.
     Weights are those of the fastest sizes. A start is promised on the first size; on another one a job ends no later.
@@ -159,7 +155,7 @@ class Lookahead(Configured[LookaheadOptions]):
             placed = place_all(seen.space, queue)
             if placed is not None:
                 return Decision(list(enumerate(placed)), "trivial", len(placed), int(seen.need.sum()), 0.0)
-        if isinstance(seen.space, NodeSpace) and len(seen.state.machine.capacity) <= MOST_NODES:
+        if isinstance(seen.space, NodeSpace):
             planned = plan_on_nodes(seen, settings, self.options.placement)
         elif self.options.promises == "requests":
             return plan_with_requests(seen, settings, history)

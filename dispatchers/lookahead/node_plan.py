@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ...base import IntArray
 from ...models import (
+    WHENEVER,
     PlacementRule,
     Problem,
     Schedule,
@@ -20,71 +22,75 @@ from ...models import (
     rearranged,
 )
 from ...models.lookahead import Settings, candidates, weights
-from ..problems import Held, held, problem_beside
-from ..protocol import Placement, Waiting
+from ..problems import held, problem_beside
+from ..protocol import Placement
 from .instant import Decision, Instant
+from .node_promises import promise_on_nodes
+from .pool_plan import put
 
-#: Jobs that fit now and whose order is searched, at most: the time of a decision grows with their square.
+_NO_NODES = np.zeros((0, 0), dtype=np.int64)
+#: Up to so many nodes every job of a plan has nodes of its own; on more that would take seconds.
+MOST_NODES = 256
+#: Jobs that fit now and whose order is searched where they have, at most: the time grows with their square.
 MOST_SEARCHED = 40
 
 
 def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Decision:
-    """Plan the jobs that fit now and the most urgent others, every job on nodes of its own until its end.
+    """Plan the jobs that fit now and the most urgent others between what is held for the oldest.
 
-    If the oldest job is past its time, it first gets its earliest start and the nodes of that; the others are planned
-    around it. Then the best of five list schedules is improved by a local search. Who starts now: the oldest if it was
+    On up to `MOST_NODES` nodes every job has nodes of its own until its end, and of a crowd that fits now the local
+    search looks at the `MOST_SEARCHED` most urgent; the others start beside those if they can. On more nodes those that
+    start now have places on them, and later all share the sums of the resources; who starts now does not delay there
+    the oldest job that is past its time.
+
+    The oldest jobs are promised starts first, see :func:`.promise_on_nodes`. Then the best of some list schedules is
+    improved by a local search; where planned jobs would start later than promised, that is done again with the last
+    times that they may, and the first plan stays if nothing found keeps them. Who starts now: the oldest if it was
     promised that, then by weight.
-
-    Of a crowd that fits now the local search looks at the `MOST_SEARCHED` most urgent; the others start beside those if
-    they can.
 
     Parameters
     ----------
     seen
         Now.
     settings
-        As for :func:`hpcdispatch.models.lookahead.plan`; of the promises only the due time counts.
+        As for :func:`hpcdispatch.models.lookahead.plan`.
     rule
-        How nodes are chosen.
+        How nodes are chosen, where every job has some.
     """
-    state, queue, capacity = seen.state, seen.waiting, seen.state.machine.capacity
+    state, queue, capacity, free = seen.state, seen.waiting, seen.state.machine.capacity, _NO_NODES
+    if len(capacity) > MOST_NODES:
+        capacity, free = capacity.sum(axis=0, keepdims=True), state.free
     weight = weights(queue, settings.age_scale)
     places = candidates(queue.fits, weight, np.zeros(0, dtype=np.int64), settings.blocked)
-    busy = held(state.running, state.now, capacity, pooled=False)
-    promise, oldest = None, int(np.argmax(queue.wait))
-    if settings.due >= 0 and settings.guards > 0 and queue.wait[oldest] >= settings.due:
-        places = places[places != oldest]
-        promise = _promise(state.queue[oldest], busy, capacity, rule)
-    chosen = [] if promise is None else _now(promise, [oldest])
-    if promise is not None:
-        busy = busy.beside(_hold(promise, state.queue[oldest]))
+    planned = np.bincount(places, minlength=len(weight)) > 0
+    busy = held(state.running, state.now, capacity, pooled=len(capacity) == 1)
+    promised = promise_on_nodes(queue, state.queue, planned, busy, capacity, free, settings, rule)
+    first = [] if promised.start is None else _now(promised.start, [promised.overdue])
+    guarded = -1 if first or len(capacity) > 1 else promised.overdue
+    places = places[places != promised.overdue]
     if not len(places):
-        return Decision(_put(seen, chosen), "feasible", objective=0.0, used="list", promises=int(promise is not None))
-    problem, scale = problem_beside(busy, capacity, [state.queue[place] for place in places], weight[places])
-    best, searched = _best(problem, np.flatnonzero(queue.fits[places])[MOST_SEARCHED:], settings.iterations, rule)
-    chosen += _now(best, places.tolist()) if best is not None else []
+        return Decision(_put(seen, first), "feasible", objective=0.0, used="list", promises=promised.given)
+    if len(free) and first:
+        slots = np.bincount(first[0][1], minlength=len(free))
+        free = free - slots[:, None] * np.array(state.queue[promised.overdue].demand)
+    problem, scale = problem_beside(
+        promised.busy, capacity, [state.queue[place] for place in places], weight[places], free_now=free
+    )
+    crowd = np.flatnonzero(queue.fits[places])[MOST_SEARCHED:] if len(capacity) > 1 else places[:0]
+    best, searched = _best(problem, crowd, settings.iterations, rule)
+    latest = promised.latest[places]
+    if best is not None and (best.starts > latest).any():
+        kept, improved = _best(replace(problem, latest=latest), crowd, settings.iterations, rule)
+        best, searched = (best, searched) if kept is None else (kept, improved)
     return Decision(
-        starts=_put(seen, chosen),
+        starts=_put(seen, first + ([] if best is None else _now(best, places.tolist())), guarded),
         status="feasible",
         candidates=len(places),
         requested=int(problem.need.sum()),
-        objective=best.cost / scale if best is not None else math.nan,
+        objective=math.nan if best is None else best.cost / scale,
         used="search" if searched else "list",
-        promises=int(promise is not None),
+        promises=promised.given,
     )
-
-
-def _promise(waiting: Waiting, busy: Held, capacity: IntArray, rule: PlacementRule) -> Schedule | None:
-    """Return the earliest start of a job beside what is held, and its nodes."""
-    problem, _ = problem_beside(busy, capacity, [waiting], np.ones(1))
-    return list_schedule(problem, np.zeros(1, dtype=np.int64), rule)
-
-
-def _hold(promise: Schedule, waiting: Waiting) -> Held:
-    """Return what a job will hold."""
-    nodes = np.flatnonzero(promise.counts[0])
-    begin = np.full(len(nodes), promise.starts[0])
-    return Held(begin, begin + waiting.predicted, nodes, promise.counts[0][nodes][:, None] * np.array(waiting.demand))
 
 
 def _best(problem: Problem, crowd: IntArray, iterations: int, rule: PlacementRule) -> tuple[Schedule | None, bool]:
@@ -95,6 +101,8 @@ def _best(problem: Problem, crowd: IntArray, iterations: int, rule: PlacementRul
     others = np.delete(np.arange(problem.jobs), crowd)
     few = problem.of_jobs(others) if len(crowd) else problem
     orders = list_orders(few)
+    if few.latest.min(initial=WHENEVER) < WHENEVER:
+        orders.append(np.argsort(few.latest, kind="stable"))
     listed, which = best_of(few, orders, rule)
     if listed is None:
         return None, False
@@ -113,6 +121,5 @@ def _now(schedule: Schedule, places: Sequence[int]) -> list[tuple[int, Placement
     return [(places[job], np.repeat(nodes, schedule.counts[job])) for job in now]
 
 
-def _put(seen: Instant, chosen: Sequence[tuple[int, Placement]]) -> list[tuple[int, Placement]]:
-    """Take room for those that find it on their nodes; return them."""
-    return [(place, nodes) for place, nodes in chosen if seen.space.put(nodes, seen.state.queue[place].demand)]
+def _put(seen: Instant, chosen: Sequence[tuple[int, Placement]], guarded: int = -1) -> list[tuple[int, Placement]]:
+    return put(seen, [place for place, _ in chosen], guarded, [nodes for _, nodes in chosen])

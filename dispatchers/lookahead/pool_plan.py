@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import repeat
 
 import numpy as np
 
 from ...base import IntArray
 from ...models.lookahead import NO_PROMISE, Asked, Plan, Settings, plan, plan_by_requests
 from ..backfilling.easy import leaves_room, shadow_of
-from ..protocol import Placement
-from ..space import NodeSpace
+from ..protocol import Placement, Waiting
+from ..space import NodeSpace, PoolSpace
 from .history import History
 from .instant import Decision, Instant
 
@@ -48,15 +49,20 @@ def _decision(seen: Instant, found: Plan) -> Decision:
     )
 
 
-def put(seen: Instant, places: Iterable[int], overdue: int = -1) -> list[tuple[int, Placement]]:
-    """Return who finds room, in this order, and on nodes does not delay the one who is overdue, -1 for nobody."""
+def put(
+    seen: Instant, places: Iterable[int], overdue: int = -1, nodes: Iterable[Placement | None] = repeat(None)
+) -> list[tuple[int, Placement]]:
+    """Return who finds room, in this order, and on nodes does not delay the one who is overdue, -1 for nobody.
+
+    Each finds it on its `nodes`, where they are given, else on any.
+    """
     state, space, starts = seen.state, seen.space, []
     guard: tuple[int, IntArray] | None = None
     if overdue >= 0 and isinstance(space, NodeSpace):
         guard = shadow_of(state.now, space.free, state.queue[overdue], state.running)
-    for place in places:
+    for place, given in zip(places, nodes, strict=False):
         waiting = state.queue[place]
-        placement = space.place(waiting.nodes, waiting.demand)
+        placement = _put(space, waiting, given)
         if placement is None:
             continue
         outlasts = guard is not None and state.now + waiting.predicted > guard[0]
@@ -65,3 +71,10 @@ def put(seen: Instant, places: Iterable[int], overdue: int = -1) -> list[tuple[i
         else:
             starts.append((place, placement))
     return starts
+
+
+def _put(space: PoolSpace | NodeSpace, waiting: Waiting, given: Placement | None) -> Placement | None:
+    """Take room for a job, on given nodes or any; ``None`` if there is none."""
+    if given is None:
+        return space.place(waiting.nodes, waiting.demand)
+    return given if space.put(given, waiting.demand) else None

@@ -115,7 +115,7 @@ def test_promises_end_the_wait_of_a_wide_job(machine):
 
 @pytest.mark.parametrize("most", [0, 256])
 def test_on_nodes_nobody_delays_one_that_is_overdue_and_finds_no_room(most, monkeypatch):
-    monkeypatch.setattr("hpcdispatch.dispatchers.lookahead.lookahead.MOST_NODES", most)
+    monkeypatch.setattr("hpcdispatch.dispatchers.lookahead.node_plan.MOST_NODES", most)
     # The sums of the two nodes leave room for the wide job beside a small one of each kind; no node does.
     machine = Machine(("core", "mem"), np.array([[6, 6], [6, 6]]))
     kinds = {"a": {"core": 1, "mem": 3}, "b": {"core": 3, "mem": 1}}
