@@ -5,6 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from hpcdispatch.bench.benchmarks.portfolio import Found, main, stretches
+from hpcdispatch.bench.benchmarks.retuning import main as retuning
 
 
 def test_stretches_are_disjoint_and_draws_differ(trace):
@@ -48,3 +49,15 @@ def test_the_command_prints_a_table(tmp_path):
     assert again.output == done.output
     assert len(list(tmp_path.glob("cells/*/*"))) == 4
     assert CliRunner().invoke(main, ["nowhere.swf"]).exit_code == 1
+
+
+def test_the_time_of_a_tuning_is_told_on_a_pool_and_on_nodes():
+    asked = ["--days", "2", "--dispatcher", "portfolio:of=easy+lxf,window=1d", "--markdown"]
+    done = CliRunner().invoke(retuning, asked)
+    assert done.exit_code == 0, done.output
+    rows = [line.split(" | ") for line in done.output.splitlines() if "`portfolio" in line]
+    assert [cells[0] for cells in rows] == ["| one pool", "| nodes"]
+    assert all(cells[2] == "1" and float(cells[3]) > 0 for cells in rows)
+    refused = CliRunner().invoke(retuning, ["--days", "1", "--dispatcher", "easy"])
+    assert "expected a portfolio, got 'easy'" in refused.output
+    assert refused.exit_code == 1
