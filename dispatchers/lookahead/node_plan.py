@@ -44,9 +44,8 @@ def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Dec
     the oldest job that is past its time.
 
     The oldest jobs are promised starts first, see :func:`.promise_on_nodes`. Then the best of some list schedules is
-    improved by a local search; where planned jobs would start later than promised, that is done again with the last
-    times that they may, and the first plan stays if nothing found keeps them. Who starts now: the oldest if it was
-    promised that, then by weight.
+    improved by a local search, among those in which planned jobs start no later than promised, if any list does so. Who
+    starts now: the oldest if it was promised that, then by weight.
 
     Parameters
     ----------
@@ -77,11 +76,10 @@ def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Dec
         promised.busy, capacity, [state.queue[place] for place in places], weight[places], free_now=free
     )
     crowd = np.flatnonzero(queue.fits[places])[MOST_SEARCHED:] if len(capacity) > 1 else places[:0]
-    best, searched = _best(problem, crowd, settings.iterations, rule)
-    latest = promised.latest[places]
-    if best is not None and (best.starts > latest).any():
-        kept, improved = _best(replace(problem, latest=latest), crowd, settings.iterations, rule)
-        best, searched = (best, searched) if kept is None else (kept, improved)
+    kept = replace(problem, latest=promised.latest[places])
+    best, searched = _best(kept, crowd, settings.iterations, rule)
+    if best is None:
+        best, searched = _best(problem, crowd, settings.iterations, rule)
     return Decision(
         starts=_put(seen, first + ([] if best is None else _now(best, places.tolist())), guarded),
         status="feasible",
