@@ -12,6 +12,7 @@ from ...analysis.curves import distribution
 from ...analysis.paired import paired
 from .study import GRIDS, Study
 from .summaries import PAIRED
+from .tunings import numbered
 
 Kind = Literal["steps", "lines", "points", "intervals", "schedule"]
 
@@ -110,6 +111,8 @@ def figures_of(study: Study, workload: str) -> dict[str, Figure]:
             what="decisions",
         ),
     ]
+    if workload in study.tunings:
+        shown.append(tunings(study, workload))
     return {figure.key: replace(figure, order=tuple(study.order)) for figure in shown}
 
 
@@ -158,6 +161,20 @@ def loads(study: Study, workload: str) -> list[Figure]:
             queue, f"time_{unit}", "waiting_jobs", label, "waiting jobs",
         ),
     ]  # fmt: skip
+
+
+def tunings(study: Study, workload: str) -> Figure:
+    """Return what portfolios chose over time."""
+    found = numbered(study.tunings[workload])
+    unit, size = _unit(float(found["seconds"].max()))
+    names = found.drop_duplicates("number").sort_values("number")
+    told = "; ".join(f"{number}: {name}" for number, name in zip(names["number"], names["candidate"], strict=True))
+    data = found.assign(**{f"time_{unit}": found["seconds"] / size}).drop(columns="seconds")
+    return Figure(
+        "tunings-figure", "steps", "What portfolios chose over time",
+        f"{_seed(study, workload)} Who goes on after each tuning, by number: {told}.",
+        data, f"time_{unit}", "number", f"time since the first submission ({unit})", "candidate, by number",
+    )  # fmt: skip
 
 
 def piece(study: Study, workload: str) -> Figure:

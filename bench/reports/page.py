@@ -8,17 +8,19 @@ from pathlib import Path
 
 import pandas as pd
 
-from .figures import figures_of
+from .figures import Figure, figures_of
 from .html_page import Page, Part, Section, write_page
 from .number_formats import count
 from .study import Study
 from .summaries import tables_of
+from .tables import Table
 
 TITLE = "Simulations compared"
 #: Tables and figures of a workload, in their order on the page; others come last.
 _ORDER = (
     "leaderboard", "paired", "paired-figure", "utilization", "queue", "ecdf-wait", "ecdf-bounded-slowdown", "details",
-    "by-run-time", "by-width", "fairness", "schedule", "prediction", "ecdf-prediction", "decisions", "ecdf-decision",
+    "by-run-time", "by-width", "fairness", "tunings", "tunings-figure",
+    "schedule", "prediction", "ecdf-prediction", "decisions", "ecdf-decision",
 )  # fmt: skip
 _GLOSSARY = (
     ("Wait", "Seconds in the queue, over all attempts of a job."),
@@ -52,8 +54,10 @@ def _parts(study: Study, index: int, workload: str) -> Iterator[Part]:
     prefix = "" if len(study.workloads) == 1 else f"{index + 1}-"
     tables, figures = tables_of(study, workload), figures_of(study, workload)
     figures["paired-figure"] = figures.pop("paired")
+    found: dict[str, Table | Figure] = {**figures, **tables}
     for key in dict.fromkeys((*_ORDER, *tables, *figures)):
-        yield Part(prefix + key, tables[key] if key in tables else figures[key])
+        if key in found:
+            yield Part(prefix + key, found[key])
 
 
 def _section(study: Study, index: int, workload: str) -> Section:

@@ -28,6 +28,7 @@ from ...analysis.trimming import Cut, Window, steady_state
 from ...base import InputError
 from ...simulation import Result, job_metrics
 from .saved_results import Found, Run
+from .tunings import tunings_of
 
 #: The distributions that are drawn, and where they are taken.
 GRIDS = {
@@ -73,6 +74,8 @@ class Study:
         Distributions by workload and contender.
     series, bars
         Loads over time and a piece of the schedule, of the first seed of each workload; by workload.
+    tunings
+        What portfolios chose when, of the same seed, by workload; see :func:`.tunings_of`.
     seeds
         Which seed that is.
     windows
@@ -95,6 +98,7 @@ class Study:
     pools: dict[tuple[str, str], Pool] = field(default_factory=dict)
     series: dict[str, pd.DataFrame] = field(default_factory=dict)
     bars: dict[str, pd.DataFrame] = field(default_factory=dict)
+    tunings: dict[str, pd.DataFrame] = field(default_factory=dict)
     seeds: dict[str, int] = field(default_factory=dict)
     windows: dict[str, tuple[int, int]] = field(default_factory=dict)
     window: Window | None = None
@@ -293,7 +297,10 @@ class _Reader:
         bars, hidden = schedule(jobs, result.attempts, window, made.detail.bars)
         made.hidden[run.workload, contender] = hidden
         loads = over_time(jobs, result.attempts, capacity_of(result), made.detail.bins)
-        for target, frame in ((made.series, loads), (made.bars, bars)):
+        drawn = [(made.series, loads), (made.bars, bars)]
+        if (chosen := tunings_of(result)) is not None:
+            drawn.append((made.tunings, chosen))
+        for target, frame in drawn:
             frame.insert(0, "contender", contender)
             before = [target[run.workload]] if run.workload in target else []
             target[run.workload] = pd.concat([*before, frame], ignore_index=True)

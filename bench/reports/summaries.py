@@ -11,6 +11,7 @@ from ...analysis.statistics import METRICS, STATISTICS
 from .number_formats import Show, count, percent, ratio, seconds
 from .study import Study
 from .tables import Cell, Table, between, label, number, spread
+from .tunings import numbered, tunings_table
 
 #: What is compared in pairs: name, header, how it is shown.
 PAIRED: tuple[tuple[str, str, Show], ...] = (
@@ -57,6 +58,11 @@ _METRIC_NAMES = {
     "slowdown": "slowdown",
     "bounded_slowdown": "bounded slowdown",
 }
+_TUNINGS = (
+    "Of the first seed. A portfolio replays the recent past under each candidate now and then, and goes on with the "
+    "best: how long each decided, how often it took over, and by which part it was better than the one before in the "
+    "replays."
+)
 OVER_SEEDS = "Means over the seeds; in brackets the 95% bootstrap interval of that mean, where there are several seeds."
 
 
@@ -86,6 +92,7 @@ def tables_of(study: Study, workload: str) -> dict[str, Table]:
             names=("contender", "predictor"),
         ),
         _by_contender("decisions", "Measured times", runs, _DECISIONS, f"Of the machine it ran on. {OVER_SEEDS}"),
+        *([tunings_table(numbered(study.tunings[workload]), _TUNINGS)] if workload in study.tunings else []),
     ]
     return {table.key: table for table in shown}
 
