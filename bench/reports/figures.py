@@ -169,7 +169,7 @@ def tunings(study: Study, workload: str) -> Figure:
     unit, size = _unit(float(found["seconds"].max()))
     names = found.drop_duplicates("number").sort_values("number")
     told = "; ".join(f"{number}: {name}" for number, name in zip(names["number"], names["candidate"], strict=True))
-    data = found.assign(**{f"time_{unit}": found["seconds"] / size}).drop(columns="seconds")
+    data = found.assign(**{f"time_{unit}": found["seconds"] / size}).drop(columns=["seconds", "lasted", "changed"])
     return Figure(
         "tunings-figure", "steps", "What portfolios chose over time",
         f"{_seed(study, workload)} Who goes on after each tuning, by number: {told}.",

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 
 from ...simulation import Result
 from .number_formats import fixed
 from .tables import Cell, Table, label
-
-#: What is kept of a tuning, and of the beginning and the end.
-COLUMNS = ("seconds", "candidate", "gain")
 
 
 def tunings_of(result: Result) -> pd.DataFrame | None:
@@ -21,8 +16,9 @@ def tunings_of(result: Result) -> pd.DataFrame | None:
     Returns
     -------
     DataFrame
-        ``seconds`` from the first submission, ``candidate`` and ``gain``, by which part it was better than the one
-        before: for the first decision, each tuning, and the last decision; the first and last have no gain.
+        ``seconds`` from the first submission, ``candidate``, ``gain``, by which part it was better than the one
+        before, ``lasted``, for how many seconds it went on, and ``changed``, whether another one went on before: for
+        the first decision, each tuning, and the last decision; the first and last have no gain.
     """
     decisions = result.decisions
     if not len(decisions) or not {"chosen", "tuned", "gain"} <= set(decisions.columns):
@@ -30,14 +26,20 @@ def tunings_of(result: Result) -> pd.DataFrame | None:
     rows = decisions["tuned"].to_numpy() == 1
     rows[[0, -1]] = True
     found = decisions[rows]
-    gain = np.where(found["tuned"] == 1, found["gain"].to_numpy(dtype=np.float64), np.nan)
+    chosen = found["chosen"].reset_index(drop=True)
     seconds = found["time"].to_numpy() - int(result.jobs["submit"].min())
-    return pd.DataFrame(dict(zip(COLUMNS, (seconds, found["chosen"].to_numpy(dtype=object), gain), strict=True)))
+    return pd.DataFrame({
+        "seconds": seconds,
+        "candidate": chosen,
+        "gain": np.where(found["tuned"] == 1, found["gain"].to_numpy(dtype=np.float64), np.nan),
+        "lasted": np.append(np.diff(seconds), 0),
+        "changed": chosen.ne(chosen.shift(fill_value=chosen.iloc[0])),
+    })  # fmt: skip
 
 
 def numbered(found: pd.DataFrame) -> pd.DataFrame:
     """Return the rows with the ``number`` of each candidate, from 1 on, those that decided longest first."""
-    lasted = _lasting(found).groupby("candidate")["lasted"].sum()
+    lasted = found.groupby("candidate")["lasted"].sum()
     order = sorted(lasted.index, key=lambda name: (-lasted[name], name))
     return found.assign(number=found["candidate"].map({name: place + 1 for place, name in enumerate(order)}))
 
@@ -46,9 +48,8 @@ def tunings_table(found: pd.DataFrame, note: str) -> Table:
     """Return the table of who decided for how long, a row a portfolio and candidate; `found` is :func:`numbered`."""
     rows = []
     for contender, part in found.groupby("contender", sort=False):
-        lasting = _lasting(part)
-        whole = max(float(lasting["lasted"].sum()), 1.0)
-        for number, chosen in lasting.groupby("number"):
+        whole = max(float(part["lasted"].sum()), 1.0)
+        for number, chosen in part.groupby("number"):
             changes = chosen[chosen["changed"]]
             share, gain = 100 * float(chosen["lasted"].sum()) / whole, 100 * float(changes["gain"].mean())
             numbers = ((float(number), 0), (share, 1), (float(len(changes)), 0), (gain, 1))  # type: ignore[arg-type]
@@ -59,15 +60,3 @@ def tunings_table(found: pd.DataFrame, note: str) -> Table:
         "better than the one before, mean (%)",
     )  # fmt: skip
     return Table("What portfolios chose", columns, rows, 2, note, "tunings")
-
-
-def _lasting(found: pd.DataFrame) -> pd.DataFrame:
-    """Return for how long each choice lasted, and whether it was another one than that before."""
-    made: Iterator[pd.DataFrame] = (part for _, part in found.groupby("contender", sort=False))
-    return pd.concat([
-        part.assign(
-            lasted=np.append(np.diff(part["seconds"]), 0),
-            changed=part["candidate"].ne(part["candidate"].shift(fill_value=part["candidate"].iloc[0])),
-        )
-        for part in made
-    ])  # fmt: skip

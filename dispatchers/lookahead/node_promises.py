@@ -74,7 +74,7 @@ def promise_on_nodes(
     young = np.flatnonzero(missing[: settings.guards] > 0)
     if not len(young):
         return found
-    jobs = _problem([entries[place] for place in young.tolist()], found.busy, capacity)
+    jobs, _ = problem_beside(found.busy, capacity, [entries[place] for place in young.tolist()], np.ones(len(young)))
     due = missing[young]
     if settings.tolerance > 0 and (soonest := earliest_starts(jobs)) is not None:
         due = np.maximum(due, soonest + (settings.tolerance * due).astype(np.int64))
@@ -83,10 +83,6 @@ def promise_on_nodes(
     found.latest[young[on_time & own]] = starts[on_time & own]
     last = _held(jobs, starts, np.where((on_time & ~own)[:, None], counts, 0))
     return replace(found, busy=found.busy.beside(last), given=found.given + int(on_time.sum()))
-
-
-def _problem(entries: Sequence[Waiting], busy: Held, capacity: IntArray) -> Problem:
-    return problem_beside(busy, capacity, entries, np.ones(len(entries)))[0]
 
 
 def _overdue(

@@ -16,7 +16,7 @@ from ....workloads import Job, Machine, Provenance, Workload
 from ....workloads.job import ResourceMap
 from ...reports.tables import Table
 from ..decision_clock import Clocked
-from .on_nodes import INSTANT
+from .on_nodes import INSTANT, RESOURCES, machine
 from .on_traces import TIMED
 
 #: Machines by their nodes; that of 1,173 is as KIT's ForHLR II: 1,152 of 20 cores and 64 GB and 21 of 48 and 1,024 GB.
@@ -39,11 +39,10 @@ CONTESTED = ("optimal", "decided", "feasible", "infeasible", "unknown")
 
 def machine_of(nodes: int) -> Machine:
     """Return the machine of so many nodes: other than KIT's, 16 cores and 16 GB each, with 2 GPUs or 2 MICs."""
-    if nodes == KIT:
-        rows = [[20, 64, 0, 0]] * 1152 + [[48, 1024, 0, 0]] * 21
-    else:
-        rows = [[16, 16, 2, 0]] * (nodes // 2) + [[16, 16, 0, 2]] * (nodes - nodes // 2)
-    return Machine(("core", "mem", "gpu", "mic"), np.array(rows, dtype=np.int64), f"{nodes:,} nodes of two kinds")
+    if nodes != KIT:
+        return machine(nodes)
+    rows = [[20, 64, 0, 0]] * 1152 + [[48, 1024, 0, 0]] * 21
+    return Machine(RESOURCES, np.array(rows, dtype=np.int64), f"{nodes:,} nodes of two kinds")
 
 
 @dataclass(frozen=True, slots=True)
