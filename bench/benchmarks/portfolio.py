@@ -5,7 +5,8 @@ slowdown, 99th percentile and longest wait, the mean over disjoint stretches of 
 brackets the ratio to the reference; and how often the portfolio regrets, by how much: on how many stretches a
 candidate that kept the bound had a lower geometric mean of mean wait and bounded slowdown.
 
-A TRACE is what :mod:`.tradeoff` takes. Each stretch begins with an empty machine. With ``--store`` an interrupted run
+A TRACE is what :mod:`.tradeoff` takes, or ``stream:LOAD``, draws of jobs of many kinds on 64 nodes of two kinds
+(:func:`.eurora_stream`). Each stretch begins with an empty machine. With ``--store`` an interrupted run
 goes on where it was.
 """
 
@@ -26,6 +27,7 @@ from ...workloads import Workload, generate
 from ...workloads.generators import workload_names
 from ..campaigns.comparison import compare
 from ..reports.tables import Table, show
+from .cp.on_nodes import eurora_stream
 from .traces import named_trace
 
 #: What is compared; the first is the reference, the last the portfolio.
@@ -85,13 +87,39 @@ class Found:
 
 
 def stretches(trace: str, jobs: int, count: int) -> list[Workload]:
-    """Return disjoint stretches of so many jobs, evenly over the trace, or draws of a generator."""
-    if trace.partition(":")[0] in workload_names():
+    """Return disjoint stretches of so many jobs, evenly over the trace, or draws of a generator or stream.
+
+    Raises
+    ------
+    InputError
+        If there is no such trace, or the load of a stream is no number above 0.
+    """
+    name, _, load = trace.partition(":")
+    if name == "stream":
+        return [eurora_stream(jobs, seed, load_of(load)) for seed in range(1, count + 1)]
+    if name in workload_names():
         return [generate(trace, seed=seed).head(jobs) for seed in range(1, count + 1)]
     workload = named_trace(trace)
     jobs = min(jobs, len(workload) // count)
     firsts = np.linspace(0, len(workload) - jobs, count).astype(int).tolist()
     return [workload.slice(first, first + jobs) for first in firsts]
+
+
+def load_of(text: str) -> float:
+    """Return a load.
+
+    Raises
+    ------
+    InputError
+        If it is no number above 0.
+    """
+    try:
+        load = float(text)
+    except ValueError:
+        load = 0.0
+    if not 0 < load < np.inf:
+        raise InputError(f"stream: the load must be a number above 0, as in stream:0.9, got {text!r}")
+    return load
 
 
 def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: str, store: Path | None = None) -> Found:

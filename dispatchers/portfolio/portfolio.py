@@ -22,7 +22,7 @@ class Portfolio(Configured[PortfolioOptions]):
 
     Every so often (`every`) what really happened of late (`window`) is replayed under each candidate (`of`), from the
     state at the beginning of the window and with the run times that are known by now, and the best one by a `goal` goes
-    on. Candidates whose longest wait is above that of the `reference`, but for a slack, are not chosen.
+    on. Candidates whose longest wait is above that of the `reference`, but for a slack, are not chosen, save the first.
 
     The past can be replayed in simulations only; elsewhere the first candidate goes on. Its options are those of
     :class:`PortfolioOptions`.

@@ -14,8 +14,8 @@ from ..registered import spec_of_inner
 #: The goals that can be had by name.
 portfolio_goals = Registry("goal", "hpcdispatch.goals")
 
-#: What is tried if nothing else is said.
-CANDIDATES = "lookahead:blocked=0+lookahead+lookahead:patience=1.5+easy-sjbf+lxf"
+#: What is tried if nothing else is said: those that bound waits by themselves.
+CANDIDATES = "lookahead+lookahead:blocked=0+easy-sjbf"
 #: The most candidates: each is replayed at every tuning.
 MOST_CANDIDATES = 100
 
@@ -28,7 +28,8 @@ class PortfolioOptions:
     ----------
     of
         The candidates, at least one, with ``+`` between them and ``/`` in place of the comma between their options. The
-        first one begins.
+        first one is the one that is trusted: it begins, and it goes on where it breaks the bound, unless one that keeps
+        it is better.
     every
         Time from one tuning to the next, in seconds or as ``1d``, above 0.
     first
@@ -39,12 +40,13 @@ class PortfolioOptions:
     goal
         What is wanted, by the name of a registered goal with ``/`` in place of the comma, or a :class:`.Goal`.
     reference
-        The dispatcher whose long waits bound those of the others, and that takes over where nobody keeps the bound.
+        The dispatcher whose long waits bound those of the others. It is a candidate, too.
     guard
         Above 0. Once a job has waited this part of the longest wait that the reference had in any window, the reference
         decides until that job has started; ``inf`` for never.
     hysteresis
-        By which part another candidate must be better than the one that is chosen, at least 0.
+        By which part another candidate must be better than the one that is chosen, at least 0; any part is enough if
+        that one has broken the bound.
     budget
         How many decisions all replays of a tuning may take together, at least 1.
     halving
@@ -59,7 +61,7 @@ class PortfolioOptions:
     goal: str | Goal = "means"
     reference: str = "easy:promises=requests"
     guard: float = math.inf
-    hysteresis: float = 0.02
+    hysteresis: float = 0.1
     budget: int = 100_000
     halving: int = 3
 

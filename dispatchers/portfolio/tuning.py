@@ -11,6 +11,9 @@ from ..protocol import Dispatcher
 from .portfolio_options import PortfolioOptions
 from .recorded_past import Past, RecordedPast, Replay
 
+#: The place of the candidate that begins, and that the bound does not turn away.
+FIRST = 0
+
 
 @dataclass(slots=True)
 class Tuning:
@@ -74,7 +77,7 @@ class Tuner:
             if latest is None:
                 break
             compared = latest
-            alive = survivors(compared.costs, compared.exceeding, rung.keep)
+            alive = survivors(compared.costs, compared.exceeding - {FIRST}, rung.keep)
             if not alive:
                 break
         if compared.costs:
@@ -90,9 +93,12 @@ class Tuner:
         return rungs(candidates, length, self._options.halving)
 
     def _compare(self, stretch: Past, replay: Replay, places: Sequence[int], found: Tuning) -> _Compared | None:
-        """Return what candidates cost on a stretch, the first one and the reference first; ``None`` if that fails."""
+        """Return what candidates cost on a stretch; ``None`` if the reference cannot be replayed.
+
+        First the one at the first of the places, then the reference and the candidate that begins, then the others.
+        """
         outcomes: dict[int, Outcome] = {}
-        for place in dict.fromkeys([places[0], self._reference, *places[1:]]):
+        for place in dict.fromkeys([places[0], self._reference, FIRST, *places[1:]]):
             left = self._options.budget - found.decisions
             if left < 1:
                 break
@@ -129,9 +135,13 @@ class Tuner:
         return _Compared(costs, over)
 
     def _choose(self, found: Tuning, compared: _Compared, incumbent: int) -> None:
-        """Choose the best one that keeps the bound; the reference if nobody does."""
-        allowed = admitted(compared.costs, compared.exceeding)
-        found.chosen = best_of(allowed, incumbent, self._options.hysteresis) if allowed else self._reference
+        """Choose the best one that keeps the bound, or the one that begins; the reference if there is none of these.
+
+        The one that begins gives way to any better one if it has broken the bound, to others by the hysteresis.
+        """
+        allowed = admitted(compared.costs, compared.exceeding - {FIRST})
+        hysteresis = 0.0 if incumbent == FIRST and FIRST in compared.exceeding else self._options.hysteresis
+        found.chosen = best_of(allowed, incumbent, hysteresis) if allowed else self._reference
         found.gain = gains(compared.costs, incumbent, found.chosen)
 
 

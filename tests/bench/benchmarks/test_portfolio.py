@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from hpcdispatch.base import InputError
 from hpcdispatch.bench.benchmarks.portfolio import Found, main, stretches
 from hpcdispatch.bench.benchmarks.retuning import main as retuning
 
@@ -15,6 +16,16 @@ def test_stretches_are_disjoint_and_draws_differ(trace):
     assert len({job.id for part in parts for job in part.jobs}) == 300
     first, second = stretches("lublin:processors=16", 20, 2)
     assert first.jobs[0] != second.jobs[0]
+
+
+def test_a_stream_is_drawn_on_nodes_of_two_kinds():
+    first, second = stretches("stream:0.9", 20, 2)
+    assert len(first) == 20
+    assert first.machine.capacity.shape == (64, 4)
+    assert first.jobs[0] != second.jobs[0]
+    for load in ("", "much", "0", "nan"):
+        with pytest.raises(InputError, match="the load must be a number above 0"):
+            stretches(f"stream:{load}", 20, 2)
 
 
 def test_regret_is_against_the_best_that_kept_the_bound():

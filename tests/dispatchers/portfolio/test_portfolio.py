@@ -56,6 +56,36 @@ def test_whoever_lets_jobs_wait_longer_than_the_reference_is_not_chosen():
     assert set(tunings(run(f"{QUICK},goal=means:bound=none"))["chosen"].iloc[3:]) == {"sjf"}
 
 
+def replayed_as(waits):
+    """Return a portfolio whose replays have these waits, by the class of the candidate."""
+
+    class Replaced(Portfolio):
+        def use_replays(self, given):
+            def replay(past, dispatcher, budget):
+                found = np.array(waits[type(dispatcher).__name__])
+                return Replayed(Outcome(found, np.ones(len(found)), np.ones(len(found), dtype=bool)), 1)
+
+            super().use_replays(replay)
+
+    return Replaced
+
+
+@pytest.mark.parametrize(
+    ("waits", "chosen"),
+    [
+        # It and a better one break the bound, and the reference costs more.
+        ({"SJF": [10, 2000], "LJF": [5, 1990], "FCFS": [1500, 1500]}, "sjf"),
+        # It breaks the bound, and another one that keeps it costs less, though not by the hysteresis.
+        ({"SJF": [1000, 2000], "LJF": [1400, 1500], "FCFS": [1500, 1500]}, "ljf"),
+        # Both keep it.
+        ({"SJF": [1000, 1500], "LJF": [1000, 1400], "FCFS": [1500, 1500]}, "sjf"),
+    ],
+)
+def test_the_first_one_is_not_turned_away(waits, chosen):
+    made = replayed_as(waits)(of="sjf+ljf", reference="fcfs", every="2h", window="12h", hysteresis=0.5)
+    assert set(tunings(run(made))["chosen"]) == {chosen}
+
+
 def test_while_a_job_waits_too_long_the_reference_decides():
     result = run(f"{QUICK},goal=means:bound=none,guard=0.5")
     assert 0 < result.decisions["pressed"].mean() < 1
