@@ -6,8 +6,8 @@ brackets the ratio to the reference; and how often the portfolio regrets, by how
 candidate that kept the bound had a lower geometric mean of mean wait and bounded slowdown.
 
 A TRACE is what :mod:`.tradeoff` takes, or ``stream:LOAD``, draws of jobs of many kinds on 64 nodes of two kinds
-(:func:`.eurora_stream`). Each stretch begins with an empty machine. With ``--store`` an interrupted run
-goes on where it was.
+(:func:`.eurora_stream`). Each stretch begins with an empty machine. Of each there may be several samples, in which
+submissions are shifted. With ``--store`` an interrupted run goes on where it was.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Found:
     dispatchers
         Their names, the reference first.
     values
-        Shape (dispatchers, stretches, metrics), the metrics as in :data:`METRICS`, seconds.
+        Shape (dispatchers, stretches and samples, metrics), the metrics as in :data:`METRICS`, seconds.
     """
 
     dispatchers: tuple[str, ...]
@@ -122,8 +122,30 @@ def load_of(text: str) -> float:
     return load
 
 
-def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: str, store: Path | None = None) -> Found:
-    """Return what came out of every dispatcher on every stretch; what is in the store is not simulated again.
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How many samples there are of each stretch, and where they are simulated.
+
+    Attributes
+    ----------
+    store
+        Keeps what is finished, and what is in it is not simulated again; ``None`` for nowhere.
+    samples
+        Of each stretch, at least 1.
+    jitter
+        Largest shift of a submission in them, seconds; ``None`` for a minute, or none at all if there is one sample.
+    workers
+        Processes, at least 1.
+    """
+
+    store: Path | None = None
+    samples: int = 1
+    jitter: int | None = None
+    workers: int = 1
+
+
+def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: str, sampling: Sampling) -> Found:
+    """Return what came out of every dispatcher on every stretch.
 
     Raises
     ------
@@ -132,11 +154,15 @@ def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: s
     """
     values = []
     for part in parts:
-        found = compare(part, dispatchers, (predictor,), out=store)
+        found = compare(
+            part, dispatchers, (predictor,), out=sampling.store, seeds=sampling.samples, jitter=sampling.jitter,
+            workers=sampling.workers,
+        )  # fmt: skip
         if found.failures:
             raise InputError(f"{found.failures[0].dispatcher}: {found.failures[0].error}")
-        values.append(found.runs[list(SUMMARY)].to_numpy(dtype=np.float64))
-    return Found(tuple(dispatchers), np.stack(values, axis=1))
+        rows = found.runs[list(SUMMARY)].to_numpy(dtype=np.float64)
+        values.append(rows.reshape(sampling.samples, len(dispatchers), len(SUMMARY)).swapaxes(0, 1))
+    return Found(tuple(dispatchers), np.concatenate(values, axis=1))
 
 
 def accuracy(parts: Sequence[Workload], predictor: str) -> str:
@@ -154,21 +180,26 @@ def accuracy(parts: Sequence[Workload], predictor: str) -> str:
 @click.option("--stretches", "count", type=click.IntRange(1), default=3, show_default=True)
 @click.option("--dispatcher", "dispatchers", multiple=True, default=DISPATCHERS, help="The reference first.")
 @click.option("--predictor", "predictors", multiple=True, default=("walltime",), show_default=True)
+@click.option("--samples", type=click.IntRange(1), default=1, show_default=True, help="Of each stretch.")
+@click.option("--jitter", type=click.IntRange(0), help="Largest shift of a submission in them, seconds.  [default: 60]")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option("--store", type=click.Path(file_okay=False, path_type=Path), help="Keeps what is finished.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 def main(
     traces: tuple[str, ...], jobs: int, count: int, dispatchers: tuple[str, ...], predictors: tuple[str, ...],
-    store: Path | None, as_markdown: bool,
+    samples: int, jitter: int | None, workers: int, store: Path | None, as_markdown: bool,
 ) -> None:  # fmt: skip
     """Print a table a trace and predictor."""
+    sampling = Sampling(store, samples, jitter, workers)
     for trace in traces:
         for predictor in predictors:
             try:
                 parts = stretches(trace, jobs, count)
-                found = compared(parts, dispatchers, predictor, store)
+                found = compared(parts, dispatchers, predictor, sampling)
             except (InputError, OSError, SimulationError) as error:
                 raise click.ClickException(str(error)) from None
-            title = f"{trace}, {count} stretches of {jobs:,} jobs, {predictor}"
+            drawn = f", {samples} samples each" if samples > 1 else ""
+            title = f"{trace}, {count} stretches of {jobs:,} jobs{drawn}, {predictor}"
             note = f"{found.regret()}\n{accuracy(parts, predictor)}"
             columns = "dispatcher", *(heading for heading, _ in METRICS)
             show([Table(title, columns, [*found.rows()], note=note)], as_markdown)

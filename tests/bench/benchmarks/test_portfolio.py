@@ -5,7 +5,7 @@ import pytest
 from click.testing import CliRunner
 
 from hpcdispatch.base import InputError
-from hpcdispatch.bench.benchmarks.portfolio import Found, main, stretches
+from hpcdispatch.bench.benchmarks.portfolio import Found, Sampling, compared, main, stretches
 from hpcdispatch.bench.benchmarks.retuning import main as retuning
 
 
@@ -26,6 +26,15 @@ def test_a_stream_is_drawn_on_nodes_of_two_kinds():
     for load in ("", "much", "0", "nan"):
         with pytest.raises(InputError, match="the load must be a number above 0"):
             stretches(f"stream:{load}", 20, 2)
+
+
+def test_samples_of_a_stretch_are_shifted():
+    parts = stretches("lublin:processors=16", 40, 2)
+    whole = compared(parts, ("fcfs", "sjf"), "walltime", Sampling(samples=3, jitter=7200)).values
+    assert whole.shape == (2, 6, 4)
+    alone = compared(parts[1:], ("sjf",), "walltime", Sampling(samples=3, jitter=7200)).values
+    assert np.array_equal(whole[1, 3:], alone[0])
+    assert len(np.unique(alone[0, :, 0])) == 3
 
 
 def test_regret_is_against_the_best_that_kept_the_bound():
