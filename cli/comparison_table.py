@@ -191,4 +191,10 @@ def _legend(found: Comparison) -> list[str]:
     lines = ["* best of its column"] if len(found.table) > 1 else []
     if (found.table["runs"] > 1).any():
         lines.append("means over the seeds, below them their 95% bootstrap intervals")
+    if "failures" in found.runs:
+        failed = found.runs.groupby("dispatcher", sort=False)["failures"].sum()
+        lines += [
+            f"{name}: failures in {count(int(much), 'decision')}; 'run' says which"
+            for name, much in failed[failed > 0].items()
+        ]
     return lines

@@ -32,6 +32,11 @@ class Records(Protocol):
         ...
 
     @property
+    def decisions(self) -> pd.DataFrame:
+        """One row a decision."""
+        ...
+
+    @property
     def timings(self) -> pd.DataFrame:
         """Measured times."""
         ...
@@ -90,6 +95,8 @@ def summarize(result: Records, confidence: float | None = None) -> dict[str, flo
     summary["turnaround_gmean"] = float(np.exp(np.log(turnaround).mean())) if len(turnaround) else float("nan")
     if "dropped_shapes" in result.manifest:
         summary["dropped_shapes"] = result.manifest["dropped_shapes"]
+    if "failure" in result.decisions:
+        summary["failures"] = int((result.decisions["failure"] != "").sum())
     return {**summary, **_machine_use(result), **urgent, **_times(result)}
 
 

@@ -108,13 +108,14 @@ class Result:
         -------
         dict
             ``jobs`` that ran, ``completed, killed, rejected`` counts, ``dropped_shapes`` that fit no machine, if there
-            were any; ``wait``, ``turnaround``, ``slowdown``, ``bounded_slowdown``, each with ``_mean, _median, _p95,
-            _p99, _max``, overall and with the suffixes ``_short`` (run time < 1 h), ``_medium`` (1-5 h), ``_long`` (> 5
-            h); ``turnaround_gmean``, the geometric mean, 0 s counted as 1; ``efficiency``, the sequential work of
-            completed jobs over all unit-seconds held, which falls where jobs run wider than they speed up, or work is
-            lost; ``utilization`` (useful work over capacity, from first submission to last end) and ``occupancy`` (all
-            work); ``lost`` unit-seconds; ``makespan`` s; ``decisions``, ``decision_ms_mean, _p95, _max``,
-            ``prediction_s``, ``simulation_s``. NaN where there is nothing to take a mean of.
+            were any; ``failures``, decisions with a ``failure``, where a dispatcher reports such; ``wait``,
+            ``turnaround``, ``slowdown``, ``bounded_slowdown``, each with ``_mean, _median, _p95, _p99, _max``, overall
+            and with the suffixes ``_short`` (run time < 1 h), ``_medium`` (1-5 h), ``_long`` (> 5 h);
+            ``turnaround_gmean``, the geometric mean, 0 s counted as 1; ``efficiency``, the sequential work of completed
+            jobs over all unit-seconds held, which falls where jobs run wider than they speed up, or work is lost;
+            ``utilization`` (useful work over capacity, from first submission to last end) and ``occupancy`` (all work);
+            ``lost`` unit-seconds; ``makespan`` s; ``decisions``, ``decision_ms_mean, _p95, _max``, ``prediction_s``,
+            ``simulation_s``. NaN where there is nothing to take a mean of.
 
             With on-demand jobs also: ``on_demand_jobs``; ``delay`` from submission to the first start, s, with ``_mean,
             _median, _p95, _p99, _max``; ``missed`` and ``missed_share``, those that started after their deadline or

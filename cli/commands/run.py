@@ -124,6 +124,8 @@ def command(
     summary = result.summary()
     if "dropped_shapes" in summary:
         say("note", f"{count(summary['dropped_shapes'], 'shape')} dropped: the machine has no room for them")
+    if summary.get("failures"):
+        say("note", _failures(result))
     if as_json:
         print_json(summary)
     else:
@@ -133,6 +135,14 @@ def command(
     if out is not None:
         result.save(out)
         say("note", f"saved in {out}")
+
+
+def _failures(result: Result) -> str:
+    """Return how often a dispatcher reported a failure, and the most frequent one."""
+    found = result.decisions["failure"]
+    counts = found[found != ""].value_counts()
+    other = f" ({counts.iloc[0]:,} times, and others)" if len(counts) > 1 else ""
+    return f"failures in {count(int(counts.sum()), 'decision')}: {counts.index[0]}{other}"
 
 
 def _simulate(workload: Workload, setup: Setup) -> Result:
