@@ -28,8 +28,7 @@ class PortfolioOptions:
     ----------
     of
         The candidates, at least one, with ``+`` between them and ``/`` in place of the comma between their options. The
-        first one is the one that is trusted: it begins, and it goes on where it breaks the bound, unless one that keeps
-        it is better.
+        first one is the one that is trusted: it begins, and the bound does not turn it away.
     every
         Time from one tuning to the next, in seconds or as ``1d``, above 0.
     first
@@ -45,8 +44,7 @@ class PortfolioOptions:
         Above 0. Once a job has waited this part of the longest wait that the reference had in any window, the reference
         decides until that job has started; ``inf`` for never.
     hysteresis
-        By which part another candidate must be better than the one that is chosen, at least 0; any part is enough if
-        that one has broken the bound.
+        By which part another candidate must be better than the one that is chosen, at least 0.
     budget
         How many decisions all replays of a tuning may take together, at least 1.
     halving

@@ -135,13 +135,9 @@ class Tuner:
         return _Compared(costs, over)
 
     def _choose(self, found: Tuning, compared: _Compared, incumbent: int) -> None:
-        """Choose the best one that keeps the bound, or the one that begins; the reference if there is none of these.
-
-        The one that begins gives way to any better one if it has broken the bound, to others by the hysteresis.
-        """
+        """Choose the best one of those that keep the bound and the one that begins; the reference if there is none."""
         allowed = admitted(compared.costs, compared.exceeding - {FIRST})
-        hysteresis = 0.0 if incumbent == FIRST and FIRST in compared.exceeding else self._options.hysteresis
-        found.chosen = best_of(allowed, incumbent, hysteresis) if allowed else self._reference
+        found.chosen = best_of(allowed, incumbent, self._options.hysteresis) if allowed else self._reference
         found.gain = gains(compared.costs, incumbent, found.chosen)
 
 

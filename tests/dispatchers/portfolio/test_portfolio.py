@@ -75,8 +75,9 @@ def replayed_as(waits):
     [
         # It and a better one break the bound, and the reference costs more.
         ({"SJF": [10, 2000], "LJF": [5, 1990], "FCFS": [1500, 1500]}, "sjf"),
-        # It breaks the bound, and another one that keeps it costs less, though not by the hysteresis.
-        ({"SJF": [1000, 2000], "LJF": [1400, 1500], "FCFS": [1500, 1500]}, "ljf"),
+        # It breaks the bound, and another one that keeps it costs less, by more than the hysteresis or not.
+        ({"SJF": [1000, 2000], "LJF": [10, 1000], "FCFS": [1500, 1500]}, "ljf"),
+        ({"SJF": [1000, 2000], "LJF": [1400, 1500], "FCFS": [1500, 1500]}, "sjf"),
         # Both keep it.
         ({"SJF": [1000, 1500], "LJF": [1000, 1400], "FCFS": [1500, 1500]}, "sjf"),
     ],
