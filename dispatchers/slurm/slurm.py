@@ -9,7 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...base import BoolArray, IntArray
-from ...models.slurm import Caps, ClosedNodes, Cluster, Preemption, Tried, backfill_pass, main_pass, no_caps, placed
+from ...models.slurm import (
+    Caps,
+    ClosedNodes,
+    Cluster,
+    Held,
+    Preemption,
+    Tried,
+    backfill_pass,
+    main_pass,
+    no_caps,
+    placed,
+)
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
 from ...workloads.slurm_limits import read_slurm_limits
@@ -22,7 +33,7 @@ from .known_limits import KnownLimits
 from .known_partitions import KnownPartitions
 from .known_preemption import KnownPreemption
 from .known_reservations import KnownReservations
-from .running_rows import Row, RunningRows, by_order
+from .running_rows import RunningRows, by_order
 from .slurm_options import SlurmOptions, configured, reserved, seconds, shares_of
 
 _BEYOND = "it is beyond a limit of its association or quality of service"
@@ -82,6 +93,7 @@ class Slurm(Configured[SlurmOptions]):
             "running": ran,
             "priorities": self._jobs.priorities(),
             "usage": self._shares.usage(),
+            "weights": self._partitions.weight.tolist(),
         }
 
     def recall(self, state: MachineState, memory: Mapping[str, Any] | None) -> None:
@@ -98,6 +110,7 @@ class Slurm(Configured[SlurmOptions]):
         self._ran, self._full, self._cycle, self._ticked = memory["times"]
         self._asked, self._changed = memory["due"]
         self._shares.restore(memory["usage"], self._ticked)
+        self._partitions.weight[:] = memory.get("weights", self._partitions.weight)
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Let the parts run that are due."""
@@ -109,7 +122,7 @@ class Slurm(Configured[SlurmOptions]):
             return self._woken(state, actions, waits=False)
         now, rules = state.now, self._rules
         parts = self._reservations.parts(state, left, self._partitions.members)
-        instant = _Instant(state, [_Part(*part) for part in parts], self._partitions.weight)
+        instant = _Instant(state, [_Part(*part) for part in parts], self._partitions)
         instant.room = self._limits.room(state) if self._limits else None
         instant.tasks = self._arrays.left(state)
         full, stopped = now - self._full >= rules.sched_interval, self._preemption.stopped_at
@@ -156,6 +169,7 @@ class Slurm(Configured[SlurmOptions]):
         self._arrays.met(met)
         self._reservations.met(met)
         joined = self._resumed(state, met)
+        self._jobs.submitted(state, joined)
         if tick > self._ticked:
             if self._rules.PriorityWeightFairshare:
                 self._shares.tick(tick, self._jobs.charged(state, self._shares))
@@ -259,7 +273,8 @@ class Slurm(Configured[SlurmOptions]):
         for job, nodes, slots in starts:
             waiting = instant.state.queue.entries[instant.left[job]]
             self._rows.started(waiting.order, now, nodes, slots)
-            instant.rows.append((now + epoch + int(tried.limit[job]), nodes, slots, waiting.demand))
+            end = now + epoch + int(tried.limit[job])
+            instant.rows.append(Held(end, nodes, slots, waiting.demand, waiting.order))
             instant.actions.append(Start(waiting, np.repeat(nodes, slots)))
         begun = [job for job, _, _ in starts]
         instant.started = np.append(instant.started, instant.state.queue.order[instant.left[begun]])
@@ -293,14 +308,14 @@ class _Part:
 class _Instant:
     """What is left of the queue and of the nodes while the parts run, and what they have started."""
 
-    __slots__ = ("_free", "_parts", "_weight", "actions", "part", "room", "rows", "started", "state", "tasks")
+    __slots__ = ("_free", "_partitions", "_parts", "actions", "part", "room", "rows", "started", "state", "tasks")
 
-    def __init__(self, state: State, parts: list[_Part], weight: IntArray) -> None:
+    def __init__(self, state: State, parts: list[_Part], partitions: KnownPartitions) -> None:
         self.state, self._free, self._parts, self.part = state, state.free.copy(), parts, parts[0]
-        self._weight = weight
+        self._partitions = partitions
         self.room: IntArray | None = None
         self.tasks: IntArray = np.empty((0, 2), dtype=np.int64)
-        self.rows: list[Row] = []
+        self.rows: list[Held] = []
         self.actions: list[Action] = []
         self.started = np.empty(0, dtype=np.int64)
 
@@ -312,7 +327,7 @@ class _Instant:
     @property
     def cluster(self) -> Cluster:
         """The nodes of the part."""
-        return Cluster(self._free, self.part.members, self.state.machine.primary, self._weight)
+        return self._partitions.cluster(self._free, self.part.members)
 
     @property
     def waits(self) -> bool:
