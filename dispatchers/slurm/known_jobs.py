@@ -96,7 +96,7 @@ class KnownJobs:
         return Tried(partition, queue.nodes[rows], self.apart[order], demand, limit, per_cpu, by_node, order)
 
     def submitted(self, state: State, joined: Sequence[Waiting]) -> None:
-        """Test whether jobs could ever run as they join the queue: where there are GPUs that changes weights of nodes."""
+        """Test whether jobs that join the queue could ever run, which changes weights of nodes with GPUs."""
         if not self._partitions.gpus or not joined:
             return
         rows = np.flatnonzero(np.isin(state.queue.order, [waiting.order for waiting in joined]))

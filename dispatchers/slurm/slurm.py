@@ -48,8 +48,7 @@ class Slurm(Configured[SlurmOptions]):
     The main scheduler runs when jobs came or ended, at most every ``batch_sched_delay`` seconds, and over the whole
     queue every ``sched_interval``; backfill runs every ``bf_interval`` if anything changed; priorities are set at
     submission and every ``PriorityCalcPeriod``. The controller begins at time 0. Times are those of the requests (of
-    the predictor, if there is another), in whole minutes. Not in it:
-    topology, licences.
+    the predictor, if there is another), in whole minutes. Not in it: topology, licences.
 
     Attributes
     ----------
@@ -175,8 +174,7 @@ class Slurm(Configured[SlurmOptions]):
                 self._shares.tick(tick, self._jobs.charged(state, self._shares))
             self._jobs.prioritize(state, tick)
             self._ticked, self._changed = tick, True
-        if self._preemption.due(state.now):
-            self._changed = True
+        self._changed = self._changed or self._preemption.due(state.now)
         if self._reservations.due(self._seen, state.now):
             self._asked = self._changed = True
         self._seen = state.now

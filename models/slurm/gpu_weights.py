@@ -1,10 +1,10 @@
 """What tests of jobs with GPUs do to the weights of nodes.
 
 Rules as in Slurm 22.05, ``src/plugins/select/cons_tres/job_test.c`` (``can_job_run_on_node``) and
-``src/slurmctld/node_scheduler.c`` (``_sync_node_weight``): a test of a job with GPUs lowers the weight of each node that
-could run a part of it if all cores were free. The main scheduler sets weights back on all nodes of the partition before
-each test, and so does a submission; backfill only on those where it starts a job. So its other tests find the weights
-that the last ones left, those of jobs without GPUs, too.
+``src/slurmctld/node_scheduler.c`` (``_sync_node_weight``): a test of a job with GPUs lowers the weight of each node
+that could run a part of it if all cores were free. The main scheduler sets the weights of the partition's nodes back
+before each test, and so does a submission; backfill does so only for a job that it starts, which is tested once more,
+on the nodes that it could have. So its other tests find what the last ones left, those of jobs without GPUs, too.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Need(NamedTuple):
 
 @compiled
 def need_of(slots: int, apart: bool, unit: int, capped: bool) -> Need:
-    """Return what a job of so many slots of `unit` CPUs needs; those with GPUs are `capped`: no CPUs beside the slot."""
+    """Return what a job of so many slots of `unit` CPUs needs; a `capped` one, with GPUs, has no CPUs beside."""
     return Need(slots * unit, slots if apart else 1, slots, unit, unit if capped and apart else LARGEST)
 
 

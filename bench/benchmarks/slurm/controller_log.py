@@ -74,8 +74,8 @@ class RecordedJob:
     limit, submit, start, end
         Seconds, of the times since 1970.
     demand, per_cpu, by_node
-        Amounts that a slot asks for, what of them was asked for by CPU, and what a job of tasks asks for by node, of all
-        that the site's machine has; empty: the cores alone.
+        Amounts that a slot asks for, what of them was asked for by CPU, and what a job of tasks asks for by node, of
+        all that the site's machine has; empty: the cores alone.
     """
 
     partition: str
@@ -140,12 +140,13 @@ def site_jobs(accounting: Path, config: Path) -> dict[str, RecordedJob]:
     assert workload.records is not None
     zero, machine = started_at(workload), workload.machine
     starts = zero + workload.columns.submit + workload.records["wait"].to_numpy()
-    asked = [workload.records[name].tolist() for name in ("nodes_asked", "requested_processors", "task_cores")]
+    names = ("nodes_asked", "requested_processors", "task_cores", "requested_memory")
+    asked = [workload.records[name].astype(int).tolist() for name in names]
     found = {}
-    for job, start, nodes, cores, each in zip(workload.jobs, starts, *asked, strict=True):
+    for job, start, nodes, cores, each, memory in zip(workload.jobs, starts, *asked, strict=True):
         found[job.id] = _site_job(job, machine, zero + job.submit, int(start))
         if not nodes and found[job.id].apart and cores > each:
-            found[job.id] = _of_tasks(found[job.id], int(cores) // int(each), int(each), machine.resources)
+            found[job.id] = _of_tasks(found[job.id], cores // each, each, memory, machine.resources)
     return found
 
 
@@ -159,18 +160,29 @@ def _site_job(job: Job, machine: Machine, submit: int, start: int) -> RecordedJo
     )  # fmt: skip
 
 
-def _of_tasks(job: RecordedJob, tasks: int, cores: int, resources: Sequence[str]) -> RecordedJob:
-    """Return a job that was laid out on the nodes that it had as the tasks that it asked for, which may fill any."""
-    demand, by_node = (dict.fromkeys(resources, 0) for _ in range(2))
-    for name, amount, per_cpu in zip(resources, job.demand, job.per_cpu, strict=True):
-        if name in (GPU, MEMORY) and not per_cpu:
+def _of_tasks(job: RecordedJob, tasks: int, cores: int, memory: int, resources: Sequence[str]) -> RecordedJob:
+    """Return a job that was laid out on the nodes that it had as the tasks that it asked for, which may fill any.
+
+    Parameters
+    ----------
+    job
+        The job as it was laid out.
+    tasks, cores, memory
+        How many tasks, the cores of each, and the kilobytes a core.
+    resources
+        Of the machine.
+    """
+    demand, per_cpu, by_node = (dict.fromkeys(resources, 0) for _ in range(3))
+    for name, amount, share in zip(resources, job.demand, job.per_cpu, strict=True):
+        if share:
+            demand[name], per_cpu[name] = memory * cores, memory
+        elif name in (GPU, MEMORY):
             by_node[name] = amount
         else:
-            demand[name] = per_cpu * cores or min(amount, 1)
+            demand[name] = min(amount, 1)
     demand |= {resources[0]: cores, APART: 0}
-    return replace(
-        job, slots=tasks, cores=cores, apart=False, demand=tuple(demand.values()), by_node=tuple(by_node.values())
-    )
+    asked, by_core, of_node = (tuple(each.values()) for each in (demand, per_cpu, by_node))
+    return replace(job, slots=tasks, cores=cores, apart=False, demand=asked, per_cpu=by_core, by_node=of_node)
 
 
 def _opened(path: Path) -> TextIO:
