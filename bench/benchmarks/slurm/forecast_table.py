@@ -19,6 +19,7 @@ from ....workloads import Workload, recorded_state
 from ....workloads.slurm_workload import slurm_workload, started_at
 from ...reports.number_formats import fixed, percent
 from ...reports.tables import Table
+from .live_replay import MOMENTS
 
 #: What Slurm says where it expects nothing.
 _NOTHING = "N/A"
@@ -36,15 +37,19 @@ class Moment(NamedTuple):
 def read_moments(path: Path, every: int) -> list[Moment]:
     """Return each so-manieth moment at which jobs waited, from what ``squeue -o '%i|%t|%Q|%r|%S|%M'`` printed."""
     found: list[Moment] = []
-    with gzip.open(path, "rt") as lines:
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
         for line in lines:
             if line.startswith("#"):
                 found.append(Moment(float(line[1:]), {}))
                 continue
             id_, state, _, _, start, _ = line.rstrip("\n").split("|")
             if state == "PD" and start != _NOTHING:
-                found[-1].expected[id_] = datetime.fromisoformat(start).replace(tzinfo=UTC).timestamp()
+                found[-1].expected[id_] = _since_1970(start)
     return [moment for moment in found if moment.expected][every - 1 :: every]
+
+
+def _since_1970(text: str) -> float:
+    return float(text) if text.isdecimal() else datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
 
 
 def forecasts_table(workload: Workload, slurm: Slurm, moments: list[Moment], epoch: int, draws: int) -> Table:
@@ -123,7 +128,18 @@ def site_workload(folder: Path) -> Workload:
 
 def forecasts(folder: Path, shares: str, every: int, draws: int) -> Table:
     """Return the table of each so-manieth recorded moment; see :func:`forecasts_table`."""
-    workload = site_workload(folder)
+    workload, moments = site_workload(folder), read_moments(folder / "priorities-a.txt.gz", every)
+    return _of_site(workload, folder / "slurm.conf", shares, moments, draws)
+
+
+def replay_forecasts(folder: Path, shares: str, every: int, draws: int) -> Table:
+    """Return the same of a replay that ``live replay --keep`` has kept."""
+    config = folder / "site.txt"
+    return _of_site(
+        slurm_workload(folder / "jobs.sacct", config), config, shares, read_moments(folder / MOMENTS, every), draws
+    )
+
+
+def _of_site(workload: Workload, config: Path, shares: str, moments: list[Moment], draws: int) -> Table:
     epoch = started_at(workload)
-    slurm = Slurm(config=str(folder / "slurm.conf"), shares=shares, epoch=epoch)
-    return forecasts_table(workload, slurm, read_moments(folder / "priorities-a.txt.gz", every), epoch, draws)
+    return forecasts_table(workload, Slurm(config=str(config), shares=shares, epoch=epoch), moments, epoch, draws)

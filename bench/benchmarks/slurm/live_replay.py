@@ -21,7 +21,7 @@ from .live_commands import Owner, ask, node_names, owners, partitions, shares, s
 from .live_moments import noting_moments
 
 #: Seconds within which a start counts as met.
-_NEAR = (2, 10, 30)
+NEAR = (2, 10, 30)
 #: Most seconds that a job of a replay runs, and by how many factors its limit is too long.
 _LONGEST, _TOO_LONG = 90, (1, 1, 2, 3, 5)
 
@@ -193,7 +193,7 @@ def compared(folder: Path, share: str) -> list[WhatIf]:
     if (reserved := folder / _RESERVED).exists():
         files["reservations"] = str(reserved)
     site = Slurm(config=str(config), shares=share, epoch=started_at(workload), **files)
-    return what_if(workload, {"slurm": site, "easy": "easy", "fcfs": "fcfs"}, _NEAR, state)
+    return what_if(workload, {"slurm": site, "easy": "easy", "fcfs": "fcfs"}, NEAR, state)
 
 
 class Replay(NamedTuple):
@@ -236,6 +236,6 @@ def replayed(drawn: Replay, folder: Path) -> Table:
          seconds(row.deviation), fixed(row.correlation, 2)]
         for row in found
     ]  # fmt: skip
-    near = (f"within {within} s" for within in _NEAR)
+    near = (f"within {within} s" for within in NEAR)
     columns = ("scheduler", "mean wait (s)", "of the real one", *near, "off the record (s)", "correlation")
     return Table("replay", columns, rows, note=f"{drawn.jobs} jobs at a load of {drawn.load}, seed {drawn.seed}.")
