@@ -169,8 +169,7 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
         for task in range(job.tasks)
     ]
     zero = min([job.submit for job, _ in found] + ([started_at(past)] if past is not None else []), default=0)
-    jobs = [_standing(job, id_, snapshot.now, zero, machine) for job, id_ in found]
-    jobs.sort(key=lambda job: job.submit)
+    jobs = sorted((_standing(job, id_, snapshot.now, zero, machine) for job, id_ in found), key=lambda job: job.submit)
     running = [
         RunningSince(id_, min(job.start, snapshot.now - 1) - zero, _where(job, places, machine))
         for job, id_ in found if job.start is not None
@@ -201,8 +200,8 @@ def _standing(job: ClusterJob, id_: str, now: int, zero: int, machine: Machine) 
     # Tasks that lie unevenly on the nodes of which they have memory or GPUs are not to be more than there are.
     cores = -(-job.cores // slots) if job.apart else job.cores // slots
     per_slot = {"core": cores, partition: 1} | ({APART: 1} if apart else {})
-    if MEMORY in machine.resources and (asked := job.memory_a_node or job.memory_a_core * cores):
-        per_slot |= {MEMORY: 1024 * asked} | ({} if job.memory_a_node else {BY_CORE: 1})
+    if MEMORY in machine.resources and (memory := job.memory_a_node or job.memory_a_core * cores):
+        per_slot |= {MEMORY: 1024 * memory} | ({} if job.memory_a_node else {BY_CORE: 1})
     if GPU in machine.resources and job.gpus_a_node:
         per_slot[GPU] = job.gpus_a_node
     assert job.limit is not None
