@@ -65,12 +65,23 @@ class AccountUsage:
         self._ticked = now
         self._rank()
 
-    def past(self, ended: Iterable[tuple[tuple[str, str], int, int, int]], now: int) -> None:
-        """Charge jobs that ended before: account and user, start, end and CPUs of each; usage is that of `now`."""
+    def past(self, ended: Iterable[tuple[tuple[str, str], int, int, int]], now: int, period: int) -> None:
+        """Charge jobs that ended before for the time until the last tick that came while they ran, if any did.
+
+        Parameters
+        ----------
+        ended
+            Account and user, start, end and CPUs of each.
+        now
+            When usage is to be known, seconds.
+        period
+            Seconds from one tick to the next.
+        """
         self._ticked = now
         for owner, start, end, cpus in ended:
             self.user(*owner)
-            self._charge(owner, cpus * (end - start) * decay_over(self._half_life, max(now - start, 0)))
+            spent = max(end - end % period - start, 0)
+            self._charge(owner, cpus * spent * decay_over(self._half_life, max(now - start, 0)))
         self._rank()
 
     def usage(self) -> list[tuple[str, str, float]]:

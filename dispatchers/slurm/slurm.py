@@ -102,7 +102,7 @@ class Slurm(Configured[SlurmOptions]):
             cores = self._machine.resources[self._machine.primary] if self._machine is not None else ""
             self._shares.past(
                 (((job.group, job.user), each.start, each.end, job.nodes * job.per_node.get(cores, 0))
-                for each in state.ended for job in [each.job]), begin,
+                for each in state.ended for job in [each.job]), begin, self._period,
             )  # fmt: skip
             return
         self._recalled = memory
