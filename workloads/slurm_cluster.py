@@ -65,6 +65,8 @@ class ClusterJob:
         Megabytes that it asked for, by one of them; 0: not so.
     gpus_a_node
         GPUs that it asked for by node.
+    priority
+        Of a job that waits; 0: not known, or held.
     had
         On how many nodes its tasks lie, or will in Slurm's view; 0 if it does not say.
     """
@@ -86,6 +88,7 @@ class ClusterJob:
     memory_a_node: int = 0
     gpus_a_node: int = 0
     had: int = 0
+    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +181,7 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
         memory_a_node=_number(entry, "memory_per_node", where) or 0,
         gpus_a_node=sum(int(count or 1) for count in _GPUS.findall(_text(entry, "tres_per_node"))),
         had=_number(entry, "node_count", where) or 0,
+        priority=(_number(entry, "priority", where) or 0) if waits else 0,
     )  # fmt: skip
 
 

@@ -149,7 +149,7 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
 
     Running jobs are on their nodes where these are known one by one; tasks that ask for memory or GPUs by node are laid
     out evenly on as many nodes as they have, or as Slurm expects. Run times are the limits; jobs without one, and those
-    that ask for no known partition, are left out.
+    that ask for no known partition, are left out. The dispatcher ``slurm`` goes on from the priorities of what waits.
 
     Parameters
     ----------
@@ -174,12 +174,14 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
         RunningSince(id_, min(job.start, snapshot.now - 1) - zero, _where(job, places, machine))
         for job, id_ in found if job.start is not None
     ]  # fmt: skip
-    here = {id_ for _, id_ in found}
+    here, known = {id_ for _, id_ in found}, {id_: job.priority for job, id_ in found if job.priority}
     ended = () if past is None else tuple(
         each for each in ended_by(past, snapshot.now, zero) if each.job.id not in here
     )  # fmt: skip
     provenance = Provenance("a moment of a cluster", header=(f"; UnixStartTime: {zero}",))
-    return Workload(tuple(jobs), machine, provenance), MachineState(snapshot.now - zero, tuple(running), ended=ended)
+    memory = {"Slurm": {"priorities": known}} if known else {}
+    state = MachineState(snapshot.now - zero, tuple(running), ended=ended, memory=memory)
+    return Workload(tuple(jobs), machine, provenance), state
 
 
 def ended_by(past: Workload, now: int, zero: int) -> Iterator[Ended]:

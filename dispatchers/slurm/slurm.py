@@ -96,16 +96,17 @@ class Slurm(Configured[SlurmOptions]):
         }
 
     def recall(self, state: MachineState, memory: Mapping[str, Any] | None) -> None:
-        """Go on from a state as what it has in memory would have; without that, count who had used how much."""
-        if memory is None:
+        """Go on from a state as what it has in memory would have; without that, count who had used how much.
+
+        Of a real one only the ``priorities`` of jobs may be known, as of the last tick.
+        """
+        self._recalled = memory
+        if memory is None or "usage" not in memory:
             begin = min((since.start for since in state.running), default=state.at)
             cores = self._machine.resources[self._machine.primary] if self._machine is not None else ""
-            self._shares.past(
-                (((job.group, job.user), each.start, each.end, job.nodes * job.per_node.get(cores, 0))
-                for each in state.ended for job in [each.job]), begin, self._period,
-            )  # fmt: skip
+            self._shares.past(state.ended, cores, begin, self._period)
+            self._ticked = 0 if memory is None else state.at - state.at % self._period
             return
-        self._recalled = memory
         self._ran, self._full, self._cycle, self._ticked = memory["times"]
         self._asked, self._changed = memory["due"]
         self._shares.restore(memory["usage"], self._ticked)
@@ -194,6 +195,8 @@ class Slurm(Configured[SlurmOptions]):
         if recalled is None:
             return joined
         self._jobs.restore(state, recalled["priorities"])
+        if "running" not in recalled:
+            return joined
         here = {each.id: each.order for each in state.running}
         # Those that have ended since are no job's place, so that their end is seen.
         self._running = np.sort(np.array([here.get(id_, -1) for id_ in recalled["running"]], dtype=np.int64))

@@ -28,10 +28,11 @@ _LEARNED = (LEARNED,)
 
 
 class Moment(NamedTuple):
-    """A moment, and when Slurm expected the waiting jobs to start then, seconds since 1970."""
+    """A moment, when Slurm expected the waiting jobs to start then, seconds since 1970, and their priorities."""
 
     now: float
     expected: dict[str, float]
+    priorities: dict[str, int]
 
 
 def read_moments(path: Path, every: int) -> list[Moment]:
@@ -40,9 +41,11 @@ def read_moments(path: Path, every: int) -> list[Moment]:
     with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
         for line in lines:
             if line.startswith("#"):
-                found.append(Moment(float(line[1:]), {}))
+                found.append(Moment(float(line[1:]), {}, {}))
                 continue
-            id_, state, _, _, start, _ = line.rstrip("\n").split("|")
+            id_, state, priority, _, start, _ = line.rstrip("\n").split("|")
+            if state == "PD":
+                found[-1].priorities[id_] = int(priority)
             if state == "PD" and start != _NOTHING:
                 found[-1].expected[id_] = _since_1970(start)
     return [moment for moment in found if moment.expected][every - 1 :: every]
@@ -94,6 +97,7 @@ def _forecast(
     workload: Workload, slurm: Slurm, moment: Moment, epoch: int, learned: str, **options: Any
 ) -> pd.DataFrame:
     kept, state = recorded_state(workload, int(moment.now) - epoch)
+    state = replace(state, memory={"Slurm": {"priorities": moment.priorities}})
     here = kept.slice(0, int(np.searchsorted(kept.columns.submit, state.at)))
     hidden = replace(here, jobs=tuple(replace(job, runtime=job.walltime) for job in here.jobs), records=None)
     found = forecast_starts(hidden, state, slurm, create_predictor(learned), **options)
