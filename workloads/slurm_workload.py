@@ -174,12 +174,13 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
         RunningSince(id_, min(job.start, snapshot.now - 1) - zero, _where(job, places, machine))
         for job, id_ in found if job.start is not None
     ]  # fmt: skip
-    here, known = {id_ for _, id_ in found}, {id_: job.priority for job, id_ in found if job.priority}
+    here = {id_ for _, id_ in found}
+    priorities = {id_: job.priority for job, id_ in found if job.priority}
     ended = () if past is None else tuple(
         each for each in ended_by(past, snapshot.now, zero) if each.job.id not in here
     )  # fmt: skip
     provenance = Provenance("a moment of a cluster", header=(f"; UnixStartTime: {zero}",))
-    memory = {"Slurm": {"priorities": known}} if known else {}
+    memory = {"Slurm": {"priorities": priorities}} if priorities else {}
     state = MachineState(snapshot.now - zero, tuple(running), ended=ended, memory=memory)
     return Workload(tuple(jobs), machine, provenance), state
 

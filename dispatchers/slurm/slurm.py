@@ -96,10 +96,7 @@ class Slurm(Configured[SlurmOptions]):
         }
 
     def recall(self, state: MachineState, memory: Mapping[str, Any] | None) -> None:
-        """Go on from a state as what it has in memory would have; without that, count who had used how much.
-
-        Of a real one only the ``priorities`` of jobs may be known, as of the last tick.
-        """
+        """Go on as what it has in memory would have; of a real one that is nothing, or the ``priorities`` of jobs."""
         self._recalled = memory
         if memory is None or "usage" not in memory:
             begin = min((since.start for since in state.running), default=state.at)
