@@ -92,7 +92,7 @@ class KnownJobs:
         partition = self.partition[order]
         limit = np.minimum(whole_minutes(queue.predicted[rows]), self._partitions.max_time[partition])
         demand = queue.demand[rows]
-        per_cpu, by_node = self._per_cpu(demand), np.zeros_like(demand)
+        per_cpu, by_node = self._per_cpu(demand), np.zeros((len(rows), 0), np.int64)
         return Tried(partition, queue.nodes[rows], self.apart[order], demand, limit, per_cpu, by_node, order)
 
     def submitted(self, state: State, joined: Sequence[Waiting]) -> None:

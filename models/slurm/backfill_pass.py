@@ -161,7 +161,9 @@ def _end_all(table: Placed, full: IntArray, first: IntArray) -> None:
             node = table.node[at]
             first[node] = min(first[node], table.end[row])
             for resource in range(full.shape[1]):
-                full[node, resource] += table.slots[at] * table.demand[row, resource] + table.by_node[row, resource]
+                full[node, resource] += table.slots[at] * table.demand[row, resource]
+            for resource in range(table.by_node.shape[1]):
+                full[node, resource] += table.by_node[row, resource]
 
 
 @compiled
@@ -171,6 +173,7 @@ def _ask_alike(job: int, other: int, tried: Tried) -> bool:
     for resource in range(tried.demand.shape[1]):
         same &= tried.demand[job, resource] == tried.demand[other, resource]
         same &= tried.per_cpu[job, resource] == tried.per_cpu[other, resource]
+    for resource in range(tried.by_node.shape[1]):
         same &= tried.by_node[job, resource] == tried.by_node[other, resource]
     return bool(same)
 
@@ -300,7 +303,9 @@ def main_pass(
             slots = taken[nodes]
             if not counted(job, slots.sum() * tried.demand[job, cluster.primary], caps):
                 continue
-            cluster.free[nodes] -= slots[:, None] * tried.demand[job] + tried.by_node[job]
+            cluster.free[nodes] -= slots[:, None] * tried.demand[job] + (
+                tried.by_node[job] if tried.by_node.size else 0
+            )
             starts.append((job, nodes, slots))
             continue
         note_ever(job, tried, cluster, own)
@@ -327,10 +332,11 @@ def _note(row: int, start: int, table: Placed, taken: IntArray) -> None:
 @compiled
 def _take(row: int, cluster: Cluster, table: Placed) -> None:
     for place in range(table.begin[row], table.stop[row]):
+        node = table.node[place]
         for resource in range(cluster.free.shape[1]):
-            cluster.free[table.node[place], resource] -= (
-                table.slots[place] * table.demand[row, resource] + table.by_node[row, resource]
-            )
+            cluster.free[node, resource] -= table.slots[place] * table.demand[row, resource]
+        for resource in range(table.by_node.shape[1]):
+            cluster.free[node, resource] -= table.by_node[row, resource]
 
 
 @compiled

@@ -34,7 +34,13 @@ def set_back(cluster: Cluster, nodes: BoolArray) -> None:
 @compiled
 def asks_for_gpus(job: int, tried: Tried, cluster: Cluster) -> bool:
     """Return whether a job asks for GPUs."""
-    return cluster.gpu >= 0 and tried.demand[job, cluster.gpu] + tried.by_node[job, cluster.gpu] > 0
+    return cluster.gpu >= 0 and _asked(job, tried, cluster.gpu) > 0
+
+
+@compiled
+def _asked(job: int, tried: Tried, resource: int) -> int:
+    """Return what a job asks for of a node, for a slot and beside."""
+    return int(tried.demand[job, resource] + (tried.by_node[job, resource] if tried.by_node.shape[1] else 0))
 
 
 @compiled
@@ -61,7 +67,7 @@ def note_tested(job: int, tried: Tried, cluster: Cluster, free: IntArray, usable
         known += usable[node] and _could_once(node, free, job, tried, cluster)
     if known < (tried.slots[job] if tried.apart[job] else 1):
         return
-    asks = min(tried.demand[job, cluster.gpu] + tried.by_node[job, cluster.gpu], UNTESTED)
+    asks = min(_asked(job, tried, cluster.gpu), UNTESTED)
     for node in range(len(usable)):
         if usable[node] and _could_once(node, free, job, tried, cluster) and free[node, cluster.gpu] >= asks:
             cluster.weight[node] = (cluster.weight[node] | UNTESTED) - asks
@@ -85,7 +91,7 @@ def note_submitted(job: int, tried: Tried, cluster: Cluster) -> None:
 def _could_once(node: int, free: IntArray, job: int, tried: Tried, cluster: Cluster) -> bool:
     """Return whether a node has the memory for a part of a job, and would have its cores and GPUs if nobody had any."""
     for resource in range(free.shape[1]):
-        asks = tried.demand[job, resource] + tried.by_node[job, resource]
+        asks = _asked(job, tried, resource)
         has = free[node, resource] if resource == cluster.memory else cluster.total[node, resource]
         if asks > has:
             return False

@@ -30,7 +30,7 @@ class Tried(NamedTuple):
         node: amounts a CPU, else 0; shape (jobs, resources).
     by_node
         What a job whose slots fill nodes asks for by node (``--mem``, ``--gpus-per-node``), and takes once of each that
-        it is on: amounts, shape (jobs, resources).
+        it is on: amounts, shape (jobs, resources), or (jobs, 0) where no job does.
     place
         Place in the list of all jobs, which is that of their submission; running jobs whose limits end together are
         taken in its order.
@@ -114,7 +114,7 @@ class Placed(NamedTuple):
     node, slots
         Nodes, and how many slots of the job are on each.
     demand, by_node
-        Amounts of a slot, and of a node beside, shape (rows, resources).
+        Amounts of a slot, and of a node beside, shape (rows, resources) as those of the jobs that are tried.
     order
         Rows of the jobs that run, in the order in which their limits end.
     counts
@@ -162,14 +162,13 @@ def placed(running: Sequence[Held], tried: Tried, nodes: int) -> Placed:
         np.concatenate([row.nodes for row in running], out=node[:filled])
         np.concatenate([row.slots for row in running], out=slots[:filled])
     end, place = np.zeros((2, count + jobs), np.int64)
-    demand, beside = np.zeros((2, count + jobs, tried.demand.shape[1]), np.int64)
+    demand, beside = (np.zeros((count + jobs, each.shape[1]), np.int64) for each in (tried.demand, tried.by_node))
     end[:count], place[:count] = [row.end for row in running], [row.place for row in running]
     place[count:], demand[count:], beside[count:] = tried.place, tried.demand, tried.by_node
     if running:
         demand[:count] = [row.demand for row in running]
-    for row, each in enumerate(running):
-        if each.by_node:
-            beside[row] = each.by_node
+    if beside.shape[1]:
+        beside[:count] = [row.by_node or [0] * beside.shape[1] for row in running] or 0
     begin, stop, order = (np.zeros(count + jobs, np.int64) for _ in range(3))
     stop[:count] = np.cumsum(used)
     begin[:count] = stop[:count] - used

@@ -54,14 +54,12 @@ def cpus_on(node: int, free: IntArray, job: int, tried: Tried, primary: int) -> 
     as far as there is enough for them of what is asked for by CPU.
     """
     demand, room = tried.demand[job], LARGEST
+    for resource in range(tried.by_node.shape[1]):
+        if 0 < tried.by_node[job, resource] > free[node, resource]:
+            return 0
     for resource in range(len(demand)):
-        left = free[node, resource]
-        if tried.by_node[job, resource] > 0:
-            left -= tried.by_node[job, resource]
-            if left < 0:
-                return 0
         if demand[resource] > 0:
-            room = min(room, left // demand[resource])
+            room = min(room, free[node, resource] // demand[resource])
     if room < 1:
         return 0
     if demand[primary] == 0:
@@ -102,7 +100,7 @@ def choose_nodes(need: Need, cpus: IntArray, gpus: IntArray, weight: IntArray, t
     cpus
         What it can have of each node; changed.
     gpus
-        Free GPUs of each node, if it asks for any, else 0.
+        Free GPUs of each node, shape (nodes,); (0,) if it asks for none.
     weight
         Of each node; those of the lowest come first.
     taken
@@ -113,13 +111,14 @@ def choose_nodes(need: Need, cpus: IntArray, gpus: IntArray, weight: IntArray, t
     nodes, most = 0, 0
     for node in range(len(cpus)):
         nodes += cpus[node] > 0
-        most = max(most, cpus[node] + gpus[node] if cpus[node] > 0 else 0)
+        if cpus[node] > 0:
+            most = max(most, cpus[node] + (gpus[node] if len(gpus) else 0))
     if nodes <= need.least:
         return False
     for count in range(1, most):
         left_out = False
         for node in range(len(cpus)):
-            if 0 < cpus[node] <= count - gpus[node]:
+            if 0 < cpus[node] <= count - (gpus[node] if len(gpus) else 0):
                 cpus[node] = 0
                 left_out = True
                 nodes -= 1

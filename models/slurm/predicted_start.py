@@ -40,11 +40,11 @@ def enough(
     need = need_of(tried.slots[job], apart, unit, asks)
     if (has[CPUS] < need.cpus and per_slot > 0) or has[NODES] < need.least:
         return False
-    left, gpus = np.empty_like(cpus), np.zeros_like(cpus)
+    left, gpus = np.empty_like(cpus), np.empty(len(cpus) if asks else 0, np.int64)
     for node in range(len(cpus)):
         left[node] = cpus[node]
-        if asks:
-            gpus[node] = free[node, cluster.gpu]
+    for node in range(len(gpus)):
+        gpus[node] = free[node, cluster.gpu]
     if not choose_nodes(need, left, gpus, cluster.weight, taken):
         return False
     for node in range(len(taken)):
@@ -151,6 +151,7 @@ def give_back(
             found = True
             for resource in range(free.shape[1]):
                 free[node, resource] += held.slots[place] * held.demand[ending, resource]
+            for resource in range(held.by_node.shape[1]):
                 free[node, resource] += held.by_node[ending, resource]
             before = cpus[node]
             cpus[node] = cpus_on(node, free, job, tried, primary)
