@@ -48,6 +48,10 @@ class StartForecast:
 class RunTimeDraws:
     """Run times drawn from what a predictor has learned, else from the shares of their requests that others ran.
 
+    A job reaches its request as often as others did, whatever is learned of longer requests. Where one may be longer
+    than all that are known, it is not known how long: it ends anywhere before the request, as likely within each
+    doubling.
+
     Parameters
     ----------
     state
@@ -65,6 +69,7 @@ class RunTimeDraws:
             self._learned.observe(ended.job)
         shares = [min(1.0, ended.job.runtime / ended.job.walltime) for ended in state.ended]
         self._shares = np.sort(np.array(shares, dtype=np.float64))
+        self._whole = float(np.mean(self._shares >= 1.0)) if shares else 1.0
 
     def draw(self, job: Job, elapsed: int = 0) -> int:
         """Return a run time above `elapsed` and up to the request, seconds."""
@@ -74,16 +79,32 @@ class RunTimeDraws:
         if law is not None:
             return self._inverse(law, elapsed, last)
         longer = self._shares[self._shares * job.walltime > elapsed]
-        return max(elapsed + 1, int(self._rng.choice(longer) * job.walltime)) if len(longer) else last
+        if not len(longer):
+            return self._beyond(elapsed, last) if self._rng.random() >= self._whole else last
+        return max(elapsed + 1, int(self._rng.choice(longer) * job.walltime))
 
     def _inverse(self, law: Any, low: int, high: int) -> int:
         """Return the least second above `low` that a drawn share of the run times longer than it do not exceed."""
-        past = float(law.cdf(low)) if low else 0.0
-        chance = past + self._rng.random() * (1 - past)
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if law.cdf(middle) >= chance else (middle, high)
-        return high
+        past, below, within = (float(law.cdf(time)) if time else 0.0 for time in (low, high - 1, high))
+        if self._rng.random() * (1 - past) < self._whole:
+            return high
+        chance = past + self._rng.random() * (within - past)
+        if past < below and chance <= below:
+            return _least(law, chance, low, high)
+        return self._beyond(_least(law, below, low, high) if past < below else low, high)
+
+    def _beyond(self, longest: int, last: int) -> int:
+        """Return a run time above the longest that is known."""
+        first = max(longest, 1)
+        return min(max(longest + 1, int(np.ceil(first * (last / first) ** self._rng.random()))), last)
+
+
+def _least(law: Any, chance: float, low: int, high: int) -> int:
+    """Return the least second above `low`, and `high` at most, up to which a law has a chance."""
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if law.cdf(middle) >= chance else (middle, high)
+    return high
 
 
 def forecast_starts(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -21,6 +22,10 @@ _AWAY = {
     "not_responding", "planned_down", "power_down", "powered_down", "powering_down", "reboot_issued",
     "reboot_requested", "reserved", "unknown",
 }  # fmt: skip
+
+
+#: What ``tres_per_node`` says of GPUs, as in ``gres:gpu:2``, ``gres/gpu:a100=2``.
+_GPUS = re.compile(r"(?:^|,)gres[:/]gpu(?:[:/][^\W\d][^:=,]*)?(?:[:=](\d+))?(?=,|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,14 @@ class ClusterJob:
         The array that it is a task of, with how many may run at a time if that is limited, as in ``278%3``.
     expected
         When Slurm expects a waiting job to start, seconds since 1970; ``None`` where it says nothing.
+    memory_a_core, memory_a_node
+        Megabytes that it asked for, by one of them; 0: not so.
+    gpus_a_node
+        GPUs that it asked for by node.
+    priority
+        Of a job that waits; 0: not known, or held.
+    had
+        On how many nodes its tasks lie, or will in Slurm's view; 0 if it does not say.
     """
 
     id: str
@@ -71,6 +84,11 @@ class ClusterJob:
     apart: int = 0
     array: str = ""
     expected: int | None = None
+    memory_a_core: int = 0
+    memory_a_node: int = 0
+    gpus_a_node: int = 0
+    had: int = 0
+    priority: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +177,11 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
         apart=_apart(entry, where),
         array=_array(entry, where),
         expected=(_number(entry, "start_time", where) or None) if waits else None,
+        memory_a_core=_number(entry, "memory_per_cpu", where) or 0,
+        memory_a_node=_number(entry, "memory_per_node", where) or 0,
+        gpus_a_node=sum(int(count or 1) for count in _GPUS.findall(_text(entry, "tres_per_node"))),
+        had=_number(entry, "node_count", where) or 0,
+        priority=(_number(entry, "priority", where) or 0) if waits else 0,
     )  # fmt: skip
 
 

@@ -147,8 +147,9 @@ class _Asked(NamedTuple):
 def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = None) -> tuple[Workload, MachineState]:
     """Return what runs and what waits at a moment as jobs on the machine of a site, and what has ended before.
 
-    Running jobs are on their nodes where these are known one by one. Run times are the limits; jobs without one, and
-    those that ask for no known partition, are left out.
+    Running jobs are on their nodes where these are known one by one; tasks that ask for memory or GPUs by node are laid
+    out evenly on as many nodes as they have, or as Slurm expects. Run times are the limits; jobs without one, and those
+    that ask for no known partition, are left out. The dispatcher ``slurm`` goes on from the priorities of what waits.
 
     Parameters
     ----------
@@ -168,17 +169,20 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
         for task in range(job.tasks)
     ]
     zero = min([job.submit for job, _ in found] + ([started_at(past)] if past is not None else []), default=0)
-    jobs = sorted((_standing(job, id_, snapshot.now, zero) for job, id_ in found), key=lambda job: job.submit)
+    jobs = sorted((_standing(job, id_, snapshot.now, zero, machine) for job, id_ in found), key=lambda job: job.submit)
     running = [
-        RunningSince(id_, min(job.start, snapshot.now - 1) - zero, _where(job, places))
+        RunningSince(id_, min(job.start, snapshot.now - 1) - zero, _where(job, places, machine))
         for job, id_ in found if job.start is not None
     ]  # fmt: skip
     here = {id_ for _, id_ in found}
+    priorities = {id_: job.priority for job, id_ in found if job.priority}
     ended = () if past is None else tuple(
         each for each in ended_by(past, snapshot.now, zero) if each.job.id not in here
     )  # fmt: skip
     provenance = Provenance("a moment of a cluster", header=(f"; UnixStartTime: {zero}",))
-    return Workload(tuple(jobs), machine, provenance), MachineState(snapshot.now - zero, tuple(running), ended=ended)
+    memory = {"Slurm": {"priorities": priorities}} if priorities else {}
+    state = MachineState(snapshot.now - zero, tuple(running), ended=ended, memory=memory)
+    return Workload(tuple(jobs), machine, provenance), state
 
 
 def ended_by(past: Workload, now: int, zero: int) -> Iterator[Ended]:
@@ -192,10 +196,17 @@ def ended_by(past: Workload, now: int, zero: int) -> Iterator[Ended]:
             yield Ended(replace(job, submit=job.submit + shift), start)
 
 
-def _standing(job: ClusterJob, id_: str, now: int, zero: int) -> Job:
-    slots = job.apart or job.cores
+def _standing(job: ClusterJob, id_: str, now: int, zero: int, machine: Machine) -> Job:
+    apart = _apart(job, machine)
+    slots = apart or job.cores
     partition = job.partition.partition(",")[0]
-    per_slot = {"core": -(-job.cores // slots), partition: 1} | ({APART: 1} if job.apart else {})
+    # Tasks that lie unevenly on the nodes of which they have memory or GPUs are not to be more than there are.
+    cores = -(-job.cores // slots) if job.apart else job.cores // slots
+    per_slot = {"core": cores, partition: 1} | ({APART: 1} if apart else {})
+    if MEMORY in machine.resources and (memory := job.memory_a_node or job.memory_a_core * cores):
+        per_slot |= {MEMORY: 1024 * memory} | ({} if job.memory_a_node else {BY_CORE: 1})
+    if GPU in machine.resources and job.gpus_a_node:
+        per_slot[GPU] = job.gpus_a_node
     assert job.limit is not None
     limit = max(job.limit, now - job.start + 1 if job.start is not None else 1)
     submit = min(job.submit, now - 1, now - 1 if job.start is None else job.start)
@@ -203,10 +214,16 @@ def _standing(job: ClusterJob, id_: str, now: int, zero: int) -> Job:
     return replace(asked, user=job.user, group=job.account, queue=partition, array=job.array)
 
 
-def _where(job: ClusterJob, places: Mapping[str, int]) -> tuple[int, ...] | None:
+def _apart(job: ClusterJob, machine: Machine) -> int:
+    """Return on how many nodes a job is to be: those of ``-N``, or those of tasks that ask for something by node."""
+    by_node = (MEMORY in machine.resources and job.memory_a_node) or (GPU in machine.resources and job.gpus_a_node)
+    return job.apart or (min(job.had, job.cores) if by_node else 0)
+
+
+def _where(job: ClusterJob, places: Mapping[str, int], machine: Machine) -> tuple[int, ...] | None:
     """Return the nodes of the slots of a running job, ``None`` where its tasks are on several."""
     nodes = tuple(places[name] for name in job.nodes if name in places)
-    slots = job.apart or job.cores
+    slots = _apart(job, machine) or job.cores
     nodes = nodes * slots if len(nodes) == 1 else nodes
     return nodes if len(nodes) == slots else None
 

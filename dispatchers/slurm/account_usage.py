@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from ...models.slurm import Association, decay_over, rank_users
+from ...workloads import Ended
 
 
 class AccountUsage:
@@ -65,12 +66,26 @@ class AccountUsage:
         self._ticked = now
         self._rank()
 
-    def past(self, ended: Iterable[tuple[tuple[str, str], int, int, int]], now: int) -> None:
-        """Charge jobs that ended before: account and user, start, end and CPUs of each; usage is that of `now`."""
+    def past(self, ended: Iterable[Ended], cores: str, now: int, period: int) -> None:
+        """Charge jobs that ended before for the time until the last tick that came while they ran, if any did.
+
+        Parameters
+        ----------
+        ended
+            The jobs.
+        cores
+            The resource that is charged.
+        now
+            When usage is to be known, seconds.
+        period
+            Seconds from one tick to the next.
+        """
         self._ticked = now
-        for owner, start, end, cpus in ended:
+        for each in ended:
+            owner, cpus = (each.job.group, each.job.user), each.job.nodes * each.job.per_node.get(cores, 0)
             self.user(*owner)
-            self._charge(owner, cpus * (end - start) * decay_over(self._half_life, max(now - start, 0)))
+            spent = max(each.end - each.end % period - each.start, 0)
+            self._charge(owner, cpus * spent * decay_over(self._half_life, max(now - each.start, 0)))
         self._rank()
 
     def usage(self) -> list[tuple[str, str, float]]:

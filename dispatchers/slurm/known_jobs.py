@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base import FloatArray, IntArray
 from ...models import count_slots
-from ...models.slurm import Association, Factors, Tried, Weights, job_size, priorities
+from ...models.slurm import Association, Factors, Tried, Weights, job_size, note_submitted, priorities
 from ...workloads import Machine
 from ...workloads.formats.slots import MEMORY
 from ...workloads.slurm_conf import APART, BY_CORE
@@ -92,7 +92,17 @@ class KnownJobs:
         partition = self.partition[order]
         limit = np.minimum(whole_minutes(queue.predicted[rows]), self._partitions.max_time[partition])
         demand = queue.demand[rows]
-        return Tried(partition, queue.nodes[rows], self.apart[order], demand, limit, self._per_cpu(demand))
+        per_cpu, by_node = self._per_cpu(demand), np.zeros((len(rows), 0), np.int64)
+        return Tried(partition, queue.nodes[rows], self.apart[order], demand, limit, per_cpu, by_node, order)
+
+    def submitted(self, state: State, joined: Sequence[Waiting]) -> None:
+        """Test whether jobs that join the queue could ever run, which changes weights of nodes with GPUs."""
+        if not self._partitions.gpus or not joined:
+            return
+        rows = np.flatnonzero(np.isin(state.queue.order, [waiting.order for waiting in joined]))
+        tried, cluster = self.tried(state, rows), self._partitions.cluster(state.free, self._partitions.members)
+        for job in range(len(rows)):
+            note_submitted(job, tried, cluster)
 
     def by_priority(self, state: State) -> IntArray:
         """Return the rows of the queue by priority tier, priority, submission and place in the trace."""

@@ -6,7 +6,9 @@ import numpy as np
 
 from ...base import BoolArray, FloatArray, InputError, IntArray
 from ...base.checks import LONGEST
+from ...models.slurm import Cluster, weights_below
 from ...workloads import Machine
+from ...workloads.formats.slots import GPU, MEMORY
 from ...workloads.slurm_conf import SlurmPartition, SlurmSite
 
 
@@ -24,7 +26,8 @@ class KnownPartitions:
     factor
         ``PriorityJobFactor`` over the largest.
     weight
-        ``Weight`` of each node, shape (nodes,).
+        ``Weight`` of each node with what tests of jobs with GPUs leave below it, shape (nodes,); only a configuration
+        says that GPUs are asked for by node, without one none are looked at.
 
     Raises
     ------
@@ -42,7 +45,9 @@ class KnownPartitions:
         if site is not None and len(site.nodes) != machine.nodes:
             raise InputError(f"{site.source}: expected the {machine.nodes} nodes of the machine, got {len(site.nodes)}")
         self._machine = machine
-        self.weight = np.ones(machine.nodes, np.int64) if site is None else np.array(site.weights, dtype=np.int64)
+        self.weight = weights_below(np.ones(machine.nodes, np.int64) if site is None else np.array(site.weights))
+        names = machine.resources if site is not None else ()
+        self._gpu, self._memory = (names.index(name) if name in names else -1 for name in (GPU, MEMORY))
         self._index: dict[str, int] = {}
         self._known: list[SlurmPartition] = []
         for partition in site.partitions if site else ():
@@ -60,6 +65,16 @@ class KnownPartitions:
                 nodes = np.flatnonzero(machine.capacity[:, machine.resources.index(queue)]).tolist()
             found = self._add(SlurmPartition(queue, tuple(nodes)))
         return found
+
+    @property
+    def gpus(self) -> bool:
+        """Whether there are GPUs."""
+        return self._gpu >= 0
+
+    def cluster(self, free: IntArray, members: BoolArray) -> Cluster:
+        """Return the nodes with what is free of them, shape (nodes, resources), as these members of the partitions."""
+        machine = self._machine
+        return Cluster(free, members, machine.primary, self.weight, machine.capacity, self._gpu, self._memory)
 
     def _add(self, partition: SlurmPartition) -> int:
         self._index[partition.name] = len(self._known)

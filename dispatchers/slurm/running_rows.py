@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from ...base import IntArray
+from ...models.slurm import Held
 from ..protocol import Running, State
 from .known_jobs import whole_minutes
 
-#: Row of a running job: the end of its limit, its nodes, its slots on each, and the demand of a slot.
-Row = tuple[int, IntArray, IntArray, Sequence[int]]
 #: Jobs whose nodes are kept after they have ended.
 _MANY = 1_000
 
@@ -29,15 +26,16 @@ class RunningRows:
         self._epoch = epoch
         self._nodes: dict[int, tuple[int, IntArray, IntArray]] = {}
 
-    def of(self, state: State) -> list[Row]:
+    def of(self, state: State) -> list[Held]:
         """Return the running jobs by place in the trace, with the ends of their limits, in whole minutes."""
         jobs = state.running
         start = np.array([each.start for each in jobs.entries], dtype=np.int64)
         ends = start + whole_minutes(jobs.predicted_end - start) + self._epoch
         places = np.argsort(jobs.order)
+        found = [jobs.entries[place] for place in places.tolist()]
         return [
-            (end, *self._where(jobs.entries[place]), jobs.entries[place].demand)
-            for end, place in zip(ends[places].tolist(), places.tolist(), strict=True)
+            Held(end, *self._where(each), each.demand, each.order)
+            for end, each in zip(ends[places].tolist(), found, strict=True)
         ]
 
     def started(self, order: int, now: int, nodes: IntArray, slots: IntArray) -> None:

@@ -9,7 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...base import BoolArray, IntArray
-from ...models.slurm import Caps, ClosedNodes, Cluster, Preemption, Tried, backfill_pass, main_pass, no_caps, placed
+from ...models.slurm import (
+    Caps,
+    ClosedNodes,
+    Cluster,
+    Held,
+    Preemption,
+    Tried,
+    backfill_pass,
+    main_pass,
+    no_caps,
+    placed,
+)
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
 from ...workloads.slurm_limits import read_slurm_limits
@@ -22,7 +33,7 @@ from .known_limits import KnownLimits
 from .known_partitions import KnownPartitions
 from .known_preemption import KnownPreemption
 from .known_reservations import KnownReservations
-from .running_rows import Row, RunningRows, by_order
+from .running_rows import RunningRows, by_order
 from .slurm_options import SlurmOptions, configured, reserved, seconds, shares_of
 
 _BEYOND = "it is beyond a limit of its association or quality of service"
@@ -37,8 +48,7 @@ class Slurm(Configured[SlurmOptions]):
     The main scheduler runs when jobs came or ended, at most every ``batch_sched_delay`` seconds, and over the whole
     queue every ``sched_interval``; backfill runs every ``bf_interval`` if anything changed; priorities are set at
     submission and every ``PriorityCalcPeriod``. The controller begins at time 0. Times are those of the requests (of
-    the predictor, if there is another), in whole minutes. Not in it:
-    topology, licences.
+    the predictor, if there is another), in whole minutes. Not in it: topology, licences.
 
     Attributes
     ----------
@@ -82,22 +92,22 @@ class Slurm(Configured[SlurmOptions]):
             "running": ran,
             "priorities": self._jobs.priorities(),
             "usage": self._shares.usage(),
+            "weights": self._partitions.weight.tolist(),
         }
 
     def recall(self, state: MachineState, memory: Mapping[str, Any] | None) -> None:
-        """Go on from a state as what it has in memory would have; without that, count who had used how much."""
-        if memory is None:
+        """Go on as what it has in memory would have; of a real one that is nothing, or the ``priorities`` of jobs."""
+        self._recalled = memory
+        if memory is None or "usage" not in memory:
             begin = min((since.start for since in state.running), default=state.at)
             cores = self._machine.resources[self._machine.primary] if self._machine is not None else ""
-            self._shares.past(
-                (((job.group, job.user), each.start, each.end, job.nodes * job.per_node.get(cores, 0))
-                for each in state.ended for job in [each.job]), begin,
-            )  # fmt: skip
+            self._shares.past(state.ended, cores, begin, self._period)
+            self._ticked = 0 if memory is None else state.at - state.at % self._period
             return
-        self._recalled = memory
         self._ran, self._full, self._cycle, self._ticked = memory["times"]
         self._asked, self._changed = memory["due"]
         self._shares.restore(memory["usage"], self._ticked)
+        self._partitions.weight[:] = memory.get("weights", self._partitions.weight)
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Let the parts run that are due."""
@@ -109,7 +119,7 @@ class Slurm(Configured[SlurmOptions]):
             return self._woken(state, actions, waits=False)
         now, rules = state.now, self._rules
         parts = self._reservations.parts(state, left, self._partitions.members)
-        instant = _Instant(state, [_Part(*part) for part in parts], self._partitions.weight)
+        instant = _Instant(state, [_Part(*part) for part in parts], self._partitions)
         instant.room = self._limits.room(state) if self._limits else None
         instant.tasks = self._arrays.left(state)
         full, stopped = now - self._full >= rules.sched_interval, self._preemption.stopped_at
@@ -156,13 +166,13 @@ class Slurm(Configured[SlurmOptions]):
         self._arrays.met(met)
         self._reservations.met(met)
         joined = self._resumed(state, met)
+        self._jobs.submitted(state, joined)
         if tick > self._ticked:
             if self._rules.PriorityWeightFairshare:
                 self._shares.tick(tick, self._jobs.charged(state, self._shares))
             self._jobs.prioritize(state, tick)
             self._ticked, self._changed = tick, True
-        if self._preemption.due(state.now):
-            self._changed = True
+        self._changed = self._changed or self._preemption.due(state.now)
         if self._reservations.due(self._seen, state.now):
             self._asked = self._changed = True
         self._seen = state.now
@@ -182,6 +192,8 @@ class Slurm(Configured[SlurmOptions]):
         if recalled is None:
             return joined
         self._jobs.restore(state, recalled["priorities"])
+        if "running" not in recalled:
+            return joined
         here = {each.id: each.order for each in state.running}
         # Those that have ended since are no job's place, so that their end is seen.
         self._running = np.sort(np.array([here.get(id_, -1) for id_ in recalled["running"]], dtype=np.int64))
@@ -259,7 +271,8 @@ class Slurm(Configured[SlurmOptions]):
         for job, nodes, slots in starts:
             waiting = instant.state.queue.entries[instant.left[job]]
             self._rows.started(waiting.order, now, nodes, slots)
-            instant.rows.append((now + epoch + int(tried.limit[job]), nodes, slots, waiting.demand))
+            end = now + epoch + int(tried.limit[job])
+            instant.rows.append(Held(end, nodes, slots, waiting.demand, waiting.order))
             instant.actions.append(Start(waiting, np.repeat(nodes, slots)))
         begun = [job for job, _, _ in starts]
         instant.started = np.append(instant.started, instant.state.queue.order[instant.left[begun]])
@@ -293,14 +306,14 @@ class _Part:
 class _Instant:
     """What is left of the queue and of the nodes while the parts run, and what they have started."""
 
-    __slots__ = ("_free", "_parts", "_weight", "actions", "part", "room", "rows", "started", "state", "tasks")
+    __slots__ = ("_free", "_partitions", "_parts", "actions", "part", "room", "rows", "started", "state", "tasks")
 
-    def __init__(self, state: State, parts: list[_Part], weight: IntArray) -> None:
+    def __init__(self, state: State, parts: list[_Part], partitions: KnownPartitions) -> None:
         self.state, self._free, self._parts, self.part = state, state.free.copy(), parts, parts[0]
-        self._weight = weight
+        self._partitions = partitions
         self.room: IntArray | None = None
         self.tasks: IntArray = np.empty((0, 2), dtype=np.int64)
-        self.rows: list[Row] = []
+        self.rows: list[Held] = []
         self.actions: list[Action] = []
         self.started = np.empty(0, dtype=np.int64)
 
@@ -312,7 +325,7 @@ class _Instant:
     @property
     def cluster(self) -> Cluster:
         """The nodes of the part."""
-        return Cluster(self._free, self.part.members, self.state.machine.primary, self._weight)
+        return self._partitions.cluster(self._free, self.part.members)
 
     @property
     def waits(self) -> bool:

@@ -4,7 +4,8 @@ from .backfill_pass import BackfillRules, backfill_pass, main_pass
 from .caps import UNLIMITED, Caps, no_caps
 from .closed_nodes import ClosedNodes
 from .fair_tree import Association, rank_users
-from .jobs import Cluster, Placed, Tried, placed
+from .gpu_weights import note_submitted, weights_below
+from .jobs import Cluster, Held, Placed, Tried, placed
 from .preemption import NEVER_STOPPED, Preemption, no_preemption
 from .priorities import Factors, Weights, decay_over, job_size, priorities
 
@@ -17,6 +18,7 @@ __all__ = [
     "ClosedNodes",
     "Cluster",
     "Factors",
+    "Held",
     "Placed",
     "Preemption",
     "Tried",
@@ -27,7 +29,9 @@ __all__ = [
     "main_pass",
     "no_caps",
     "no_preemption",
+    "note_submitted",
     "placed",
     "priorities",
     "rank_users",
+    "weights_below",
 ]

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base import IntArray
+from ...base import BoolArray, IntArray
 from ..compiled import compiled
 from .caps import Caps, counted, may_be_tried, no_caps, planned
 from .closed_nodes import ClosedNodes
+from .gpu_weights import asks_for_gpus, note_ever, set_back
 from .jobs import Cluster, Placed, Tried
 from .node_choice import free_cpus, need_of
 from .predicted_start import fits, predicted_start
@@ -161,6 +162,8 @@ def _end_all(table: Placed, full: IntArray, first: IntArray) -> None:
             first[node] = min(first[node], table.end[row])
             for resource in range(full.shape[1]):
                 full[node, resource] += table.slots[at] * table.demand[row, resource]
+            for resource in range(table.by_node.shape[1]):
+                full[node, resource] += table.by_node[row, resource]
 
 
 @compiled
@@ -170,6 +173,8 @@ def _ask_alike(job: int, other: int, tried: Tried) -> bool:
     for resource in range(tried.demand.shape[1]):
         same &= tried.demand[job, resource] == tried.demand[other, resource]
         same &= tried.per_cpu[job, resource] == tried.per_cpu[other, resource]
+    for resource in range(tried.by_node.shape[1]):
+        same &= tried.by_node[job, resource] == tried.by_node[other, resource]
     return bool(same)
 
 
@@ -182,12 +187,13 @@ def _plan(
     stops = may_stop(job, preemption)
     own, limit = members[tried.partition[job]], tried.limit[job]
     words, usable = np.zeros(len(own), np.uint64), np.empty(len(first), np.bool_)
+    asks = asks_for_gpus(job, tried, cluster)  # its test is never in vain: it changes weights
     earliest, later = now - 1, now
     while later > earliest:
         earliest = later
         later = open_nodes(reserved, own, earliest, earliest + limit, words)
         start = -1
-        if stops or _could_have(job, tried, cluster.primary, words, room, first, later):
+        if stops or asks or _could_have(job, tried, cluster.primary, words, room, first, later):
             unpacked(words, usable)
             start = predicted_start(
                 job, tried, cluster, usable, room[_NOW], table, now, rules.kill_wait, preemption, taken
@@ -199,6 +205,8 @@ def _plan(
         start = max(start, earliest)
         if start <= now:
             if not stops or _has_room(tried.demand[job], cluster.free, taken):
+                if cluster.gpu >= 0:
+                    _choose_again(job, tried, cluster, usable, taken)
                 return start
             packed(taken > 0, words)
             reserve(reserved, words, now, now + limit - (now + limit) % rules.resolution, rules.resolution)
@@ -215,6 +223,15 @@ def _plan(
             return start
         later = start
     return -1
+
+
+@compiled
+def _choose_again(job: int, tried: Tried, cluster: Cluster, usable: BoolArray, taken: IntArray) -> None:
+    """Choose nodes for a job that starts by the weights that they have without the tests of others."""
+    chosen = np.empty_like(taken)
+    set_back(cluster, usable)
+    if fits(job, tried, cluster, usable, chosen):
+        taken[:] = chosen
 
 
 @compiled
@@ -235,7 +252,7 @@ def _could_have(
 
     It could have of a node what is free now, and where the first job on it ends before, all that can ever be.
     """
-    need = need_of(tried.slots[job], tried.apart[job], max(tried.demand[job, primary], 1))
+    need = need_of(tried.slots[job], tried.apart[job], max(tried.demand[job, primary], 1), False)
     if members_of(usable) < need.least:
         return False
     cpus, nodes, wanted = 0, 0, need.cpus if tried.demand[job, primary] else 0
@@ -280,14 +297,18 @@ def main_pass(
             continue
         members = cluster.members[partition]
         own = usable & members if since is None else usable & members & (since >= now + tried.limit[job])
+        set_back(cluster, members)
         if fits(job, tried, cluster, own, taken):
             nodes = np.flatnonzero(taken)
             slots = taken[nodes]
             if not counted(job, slots.sum() * tried.demand[job, cluster.primary], caps):
                 continue
-            cluster.free[nodes] -= slots[:, None] * tried.demand[job]
+            cluster.free[nodes] -= slots[:, None] * tried.demand[job] + (
+                tried.by_node[job] if tried.by_node.size else 0
+            )
             starts.append((job, nodes, slots))
             continue
+        note_ever(job, tried, cluster, own)
         if stopping is not None and may_stop(job, stopping[1]):
             stop_for(job, tried, cluster, own, *stopping, taken)
         blocked.add(partition)
@@ -311,8 +332,11 @@ def _note(row: int, start: int, table: Placed, taken: IntArray) -> None:
 @compiled
 def _take(row: int, cluster: Cluster, table: Placed) -> None:
     for place in range(table.begin[row], table.stop[row]):
+        node = table.node[place]
         for resource in range(cluster.free.shape[1]):
-            cluster.free[table.node[place], resource] -= table.slots[place] * table.demand[row, resource]
+            cluster.free[node, resource] -= table.slots[place] * table.demand[row, resource]
+        for resource in range(table.by_node.shape[1]):
+            cluster.free[node, resource] -= table.by_node[row, resource]
 
 
 @compiled
@@ -320,8 +344,11 @@ def _run(row: int, end: int, table: Placed) -> None:
     """Let a job run from now on, which ends at its limit."""
     table.end[row] = end
     at = table.counts[0]
-    while at and table.end[table.order[at - 1]] > end:
-        table.order[at] = table.order[at - 1]
+    while at:
+        before = table.order[at - 1]
+        if table.end[before] < end or (table.end[before] == end and table.place[before] <= table.place[row]):
+            break
+        table.order[at] = before
         at -= 1
     table.order[at] = row
     table.counts[0] += 1

@@ -28,6 +28,12 @@ class Tried(NamedTuple):
     per_cpu
         What of its demand a job asks for by CPU (``--mem-per-cpu``), so that it limits the CPUs that it can have of a
         node: amounts a CPU, else 0; shape (jobs, resources).
+    by_node
+        What a job whose slots fill nodes asks for by node (``--mem``, ``--gpus-per-node``), and takes once of each that
+        it is on: amounts, shape (jobs, resources), or (jobs, 0) where no job does.
+    place
+        Place in the list of all jobs, which is that of their submission; running jobs whose limits end together are
+        taken in its order.
     """
 
     partition: IntArray
@@ -36,6 +42,33 @@ class Tried(NamedTuple):
     demand: IntArray
     limit: IntArray
     per_cpu: IntArray
+    by_node: IntArray
+    place: IntArray
+
+
+class Held(NamedTuple):
+    """A running job.
+
+    Attributes
+    ----------
+    end
+        When its limit ends, seconds since 1970.
+    nodes, slots
+        Its nodes, and its slots on each of them.
+    demand
+        Amounts of a slot.
+    place
+        As :attr:`Tried.place`.
+    by_node
+        What it holds of each node beside; nothing by default.
+    """
+
+    end: int
+    nodes: IntArray
+    slots: IntArray
+    demand: Sequence[int]
+    place: int = 0
+    by_node: Sequence[int] = ()
 
 
 class Cluster(NamedTuple):
@@ -50,13 +83,21 @@ class Cluster(NamedTuple):
     primary
         The resource of which nodes are chosen by how much is free: the cores.
     weight
-        Of each node, shape (nodes,): those of the lowest are taken first.
+        Of each node, shape (nodes,): those of the lowest are taken first. Where there are GPUs, those of
+        :func:`.weights_below`, which tests change.
+    total
+        Amounts that nodes have, shape (nodes, resources); of use only where there are GPUs.
+    gpu, memory
+        These resources, -1 for none.
     """
 
     free: IntArray
     members: BoolArray
     primary: int
     weight: IntArray
+    total: IntArray = np.empty((0, 0), np.int64)
+    gpu: int = -1
+    memory: int = -1
 
 
 class Placed(NamedTuple):
@@ -64,16 +105,16 @@ class Placed(NamedTuple):
 
     Attributes
     ----------
-    end
-        When the limit of a running job ends, shape (rows,).
+    end, place
+        When the limit of a running job ends, and its place in the list of jobs, shape (rows,).
     start
         When a job starts, as far as it is known, else -1; shape (rows,).
     begin, stop
         Where the nodes of a job begin and stop in `node`.
     node, slots
         Nodes, and how many slots of the job are on each.
-    demand
-        Amounts of a slot, shape (rows, resources).
+    demand, by_node
+        Amounts of a slot, and of a node beside, shape (rows, resources) as those of the jobs that are tried.
     order
         Rows of the jobs that run, in the order in which their limits end.
     counts
@@ -81,12 +122,14 @@ class Placed(NamedTuple):
     """
 
     end: IntArray
+    place: IntArray
     start: IntArray
     begin: IntArray
     stop: IntArray
     node: IntArray
     slots: IntArray
     demand: IntArray
+    by_node: IntArray
     order: IntArray
     counts: IntArray
 
@@ -99,34 +142,36 @@ class Placed(NamedTuple):
         return self.slots[self.begin[row] : self.stop[row]]
 
 
-def placed(running: Sequence[tuple[int, IntArray, IntArray, Sequence[int]]], tried: Tried, nodes: int) -> Placed:
+def placed(running: Sequence[Held], tried: Tried, nodes: int) -> Placed:
     """Return the table of running jobs with room for those that are tried on a machine of so many nodes.
 
     Parameters
     ----------
     running
-        Of each running job the end of its limit, its nodes, its slots on each of them, and the demand of a slot; those
-        whose limits end together in the order of their submission.
+        The running jobs.
     tried
         The waiting jobs.
     nodes
         Nodes of the machine.
     """
     count, jobs = len(running), len(tried.slots)
-    used = [len(row[1]) for row in running]
+    used = [len(row.nodes) for row in running]
     filled = sum(used)
     node, slots = (np.empty(filled + int(np.minimum(tried.slots, nodes).sum()), np.int64) for _ in range(2))
     if running:
-        np.concatenate([row[1] for row in running], out=node[:filled])
-        np.concatenate([row[2] for row in running], out=slots[:filled])
-    end, demand = np.zeros(count + jobs, np.int64), np.empty((count + jobs, tried.demand.shape[1]), np.int64)
-    end[:count] = [row[0] for row in running]
+        np.concatenate([row.nodes for row in running], out=node[:filled])
+        np.concatenate([row.slots for row in running], out=slots[:filled])
+    end, place = np.zeros((2, count + jobs), np.int64)
+    demand, beside = (np.zeros((count + jobs, each.shape[1]), np.int64) for each in (tried.demand, tried.by_node))
+    end[:count], place[:count] = [row.end for row in running], [row.place for row in running]
+    place[count:], demand[count:], beside[count:] = tried.place, tried.demand, tried.by_node
     if running:
-        demand[:count] = [row[3] for row in running]
-    demand[count:] = tried.demand
+        demand[:count] = [row.demand for row in running]
+    if beside.shape[1]:
+        beside[:count] = [row.by_node or [0] * beside.shape[1] for row in running] or 0
     begin, stop, order = (np.zeros(count + jobs, np.int64) for _ in range(3))
     stop[:count] = np.cumsum(used)
     begin[:count] = stop[:count] - used
-    order[:count] = np.argsort(end[:count], kind="stable")
+    order[:count] = np.lexsort((place[:count], end[:count]))
     start = np.full(count + jobs, -1, dtype=np.int64)
-    return Placed(end, start, begin, stop, node, slots, demand, order, np.array([count, filled]))
+    return Placed(end, place, start, begin, stop, node, slots, demand, beside, order, np.array([count, filled]))

@@ -29,20 +29,21 @@ class Need(NamedTuple):
         In all.
     least, most
         Nodes at least and at most.
-    on_each
-        CPUs on each node at least.
+    on_each, at_most
+        CPUs on each node.
     """
 
     cpus: int
     least: int
     most: int
     on_each: int
+    at_most: int
 
 
 @compiled
-def need_of(slots: int, apart: bool, unit: int) -> Need:
-    """Return what a job of so many slots of `unit` CPUs needs."""
-    return Need(slots * unit, slots if apart else 1, slots, unit)
+def need_of(slots: int, apart: bool, unit: int, capped: bool) -> Need:
+    """Return what a job of so many slots of `unit` CPUs needs; a `capped` one, with GPUs, has no CPUs beside."""
+    return Need(slots * unit, slots if apart else 1, slots, unit, unit if capped and apart else LARGEST)
 
 
 @compiled
@@ -53,6 +54,9 @@ def cpus_on(node: int, free: IntArray, job: int, tried: Tried, primary: int) -> 
     as far as there is enough for them of what is asked for by CPU.
     """
     demand, room = tried.demand[job], LARGEST
+    for resource in range(tried.by_node.shape[1]):
+        if 0 < tried.by_node[job, resource] > free[node, resource]:
+            return 0
     for resource in range(len(demand)):
         if demand[resource] > 0:
             room = min(room, free[node, resource] // demand[resource])
@@ -83,10 +87,11 @@ def free_cpus(
 
 
 @compiled
-def choose_nodes(need: Need, cpus: IntArray, weight: IntArray, taken: IntArray) -> bool:
+def choose_nodes(need: Need, cpus: IntArray, gpus: IntArray, weight: IntArray, taken: IntArray) -> bool:
     """Write into `taken` the CPUs that a job gets of each node, 0 where none; return whether it finds enough.
 
-    If the tightest sets of nodes are not enough, nodes with few free CPUs are left out one count after the other.
+    If the tightest sets of nodes are not enough, nodes with few free CPUs and GPUs are left out one count after the
+    other.
 
     Parameters
     ----------
@@ -94,6 +99,8 @@ def choose_nodes(need: Need, cpus: IntArray, weight: IntArray, taken: IntArray) 
         What the job needs.
     cpus
         What it can have of each node; changed.
+    gpus
+        Free GPUs of each node, shape (nodes,); (0,) if it asks for none.
     weight
         Of each node; those of the lowest come first.
     taken
@@ -104,13 +111,14 @@ def choose_nodes(need: Need, cpus: IntArray, weight: IntArray, taken: IntArray) 
     nodes, most = 0, 0
     for node in range(len(cpus)):
         nodes += cpus[node] > 0
-        most = max(most, cpus[node])
+        if cpus[node] > 0:
+            most = max(most, cpus[node] + (gpus[node] if len(gpus) else 0))
     if nodes <= need.least:
         return False
     for count in range(1, most):
         left_out = False
         for node in range(len(cpus)):
-            if 0 < cpus[node] <= count:
+            if 0 < cpus[node] <= count - (gpus[node] if len(gpus) else 0):
                 cpus[node] = 0
                 left_out = True
                 nodes -= 1
@@ -136,7 +144,7 @@ def evaluate_nodes(need: Need, cpus: IntArray, weight: IntArray, taken: IntArray
     rest = np.empty(4, np.int64)
     rest[CPUS], rest[NODES], rest[MOST_CPUS], rest[MOST_NODES] = need.cpus, need.least, need.cpus, need.most
     sets = np.empty((len(cpus), 5), np.int64)
-    found = consecutive(cpus, weight, sets)
+    found = consecutive(need, cpus, weight, sets)
     while rest[MOST_NODES] > 0:
         best = _best_set(sets, found, rest)
         if best < 0:
@@ -149,7 +157,7 @@ def evaluate_nodes(need: Need, cpus: IntArray, weight: IntArray, taken: IntArray
 
 
 @compiled
-def consecutive(cpus: IntArray, weight: IntArray, sets: IntArray) -> int:
+def consecutive(need: Need, cpus: IntArray, weight: IntArray, sets: IntArray) -> int:
     """Write the sets of consecutive nodes of one weight with free CPUs into `sets`; return how many there are."""
     found, inside = -1, False
     for node in range(len(cpus)):
@@ -161,7 +169,7 @@ def consecutive(cpus: IntArray, weight: IntArray, sets: IntArray) -> int:
             sets[found, FIRST], sets[found, WEIGHT], inside = node, weight[node], True
             sets[found, SIZE] = sets[found, COUNT] = 0
         sets[found, LAST] = node
-        sets[found, SIZE] += cpus[node]
+        sets[found, SIZE] += min(cpus[node], need.at_most)
         sets[found, COUNT] += 1
     return found + 1
 
@@ -189,32 +197,34 @@ def _best_set(sets: IntArray, found: int, rest: IntArray) -> int:
 def _take_from(first: int, last: int, need: Need, cpus: IntArray, rest: IntArray, taken: IntArray) -> None:
     """Take nodes of a set in order; if one is enough, only that which has the fewest free CPUs."""
     if rest[NODES] <= 1:
-        only = _tightest(first, last, rest[CPUS], cpus, taken)
+        only = _tightest(first, last, rest[CPUS], need, cpus, taken)
         if only >= 0:
             first = last = only
     for node in range(first, last + 1):
         if rest[MOST_NODES] == 0 or (rest[NODES] <= 0 and rest[CPUS] <= 0):
             break
-        if taken[node] or (rest[MOST_NODES] == 1 and cpus[node] < rest[CPUS]):
+        has = min(cpus[node], need.at_most)
+        if taken[node] or (rest[MOST_NODES] == 1 and has < rest[CPUS]):
             continue
         others = max(need.least - (need.most - rest[MOST_NODES]) - 1, 0)  # each is left at least a CPU
-        if cpus[node] > rest[MOST_CPUS] - others:
-            cpus[node] = max(rest[MOST_CPUS] - others, need.on_each)
-        taken[node] = cpus[node]
-        rest[CPUS] -= cpus[node]
-        rest[MOST_CPUS] -= cpus[node]
+        if has > rest[MOST_CPUS] - others:
+            has = cpus[node] = max(rest[MOST_CPUS] - others, need.on_each)
+        taken[node] = has
+        rest[CPUS] -= has
+        rest[MOST_CPUS] -= has
         rest[NODES] -= 1
         rest[MOST_NODES] -= 1
 
 
 @compiled
-def _tightest(first: int, last: int, wanted: int, cpus: IntArray, taken: IntArray) -> int:
-    best = -1
+def _tightest(first: int, last: int, wanted: int, need: Need, cpus: IntArray, taken: IntArray) -> int:
+    best, least = -1, 0
     for node in range(first, last + 1):
-        if taken[node] or cpus[node] < wanted:
+        has = min(cpus[node], need.at_most)
+        if taken[node] or has < wanted:
             continue
-        if best < 0 or cpus[node] < cpus[best]:
-            best = node
-            if cpus[node] == wanted:
+        if best < 0 or has < least:
+            best, least = node, has
+            if has == wanted:
                 break
     return best

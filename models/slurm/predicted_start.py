@@ -9,6 +9,7 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
+from .gpu_weights import asks_for_gpus, note_tested
 from .jobs import Cluster, Placed, Tried
 from .node_choice import choose_nodes, cpus_on, free_cpus, need_of
 from .preemption import Preemption, gives_way, may_stop
@@ -24,21 +25,27 @@ def fits(job: int, tried: Tried, cluster: Cluster, usable: BoolArray, taken: Int
     """Write into `taken` how many slots of a job go to each node if it starts now; return whether it can."""
     cpus, has = np.empty(len(usable), np.int64), np.empty(2, np.int64)
     has[CPUS], has[NODES] = free_cpus(cluster.free, job, tried, cluster.primary, usable, cpus)
-    return enough(job, tried, cluster, cpus, has, taken)
+    return enough(job, tried, cluster, cluster.free, usable, cpus, has, taken)
 
 
 @compiled
-def enough(job: int, tried: Tried, cluster: Cluster, cpus: IntArray, has: IntArray, taken: IntArray) -> bool:
+def enough(
+    job: int, tried: Tried, cluster: Cluster, free: IntArray, usable: BoolArray, cpus: IntArray, has: IntArray,
+    taken: IntArray,
+) -> bool:  # fmt: skip
     """Choose nodes of which a job can have so many CPUs, if all together can be enough."""
+    note_tested(job, tried, cluster, free, usable)
     apart, per_slot = tried.apart[job], tried.demand[job, cluster.primary]
-    unit = max(per_slot, 1)
-    need = need_of(tried.slots[job], apart, unit)
+    unit, asks = max(per_slot, 1), asks_for_gpus(job, tried, cluster)
+    need = need_of(tried.slots[job], apart, unit, asks)
     if (has[CPUS] < need.cpus and per_slot > 0) or has[NODES] < need.least:
         return False
-    left = np.empty_like(cpus)
+    left, gpus = np.empty_like(cpus), np.empty(len(cpus) if asks else 0, np.int64)
     for node in range(len(cpus)):
         left[node] = cpus[node]
-    if not choose_nodes(need, left, cluster.weight, taken):
+    for node in range(len(gpus)):
+        gpus[node] = free[node, cluster.gpu]
+    if not choose_nodes(need, left, gpus, cluster.weight, taken):
         return False
     for node in range(len(taken)):
         if taken[node] > 0:
@@ -93,7 +100,7 @@ def predicted_start(
     primary = cluster.primary
     cpus, has = np.empty(len(usable), np.int64), np.zeros(2, np.int64)
     _usable_room(room, usable, cpus, has)
-    if enough(job, tried, cluster, cpus, has, taken):
+    if enough(job, tried, cluster, cluster.free, usable, cpus, has, taken):
         return now
     free = np.empty_like(cluster.free)
     for node in range(free.shape[0]):
@@ -103,7 +110,7 @@ def predicted_start(
         for row in preemption.order:
             if gives_way(row, job, preemption):
                 give_back(row, held, usable, free, job, tried, primary, cpus, has)
-        if enough(job, tried, cluster, cpus, has, taken):
+        if enough(job, tried, cluster, free, usable, cpus, has, taken):
             return now
     window, barrier, at, running = WINDOW, -1, 0, held.counts[0]
     while at < running:
@@ -125,7 +132,7 @@ def predicted_start(
         window *= 2
         while at < running and held.end[held.order[at]] > barrier + window:
             window *= 2
-        if enough(job, tried, cluster, cpus, has, taken):
+        if enough(job, tried, cluster, free, usable, cpus, has, taken):
             end = held.end[last]
             return int(end if end > now else max(end + kill_wait, now + 1))
     return -1
@@ -144,6 +151,8 @@ def give_back(
             found = True
             for resource in range(free.shape[1]):
                 free[node, resource] += held.slots[place] * held.demand[ending, resource]
+            for resource in range(held.by_node.shape[1]):
+                free[node, resource] += held.by_node[ending, resource]
             before = cpus[node]
             cpus[node] = cpus_on(node, free, job, tried, primary)
             has[CPUS] += cpus[node] - before

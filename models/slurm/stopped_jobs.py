@@ -65,7 +65,7 @@ def _taken_away(
     has[CPUS], has[NODES] = free_cpus(free, job, tried, primary, usable, cpus)
     for place in range(len(order)):
         gave = give_back(order[place], table, usable, free, job, tried, primary, cpus, has)
-        if gave and enough(job, tried, cluster, cpus, has, taken):
+        if gave and enough(job, tried, cluster, free, usable, cpus, has, taken):
             return place
     return -1
 

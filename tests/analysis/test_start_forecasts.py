@@ -63,10 +63,39 @@ def test_draws_are_within_the_request(predictor):
 
 def test_who_comes_makes_jobs_wait_longer():
     ended = tuple(Ended(replace(each.job, submit=900), 900) for each in past(*[40] * 30))
-    alone, among = (forecast(ended, arrivals=come, draws=30).high for come in (False, True))
-    shortest = [forecast(ended, arrivals=come).low for come in (False, True)]
-    assert alone <= among
-    assert shortest[0] >= 1000
+    alone, among = (forecast(ended, 30, arrivals=come, draws=30).high for come in (False, True))
+    assert 1000 <= alone <= among
+
+
+def drawn(*runtimes, elapsed=0, walltime=600, kept=(), of=200):
+    """Return run times drawn for a job that has run so long, of some that ended, their requests `kept` as they were."""
+    ended = past(*runtimes) + tuple(
+        replace(each, job=replace(each.job, id=f"kept {number}"))
+        for number, time in enumerate(kept)
+        for each in past(time, walltime=time)
+    )
+    draws = RunTimeDraws(MachineState(1000, ended=ended), create(LEARNED), np.random.default_rng(0))
+    return np.array([draws.draw(replace(RUNS, walltime=walltime), elapsed) for _ in range(of)])
+
+
+def test_what_outlives_all_that_is_known_ends_anywhere_before_its_request():
+    found = drawn(*[50] * 9, elapsed=60)
+    assert 60 < found.min() < 80
+    assert 400 < found.max() <= 600
+    assert np.median(found) == pytest.approx(190, abs=40)  # the square root of 60 x 600
+    assert (drawn(*[50] * 9, elapsed=600) == 601).all()
+
+
+def test_run_times_that_the_request_does_not_allow_are_not_drawn():
+    found = drawn(*range(100, 1000, 10), walltime=300)
+    assert found.max() <= 300
+    assert (found == 300).mean() < 0.1  # nobody was cut at the request, though most ran longer than 300 s
+    assert np.median(found) == pytest.approx(200, abs=20)
+
+
+def test_requests_are_reached_as_often_as_they_were():
+    assert (drawn(*[50] * 15, kept=[300] * 5) == 600).mean() == pytest.approx(0.25, abs=0.1)
+    assert (drawn(*[50] * 15, kept=[300] * 5, elapsed=100) == 600).mean() > 0.8  # none but those ran so long
 
 
 def test_forecasts_are_the_same_again():

@@ -80,6 +80,25 @@ def test_every_release_says_the_same(files, release):
     ]
 
 
+@pytest.mark.parametrize(
+    ("release", "tres", "gpus"),
+    [("22.05", "gres:gpu:2", 2), ("22.05", "gres:gpu", 1), ("23.02", "gres:gpu:a100:3,gres:nic", 3),
+     ("24.05", "gres/gpu:4", 4), ("24.05", "gres/gpu:h100=2,gres/gpu:l4=1", 3), ("24.05", "gres/gpus:9", 0)],
+)  # fmt: skip
+def test_memory_and_gpus_are_read(files, release, tres, gpus):
+    number = (lambda value: value) if release == "22.05" else wrapped
+    jobs = [
+        job(release, 1, "RUNNING", "n1", tres_per_node=tres, memory_per_node=number(1500), node_count=number(1)),
+        job(release, 2, "PENDING", memory_per_cpu=number(700), memory_per_node=None),
+    ]
+    found = read_cluster(*files(release, jobs, nodes(release)), NOW)
+    assert [(each.memory_a_core, each.memory_a_node) for each in (*found.running, *found.waiting)] == [
+        (0, 1500),
+        (700, 0),
+    ]
+    assert (found.running[0].gpus_a_node, found.running[0].had, found.waiting[0].gpus_a_node) == (gpus, 1, 0)
+
+
 def test_a_task_of_an_array_has_both_its_numbers(files):
     jobs = [job("22.05", 7, "RUNNING", "n1", array_job_id=4, array_task_id=3)]
     assert read_cluster(*files("22.05", jobs, nodes("22.05")), NOW).running[0].id == "4_3"

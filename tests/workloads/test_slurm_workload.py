@@ -5,7 +5,9 @@ import pytest
 from hpcdispatch.base import InputError
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import read, write
-from hpcdispatch.workloads.slurm_workload import slurm_workload, started_at
+from hpcdispatch.workloads.slurm_cluster import ClusterJob, Snapshot
+from hpcdispatch.workloads.slurm_conf import read_slurm_conf
+from hpcdispatch.workloads.slurm_workload import slurm_workload, standing_jobs, started_at
 
 CONF = "NodeName=n[1-4] CPUs=4\nPartitionName=short Nodes=ALL MaxTime=2\nPartitionName=long Nodes=n[1-2]\n"
 COLUMNS = "JobID|User|Group|Account|Partition|Submit|Start|End|TimelimitRaw|ReqNodes|NNodes|NCPUS|State|SubmitLine"
@@ -146,3 +148,42 @@ def test_what_slurm_does_not_do_is_noted(site):
     conf.write_text(CONF + "PreemptType=preempt/qos\n")
     notes = [note for note in slurm_workload(sacct, conf).provenance.notes if "slurm does not do" in note]
     assert notes == [f"{conf} has what slurm does not do: PreemptType=preempt/qos (who gives way)"]
+
+
+NODES = "NodeName=n[1-4] CPUs=4 RealMemory=4000 Gres=gpu:2\nPartitionName=all Nodes=ALL\n"
+
+
+def standing(tmp_path, conf, *jobs):
+    """Return what jobs that run on n1 and n2, or wait, ask for, and on which nodes they are."""
+    (tmp_path / "slurm.conf").write_text(conf)
+    jobs = [
+        ClusterJob(str(number), "ann", "phys", "all", 900, 950 if nodes else None, 600, nodes, cores, **more)
+        for number, (nodes, cores, more) in enumerate(jobs)
+    ]
+    running, waiting = ([job for job in jobs if bool(job.nodes) is runs] for runs in (True, False))
+    snapshot = Snapshot(1000, (), tuple(running), tuple(waiting))
+    workload, state = standing_jobs(snapshot, read_slurm_conf(tmp_path / "slurm.conf"))
+    simulate(workload, "fcfs", state=state)  # what runs fits
+    return [(job.nodes, dict(job.per_node)) for job in workload.jobs], [each.placement for each in state.running]
+
+
+def test_what_stands_has_its_memory_and_gpus(tmp_path):
+    asked, placed = standing(
+        tmp_path, "SelectTypeParameters=CR_Core_Memory\n" + NODES,
+        (("n1", "n2"), 5, {"memory_a_node": 1000, "gpus_a_node": 1, "had": 2}),  # 5 tasks, 3 and 2
+        ((), 3, {"memory_a_core": 700}),
+        ((), 4, {"apart": 2, "gpus_a_node": 2, "memory_a_core": 500, "had": 2}),
+    )  # fmt: skip
+    apart = {"all": 1, "node": 1}
+    assert asked == [
+        (2, {"core": 2, **apart, "mem": 1000 * 1024, "gpu": 1}),
+        (3, {"core": 1, "all": 1, "mem": 700 * 1024, "mem_per_cpu": 1}),
+        (2, {"core": 2, **apart, "mem": 2 * 500 * 1024, "mem_per_cpu": 1, "gpu": 2}),
+    ]
+    assert placed == [(0, 1)]
+
+
+def test_what_a_site_does_not_share_out_is_not_asked_for(tmp_path):
+    plain = "NodeName=n[1-4] CPUs=4\nPartitionName=all Nodes=ALL\n"
+    asked, _ = standing(tmp_path, plain, (("n1", "n2"), 5, {"memory_a_node": 1000, "gpus_a_node": 1, "had": 2}))
+    assert asked == [(5, {"core": 1, "all": 1})]

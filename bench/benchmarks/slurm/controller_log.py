@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO, cast
@@ -14,7 +14,7 @@ import pandas as pd
 
 from ....base import InputError
 from ....workloads import Job, Machine
-from ....workloads.formats.slots import MEMORY
+from ....workloads.formats.slots import GPU, MEMORY
 from ....workloads.slurm_conf import APART, BY_CORE, expand_names
 from ....workloads.slurm_workload import slurm_workload, started_at
 
@@ -26,6 +26,8 @@ _KINDS = {
     "planned": re.compile(r"sched/backfill: .*JobId=(?P<job>\d+) to start at (?P<start>\S+), .* nodes (?P<nodes>\S+)"),
     "backfilled": re.compile(r"sched/backfill: .*: Started JobId=(?P<job>\d+) in \S+ on (?P<nodes>\S+)"),
     "allocated": re.compile(r"sched: Allocate JobId=(?P<job>\d+) NodeList=(?P<nodes>\S+)"),
+    "ended": re.compile(r"sched/backfill: _attempt_backfill: (?:completed testing|no jobs to backfill)"),
+    "evaluated": re.compile(r"select/cons_tres: _job_test: SELECT_TYPE: evaluating JobId=(?P<job>\d+) "),
     "completed": re.compile(r"_job_complete: JobId=(?P<job>\d+) done"),
 }  # fmt: skip
 
@@ -39,7 +41,8 @@ class Event(NamedTuple):
         Seconds since 1970.
     kind
         ``submitted``, ``cycle`` (of backfill begins), ``tested``, ``planned``, ``backfilled``, ``allocated`` (by the
-        main scheduler), ``completed``.
+        main scheduler), ``completed``; ``ended`` (a cycle), ``evaluated`` (by whomever; that only with
+        ``DebugFlags=SelectType`` and ``SlurmctldDebug=debug``).
     job
         Its id.
     priority
@@ -70,9 +73,9 @@ class RecordedJob:
         Slots, cores of each, and whether each is on a node of its own.
     limit, submit, start, end
         Seconds, of the times since 1970.
-    demand, per_cpu
-        Amounts that a slot asks for, and what of them was asked for by CPU, of all that the site's machine has; empty:
-        the cores alone.
+    demand, per_cpu, by_node
+        Amounts that a slot asks for, what of them was asked for by CPU, and what a job of tasks asks for by node, of
+        all that the site's machine has; empty: the cores alone.
     """
 
     partition: str
@@ -87,6 +90,7 @@ class RecordedJob:
     end: int
     demand: tuple[int, ...] = ()
     per_cpu: tuple[int, ...] = ()
+    by_node: tuple[int, ...] = ()
 
 
 def read_log(path: Path) -> Iterator[Event]:
@@ -136,10 +140,14 @@ def site_jobs(accounting: Path, config: Path) -> dict[str, RecordedJob]:
     assert workload.records is not None
     zero, machine = started_at(workload), workload.machine
     starts = zero + workload.columns.submit + workload.records["wait"].to_numpy()
-    return {
-        job.id: _site_job(job, machine, zero + job.submit, int(start))
-        for job, start in zip(workload.jobs, starts, strict=True)
-    }
+    names = ("nodes_asked", "requested_processors", "task_cores", "requested_memory")
+    asked = [workload.records[name].astype(int).tolist() for name in names]
+    found = {}
+    for job, start, nodes, cores, each, memory in zip(workload.jobs, starts, *asked, strict=True):
+        found[job.id] = _site_job(job, machine, zero + job.submit, int(start))
+        if not nodes and found[job.id].apart and cores > each:
+            found[job.id] = _of_tasks(found[job.id], cores // each, each, memory, machine.resources)
+    return found
 
 
 def _site_job(job: Job, machine: Machine, submit: int, start: int) -> RecordedJob:
@@ -148,7 +156,33 @@ def _site_job(job: Job, machine: Machine, submit: int, start: int) -> RecordedJo
         job.queue, job.group, job.user, job.nodes, cores, job.nodes == 1 or APART in job.per_node, job.walltime, submit,
         start, start + job.runtime, tuple(job.per_node.get(name, 0) for name in machine.resources),
         tuple(memory // cores if name == MEMORY and BY_CORE in job.per_node else 0 for name in machine.resources),
+        (0,) * len(machine.resources),
     )  # fmt: skip
+
+
+def _of_tasks(job: RecordedJob, tasks: int, cores: int, memory: int, resources: Sequence[str]) -> RecordedJob:
+    """Return a job that was laid out on the nodes that it had as the tasks that it asked for, which may fill any.
+
+    Parameters
+    ----------
+    job
+        The job as it was laid out.
+    tasks, cores, memory
+        How many tasks, the cores of each, and the kilobytes a core.
+    resources
+        Of the machine.
+    """
+    demand, per_cpu, by_node = (dict.fromkeys(resources, 0) for _ in range(3))
+    for name, amount, share in zip(resources, job.demand, job.per_cpu, strict=True):
+        if share:
+            demand[name], per_cpu[name] = memory * cores, memory
+        elif name in (GPU, MEMORY):
+            by_node[name] = amount
+        else:
+            demand[name] = min(amount, 1)
+    demand |= {resources[0]: cores, APART: 0}
+    asked, by_core, of_node = (tuple(each.values()) for each in (demand, per_cpu, by_node))
+    return replace(job, slots=tasks, cores=cores, apart=False, demand=asked, per_cpu=by_core, by_node=of_node)
 
 
 def _opened(path: Path) -> TextIO:

@@ -19,6 +19,7 @@ from ....workloads import Workload, recorded_state
 from ....workloads.slurm_workload import slurm_workload, started_at
 from ...reports.number_formats import fixed, percent
 from ...reports.tables import Table
+from .live_replay import MOMENTS
 
 #: What Slurm says where it expects nothing.
 _NOTHING = "N/A"
@@ -27,24 +28,31 @@ _LEARNED = (LEARNED,)
 
 
 class Moment(NamedTuple):
-    """A moment, and when Slurm expected the waiting jobs to start then, seconds since 1970."""
+    """A moment, when Slurm expected the waiting jobs to start then, seconds since 1970, and their priorities."""
 
     now: float
     expected: dict[str, float]
+    priorities: dict[str, int]
 
 
 def read_moments(path: Path, every: int) -> list[Moment]:
     """Return each so-manieth moment at which jobs waited, from what ``squeue -o '%i|%t|%Q|%r|%S|%M'`` printed."""
     found: list[Moment] = []
-    with gzip.open(path, "rt") as lines:
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
         for line in lines:
             if line.startswith("#"):
-                found.append(Moment(float(line[1:]), {}))
+                found.append(Moment(float(line[1:]), {}, {}))
                 continue
-            id_, state, _, _, start, _ = line.rstrip("\n").split("|")
+            id_, state, priority, _, start, _ = line.rstrip("\n").split("|")
+            if state == "PD":
+                found[-1].priorities[id_] = int(priority)
             if state == "PD" and start != _NOTHING:
-                found[-1].expected[id_] = datetime.fromisoformat(start).replace(tzinfo=UTC).timestamp()
+                found[-1].expected[id_] = _since_1970(start)
     return [moment for moment in found if moment.expected][every - 1 :: every]
+
+
+def _since_1970(text: str) -> float:
+    return float(text) if text.isdecimal() else datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
 
 
 def forecasts_table(workload: Workload, slurm: Slurm, moments: list[Moment], epoch: int, draws: int) -> Table:
@@ -89,6 +97,7 @@ def _forecast(
     workload: Workload, slurm: Slurm, moment: Moment, epoch: int, learned: str, **options: Any
 ) -> pd.DataFrame:
     kept, state = recorded_state(workload, int(moment.now) - epoch)
+    state = replace(state, memory={"Slurm": {"priorities": moment.priorities}})
     here = kept.slice(0, int(np.searchsorted(kept.columns.submit, state.at)))
     hidden = replace(here, jobs=tuple(replace(job, runtime=job.walltime) for job in here.jobs), records=None)
     found = forecast_starts(hidden, state, slurm, create_predictor(learned), **options)
@@ -123,7 +132,18 @@ def site_workload(folder: Path) -> Workload:
 
 def forecasts(folder: Path, shares: str, every: int, draws: int) -> Table:
     """Return the table of each so-manieth recorded moment; see :func:`forecasts_table`."""
-    workload = site_workload(folder)
+    workload, moments = site_workload(folder), read_moments(folder / "priorities-a.txt.gz", every)
+    return _of_site(workload, folder / "slurm.conf", shares, moments, draws)
+
+
+def replay_forecasts(folder: Path, shares: str, every: int, draws: int) -> Table:
+    """Return the same of a replay that ``live replay --keep`` has kept."""
+    config = folder / "site.txt"
+    return _of_site(
+        slurm_workload(folder / "jobs.sacct", config), config, shares, read_moments(folder / MOMENTS, every), draws
+    )
+
+
+def _of_site(workload: Workload, config: Path, shares: str, moments: list[Moment], draws: int) -> Table:
     epoch = started_at(workload)
-    slurm = Slurm(config=str(folder / "slurm.conf"), shares=shares, epoch=epoch)
-    return forecasts_table(workload, slurm, read_moments(folder / "priorities-a.txt.gz", every), epoch, draws)
+    return forecasts_table(workload, Slurm(config=str(config), shares=shares, epoch=epoch), moments, epoch, draws)

@@ -1,6 +1,6 @@
 """Drivers for a real Slurm that is there for trials: ``python -m hpcdispatch.bench.benchmarks.slurm.live``.
 
-They submit jobs, stop jobs and reserve nodes; two of them want the whole cluster for themselves.
+They submit jobs, stop jobs and reserve nodes; two of them want the whole cluster for themselves, one needs none.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ...reports.tables import show
 from .live_evictions import evictions
 from .live_replay import Replay, replayed
 from .live_submissions import submissions
+from .replay_noise import noise
 
 _SEED = click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 _MARKDOWN = click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
@@ -49,6 +50,15 @@ def replay_command(keep: Path | None, as_markdown: bool, **drawn: Any) -> None:
         if keep is not None:
             keep.mkdir(parents=True, exist_ok=True)
         show([replayed(Replay(**drawn), keep or Path(folder))], as_markdown)
+
+
+@main.command("noise")
+@click.argument("folders", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--shares", default="", metavar="A=N;B=N", help="Of accounts and users; else 1.")
+@_MARKDOWN
+def noise_command(folders: tuple[Path, ...], shares: str, as_markdown: bool) -> None:
+    """Compare kept replays of the same jobs with each other, and the dispatcher slurm with each; needs no Slurm."""
+    show([noise(folders, shares)], as_markdown)
 
 
 @main.command("evict")

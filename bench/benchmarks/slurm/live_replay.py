@@ -18,9 +18,10 @@ from ....workloads.slurm_workload import SACCT_COLUMNS, SCONTROL_SHOWN, slurm_wo
 from ...reports.number_formats import fixed, percent, seconds
 from ...reports.tables import Table
 from .live_commands import Owner, ask, node_names, owners, partitions, shares, submit, until_empty
+from .live_moments import noting_moments
 
 #: Seconds within which a start counts as met.
-_NEAR = (2, 10, 30)
+NEAR = (2, 10, 30)
 #: Most seconds that a job of a replay runs, and by how many factors its limit is too long.
 _LONGEST, _TOO_LONG = 90, (1, 1, 2, 3, 5)
 
@@ -30,6 +31,8 @@ _MEGABYTES = 500
 KEPT, _KEPT_LAST = "kept", 120
 #: What scontrol says of reservations, at the beginning.
 _RESERVED = "reservations.txt"
+#: What squeue says of the queue, and how often, seconds.
+MOMENTS, _EVERY = "moments.txt", 20
 #: What says who may run how much.
 _LIMITS = (
     ("association", "format=Account,User,ParentName,GrpJobs,GrpTRES,MaxJobs"),
@@ -164,10 +167,11 @@ def reserve(user: str) -> str:
 def replay(plan: list[Planned], folder: Path) -> None:
     """Submit the jobs when they are due, wait for the last, and write the files of the site to a folder."""
     begun = time.time()
-    for job in plan:
-        time.sleep(max(begun + job.at - time.time(), 0))
-        submit(job.owner, job.minutes, job.command, job.shape)
-    until_empty()
+    with noting_moments(folder / MOMENTS, _EVERY):
+        for job in plan:
+            time.sleep(max(begun + job.at - time.time(), 0))
+            submit(job.owner, job.minutes, job.command, job.shape)
+        until_empty()
     keep_record(folder, int(begun))
 
 
@@ -189,7 +193,7 @@ def compared(folder: Path, share: str) -> list[WhatIf]:
     if (reserved := folder / _RESERVED).exists():
         files["reservations"] = str(reserved)
     site = Slurm(config=str(config), shares=share, epoch=started_at(workload), **files)
-    return what_if(workload, {"slurm": site, "easy": "easy", "fcfs": "fcfs"}, _NEAR, state)
+    return what_if(workload, {"slurm": site, "easy": "easy", "fcfs": "fcfs"}, NEAR, state)
 
 
 class Replay(NamedTuple):
@@ -232,6 +236,6 @@ def replayed(drawn: Replay, folder: Path) -> Table:
          seconds(row.deviation), fixed(row.correlation, 2)]
         for row in found
     ]  # fmt: skip
-    near = (f"within {within} s" for within in _NEAR)
+    near = (f"within {within} s" for within in NEAR)
     columns = ("scheduler", "mean wait (s)", "of the real one", *near, "off the record (s)", "correlation")
     return Table("replay", columns, rows, note=f"{drawn.jobs} jobs at a load of {drawn.load}, seed {drawn.seed}.")

@@ -8,24 +8,30 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ....base import IntArray
+from ....base import BoolArray, IntArray
 from ....dispatchers.slurm import AccountUsage
 from ....models.slurm import (
     BackfillRules,
     Cluster,
     Factors,
+    Held,
     Placed,
     Tried,
     Weights,
     backfill_pass,
     job_size,
     main_pass,
+    note_submitted,
     placed,
     priorities,
+    weights_below,
 )
+from ....workloads.formats.slots import GPU, MEMORY
 from ....workloads.slurm_conf import SlurmSite
 from .controller_log import Event, RecordedJob
 
+#: What happens in a cycle.
+_OF_CYCLES = ("tested", "planned", "backfilled", "evaluated")
 #: How far a planned start may be off (seconds), and a priority (points).
 NEAR, POINTS = 2, 5
 
@@ -72,9 +78,11 @@ class RecordedDecisions:
         self._members = np.zeros((len(site.partitions), len(site.nodes)), np.bool_)
         for row, each in enumerate(site.partitions):
             self._members[row, list(each.nodes)] = True
-        whole = site.machine().capacity if any(job.demand for job in jobs.values()) else site.capacity[:, :1]
-        self._free, self._weights = whole.copy(), np.array(site.weights)
-        self._supposed = self._weights if weights is None else weights
+        names = site.machine().resources if any(job.demand for job in jobs.values()) else ("core",)
+        self._total = site.machine().capacity[:, : len(names)]
+        self._gpu, self._memory = (names.index(name) if name in names else -1 for name in (GPU, MEMORY))
+        self._free, self._base = self._total.copy(), weights_below(np.array(site.weights))
+        self._weights = self._base.copy() if weights is None else weights_below(weights)
         self._running: dict[str, tuple[IntArray, IntArray]] = {}
         self._cycle: _Cycle | None = None
         self.counts: Counter[str] = Counter()
@@ -86,13 +94,17 @@ class RecordedDecisions:
         self._decide()
 
     def _happen(self, event: Event) -> None:
-        if event.kind not in ("tested", "planned", "backfilled"):
+        if event.kind not in _OF_CYCLES or (event.kind == "evaluated" and self._cycle is None):
             self._decide()
-        if event.kind == "cycle":
+        if event.kind == "submitted":
+            note_submitted(0, self._tried([event.job]), self._cluster(self._free, self._members))
+        elif event.kind == "evaluated" and self._cycle is None:
+            self._evaluate(event.job)
+        elif event.kind == "cycle":
             self._cycle = _Cycle(int(event.time), self._free.copy(), sorted(self._running, key=int))
         elif event.kind == "completed":
             nodes, slots = self._running.pop(event.job)
-            self._free[nodes] += slots[:, None] * _demand(self._jobs[event.job])
+            self._free[nodes] += self._held(event.job, slots)
         elif event.kind in ("backfilled", "allocated"):
             self._begin(event)
         if self._cycle is not None:
@@ -106,25 +118,41 @@ class RecordedDecisions:
         """Let a job run on its real nodes; tasks are laid out on them as the model does."""
         own = np.zeros_like(self._members)
         own[:, [self._node[name] for name in event.nodes]] = True
-        starts = main_pass(self._tried([event.job]), Cluster(self._free, own, 0, self._weights))
+        starts = main_pass(self._tried([event.job]), Cluster(self._free, own, 0, self._base.copy()))
         if starts:
             ((_, nodes, slots),) = starts
         else:  # They lie there in a way that the model does not know: alike on all.
             nodes = np.flatnonzero(own[0])
             slots = np.full(len(nodes), -(-self._jobs[event.job].slots // len(nodes)))
-            self._free[nodes] -= slots[:, None] * _demand(self._jobs[event.job])
+            self._free[nodes] -= self._held(event.job, slots)
         self._running[event.job] = nodes, slots
+
+    def _evaluate(self, job: str) -> None:
+        """Let the main scheduler test a job, of which only what that does to weights is left."""
+        main_pass(self._tried([job]), self._cluster(self._free.copy(), self._members))
+
+    def _row(self, job: str) -> Held:
+        found = self._jobs[job]
+        end, place = found.start + found.limit, int(job)
+        return Held(end, *self._running[job], _demand(found), place, found.by_node)
+
+    def _held(self, job: str, slots: IntArray) -> IntArray:
+        """Return what a job holds of each of its nodes."""
+        found = self._jobs[job]
+        return np.asarray(slots[:, None] * _demand(found) + (found.by_node or (0,)))
+
+    def _cluster(self, free: IntArray, members: BoolArray) -> Cluster:
+        return Cluster(free, members, 0, self._weights, self._total, self._gpu, self._memory)
 
     def _decide(self) -> None:
         """Decide the last cycle once more, and compare."""
         cycle, self._cycle = self._cycle, None
         if cycle is None or not cycle.order:
             return
-        rows = [(self._jobs[job].start + self._jobs[job].limit, *self._running[job], _demand(self._jobs[job]))
-                for job in cycle.running]  # fmt: skip
+        rows = [self._row(job) for job in cycle.running]
         tried = self._tried(cycle.order)
         table = placed(rows, tried, len(cycle.free))
-        backfill_pass(tried, Cluster(cycle.free, self._members, 0, self._supposed), table, cycle.now, self._rules)
+        backfill_pass(tried, self._cluster(cycle.free, self._members), table, cycle.now, self._rules)
         for row, job in enumerate(cycle.order, len(rows)):
             self._compare(cycle, job, row, table)
 
@@ -149,6 +177,8 @@ class RecordedDecisions:
             np.array([_demand(job) for job in jobs]),
             np.array([job.limit for job in jobs]),
             np.array([job.per_cpu or (0,) for job in jobs]),
+            np.array([job.by_node or (0,) for job in jobs]),
+            np.array(list(map(int, ids))),
         )
 
 

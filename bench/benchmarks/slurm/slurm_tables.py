@@ -24,7 +24,7 @@ from ...reports.number_formats import seconds as spent
 from ...reports.tables import Table, show
 from ..measurements import measured
 from .controller_log import RecordedJob, began_at, read_jobs, read_log
-from .forecast_table import forecasts
+from .forecast_table import forecasts, replay_forecasts
 from .recorded_decisions import RecordedDecisions, compared_priorities
 
 Part = Literal["decisions", "free", "forecast", "scale"]
@@ -207,19 +207,30 @@ def _other_run(record: Record, jobs: dict[str, RecordedJob]) -> FloatArray:
 @click.option(
     "--jobs", type=click.IntRange(min=1, max=YEAR), default=JOBS, show_default=True, help="Of the part scale."
 )
+@click.option(
+    "--replay",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="For the part forecast, what `live replay --keep` has kept, in place of the record.",
+)
+@click.option("--shares", default=None, metavar="A=N;B=N", help="Of its accounts.")
+@click.option("--every", type=click.IntRange(1), default=5, show_default=True, help="Of its moments.")
 @click.option("--small", is_flag=True, help="Smoke test: a short part of the record, few jobs.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
-def main(part: Part | None, jobs: int, small: bool, as_markdown: bool) -> None:
+def main(
+    part: Part | None, jobs: int, replay: Path | None, shares: str | None, every: int, small: bool, as_markdown: bool
+) -> None:
     """Print the tables."""
 
     def tables() -> Iterator[Table]:
+        if replay is not None:
+            yield replay_forecasts(replay, shares or "", every, 4 if small else 25)
+            return
         if part in (None, "decisions"):
             yield decisions(recorded(), _SMALL if small else None)
         if part in (None, "free"):
             yield free_running(recorded())
         if part in (None, "forecast"):
-            every, draws = (100, 4) if small else (20, 25)
-            yield forecasts(recorded().folder, _shares(), every, draws)
+            yield forecasts(recorded().folder, _shares(), *((100, 4) if small else (20, 25)))
         if part in (None, "scale"):
             yield scale(_SMALL if small else jobs)
 

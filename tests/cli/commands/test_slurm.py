@@ -96,7 +96,7 @@ def test_a_forecast_is_kept_and_judged(invoke, printed, site, tmp_path):
     assert found.exit_code == 0, found.stderr
     (made,) = json.loads(found.stdout)
     assert (made["job"], made["made"], made["slurm"]) == ("2", 1000, 4500)
-    # The job before it has run 100 s, longer than anything of the past, so that it is thought to reach its hour.
+    # The job before it has run 100 s, longer than anything of the past, so that it may end anywhere within its hour.
     assert 1000 <= made["low"] <= made["high"] <= 4600
     assert invoke("slurm", "forecast", "2", *options).exit_code == 0
     judged = invoke("slurm", "forecast", "--judge", *site, "--kept", tmp_path / "kept.jsonl", "--json")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcdispatch.dispatchers import Slurm
-from hpcdispatch.models.slurm import NEVER_STOPPED, Cluster, Preemption, Tried, main_pass, placed
+from hpcdispatch.models.slurm import NEVER_STOPPED, Cluster, Held, Preemption, Tried, main_pass, placed
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, MachineState, RunningSince, Workload
 from hpcdispatch.workloads.slurm_conf import read_slurm_conf
@@ -101,10 +101,9 @@ def test_a_job_that_ran_at_the_beginning_gives_way(run):
 def stopped(held, nodes, wanted, of=6):
     """Return which of the running jobs (tiers, nodes of each) are stopped for one of so many nodes."""
     width = np.array([len(each) for each in nodes])
-    tried = Tried(
-        np.array([0]), np.array([wanted]), np.array([True]), np.array([[1]]), np.array([60]), np.zeros((1, 1), int)
-    )
-    rows = [(1000, np.array(each), np.ones(len(each), int), (1,)) for each in nodes]
+    nothing = np.zeros((1, 1), int)
+    tried = Tried(*map(np.array, ([0], [wanted], [True], [[1]], [60], nothing, nothing, [len(nodes)])))
+    rows = [Held(1000, np.array(each), np.ones(len(each), int), (1,)) for each in nodes]
     order = np.lexsort((width, held))
     preemption = Preemption(np.array([5]), np.array(held), order, np.full(len(held), -1))
     cluster = Cluster(np.zeros((of, 1), int), np.ones((1, of), bool), 0, np.ones(of, int))

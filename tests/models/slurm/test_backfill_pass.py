@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from hpcdispatch.models.slurm import BackfillRules, Cluster, Tried, backfill_pass, placed
+from hpcdispatch.models.slurm import BackfillRules, Cluster, Held, Tried, backfill_pass, placed
 
 RULES = BackfillRules(window=3600, resolution=1, most=100, kill_wait=2)
 
@@ -10,8 +10,9 @@ RULES = BackfillRules(window=3600, resolution=1, most=100, kill_wait=2)
 def cycle(free, running, jobs, rules=RULES, now=1000):
     """Return start and nodes of jobs (slots, cores, limit), each slot on its own node; running: (end, node, cores)."""
     slots, cores, limit = (np.array(column) for column in zip(*jobs, strict=True))
-    tried = Tried(np.zeros(len(jobs), int), slots, np.ones(len(jobs), bool), cores[:, None], limit, 0 * cores[:, None])
-    rows = [(end, np.array([node]), np.array([1]), (cores,)) for end, node, cores in running]
+    demand, place = cores[:, None], np.arange(len(running), len(running) + len(jobs))
+    tried = Tried(0 * slots, slots, slots > 0, demand, limit, 0 * demand, 0 * demand, place)
+    rows = [Held(end, np.array([node]), np.array([1]), (cores,)) for end, node, cores in running]
     table = placed(rows, tried, len(free))
     cluster = Cluster(np.array(free)[:, None], np.ones((1, len(free)), bool), 0, np.ones(len(free), int))
     backfill_pass(tried, cluster, table, now, rules)

@@ -11,7 +11,8 @@ def tried(*rows, partition=0):
     slots, cores, apart, limit = zip(*((*row, 60)[:4] for row in rows), strict=True)
     partitions = np.full(len(rows), partition)
     demand = np.array(cores)[:, None]
-    return Tried(partitions, np.array(slots), np.array(apart), demand, np.array(limit), 0 * demand)
+    places = np.arange(len(rows))
+    return Tried(partitions, np.array(slots), np.array(apart), demand, np.array(limit), 0 * demand, 0 * demand, places)
 
 
 def chosen(free, *row, weight=None):
@@ -69,7 +70,7 @@ def test_free_cores_are_not_capped_at_the_tasks_of_a_node():
 
 def test_memory_by_core_limits_the_cores_of_a_node():
     free = np.array([[4, 2], [3, 9]])  # cores, memory: of node 0 two cores can be had with a unit of memory each
-    job = Tried(*map(np.array, ([0], [1], [True], [[1, 1]], [60], [[0, 1]])))
+    job = Tried(*map(np.array, ([0], [1], [True], [[1, 1]], [60], [[0, 1]], [[0, 0]], [0])))
     for per_cpu, node in ((1, 0), (0, 1)):
         cluster = Cluster(free.copy(), np.ones((1, 2), bool), 0, np.ones(2, np.int64))
         ((_, nodes, _),) = main_pass(job._replace(per_cpu=np.array([[0, per_cpu]])), cluster)

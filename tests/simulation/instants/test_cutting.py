@@ -128,12 +128,17 @@ def test_what_users_had_used_before_counts():
     jobs = [Job(name, 0, 100, 100, nodes=2, per_node={"core": 4}, user=user, group="g") for name, user in ("aA", "bB")]
     fair = "slurm:PriorityWeightFairshare=1000"
     workload = Workload(tuple(jobs), NODES)
-    used = {user: (Ended(replace(jobs[0], id="x", user=user), 0),) for user in "AB"}
-    firsts = {
-        user: simulate(workload, fair, state=MachineState(100, ended=past)).jobs["start"].idxmin()
-        for user, past in used.items()
-    }
-    assert firsts == {"A": 1, "B": 0}
+    used = {user: (Ended(replace(jobs[0], id="x", user=user, runtime=400), 0),) for user in "AB"}
+
+    def first(past, memory):
+        state = MachineState(450, ended=past, memory=memory)
+        return simulate(workload, fair, state=state).jobs["start"].idxmin()
+
+    assert [first(used[user], {}) for user in "AB"] == [1, 0]
+    # What the real one said of those that wait comes before, and what no tick saw is not charged.
+    assert first(used["A"], {"Slurm": {"priorities": {jobs[0].id: 9, jobs[1].id: 5}}}) == 0
+    short = (Ended(replace(jobs[0], id="x", user="A", runtime=200), 50),)
+    assert first(short, {}) == 0
 
 
 @pytest.mark.parametrize(
