@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base import IntArray
+from ...base import BoolArray, IntArray
 from ..compiled import compiled
 from ..scheduling.step_profile import Steps, copy_steps, earliest, hold, make_steps, release
 from .planning import Plan, plan_between
@@ -39,7 +39,7 @@ def plan_by_requests(queue: Queue, running: Running, settings: Settings, asked: 
     predictions, none of which counts for more than its request. Of those it starts now a job may only if it fits, for
     all of its request, beside what runs, what has started before it and what is promised to others; a promise of its
     own it gives back for that. So all promised starts stay free at once, whatever run times turn out to be, up to the
-    requests.
+    requests. Where one of them may not, whoever else does fit so starts in its place, the oldest first.
 
     Returns
     -------
@@ -53,6 +53,8 @@ def plan_by_requests(queue: Queue, running: Running, settings: Settings, asked: 
     free = _beside(predicted, Running(ends, running.need, running.free, running.capacity), promises.start)
     found = plan_between(predicted, running, settings, Promises(free, promises.start, promises.overdue))
     begin = _that_keep_promises(found.start, literally, promises)
+    if len(begin) < len(found.start):
+        begin = _that_keep_promises(np.append(begin, _others(found.start, queue.fits)), literally, promises)
     return Plan(
         begin, found.candidates, found.requested, found.promises, found.objective, found.searched, found.overdue
     ), promises.start
@@ -67,6 +69,14 @@ def _beside(queue: Queue, running: Running, start: IntArray) -> Steps:
         if start[job] >= 0:
             count = hold(steps, count, start[job], start[job] + queue.duration[job], queue.need[job], 1)
     return Steps(steps.at[:count], steps.free[:count])
+
+
+@compiled
+def _others(begin: IntArray, fits: BoolArray) -> IntArray:
+    """Return who fits now beside those that were to start."""
+    left = fits.copy()
+    left[begin] = False
+    return np.flatnonzero(left)
 
 
 @compiled

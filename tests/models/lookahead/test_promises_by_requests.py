@@ -1,0 +1,34 @@
+"""Plans by predictions between promises by requests."""
+
+import numpy as np
+import pytest
+
+from hpcdispatch.models.lookahead import NO_PROMISE, Asked, Queue, Running, Settings, plan_by_requests
+
+SETTINGS = Settings(due=150, tolerance=0.0, blocked=3, guards=1, iterations=10, age_scale=-1.0)
+#: Half of the machine is held until 100 s; the oldest job asks for all of it and is promised that time.
+BUSY = Running(np.array([100]), np.array([[2]]), np.array([2]), np.array([4]))
+
+
+def planned(predicted, requested):
+    """Return who starts, of the oldest and two that ask for what is free."""
+    queue = Queue(
+        np.array([50, 10, 10]), np.array([60, *predicted]), np.array([[4], [2], [2]]), np.array([False, True, True])
+    )
+    asked = Asked(np.array([60, *requested]), np.array([100]), np.full(3, NO_PROMISE))
+    found, promised = plan_by_requests(queue, BUSY, SETTINGS, asked)
+    assert promised.tolist() == [100]
+    return found.start.tolist()
+
+
+@pytest.mark.parametrize(
+    ("predicted", "requested", "starts"),
+    [
+        ([10, 90], [90, 90], [1]),
+        # The first of the plan would outlast the promise by its request, the other one would not.
+        ([10, 90], [500, 90], [2]),
+        ([10, 20], [500, 500], []),
+    ],
+)
+def test_who_may_not_start_leaves_the_room_to_others(predicted, requested, starts):
+    assert planned(predicted, requested) == starts
