@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from ....base import InputError
 from ...reports.tables import show
 from .live_evictions import evictions
 from .live_replay import Replay, replayed
@@ -58,7 +59,11 @@ def replay_command(keep: Path | None, as_markdown: bool, **drawn: Any) -> None:
 @_MARKDOWN
 def noise_command(folders: tuple[Path, ...], shares: str, as_markdown: bool) -> None:
     """Compare kept replays of the same jobs with each other, and the dispatcher slurm with each; needs no Slurm."""
-    show([noise(folders, shares)], as_markdown)
+    try:
+        table = noise(folders, shares)
+    except (InputError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    show([table], as_markdown)
 
 
 @main.command("evict")

@@ -6,10 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.benchmarks.slurm import live_moments, replay_noise
 from hpcdispatch.bench.benchmarks.slurm.forecast_table import read_moments
+from hpcdispatch.bench.benchmarks.slurm.live import main
 
 
 def rows_of(*waits):
@@ -42,6 +44,17 @@ def test_replays_of_other_jobs_are_refused(records):
         replay_noise.noise([Path("a")], "")
     with pytest.raises(InputError, match="other: expected the 3 jobs of a, got 1"):
         replay_noise.noise([Path("a"), Path("other")], "")
+
+
+def test_a_record_that_cannot_be_compared_is_one_line(tmp_path):
+    for folders, message in (
+        ([tmp_path], "expected two records"),
+        ([tmp_path, tmp_path], "no such configuration of Slurm"),
+    ):
+        done = CliRunner().invoke(main, ["noise", *map(str, folders)])
+        assert done.exit_code == 1
+        assert done.output.startswith("Error: ")
+        assert message in done.output
 
 
 def test_moments_that_were_noted_can_be_read(monkeypatch, tmp_path):
