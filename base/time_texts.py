@@ -28,3 +28,20 @@ def seconds_of(value: float | str) -> int:
     if seconds > LONGEST:
         raise ValueError(f"expected at most {LONGEST} s, got {shown(value)}")
     return int(seconds)
+
+
+def seconds_option(name: str, value: float | str, least: int = 0) -> int:
+    """Return the whole seconds of an option, as :func:`seconds_of` does.
+
+    Raises
+    ------
+    ValueError
+        For what is no time, or below `least`; the option is named.
+    """
+    try:
+        seconds = seconds_of(value)
+    except ValueError as error:
+        raise ValueError(f"{name}: {error}") from None
+    if seconds < least:
+        raise ValueError(f"{name} must be at least {least} s, got {value!r}")
+    return seconds

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ...base import IntArray
 from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
+from ...base.time_texts import seconds_option
 from ...models import PlacementRule
 from ...models.lookahead import Settings, settle
 from ..moldable.job_modes import JobModes
@@ -21,9 +22,6 @@ from .mode_plan import plan_in_modes
 from .node_plan import plan_on_nodes
 from .pool_plan import plan_on_pool, plan_with_requests, put
 
-#: Least wait that is promised not to be exceeded, seconds: while nothing is known of the load, no job is pressed.
-LEAST_DUE = 12 * 3600
-
 
 @dataclass(frozen=True)
 class LookaheadOptions:
@@ -33,6 +31,8 @@ class LookaheadOptions:
     ----------
     patience
         Above 0; ``inf`` for no promises and no ageing. Smaller values lower the longest wait and raise the means.
+    least_due
+        Least wait that is promised not to be exceeded, in seconds or as ``12h``, at least 1 s.
     blocked
         How many jobs are planned that cannot start now, at least 0.
     iterations
@@ -53,6 +53,7 @@ class LookaheadOptions:
     """
 
     patience: float = 0.9
+    least_due: float | str = "12h"
     blocked: int = 3
     iterations: int = 60
     guards: int = 30
@@ -64,11 +65,17 @@ class LookaheadOptions:
     def __post_init__(self) -> None:
         if self.patience != math.inf:
             check_number("patience", self.patience, above=0)
+        _ = self.least_due_seconds
         for name in ("blocked", "iterations", "guards"):
             check_whole(name, getattr(self, name), 0, MOST_STEPS, EACH_STEP)
         check_number("tolerance", self.tolerance, least=0, most=1)
         check_choice("placement", self.placement, PlacementRule)
         check_choice("promises", self.promises, PromiseRule)
+
+    @property
+    def least_due_seconds(self) -> int:
+        """The least wait that is promised not to be exceeded."""
+        return seconds_option("least_due", self.least_due, 1)
 
 
 class Lookahead(Configured[LookaheadOptions]):
@@ -79,8 +86,8 @@ class Lookahead(Configured[LookaheadOptions]):
     planned to start now, starts.
 
     The `guards` oldest jobs are promised a start, which the plan has to respect: before they have waited `patience`
-    times as long as the longest wait under EASY so far, or 12 h. EASY's schedule of the same jobs is kept beside the
-    real one, as far as their run times have become known.
+    times as long as the longest wait under EASY so far, or `least_due`. EASY's schedule of the same jobs is kept beside
+    the real one, as far as their run times have become known.
 
     On up to 256 nodes, every planned job and every promise has nodes of its own. On more nodes those that start now do,
     and what starts later shares the sums of the resources.
@@ -142,7 +149,8 @@ class Lookahead(Configured[LookaheadOptions]):
     def settings(self) -> Settings:
         """Return how to plan, before anything is known of due times."""
         chosen = self.options
-        return Settings(LEAST_DUE, float(chosen.tolerance), chosen.blocked, chosen.guards, chosen.iterations, -1.0)
+        due = chosen.least_due_seconds
+        return Settings(due, float(chosen.tolerance), chosen.blocked, chosen.guards, chosen.iterations, -1.0)
 
     def _decide(self, seen: Instant, settings: Settings, history: History) -> Decision:
         """Start everybody if there is room, else who is planned to start now; no plan if nobody fits."""

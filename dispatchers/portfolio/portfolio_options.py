@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ...base import InputError, Registry
 from ...base.checks import check_number, check_whole
-from ...base.time_texts import seconds_of
+from ...base.time_texts import seconds_option
 from ...models.portfolio import Goal
 from ..registered import spec_of_inner
 
@@ -15,7 +15,7 @@ from ..registered import spec_of_inner
 portfolio_goals = Registry("goal", "hpcdispatch.goals")
 
 #: What is tried if nothing else is said: those that bound waits by themselves.
-CANDIDATES = "lookahead+lookahead:blocked=0+easy-sjbf"
+CANDIDATES = "lookahead:least_due=1h+lookahead:least_due=1h/blocked=0+easy-sjbf"
 #: The most candidates: each is replayed at every tuning.
 MOST_CANDIDATES = 100
 
@@ -66,12 +66,9 @@ class PortfolioOptions:
     def __post_init__(self) -> None:
         if not self.candidates or not all(self.candidates) or len(self.candidates) > MOST_CANDIDATES:
             raise ValueError(f"of must be 1 to {MOST_CANDIDATES} dispatchers with + between them, got {self.of!r}")
-        if self.period < 1:
-            raise ValueError(f"every must be at least 1 s, got {self.every!r}")
-        if self.first_period < 1:
-            raise ValueError(f"first must be at least 1 s, got {self.first!r}")
         if self.length < self.period:
             raise ValueError(f"window must be at least every = {self.every}, got {self.window!r}")
+        _ = self.first_period
         if self.guard != math.inf:
             check_number("guard", self.guard, above=0)
         check_number("hysteresis", self.hysteresis, least=0)
@@ -87,17 +84,17 @@ class PortfolioOptions:
     @property
     def period(self) -> int:
         """Seconds from one tuning to the next."""
-        return _seconds("every", self.every)
+        return seconds_option("every", self.every, 1)
 
     @property
     def first_period(self) -> int:
         """Seconds until the first tuning."""
-        return self.period if self.first is None else min(self.period, _seconds("first", self.first))
+        return self.period if self.first is None else min(self.period, seconds_option("first", self.first, 1))
 
     @property
     def length(self) -> int:
         """Seconds of the past that are replayed."""
-        return _seconds("window", self.window)
+        return seconds_option("window", self.window)
 
     def made_goal(self) -> Goal:
         """Return the goal.
@@ -111,10 +108,3 @@ class PortfolioOptions:
         if not isinstance(found, Goal):
             raise InputError(f"goal must be a name or a Goal, got {self.goal!r}")
         return found
-
-
-def _seconds(name: str, value: float | str) -> int:
-    try:
-        return seconds_of(value)
-    except ValueError as error:
-        raise ValueError(f"{name}: {error}") from None

@@ -1,7 +1,6 @@
 """With promises by requests, and requests that hold, no job starts later than it was promised."""
 
 from dataclasses import replace
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -63,9 +62,8 @@ def late(workload, dispatcher, predictor, first):
 @settings(max_examples=40, deadline=None)
 @given(workloads(POOLS, max_jobs=25), st.integers(0, 99), st.sampled_from([0.0, 0.5]))
 def test_lookahead_keeps_the_first_promise(workload, seed, tolerance):
-    dispatcher = Watched(promises="requests", patience=0.2, tolerance=tolerance)
-    with patch("hpcdispatch.dispatchers.lookahead.lookahead.LEAST_DUE", 20):
-        assert not late(that_hold(workload), dispatcher, Wrong(seed), lambda: dispatcher.first)
+    dispatcher = Watched(promises="requests", patience=0.2, least_due=20, tolerance=tolerance)
+    assert not late(that_hold(workload), dispatcher, Wrong(seed), lambda: dispatcher.first)
 
 
 def crowd(seed):

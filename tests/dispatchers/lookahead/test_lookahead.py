@@ -9,13 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcdispatch.dispatchers import Lookahead, State
-from hpcdispatch.dispatchers.lookahead.lookahead import LEAST_DUE
+from hpcdispatch.dispatchers.lookahead.lookahead import LookaheadOptions
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records, check_dispatcher, samples
 from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 HOUR = 3600
+#: Seconds before which no job is pressed unless it is said.
+LEAST_DUE = LookaheadOptions().least_due_seconds
 
 
 def run(rows, dispatcher, machine):
@@ -113,6 +115,17 @@ def test_promises_end_the_wait_of_a_wide_job(machine):
     assert waits[math.inf] > 40 * HOUR
 
 
+@pytest.mark.parametrize("least_due", ["1h", 4 * HOUR])
+def test_promises_are_due_as_soon_as_asked_for(least_due, machine):
+    # As above, but the longest wait under EASY is not known before the wide job has waited.
+    stream = [(index * HOUR // 2, HOUR, HOUR, 2) for index in range(120)]
+    rows = sorted([*stream, (10, 30 * HOUR, 30 * HOUR, 4)])
+    result = run(rows, Lookahead(least_due=least_due), machine)
+    due = LookaheadOptions(least_due=least_due).least_due_seconds
+    assert result.jobs["wait"][rows.index((10, 30 * HOUR, 30 * HOUR, 4))] <= due + HOUR
+    assert result.decisions["due_hours"].min() == due / HOUR
+
+
 @pytest.mark.parametrize("most", [0, 256])
 def test_on_nodes_nobody_delays_one_that_is_overdue_and_finds_no_room(most, monkeypatch):
     monkeypatch.setattr("hpcdispatch.dispatchers.lookahead.node_plan.MOST_NODES", most)
@@ -188,6 +201,8 @@ def test_the_due_time_is_patience_times_easys_longest_wait():
     [
         ({"patience": 0}, "patience must be a number > 0, got 0"),
         ({"patience": math.nan}, "patience must be a number > 0, got nan"),
+        ({"least_due": 0}, "least_due must be at least 1 s, got 0"),
+        ({"least_due": "soon"}, "least_due: expected a time such as 90s, 15m or 1h30m, got 'soon'"),
         ({"blocked": -1}, "blocked must be a whole number >= 0 and <= 100000, got -1"),
         ({"iterations": -1}, "iterations must be a whole number >= 0 and <= 100000, got -1"),
         ({"guards": -2}, "guards must be a whole number >= 0 and <= 100000, got -2"),
