@@ -3,11 +3,13 @@
 ``python -m hpcdispatch.bench.benchmarks.portfolio TRACE...`` prints a table a trace: mean wait, mean bounded
 slowdown, 99th percentile and longest wait, the mean over disjoint stretches of the trace with a 95% interval, in
 brackets the ratio to the reference; and how often the portfolio regrets, by how much: on how many stretches a
-candidate that kept the bound had a lower geometric mean of mean wait and bounded slowdown.
+candidate that kept the bound had a lower geometric mean of mean wait and bounded slowdown. ``--against DISPATCHER``
+adds the portfolio stretch by stretch against any of them: geometric means of the ratios with their 95% intervals.
 
 A TRACE is what :mod:`.tradeoff` takes, or ``stream:LOAD``, draws of jobs of many kinds on 64 nodes of two kinds
-(:func:`.eurora_stream`). Each stretch begins with an empty machine. Of each there may be several samples, in which
-submissions are shifted. With ``--store`` an interrupted run goes on where it was.
+(:func:`.eurora_stream`), with the first seed behind it if it is not 1 (``stream:0.9:11``). Each stretch begins with an
+empty machine. Of each there may be several samples, in which submissions are shifted. With ``--store`` an interrupted
+run goes on where it was.
 """
 
 from __future__ import annotations
@@ -52,11 +54,15 @@ class Found:
     dispatchers
         Their names, the reference first.
     values
-        Shape (dispatchers, stretches and samples, metrics), the metrics as in :data:`METRICS`, seconds.
+        Shape (dispatchers, stretches and samples, metrics), the metrics as in :data:`METRICS`, seconds; samples of a
+        stretch follow each other.
+    samples
+        Of each stretch.
     """
 
     dispatchers: tuple[str, ...]
     values: FloatArray
+    samples: int = 1
 
     def rows(self) -> Iterator[list[str]]:
         """Yield the cells of a row a dispatcher."""
@@ -78,6 +84,25 @@ class Found:
         regrets: FloatArray = np.maximum(cost[-1] / best - 1, 0)
         return regrets
 
+    def ratios(self, name: str, against: str) -> FloatArray:
+        """Return one dispatcher's values over another's, means over samples first; shape (stretches, metrics)."""
+        means = self.values.reshape(len(self.dispatchers), -1, self.samples, len(METRICS)).mean(axis=2)
+        mine, other = (means[self.dispatchers.index(each)] for each in (name, against))
+        found: FloatArray = np.maximum(mine, 1e-9) / np.maximum(other, 1e-9)
+        return found
+
+    def paired(self, against: str) -> Iterator[list[str]]:
+        """Yield a row a dispatcher but for `against`: geometric means of its ratios with intervals."""
+        for name in self.dispatchers:
+            if name != against:
+                logs = np.log(self.ratios(name, against))
+                cells = [f"`{name}`"]
+                for metric in range(len(METRICS)):
+                    low, high = np.exp(mean_interval(logs[:, metric]))
+                    spread = "" if np.isnan(low) else f" [{low:.2f}, {high:.2f}]"
+                    cells.append(f"{np.exp(logs[:, metric].mean()):.2f}{spread}")
+                yield cells
+
     def regret(self) -> str:
         """Return how often there is a regret, and how large it is, as a sentence."""
         regrets = self.regrets()
@@ -92,11 +117,12 @@ def stretches(trace: str, jobs: int, count: int) -> list[Workload]:
     Raises
     ------
     InputError
-        If there is no such trace, or the load of a stream is no number above 0.
+        If there is no such trace, or the load of a stream is no number above 0, or its seed no whole number.
     """
-    name, _, load = trace.partition(":")
+    name, _, drawn = trace.partition(":")
     if name == "stream":
-        return [eurora_stream(jobs, seed, load_of(load)) for seed in range(1, count + 1)]
+        load, first = stream_of(drawn)
+        return [eurora_stream(jobs, seed, load) for seed in range(first, first + count)]
     if name in workload_names():
         return [generate(trace, seed=seed).head(jobs) for seed in range(1, count + 1)]
     workload = named_trace(trace)
@@ -105,21 +131,23 @@ def stretches(trace: str, jobs: int, count: int) -> list[Workload]:
     return [workload.slice(first, first + jobs) for first in firsts]
 
 
-def load_of(text: str) -> float:
-    """Return a load.
+def stream_of(text: str) -> tuple[float, int]:
+    """Return the load and the first seed of a stream, 1 if there is none.
 
     Raises
     ------
     InputError
-        If it is no number above 0.
+        If the load is no number above 0, or the seed no whole number of at least 0.
     """
+    asked, _, first = text.partition(":")
     try:
-        load = float(text)
+        load, seed = float(asked), int(first or 1)
     except ValueError:
-        load = 0.0
-    if not 0 < load < np.inf:
-        raise InputError(f"stream: the load must be a number above 0, as in stream:0.9, got {text!r}")
-    return load
+        load, seed = 0.0, 0
+    if not 0 < load < np.inf or seed < 0:
+        expected = "the load must be a number above 0 and the seed a whole number, as in stream:0.9 or stream:0.9:11"
+        raise InputError(f"stream: {expected}, got {text!r}")
+    return load, seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +190,7 @@ def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: s
             raise InputError(f"{found.failures[0].dispatcher}: {found.failures[0].error}")
         rows = found.runs[list(SUMMARY)].to_numpy(dtype=np.float64)
         values.append(rows.reshape(sampling.samples, len(dispatchers), len(SUMMARY)).swapaxes(0, 1))
-    return Found(tuple(dispatchers), np.concatenate(values, axis=1))
+    return Found(tuple(dispatchers), np.concatenate(values, axis=1), sampling.samples)
 
 
 def accuracy(parts: Sequence[Workload], predictor: str) -> str:
@@ -184,12 +212,15 @@ def accuracy(parts: Sequence[Workload], predictor: str) -> str:
 @click.option("--jitter", type=click.IntRange(0), help="Largest shift of a submission in them, seconds.  [default: 60]")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes.")
 @click.option("--store", type=click.Path(file_okay=False, path_type=Path), help="Keeps what is finished.")
+@click.option("--against", help="One of the dispatchers; adds a table of the others stretch by stretch against it.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 def main(
     traces: tuple[str, ...], jobs: int, count: int, dispatchers: tuple[str, ...], predictors: tuple[str, ...],
-    samples: int, jitter: int | None, workers: int, store: Path | None, as_markdown: bool,
+    samples: int, jitter: int | None, workers: int, store: Path | None, against: str | None, as_markdown: bool,
 ) -> None:  # fmt: skip
-    """Print a table a trace and predictor."""
+    """Print a table a trace and predictor, or two."""
+    if against is not None and against not in dispatchers:
+        raise click.UsageError(f"--against: expected one of {', '.join(dispatchers)}, got {against!r}")
     sampling = Sampling(store, samples, jitter, workers)
     for trace in traces:
         for predictor in predictors:
@@ -202,7 +233,12 @@ def main(
             title = f"{trace}, {count} stretches of {jobs:,} jobs{drawn}, {predictor}"
             note = f"{found.regret()}\n{accuracy(parts, predictor)}"
             columns = "dispatcher", *(heading for heading, _ in METRICS)
-            show([Table(title, columns, [*found.rows()], note=note)], as_markdown)
+            tables = [Table(title, columns, [*found.rows()], note=note)]
+            if against is not None:
+                stretched = "Geometric means over the stretches, 95% intervals."
+                headings = "dispatcher", *(heading.rpartition(",")[0] or heading for heading, _ in METRICS)
+                tables.append(Table(f"Against {against}", headings, [*found.paired(against)], note=stretched))
+            show(tables, as_markdown)
             sys.stdout.flush()
 
 

@@ -23,7 +23,8 @@ def test_a_stream_is_drawn_on_nodes_of_two_kinds():
     assert len(first) == 20
     assert first.machine.capacity.shape == (64, 4)
     assert first.jobs[0] != second.jobs[0]
-    for load in ("", "much", "0", "nan"):
+    assert stretches("stream:0.9:2", 20, 1)[0].jobs == second.jobs
+    for load in ("", "much", "0", "nan", "0.9:soon", "0.9:-1"):
         with pytest.raises(InputError, match="the load must be a number above 0"):
             stretches(f"stream:{load}", 20, 2)
 
@@ -44,6 +45,18 @@ def test_regret_is_against_the_best_that_kept_the_bound():
     assert next(found.rows())[1:2] == ["340.0 (1.00)"]
 
 
+def test_stretches_are_compared_in_pairs():
+    # Two stretches of two samples each: of the first one 0.5, of the second 2, in the mean 1.
+    values = np.ones((2, 4, 4))
+    values[1, :, 0] = [0.25, 0.75, 1.0, 3.0]
+    found = Found(("easy", "portfolio"), values, samples=2)
+    assert found.ratios("portfolio", "easy")[:, 0].tolist() == [0.5, 2.0]
+    (row,) = found.paired("easy")
+    assert row[0] == "`portfolio`"
+    assert row[1] == "1.00 [0.50, 2.00]"
+    assert row[2] == "1.00 [1.00, 1.00]"
+
+
 def test_the_command_prints_a_table(tmp_path):
     given = [
         "--store",
@@ -57,18 +70,23 @@ def test_the_command_prints_a_table(tmp_path):
         "fcfs",
         "--dispatcher",
         "sjf",
+        "--against",
+        "fcfs",
         "--markdown",
     ]
     done = CliRunner().invoke(main, given)
     assert done.exit_code == 0, done.output
     rows = [line.split(" |")[0] for line in done.output.splitlines() if line.startswith("| `")]
-    assert rows == ["| `fcfs`", "| `sjf`"]
+    assert rows == ["| `fcfs`", "| `sjf`", "| `sjf`"]
+    assert "Against fcfs" in done.output
     assert "Regret of `sjf`: on" in done.output
     assert "100% of the jobs are within." in done.output
     again = CliRunner().invoke(main, given)
     assert again.output == done.output
     assert len(list(tmp_path.glob("cells/*/*"))) == 4
     assert CliRunner().invoke(main, ["nowhere.swf"]).exit_code == 1
+    refused = CliRunner().invoke(main, [*given, "--against", "lxf"])
+    assert "expected one of fcfs, sjf, got 'lxf'" in refused.output
 
 
 def test_the_time_of_a_tuning_is_told_on_a_pool_and_on_nodes():
