@@ -105,7 +105,12 @@ class Lookahead(Configured[LookaheadOptions]):
         """Forget the jobs seen."""
         self._history: History | None = None
         self._modes = JobModes()
+        self._longest_before = 0
         self._record: dict[str, Any] = {}
+
+    def use_longest_wait(self, seconds: int) -> None:
+        """Take the longest wait under EASY before the first decision, seconds; 0 if nobody says."""
+        self._longest_before = seconds
 
     def report(self) -> Mapping[str, Any]:
         """Return what is to be known of the last decision.
@@ -122,7 +127,7 @@ class Lookahead(Configured[LookaheadOptions]):
         if self._history is None or self._history.machine is not state.machine:
             self._history = History(state.machine, state.now, self.options.promises == "requests")
         self._history.see(state)
-        longest_wait = self._history.longest_wait(state.now)
+        longest_wait = max(self._longest_before, self._history.longest_wait(state.now))
         settings = settle(self.settings(), float(self.options.patience), longest_wait)
         seen = Instant.of(state, self.options.placement)
         decision = self._decide(seen, settings, self._history)

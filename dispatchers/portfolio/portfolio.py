@@ -102,9 +102,12 @@ class Portfolio(Configured[PortfolioOptions]):
         return actions
 
     def _made(self, place: int) -> Dispatcher:
-        """Return the dispatcher of a place as it is before its first decision."""
+        """Return the dispatcher of a place as it is before its first decision, told how long jobs waited so far."""
         made = create_dispatcher(self._names[place])
         reset_part(made, self._machine, np.random.default_rng((self._seed, place)))
+        for part in layers(made):
+            if hasattr(part, "use_longest_wait"):
+                part.use_longest_wait(int(self._last.longest))
         return made
 
     def _tune(self, state: State, past: RecordedPast) -> Tuning | None:

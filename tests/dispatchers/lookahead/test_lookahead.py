@@ -126,6 +126,25 @@ def test_promises_are_due_as_soon_as_asked_for(least_due, machine):
     assert result.decisions["due_hours"].min() == due / HOUR
 
 
+def test_what_is_known_of_before_counts_as_easys_longest_wait():
+    class Told(Lookahead):
+        told = 0
+
+        def dispatch(self, state):
+            if self._history is None:
+                self.use_longest_wait(self.told)
+            return super().dispatch(state)
+
+    workload = generate("lublin:jobs=200,processors=32,load=0.9", seed=1)
+    dispatcher = Told(patience=0.5)
+    alone = simulate(workload, dispatcher).decisions["due_hours"]
+    dispatcher.told = int(4 * HOUR * alone.max())
+    assert simulate(workload, dispatcher).decisions["due_hours"].unique().tolist() == [2 * alone.max()]
+    dispatcher.reset(workload.machine)
+    dispatcher.told = 0
+    assert simulate(workload, dispatcher).decisions["due_hours"].equals(alone)
+
+
 @pytest.mark.parametrize("most", [0, 256])
 def test_on_nodes_nobody_delays_one_that_is_overdue_and_finds_no_room(most, monkeypatch):
     monkeypatch.setattr("hpcdispatch.dispatchers.lookahead.node_plan.MOST_NODES", most)

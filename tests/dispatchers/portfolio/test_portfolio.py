@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hpcdispatch.base import InputError
-from hpcdispatch.dispatchers import Portfolio
+from hpcdispatch.dispatchers import Lookahead, Portfolio
 from hpcdispatch.dispatchers.portfolio import Goal, Outcome, Replayed
 from hpcdispatch.simulation import SimulationError, check, simulate
 from hpcdispatch.workloads import generate
@@ -85,6 +85,16 @@ def replayed_as(waits):
 def test_the_first_one_is_not_turned_away(waits, chosen):
     made = replayed_as(waits)(of="sjf+ljf", reference="fcfs", every="2h", window="12h", hysteresis=0.5)
     assert set(tunings(run(made))["chosen"]) == {chosen}
+
+
+def test_candidates_are_told_the_longest_wait_under_the_reference(monkeypatch):
+    told = []
+    monkeypatch.setattr(Lookahead, "use_longest_wait", lambda self, seconds: told.append(seconds))
+    found = run("portfolio:of=sjf+lookahead,reference=fcfs,every=2h,window=12h")
+    assert len(told) >= len(tunings(found)) > 0
+    assert told[0] == 0
+    assert told == sorted(told)
+    assert told[-1] > 0
 
 
 def test_while_a_job_waits_too_long_the_reference_decides():
