@@ -126,8 +126,8 @@ def read_cluster(squeue: str | PathLike[str], sinfo: str | PathLike[str], now: i
     """
     nodes = tuple(_node(entry, f"{sinfo}: node {place}") for place, entry in _entries(sinfo, "nodes"))
     jobs = [
-        (_word(entry.get("job_state")), _job(entry, f"{squeue}: job {_text(entry, 'job_id')}"))
-        for _, entry in _entries(squeue, "jobs")
+        (_word(entry.get("job_state")), _job(entry, _where(entry, f"{squeue}: entry {place}", f"{squeue}: job")))
+        for place, entry in _entries(squeue, "jobs")
     ]
     running = tuple(job for state, job in jobs if state in ("running", "suspended", "completing"))
     known = {node.name for node in nodes}
@@ -157,6 +157,13 @@ def _entries(path: str | PathLike[str], kind: str) -> Iterator[tuple[int, Mappin
 def _node(entry: Mapping[str, Any], where: str) -> ClusterNode:
     states = {*_words(entry.get("state")), *_words(entry.get("state_flags"))}
     return ClusterNode(_text(entry, "name"), _number(entry, "cpus", where) or 0, not states & _AWAY)
+
+
+def _where(entry: Mapping[str, Any], unnamed: str, named: str) -> str:
+    """Return what messages call a job."""
+    if _number(entry, "job_id", unnamed) is None:
+        raise InputError(f"{unnamed}: field 'job_id': expected a whole number, got {shown(entry.get('job_id'))}")
+    return f"{named} {entry['job_id']}"
 
 
 def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:

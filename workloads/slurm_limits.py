@@ -66,7 +66,8 @@ def read_slurm_limits(path: str | PathLike[str]) -> SlurmLimits:
     Raises
     ------
     InputError
-        For a line without a header, a number that is none, or a limit that is not modelled; with file and line.
+        For a line without a header, a number that is none, or a limit that is not modelled, with file and line; if
+        there is nothing in it.
     """
     found = SlurmLimits({}, {}, {}, {}, {})
     for where, row in _rows(Path(path)):
@@ -84,6 +85,8 @@ def read_slurm_limits(path: str | PathLike[str]) -> SlurmLimits:
             each = Most(_whole(row.get("MaxJobsPU", ""), where), _cpus(row.get("MaxTRESPU", ""), where))
             found.quality[row[_QUALITIES]] = group  # type: ignore[index]
             found.quality_users[row[_QUALITIES]] = each  # type: ignore[index]
+    if not found.groups and not found.quality:
+        raise InputError(f"{path}: expected what sacctmgr -P show assoc or qos prints, got no line of it")
     return found
 
 
@@ -96,6 +99,10 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
         if {_ASSOCIATIONS, "User"} <= set(cells) or cells[0] == _QUALITIES:
             header = cells
         elif line.strip():
+            if not header:
+                raise InputError(
+                    f"{where}: expected the first line of sacctmgr -P show assoc or qos, got {shown(line)}"
+                )
             if len(cells) != len(header):
                 raise InputError(f"{where}: expected {len(header)} fields of sacctmgr -P, got {len(cells)}")
             yield where, dict(zip(header, cells, strict=True))

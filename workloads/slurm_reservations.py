@@ -46,10 +46,12 @@ def read_slurm_reservations(path: str | PathLike[str], site: SlurmSite) -> tuple
     ------
     InputError
         For a line that is no reservation of whole nodes of the site, a time that is not seconds since 1970, or a flag
-        that is not modelled; with file and line.
+        that is not modelled, with file and line; if there is nothing in it.
     """
     places = {name: place for place, name in enumerate(site.nodes)}
     text = read_bounded(Path(path), "reservations of Slurm", _MOST_BYTES).decode("utf-8", "replace")
+    if not text.strip():
+        raise InputError(f"{path}: expected what scontrol show reservation -o prints, got blank lines")
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and line.strip() != "No reservations in the system":

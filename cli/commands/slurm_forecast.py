@@ -111,10 +111,7 @@ def _forecasts(snapshot: Snapshot, config: Path, past: Workload, learning: Learn
     """Return the forecasts of all waiting jobs."""
     workload, state = standing_jobs(snapshot, read_slurm_conf(config), past)
     zero = started_at(workload)
-    try:
-        slurm = Slurm(config=str(config), shares=learning.shares, epoch=zero)
-    except ValueError as error:
-        raise InputError(f"--shares: {error}") from None
+    slurm = Slurm(config=str(config), shares=learning.shares, epoch=zero)
     predictor = create_predictor(learning.predictor)
     found = forecast_starts(workload, state, slurm, predictor, draws=learning.draws, seed=learning.seed)
     expected = {job.id: job.expected for job in snapshot.waiting}

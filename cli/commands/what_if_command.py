@@ -97,10 +97,7 @@ def _policies(
     workload: Workload, own: dict[str, str], specs: list[str], changes: tuple[str, ...]
 ) -> dict[str, str | Dispatcher]:
     """Return the dispatchers by name: slurm as the site has it first."""
-    try:
-        site = Slurm(**own, epoch=started_at(workload))
-    except ValueError as error:
-        raise InputError(f"--shares: {error}") from None
+    site = Slurm(**own, epoch=started_at(workload))
     policies: dict[str, str | Dispatcher] = {"slurm": site}
     validate(specs, ["walltime"])
     for spec in specs:

@@ -183,14 +183,14 @@ def shares_of(text: str) -> dict[str, int]:
 
     Raises
     ------
-    ValueError
+    InputError
         If a part is not ``NAME=N``.
     """
     found = {}
     for part in filter(None, text.split(";")):
         name, _, number = part.partition("=")
         if not name or not number.isdecimal() or len(number) > len(str(MOST_PROCESSORS)):
-            raise ValueError(f"shares must be parts NAME=N with ; between, got {shown(part)}")
+            raise InputError(f"shares must be parts NAME=N with ; between, got {shown(part)}")
         found[name] = int(number)
     return found
 

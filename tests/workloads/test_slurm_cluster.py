@@ -125,6 +125,8 @@ def test_a_release_that_is_not_known_is_named(files):
         ({"cpus": "many"}, "job 1: field 'cpus': expected a whole number, got 'many'"),
         ({"time_limit": -5}, "job 1: field 'time_limit': expected a whole number, got -5"),
         ({"nodes": "n[1-"}, "job 1: expected names such as n"),
+        ({"job_id": None}, "squeue.json: entry 1: field 'job_id': expected a whole number, got None"),
+        ({"job_id": "x"}, "squeue.json: entry 1: field 'job_id': expected a whole number, got 'x'"),
         ({"nodes": "n9"}, "job 1: expected nodes that .*sinfo.json has, got 'n9'"),
     ],
 )

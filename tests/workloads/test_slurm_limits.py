@@ -41,7 +41,10 @@ def test_each_limit_is_where_it_belongs(read):
         ("Name|GrpTRES\nfew|cpu=4,mem=8G\n", "limits.txt:2: expected cpu=N, got 'cpu=4,mem=8G'"),
         ("Name|GrpJobs\nfew|many\n", "limits.txt:2: expected a whole number up to .*, got 'many'"),
         ("Name|MaxWall\nfew|1:00\n", "limits.txt:2: expected limits among GrpJobs, .* got MaxWall='1:00'"),
-        ("few|2\n", "limits.txt:1: expected 0 fields of sacctmgr -P, got 2"),
+        ("few|2\n", "limits.txt:1: expected the first line of sacctmgr -P show assoc or qos, got"),
+        ("Name|GrpJobs\nfew|2|3\n", "limits.txt:2: expected 2 fields of sacctmgr -P, got 3"),
+        ("", "limits.txt: expected what sacctmgr -P show assoc or qos prints, got no line"),
+        ("Name|GrpJobs\n", "limits.txt: expected what sacctmgr -P show assoc or qos prints, got no line"),
     ],
 )
 def test_what_is_not_modelled_is_said(read, text, message):

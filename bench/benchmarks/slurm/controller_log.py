@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TextIO, cast
-
-import pandas as pd
+from typing import Any, NamedTuple
 
 from ....base import InputError
+from ....base.checks import shown
 from ....workloads import Job, Machine
 from ....workloads.formats.slots import GPU, MEMORY
 from ....workloads.slurm_conf import APART, BY_CORE, expand_names
 from ....workloads.slurm_workload import slurm_workload, started_at
+from .recorded_text import recorded_lines, recorded_table, recorded_time
 
 _TIMES = 24
+#: What is read of a job.
+_COLUMNS = ("Partition", "Account", "User", "Submit", "Start", "End")
 _KINDS = {
     "submitted": re.compile(r"_slurm_rpc_submit_batch_job: JobId=(?P<job>\d+) InitPrio=(?P<priority>\d+)"),
     "cycle": re.compile(r"sched/backfill: _attempt_backfill: beginning"),
@@ -95,19 +95,17 @@ class RecordedJob:
 
 def read_log(path: Path) -> Iterator[Event]:
     """Yield what a controller logged, in order; times are taken as UTC."""
-    with _opened(path) as lines:
-        for number, line in enumerate(lines, 1):
-            text = line[_TIMES + 2 :]
-            for kind, pattern in _KINDS.items():
-                if found := pattern.match(text):
-                    yield _event(f"{path}:{number}", line[1:_TIMES], kind, found.groupdict())
-                    break
+    for number, line in enumerate(recorded_lines(path), 1):
+        text = line[_TIMES + 2 :]
+        for kind, pattern in _KINDS.items():
+            if found := pattern.match(text):
+                yield _event(f"{path}:{number}", line[1:_TIMES], kind, found.groupdict())
+                break
 
 
 def began_at(path: Path) -> float:
     """Return when the log begins, seconds since 1970: then the controller did."""
-    with _opened(path) as lines:
-        return _seconds(next(lines, "")[1:_TIMES], str(path))
+    return recorded_time(recorded_lines(path)[0][1:_TIMES], f"{path}:1")
 
 
 def read_jobs(accounting: Path, requests: Path | None = None) -> dict[str, RecordedJob]:
@@ -120,9 +118,13 @@ def read_jobs(accounting: Path, requests: Path | None = None) -> dict[str, Recor
     requests
         The same jobs with ``TimelimitRaw`` and ``SubmitLine``, if the former does not have these.
     """
-    table = _table(accounting)
+    asked = ("TimelimitRaw", "SubmitLine")
+    table = recorded_table(accounting, "JobID", _COLUMNS if requests is not None else (*_COLUMNS, *asked))
     if requests is not None:
-        table = table.join(_table(requests)[["TimelimitRaw", "SubmitLine"]])
+        more = recorded_table(requests, "JobID", asked)
+        if strange := sorted(set(table.index) - set(more.index)):
+            raise InputError(f"{requests}: expected the jobs of {accounting}, got no job {strange[0]}")
+        table = table.join(more[list(asked)])
     return {str(job): _job(fields, f"{accounting}: job {job}") for job, fields in table.to_dict("index").items()}
 
 
@@ -185,21 +187,13 @@ def _of_tasks(job: RecordedJob, tasks: int, cores: int, memory: int, resources: 
     return replace(job, slots=tasks, cores=cores, apart=False, demand=asked, per_cpu=by_core, by_node=of_node)
 
 
-def _opened(path: Path) -> TextIO:
-    return cast(TextIO, gzip.open(path, "rt")) if path.suffix == ".gz" else path.open()
-
-
-def _table(path: Path) -> pd.DataFrame:
-    return pd.read_csv(path, sep="|", dtype=str, keep_default_na=False).set_index("JobID")
-
-
 def _event(where: str, time: str, kind: str, found: dict[str, str]) -> Event:
     return Event(
-        _seconds(time, where),
+        recorded_time(time, where),
         kind,
         found.get("job", ""),
         int(found.get("priority", 0)),
-        int(_seconds(found["start"], where)) if "start" in found else 0,
+        int(recorded_time(found["start"], where)) if "start" in found else 0,
         tuple(expand_names(found["nodes"], where)) if "nodes" in found else (),
     )
 
@@ -210,16 +204,8 @@ def _job(fields: dict[Any, Any], where: str) -> RecordedJob:
     if nodes is None and tasks is None:
         raise InputError(f"{where}: field 'SubmitLine': expected -N N --ntasks-per-node=K or -n N")
     slots, cores = (int(nodes[1]), int(nodes[2])) if nodes else (int(tasks[1]), 1)  # type: ignore[index]
-    submit, start, end = (int(_seconds(fields[name], where)) for name in ("Submit", "Start", "End"))
+    submit, start, end = (int(recorded_time(fields[name], where)) for name in ("Submit", "Start", "End"))
     names = fields["Partition"], fields["Account"], fields["User"]
-    limit = 60 * int(fields["TimelimitRaw"])
-    return RecordedJob(*names, slots, cores, nodes is not None, limit, submit, start, end)
-
-
-def _seconds(text: str, where: str) -> float:
-    if text.isdecimal():
-        return float(text)
-    try:
-        return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
-    except ValueError:
-        raise InputError(f"{where}: expected a time such as 2026-11-22T00:47:35, got {text!r}") from None
+    if not (limit := fields["TimelimitRaw"]).isdecimal():
+        raise InputError(f"{where}: field 'TimelimitRaw': expected whole minutes, got {shown(limit)}")
+    return RecordedJob(*names, slots, cores, nodes is not None, 60 * int(limit), submit, start, end)

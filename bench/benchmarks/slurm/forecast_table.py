@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
+import re
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -13,14 +12,20 @@ import numpy as np
 import pandas as pd
 
 from ....analysis.start_forecasts import LEARNED, forecast_starts
+from ....base import InputError
+from ....base.checks import shown
 from ....dispatchers import Slurm
 from ....predictors import create as create_predictor
 from ....workloads import Workload, recorded_state
 from ....workloads.slurm_workload import slurm_workload, started_at
 from ...reports.number_formats import fixed, percent
 from ...reports.tables import Table
+from .live_moments import SHOWN
 from .live_replay import MOMENTS
+from .recorded_text import recorded_lines, recorded_table, recorded_time
 
+#: When Slurm was asked.
+_BEGUN = re.compile(r"# *(\d{1,15}(?:\.\d*)?)")
 #: What Slurm says where it expects nothing.
 _NOTHING = "N/A"
 #: Predictors that learn run times.
@@ -36,23 +41,32 @@ class Moment(NamedTuple):
 
 
 def read_moments(path: Path, every: int) -> list[Moment]:
-    """Return each so-manieth moment at which jobs waited, from what ``squeue -o '%i|%t|%Q|%r|%S|%M'`` printed."""
+    """Return each so-manieth moment at which jobs waited, from what ``squeue -o '%i|%t|%Q|%r|%S|%M'`` printed.
+
+    Raises
+    ------
+    InputError
+        For a line that is none of these, or too few moments.
+    """
     found: list[Moment] = []
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
-        for line in lines:
-            if line.startswith("#"):
-                found.append(Moment(float(line[1:]), {}, {}))
-                continue
-            id_, state, priority, _, start, _ = line.rstrip("\n").split("|")
-            if state == "PD":
-                found[-1].priorities[id_] = int(priority)
-            if state == "PD" and start != _NOTHING:
-                found[-1].expected[id_] = _since_1970(start)
-    return [moment for moment in found if moment.expected][every - 1 :: every]
-
-
-def _since_1970(text: str) -> float:
-    return float(text) if text.isdecimal() else datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+    for number, line in enumerate(recorded_lines(path), 1):
+        where, fields = f"{path}:{number}", line.rstrip().split("|")
+        if begun := _BEGUN.fullmatch(line.rstrip()):
+            found.append(Moment(float(begun[1]), {}, {}))
+            continue
+        if not found or len(fields) != len(SHOWN.split("|")):
+            raise InputError(f"{where}: expected # SECONDS or a line of squeue -o {SHOWN}, got {shown(line)}")
+        id_, state, priority, _, start, _ = fields
+        if state == "PD":
+            if not priority.isdecimal():
+                raise InputError(f"{where}: expected a priority, got {shown(priority)}")
+            found[-1].priorities[id_] = int(priority)
+            if start != _NOTHING:
+                found[-1].expected[id_] = recorded_time(start, where)
+    chosen = [moment for moment in found if moment.expected][every - 1 :: every]
+    if not chosen:
+        raise InputError(f"{path}: expected {every} moments or more at which Slurm expected a job to start, got fewer")
+    return chosen
 
 
 def forecasts_table(workload: Workload, slurm: Slurm, moments: list[Moment], epoch: int, draws: int) -> Table:
@@ -120,13 +134,10 @@ def _judged(name: str, found: pd.DataFrame) -> list[str]:
 
 def site_workload(folder: Path) -> Workload:
     """Return the recorded jobs as a site has them: its accounting in one, with its configuration."""
-    tables = [
-        pd.read_csv(folder / name, sep="|", dtype=str, keep_default_na=False)
-        for name in ("replay-a.sacct", "replay-a-more.sacct")
-    ]
+    tables = [recorded_table(folder / name, "JobID") for name in ("replay-a.sacct", "replay-a-more.sacct")]
     with TemporaryDirectory(prefix="hpcdispatch-") as made:
         path = Path(made, "jobs.sacct")
-        tables[0].merge(tables[1], on="JobID").to_csv(path, sep="|", index=False)
+        tables[0].merge(tables[1], on="JobID").to_csv(path, sep="|")
         return slurm_workload(path, folder / "slurm.conf", timezone="UTC")
 
 
@@ -145,5 +156,8 @@ def replay_forecasts(folder: Path, shares: str, every: int, draws: int) -> Table
 
 
 def _of_site(workload: Workload, config: Path, shares: str, moments: list[Moment], draws: int) -> Table:
-    epoch = started_at(workload)
+    epoch, known = started_at(workload), set(workload.columns.texts())
+    strange = sorted({job for moment in moments for job in moment.expected} - known)
+    if strange:
+        raise InputError(f"{config.parent}: job {strange[0]}: expected a job of the accounting, got one that waited")
     return forecasts_table(workload, Slurm(config=str(config), shares=shares, epoch=epoch), moments, epoch, draws)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ....base import BoolArray, IntArray
+from ....base import BoolArray, InputError, IntArray
 from ....dispatchers.slurm import AccountUsage
 from ....models.slurm import (
     BackfillRules,
@@ -88,9 +88,20 @@ class RecordedDecisions:
         self.counts: Counter[str] = Counter()
 
     def follow(self, events: Iterable[Event]) -> None:
-        """Go through a log."""
+        """Go through a log.
+
+        Raises
+        ------
+        InputError
+            If it has jobs, partitions or nodes that the accounting or the configuration does not have.
+        """
         for event in events:
-            self._happen(event)
+            try:
+                self._happen(event)
+            except KeyError as error:
+                where = f"log: {event.kind} at {event.time:.3f}: job {event.job or '-'}"
+                wanted = "a job of the accounting on nodes and in a partition of the configuration"
+                raise InputError(f"{where}: expected {wanted}, got {error}") from None
         self._decide()
 
     def _happen(self, event: Event) -> None:

@@ -11,7 +11,6 @@ from typing import Literal, get_args
 
 import click
 import numpy as np
-import pandas as pd
 
 from ....base import FloatArray, InputError
 from ....dispatchers.slurm import SlurmOptions, configured, seconds
@@ -26,6 +25,7 @@ from ..measurements import measured
 from .controller_log import RecordedJob, began_at, read_jobs, read_log
 from .forecast_table import forecasts, replay_forecasts
 from .recorded_decisions import RecordedDecisions, compared_priorities
+from .recorded_text import recorded_table, recorded_time
 
 Part = Literal["decisions", "free", "forecast", "scale"]
 #: Shares of the accounts of the record, as its set-up made them.
@@ -195,11 +195,13 @@ def _compared(starts: FloatArray, real: FloatArray, submit: FloatArray) -> list[
 
 def _other_run(record: Record, jobs: dict[str, RecordedJob]) -> FloatArray:
     """Return the waits of the same jobs in another run, which has one more before them; they are known by name."""
-    table = pd.read_csv(record.folder / "replay-x10.sacct", sep="|", parse_dates=["Submit", "Start"]).set_index(
-        "JobName"
-    )
-    waits = (table["Start"] - table["Submit"]).dt.total_seconds()
-    return np.array([waits[f"j{int(job) - 1}"] for job in jobs])
+    path = record.folder / "replay-x10.sacct"
+    table = recorded_table(path, "JobName", ("Submit", "Start"))
+    names = [f"j{int(job) - 1}" for job in jobs]
+    if strange := sorted(set(names) - set(table.index)):
+        raise InputError(f"{path}: expected the jobs of the record, got none with the name {strange[0]}")
+    times = [[recorded_time(text, str(path)) for text in table.loc[names, name]] for name in ("Submit", "Start")]
+    return np.subtract(times[1], times[0])
 
 
 @click.command(help=__doc__)
@@ -234,4 +236,8 @@ def main(
         if part in (None, "scale"):
             yield scale(_SMALL if small else jobs)
 
-    show(list(tables()), as_markdown)
+    try:
+        found = list(tables())
+    except (InputError, OSError) as error:
+        raise click.ClickException(str(error)) from None
+    show(found, as_markdown)

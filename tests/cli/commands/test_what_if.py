@@ -82,6 +82,23 @@ def test_what_cannot_be_is_one_line(files, more, message):
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("option", "text", "message"),
+    [
+        ("--limits", "", "given.txt: expected what sacctmgr -P show assoc or qos prints"),
+        ("--limits", "Name|GrpJobs\nfew|2|3\n", "given.txt:2: expected 2 fields"),
+        ("--reservations", "\n", "given.txt: expected what scontrol show reservation -o prints"),
+        ("--reservations", "hello\n", "given.txt:1: expected a line of scontrol show reservation -o"),
+    ],
+)
+def test_a_file_that_is_none_is_named_alone(files, tmp_path, option, text, message):
+    (tmp_path / "given.txt").write_text(text)
+    done = run("what-if", *files, option, str(tmp_path / "given.txt"))
+    assert done.exit_code == 2
+    assert f"hpcdispatch: error: {tmp_path / 'given.txt'}:" in done.stderr
+    assert message in done.stderr
+
+
 def test_a_site_is_written_with_its_machine(files, tmp_path):
     out = tmp_path / "site.jsonl"
     done = run("workload", "from-slurm", *files, str(out))
