@@ -11,19 +11,19 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import BoolArray, IntArray
-from ..compiled import compiled
+from ..compiled import borrowing, compiled
 from .caps import Caps, counted, may_be_tried, no_caps, planned
 from .closed_nodes import ClosedNodes
 from .gpu_weights import asks_for_gpus, note_ever, set_back
 from .jobs import Cluster, Placed, Tried
-from .node_choice import free_cpus, need_of
+from .node_choice import free_cpus
 from .predicted_start import fits, predicted_start
 from .preemption import Preemption, may_stop, no_preemption
+from .reachable_nodes import Reachable, could_have, look_anew, note_room, nothing_reachable
 from .reserved_nodes import (
     ReservedNodes,
     WordArray,
     is_open,
-    members_of,
     nothing_reserved,
     open_nodes,
     packed,
@@ -32,12 +32,8 @@ from .reserved_nodes import (
 )
 from .stopped_jobs import stop_for
 
-#: After any time.
-_NEVER = 2**62
 #: In place of a start: others are stopped for the job, and its nodes reserved.
 _STOPS = -2
-#: What a job could have of each node: once all that runs has ended, and now.
-_ONCE, _NOW = range(2)
 
 
 class BackfillRules(NamedTuple):
@@ -100,7 +96,7 @@ def backfill_pass(
     if closed is not None:
         _close(closed, now, rules.resolution, reserved)
     caps, preemption = caps or no_caps(jobs), preemption or no_preemption(jobs)
-    _backfill(jobs, tried, cluster, table, now, rules, reserved, caps, preemption)
+    _backfill(jobs, tried, cluster, table, now, rules, reserved, nothing_reachable(nodes), caps, preemption)
 
 
 @compiled
@@ -115,16 +111,15 @@ def _close(closed: ClosedNodes, now: int, resolution: int, reserved: ReservedNod
 @compiled
 def _backfill(
     jobs: int, tried: Tried, cluster: Cluster, table: Placed, now: int, rules: BackfillRules, reserved: ReservedNodes,
-    caps: Caps, preemption: Preemption,
+    reach: Reachable, caps: Caps, preemption: Preemption,
 ) -> None:  # fmt: skip
-    taken = np.zeros(len(cluster.free), np.int64)
-    full, first = cluster.free.copy(), np.full(len(cluster.free), _NEVER)
-    _end_all(table, full, first)
+    taken, full = np.zeros(len(cluster.free), np.int64), cluster.free.copy()
+    _end_all(table, full)
     running, words = table.counts[0], reserved.open.shape[1]
     members = np.zeros((cluster.members.shape[0], words), np.uint64)
     for partition in range(len(members)):
         packed(cluster.members[partition], members[partition])
-    tests, alike, room = 0, -1, np.empty((2, len(first)), np.int64)
+    tests, alike = 0, -1
     for job in range(jobs):
         if not may_be_tried(job, 0, caps):
             continue
@@ -133,10 +128,11 @@ def _backfill(
             break
         if alike < 0 or not _ask_alike(job, alike, tried):
             own = cluster.members[tried.partition[job]]
-            free_cpus(full, job, tried, cluster.primary, own, room[_ONCE])
-            free_cpus(cluster.free, job, tried, cluster.primary, own, room[_NOW])
+            free_cpus(full, job, tried, cluster.primary, own, reach.once)
+            free_cpus(cluster.free, job, tried, cluster.primary, own, reach.now)
+            note_room(reach)
             alike = job
-        start = _plan(job, tried, cluster, table, now, rules, reserved, members, room, first, preemption, taken)
+        start = _plan(job, tried, cluster, table, now, rules, reserved, members, reach, preemption, taken)
         if start < 0 or start > now:
             planned(job, start == _STOPS or 0 <= start <= now + rules.window, caps)
         if start < 0 or (start <= now and not counted(job, taken.sum() * tried.demand[job, cluster.primary], caps)):
@@ -147,26 +143,22 @@ def _backfill(
             alike = -1
             _take(row, cluster, table)
             _run(row, now + tried.limit[job], table)
-            for node in range(len(taken)):
-                if taken[node]:
-                    first[node] = min(first[node], now + tried.limit[job])
 
 
-@compiled
-def _end_all(table: Placed, full: IntArray, first: IntArray) -> None:
-    """Add what all running jobs hold to what is free, and note when the first of each node ends."""
+@borrowing
+def _end_all(table: Placed, full: IntArray) -> None:
+    """Add what all running jobs hold to what is free."""
     for place in range(table.counts[0]):
         row = table.order[place]
         for at in range(table.begin[row], table.stop[row]):
             node = table.node[at]
-            first[node] = min(first[node], table.end[row])
             for resource in range(full.shape[1]):
                 full[node, resource] += table.slots[at] * table.demand[row, resource]
             for resource in range(table.by_node.shape[1]):
                 full[node, resource] += table.by_node[row, resource]
 
 
-@compiled
+@borrowing
 def _ask_alike(job: int, other: int, tried: Tried) -> bool:
     """Return whether two jobs could have the same of each node."""
     same = tried.partition[job] == tried.partition[other] and tried.apart[job] == tried.apart[other]
@@ -181,22 +173,23 @@ def _ask_alike(job: int, other: int, tried: Tried) -> bool:
 @compiled
 def _plan(
     job: int, tried: Tried, cluster: Cluster, table: Placed, now: int, rules: BackfillRules, reserved: ReservedNodes,
-    members: WordArray, room: IntArray, first: IntArray, preemption: Preemption, taken: IntArray,
+    members: WordArray, reach: Reachable, preemption: Preemption, taken: IntArray,
 ) -> int:  # fmt: skip
     """Return the start of a job, -1 if none is found, and reserve its nodes where that is later than now."""
     stops = may_stop(job, preemption)
     own, limit = members[tried.partition[job]], tried.limit[job]
-    words, usable = np.zeros(len(own), np.uint64), np.empty(len(first), np.bool_)
+    words, usable = np.zeros(len(own), np.uint64), np.empty(len(taken), np.bool_)
     asks = asks_for_gpus(job, tried, cluster)  # its test is never in vain: it changes weights
+    look_anew(reach)
     earliest, later = now - 1, now
     while later > earliest:
         earliest = later
         later = open_nodes(reserved, own, earliest, earliest + limit, words)
         start = -1
-        if stops or asks or _could_have(job, tried, cluster.primary, words, room, first, later):
+        if stops or asks or could_have(job, tried, cluster.primary, words, reach, table, later):
             unpacked(words, usable)
             start = predicted_start(
-                job, tried, cluster, usable, room[_NOW], table, now, rules.kill_wait, preemption, taken
+                job, tried, cluster, usable, reach.now, table, now, rules.kill_wait, preemption, taken
             )
         if start < 0:
             if not later:
@@ -234,7 +227,7 @@ def _choose_again(job: int, tried: Tried, cluster: Cluster, usable: BoolArray, t
         taken[:] = chosen
 
 
-@compiled
+@borrowing
 def _has_room(demand: IntArray, free: IntArray, taken: IntArray) -> bool:
     """Return whether what is taken is free."""
     for node in range(len(taken)):
@@ -242,32 +235,6 @@ def _has_room(demand: IntArray, free: IntArray, taken: IntArray) -> bool:
             if taken[node] * demand[resource] > free[node, resource]:
                 return False
     return True
-
-
-@compiled
-def _could_have(
-    job: int, tried: Tried, primary: int, usable: WordArray, room: IntArray, first: IntArray, later: int
-) -> bool:
-    """Return whether a job could have enough of the usable nodes before it is looked at again `later`, 0 for never.
-
-    It could have of a node what is free now, and where the first job on it ends before, all that can ever be.
-    """
-    need = need_of(tried.slots[job], tried.apart[job], max(tried.demand[job, primary], 1), False)
-    if members_of(usable) < need.least:
-        return False
-    cpus, nodes, wanted = 0, 0, need.cpus if tried.demand[job, primary] else 0
-    for word in range(len(usable)):
-        left, node = usable[word], word << 6
-        while left:
-            if left & np.uint64(1):
-                has = room[_ONCE if first[node] <= later or not later else _NOW, node]
-                cpus += has
-                nodes += has > 0
-                if nodes >= need.least and cpus >= wanted:
-                    return True
-            left >>= np.uint64(1)
-            node += 1
-    return False
 
 
 def main_pass(
@@ -297,7 +264,8 @@ def main_pass(
             continue
         members = cluster.members[partition]
         own = usable & members if since is None else usable & members & (since >= now + tried.limit[job])
-        set_back(cluster, members)
+        if cluster.gpu >= 0:
+            set_back(cluster, members)
         if fits(job, tried, cluster, own, taken):
             nodes = np.flatnonzero(taken)
             slots = taken[nodes]
@@ -308,7 +276,8 @@ def main_pass(
             )
             starts.append((job, nodes, slots))
             continue
-        note_ever(job, tried, cluster, own)
+        if cluster.gpu >= 0:
+            note_ever(job, tried, cluster, own)
         if stopping is not None and may_stop(job, stopping[1]):
             stop_for(job, tried, cluster, own, *stopping, taken)
         blocked.add(partition)
@@ -318,7 +287,7 @@ def main_pass(
     return starts
 
 
-@compiled
+@borrowing
 def _note(row: int, start: int, table: Placed, taken: IntArray) -> None:
     at = table.counts[1]
     table.start[row], table.begin[row] = start, at
@@ -329,7 +298,7 @@ def _note(row: int, start: int, table: Placed, taken: IntArray) -> None:
     table.stop[row] = table.counts[1] = at
 
 
-@compiled
+@borrowing
 def _take(row: int, cluster: Cluster, table: Placed) -> None:
     for place in range(table.begin[row], table.stop[row]):
         node = table.node[place]
@@ -339,7 +308,7 @@ def _take(row: int, cluster: Cluster, table: Placed) -> None:
             cluster.free[node, resource] -= table.by_node[row, resource]
 
 
-@compiled
+@borrowing
 def _run(row: int, end: int, table: Placed) -> None:
     """Let a job run from now on, which ends at its limit."""
     table.end[row] = end

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
-from ..compiled import compiled
+from ..compiled import borrowing
 
 #: Columns of what is left.
 JOBS, CPUS = range(2)
@@ -50,7 +50,7 @@ def no_caps(jobs: int) -> Caps:
     return Caps(np.empty((jobs, 0), np.int64), nothing, np.full(jobs, -1), nothing)
 
 
-@compiled
+@borrowing
 def may_be_tried(job: int, cpus: int, caps: Caps) -> bool:
     """Return whether one more job of so many CPUs may run, as far as all that it counts in is concerned."""
     array = caps.array[job]
@@ -59,7 +59,7 @@ def may_be_tried(job: int, cpus: int, caps: Caps) -> bool:
     return _has_room(job, cpus, caps)
 
 
-@compiled
+@borrowing
 def counted(job: int, cpus: int, caps: Caps) -> bool:
     """Take a job that is about to start off what is left; return whether there is room for it, else do nothing."""
     if not _has_room(job, cpus, caps):
@@ -74,7 +74,7 @@ def counted(job: int, cpus: int, caps: Caps) -> bool:
     return True
 
 
-@compiled
+@borrowing
 def planned(job: int, reserved: bool, caps: Caps) -> None:
     """Count a task that does not start now; if nodes are not reserved for it, no other task of its array is tried."""
     array = caps.array[job]
@@ -84,7 +84,7 @@ def planned(job: int, reserved: bool, caps: Caps) -> None:
         caps.tasks[array, RESERVE] = 0
 
 
-@compiled
+@borrowing
 def _has_room(job: int, cpus: int, caps: Caps) -> bool:
     for column in range(caps.of.shape[1]):
         row = caps.of[job, column]

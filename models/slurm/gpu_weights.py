@@ -10,7 +10,7 @@ on the nodes that it could have. So its other tests find what the last ones left
 from __future__ import annotations
 
 from ...base import BoolArray, IntArray
-from ..compiled import compiled
+from ..compiled import borrowing
 from .jobs import Cluster, Tried
 
 #: What is below the weight of the configuration as long as no job with GPUs was tested.
@@ -22,7 +22,7 @@ def weights_below(weights: IntArray) -> IntArray:
     return weights * (UNTESTED + 1) + UNTESTED
 
 
-@compiled
+@borrowing
 def set_back(cluster: Cluster, nodes: BoolArray) -> None:
     """Forget on some nodes which jobs were tested."""
     if cluster.gpu >= 0:
@@ -31,19 +31,19 @@ def set_back(cluster: Cluster, nodes: BoolArray) -> None:
                 cluster.weight[node] |= UNTESTED
 
 
-@compiled
+@borrowing
 def asks_for_gpus(job: int, tried: Tried, cluster: Cluster) -> bool:
     """Return whether a job asks for GPUs."""
     return cluster.gpu >= 0 and _asked(job, tried, cluster.gpu) > 0
 
 
-@compiled
+@borrowing
 def _asked(job: int, tried: Tried, resource: int) -> int:
     """Return what a job asks for of a node, for a slot and beside."""
     return int(tried.demand[job, resource] + (tried.by_node[job, resource] if tried.by_node.shape[1] else 0))
 
 
-@compiled
+@borrowing
 def note_tested(job: int, tried: Tried, cluster: Cluster, free: IntArray, usable: BoolArray) -> None:
     """Lower the weights of the usable nodes on which a job with GPUs could run, were all their cores free.
 
@@ -73,13 +73,13 @@ def note_tested(job: int, tried: Tried, cluster: Cluster, free: IntArray, usable
             cluster.weight[node] = (cluster.weight[node] | UNTESTED) - asks
 
 
-@compiled
+@borrowing
 def note_ever(job: int, tried: Tried, cluster: Cluster, usable: BoolArray) -> None:
     """Note the test whether a job could ever run, which takes all that the usable nodes have for free."""
     note_tested(job, tried, cluster, cluster.total, usable)
 
 
-@compiled
+@borrowing
 def note_submitted(job: int, tried: Tried, cluster: Cluster) -> None:
     """Note the test whether a job that is submitted could ever run."""
     members = cluster.members[tried.partition[job]]
@@ -87,7 +87,7 @@ def note_submitted(job: int, tried: Tried, cluster: Cluster) -> None:
     note_ever(job, tried, cluster, members)
 
 
-@compiled
+@borrowing
 def _could_once(node: int, free: IntArray, job: int, tried: Tried, cluster: Cluster) -> bool:
     """Return whether a node has the memory for a part of a job, and would have its cores and GPUs if nobody had any."""
     for resource in range(free.shape[1]):

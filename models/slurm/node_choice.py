@@ -11,7 +11,7 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ...base.checks import LARGEST
-from ..compiled import compiled
+from ..compiled import borrowing, compiled
 from .jobs import Tried
 
 #: Places in the counts of what a job still needs: CPUs; nodes; CPUs it may still take; nodes it may still take.
@@ -40,13 +40,13 @@ class Need(NamedTuple):
     at_most: int
 
 
-@compiled
+@borrowing
 def need_of(slots: int, apart: bool, unit: int, capped: bool) -> Need:
     """Return what a job of so many slots of `unit` CPUs needs; a `capped` one, with GPUs, has no CPUs beside."""
     return Need(slots * unit, slots if apart else 1, slots, unit, unit if capped and apart else LARGEST)
 
 
-@compiled
+@borrowing
 def cpus_on(node: int, free: IntArray, job: int, tried: Tried, primary: int) -> int:
     """Return what a job can have of a node, 0 if not a slot of it fits.
 
@@ -73,7 +73,7 @@ def cpus_on(node: int, free: IntArray, job: int, tried: Tried, primary: int) -> 
     return int(cpus)
 
 
-@compiled
+@borrowing
 def free_cpus(
     free: IntArray, job: int, tried: Tried, primary: int, usable: BoolArray, cpus: IntArray
 ) -> tuple[int, int]:
@@ -156,7 +156,7 @@ def evaluate_nodes(need: Need, cpus: IntArray, weight: IntArray, taken: IntArray
     return bool(rest[NODES] <= 0 and rest[CPUS] <= 0)
 
 
-@compiled
+@borrowing
 def consecutive(need: Need, cpus: IntArray, weight: IntArray, sets: IntArray) -> int:
     """Write the sets of consecutive nodes of one weight with free CPUs into `sets`; return how many there are."""
     found, inside = -1, False
@@ -174,7 +174,7 @@ def consecutive(need: Need, cpus: IntArray, weight: IntArray, sets: IntArray) ->
     return found + 1
 
 
-@compiled
+@borrowing
 def _best_set(sets: IntArray, found: int, rest: IntArray) -> int:
     best, enough = -1, False
     for index in range(found):
@@ -193,7 +193,7 @@ def _best_set(sets: IntArray, found: int, rest: IntArray) -> int:
     return best
 
 
-@compiled
+@borrowing
 def _take_from(first: int, last: int, need: Need, cpus: IntArray, rest: IntArray, taken: IntArray) -> None:
     """Take nodes of a set in order; if one is enough, only that which has the fewest free CPUs."""
     if rest[NODES] <= 1:
@@ -216,7 +216,7 @@ def _take_from(first: int, last: int, need: Need, cpus: IntArray, rest: IntArray
         rest[MOST_NODES] -= 1
 
 
-@compiled
+@borrowing
 def _tightest(first: int, last: int, wanted: int, need: Need, cpus: IntArray, taken: IntArray) -> int:
     best, least = -1, 0
     for node in range(first, last + 1):

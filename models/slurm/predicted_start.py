@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...base import BoolArray, IntArray
-from ..compiled import compiled
+from ..compiled import borrowing, compiled
 from .gpu_weights import asks_for_gpus, note_tested
 from .jobs import Cluster, Placed, Tried
 from .node_choice import choose_nodes, cpus_on, free_cpus, need_of
@@ -40,9 +40,7 @@ def enough(
     need = need_of(tried.slots[job], apart, unit, asks)
     if (has[CPUS] < need.cpus and per_slot > 0) or has[NODES] < need.least:
         return False
-    left, gpus = np.empty_like(cpus), np.empty(len(cpus) if asks else 0, np.int64)
-    for node in range(len(cpus)):
-        left[node] = cpus[node]
+    left, gpus = cpus.copy(), np.empty(len(cpus) if asks else 0, np.int64)
     for node in range(len(gpus)):
         gpus[node] = free[node, cluster.gpu]
     if not choose_nodes(need, left, gpus, cluster.weight, taken):
@@ -53,7 +51,7 @@ def enough(
     return True
 
 
-@compiled
+@borrowing
 def _usable_room(room: IntArray, usable: BoolArray, cpus: IntArray, has: IntArray) -> None:
     """Write what can be had of each usable node, 0 of the others, and add it to what there is."""
     for node in range(len(usable)):
@@ -102,10 +100,7 @@ def predicted_start(
     _usable_room(room, usable, cpus, has)
     if enough(job, tried, cluster, cluster.free, usable, cpus, has, taken):
         return now
-    free = np.empty_like(cluster.free)
-    for node in range(free.shape[0]):
-        for resource in range(free.shape[1]):
-            free[node, resource] = cluster.free[node, resource]
+    free = cluster.free.copy()
     if may_stop(job, preemption):
         for row in preemption.order:
             if gives_way(row, job, preemption):
@@ -138,7 +133,7 @@ def predicted_start(
     return -1
 
 
-@compiled
+@borrowing
 def give_back(
     ending: int, held: Placed, usable: BoolArray, free: IntArray, job: int, tried: Tried, primary: int,
     cpus: IntArray, has: IntArray,

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
-from ..compiled import compiled
+from ..compiled import borrowing
 
 #: The tier of a running job that nobody stops.
 NEVER_STOPPED = 2**62
@@ -43,14 +43,14 @@ def no_preemption(jobs: int) -> Preemption:
     return Preemption(np.full(jobs, -1), nothing, nothing, nothing)
 
 
-@compiled
+@borrowing
 def may_stop(job: int, preemption: Preemption) -> bool:
     """Return whether there is a running job that a waiting one may stop."""
     order = preemption.order
     return len(order) > 0 and preemption.held[order[0]] < preemption.tier[job]
 
 
-@compiled
+@borrowing
 def gives_way(row: int, job: int, preemption: Preemption) -> bool:
     """Return whether a job in the table of running ones may be stopped for a waiting one."""
     return row < len(preemption.held) and preemption.held[row] < preemption.tier[job]

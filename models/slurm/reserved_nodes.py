@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import BoolArray, IntArray
-from ..compiled import compiled
+from ..compiled import borrowing
 
 #: Sets of nodes, a bit each.
 WordArray = NDArray[np.uint64]
@@ -46,7 +46,7 @@ def nothing_reserved(begin: int, end: int, nodes: int, jobs: int) -> ReservedNod
     return ReservedNodes(begins, ends, following, words, np.ones(1, np.int64))
 
 
-@compiled
+@borrowing
 def packed(chosen: BoolArray, words: WordArray) -> None:
     """Write a set of nodes into words."""
     for word in range(len(words)):
@@ -56,14 +56,17 @@ def packed(chosen: BoolArray, words: WordArray) -> None:
             words[node >> 6] |= np.uint64(1) << np.uint64(node & 63)
 
 
-@compiled
+@borrowing
 def unpacked(words: WordArray, chosen: BoolArray) -> None:
     """Write a set of nodes from words."""
-    for node in range(len(chosen)):
-        chosen[node] = (words[node >> 6] >> np.uint64(node & 63)) & np.uint64(1) != 0
+    for word in range(len(words)):
+        bits = words[word]
+        for node in range(word << 6, min((word + 1) << 6, len(chosen))):
+            chosen[node] = bits & np.uint64(1)
+            bits >>= np.uint64(1)
 
 
-@compiled
+@borrowing
 def members_of(words: WordArray) -> int:
     """Return how many nodes are in a set: bits are added up in pairs, fours, eights, and these at once."""
     count = 0
@@ -75,7 +78,7 @@ def members_of(words: WordArray) -> int:
     return int(count)
 
 
-@compiled
+@borrowing
 def open_nodes(table: ReservedNodes, members: WordArray, start: int, end: int, usable: WordArray) -> int:
     """Write into `usable` which of the members are open from `start` to `end`; return when to look again, 0 if never.
 
@@ -99,7 +102,7 @@ def open_nodes(table: ReservedNodes, members: WordArray, start: int, end: int, u
     return later
 
 
-@compiled
+@borrowing
 def _opens(table: ReservedNodes, span: int, members: WordArray, usable: WordArray) -> bool:
     """Return whether after a span nodes are open that are not until its end."""
     after = table.following[span]
@@ -109,7 +112,7 @@ def _opens(table: ReservedNodes, span: int, members: WordArray, usable: WordArra
     return False
 
 
-@compiled
+@borrowing
 def is_open(table: ReservedNodes, taken: WordArray, start: int, end: int) -> bool:
     """Return whether no node that is taken is reserved between `start` and `end`."""
     span = 0
@@ -123,7 +126,7 @@ def is_open(table: ReservedNodes, taken: WordArray, start: int, end: int) -> boo
             return True
 
 
-@compiled
+@borrowing
 def reserve(table: ReservedNodes, taken: WordArray, start: int, end: int, resolution: int) -> None:
     """Reserve the nodes that are taken from `start` to `end`."""
     start = max(start, table.begin[0])
@@ -145,7 +148,7 @@ def reserve(table: ReservedNodes, taken: WordArray, start: int, end: int, resolu
     _join(table, before, after)
 
 
-@compiled
+@borrowing
 def _span_before(table: ReservedNodes, start: int) -> tuple[int, int]:
     """Let a span begin at `start`; return the one from which on equal ones are joined, and the one that ends there."""
     before, span = 0, 0
@@ -160,7 +163,7 @@ def _span_before(table: ReservedNodes, start: int) -> tuple[int, int]:
             return before, -1
 
 
-@compiled
+@borrowing
 def _split(table: ReservedNodes, span: int, at: int) -> None:
     new = table.used[0]
     table.begin[new], table.end[new], table.following[new] = at, table.end[span], table.following[span]
@@ -170,7 +173,7 @@ def _split(table: ReservedNodes, span: int, at: int) -> None:
     table.used[0] += 1
 
 
-@compiled
+@borrowing
 def _join(table: ReservedNodes, before: int, after: int) -> None:
     """Join the first two spans with the same open nodes, no more."""
     span = before
@@ -184,7 +187,7 @@ def _join(table: ReservedNodes, before: int, after: int) -> None:
         span = other
 
 
-@compiled
+@borrowing
 def _alike(table: ReservedNodes, span: int, other: int) -> bool:
     """Return whether the same nodes are open; in a loop, which compiles in a tenth of the time of an expression."""
     alike = True

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...base import BoolArray, IntArray
-from ..compiled import compiled
+from ..compiled import borrowing, compiled
 from .jobs import Cluster, Placed, Tried
 from .node_choice import free_cpus
 from .predicted_start import CPUS, NODES, enough, give_back
@@ -70,7 +70,7 @@ def _taken_away(
     return -1
 
 
-@compiled
+@borrowing
 def _common_nodes(row: int, table: Placed, taken: IntArray) -> int:
     """Return on how many of the nodes that are taken a job runs."""
     common = 0
