@@ -17,6 +17,8 @@ from ....workloads.slurm_workload import slurm_workload, started_at
 from .recorded_text import recorded_lines, recorded_table, recorded_time
 
 _TIMES = 24
+#: What the controller logs when its periods of priorities begin, which may be seconds after its first line.
+_PERIODS = "priority/multifactor: _read_last_decay_ran"
 #: What is read of a job.
 _COLUMNS = ("Partition", "Account", "User", "Submit", "Start", "End")
 _KINDS = {
@@ -104,8 +106,10 @@ def read_log(path: Path) -> Iterator[Event]:
 
 
 def began_at(path: Path) -> float:
-    """Return when the log begins, seconds since 1970: then the controller did."""
-    return recorded_time(recorded_lines(path)[0][1:_TIMES], f"{path}:1")
+    """Return when the periods of priorities began, seconds since 1970: with the log where that does not say."""
+    lines = recorded_lines(path)
+    number = next((number for number, line in enumerate(lines) if line[_TIMES + 2 :].startswith(_PERIODS)), 0)
+    return recorded_time(lines[number][1:_TIMES], f"{path}:{number + 1}")
 
 
 def read_jobs(accounting: Path, requests: Path | None = None) -> dict[str, RecordedJob]:

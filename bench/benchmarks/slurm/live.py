@@ -42,7 +42,7 @@ def main() -> None:
     "--memory", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Share that asks for memory."
 )
 @click.option("--gpus", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Share that asks for GPUs.")
-@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Folder for site.txt and jobs.sacct.")
+@click.option("--keep", type=click.Path(file_okay=False, path_type=Path), help="Folder for what is recorded.")
 @_SEED
 @_MARKDOWN
 def replay_command(keep: Path | None, as_markdown: bool, **drawn: Any) -> None:

@@ -14,6 +14,7 @@ from ....analysis.what_if import WhatIf, what_if
 from ....base import InputError
 from ....dispatchers import Slurm
 from ....workloads import recorded_state
+from ....workloads.slurm_conf import read_slurm_conf
 from ....workloads.slurm_workload import SACCT_COLUMNS, SCONTROL_SHOWN, slurm_workload, started_at
 from ...reports.number_formats import fixed, percent, seconds
 from ...reports.tables import Table
@@ -31,6 +32,8 @@ _MEGABYTES = 500
 KEPT, _KEPT_LAST = "kept", 120
 #: What scontrol says of reservations, at the beginning.
 _RESERVED = "reservations.txt"
+#: The log of the controller, where it can be read.
+LOG = "slurmctld.log"
 #: What squeue says of the queue, and how often, seconds.
 MOMENTS, _EVERY = "moments.txt", 20
 #: What says who may run how much.
@@ -176,13 +179,19 @@ def replay(plan: list[Planned], folder: Path) -> None:
 
 
 def keep_record(folder: Path, begun: int) -> None:
-    """Write what Slurm says of itself, and of its jobs since a time: ``site.txt``, ``limits.txt``, ``jobs.sacct``."""
+    """Write what Slurm says of itself, and of its jobs since a time: ``site.txt``, ``limits.txt``, ``jobs.sacct``.
+
+    The log of the controller is copied where it is a file here.
+    """
     time.sleep(10)  # the accounting is a little late
     (folder / "site.txt").write_text("\n".join(ask("scontrol", "show", *what) for what in SCONTROL_SHOWN))
     (folder / "limits.txt").write_text("\n".join(ask("sacctmgr", "-P", "show", *what) for what in _LIMITS))
     since = f"now-{int(time.time()) - begun + 60}seconds"
     record = ask("sacct", "-a", "-D", "-X", "-P", "-S", since, "-o", SACCT_COLUMNS)
     (folder / "jobs.sacct").write_text(record)
+    log = Path(read_slurm_conf(folder / "site.txt").settings.get("slurmctldlogfile", ""))
+    if log.is_file():
+        (folder / LOG).write_bytes(log.read_bytes())
 
 
 def compared(folder: Path, share: str) -> list[WhatIf]:

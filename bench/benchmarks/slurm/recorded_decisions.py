@@ -199,7 +199,7 @@ def _demand(job: RecordedJob) -> tuple[int, ...]:
 
 def compared_priorities(
     site: SlurmSite, jobs: Mapping[str, RecordedJob], events: Iterable[Event], began: float, tick: int,
-    half_life: float, weights: Weights, shares: Mapping[str, int],
+    half_life: float, weights: Weights, shares: Mapping[str, int], *, small: bool = False,
 ) -> Counter[str]:  # fmt: skip
     """Return how many priorities are on record (``seen``), and how many are ``near`` to and ``equal`` with the model's.
 
@@ -210,11 +210,15 @@ def compared_priorities(
     site, jobs, events
         The record.
     began, tick, half_life
-        When the controller began (seconds since 1970), ``PriorityCalcPeriod`` and ``PriorityDecayHalfLife``, seconds.
+        When the first period of priorities began (seconds since 1970), ``PriorityCalcPeriod`` and
+        ``PriorityDecayHalfLife``, seconds.
     weights, shares
         Of the factors, and of the accounts.
+    small
+        ``PriorityFavorSmall``.
     """
-    usage, known, running = AccountUsage(shares, half_life, int(began)), _Priorities(site, jobs, weights), set[str]()
+    known, running = _Priorities(site, jobs, weights, small=small), set[str]()
+    usage = AccountUsage(shares, half_life, int(began))
     for job in jobs.values():
         usage.user(job.account, job.user)
     due = began + tick
@@ -240,11 +244,11 @@ def compared_priorities(
 class _Priorities:
     """The priorities of the jobs that wait."""
 
-    def __init__(self, site: SlurmSite, jobs: Mapping[str, RecordedJob], weights: Weights) -> None:
+    def __init__(self, site: SlurmSite, jobs: Mapping[str, RecordedJob], weights: Weights, *, small: bool) -> None:
         most = max(each.factor for each in site.partitions)
         self._factor = {each.name: each.factor / most for each in site.partitions}
         self._nodes, self._cores = len(site.nodes), int(site.capacity[:, 0].sum())
-        self._jobs, self._weights = jobs, weights
+        self._jobs, self._weights, self._small = jobs, weights, small
         self.waiting: set[str] = set()
         self.now: dict[str, int] = {}
 
@@ -262,7 +266,8 @@ class _Priorities:
 
     def _set(self, name: str, usage: AccountUsage, now: int) -> None:
         job = self._jobs[name]
-        size = job_size((job.slots if job.apart else 1) / self._nodes, job.slots * job.cores / self._cores)
+        parts = (job.slots if job.apart else 1) / self._nodes, job.slots * job.cores / self._cores
+        size = job_size(*parts, small=self._small)
         factors = (
             max(now - job.submit, 0),
             usage.user(job.account, job.user).factor,

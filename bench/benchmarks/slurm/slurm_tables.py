@@ -13,7 +13,7 @@ import click
 import numpy as np
 
 from ....base import FloatArray, InputError
-from ....dispatchers.slurm import SlurmOptions, configured, seconds
+from ....dispatchers.slurm import SlurmOptions, configured, seconds, shares_of
 from ....simulation import check, simulate
 from ....workloads import Job, Machine, Workload
 from ....workloads.job_columns import Coded, JobColumns
@@ -22,8 +22,9 @@ from ...reports.number_formats import fixed, percent, short
 from ...reports.number_formats import seconds as spent
 from ...reports.tables import Table, show
 from ..measurements import measured
-from .controller_log import RecordedJob, began_at, read_jobs, read_log
+from .controller_log import Event, RecordedJob, began_at, read_jobs, read_log, site_jobs
 from .forecast_table import forecasts, replay_forecasts
+from .live_replay import LOG
 from .recorded_decisions import RecordedDecisions, compared_priorities
 from .recorded_text import recorded_table, recorded_time
 
@@ -88,16 +89,31 @@ def decisions(record: Record, lines: int | None = None) -> Table:
     lines
         How many lines of the log; all by default.
     """
-    options, site = configured(SlurmOptions(config=str(record.config)))
-    if site is None:
-        raise InputError(f"{record.config}: expected a configuration")
     jobs, events = record.jobs(), list(islice(read_log(record.log), lines))
+    return _decided(record.config, jobs, events, began_at(record.log), SHARES)
+
+
+def replay_decisions(folder: Path, shares: str) -> Table:
+    """Return the same of a replay that ``live replay --keep`` has kept, with the log of its controller."""
+    config, log = folder / "site.txt", folder / LOG
+    jobs = site_jobs(folder / "jobs.sacct", config)
+    return _decided(config, jobs, list(read_log(log)), began_at(log), shares_of(shares))
+
+
+def _decided(
+    config: Path, jobs: dict[str, RecordedJob], events: list[Event], began: float, shares: dict[str, int]
+) -> Table:  # fmt: skip
+    options, site = configured(SlurmOptions(config=str(config)))
+    if site is None:
+        raise InputError(f"{config}: expected a configuration")
     again = RecordedDecisions(site, jobs, options.rules())
     again.follow(events)
     period, half_life = (
         seconds(name, getattr(options, name)) for name in ("PriorityCalcPeriod", "PriorityDecayHalfLife")
     )
-    order = compared_priorities(site, jobs, events, began_at(record.log), period, half_life, options.weights(), SHARES)
+    order = compared_priorities(
+        site, jobs, events, began, period, half_life, options.weights(), shares, small=options.PriorityFavorSmall
+    )
     counts = again.counts
     rows = [
         _share("planned starts within 2 s", counts["near"], counts["planned"], 0.97),
@@ -212,7 +228,7 @@ def _other_run(record: Record, jobs: dict[str, RecordedJob]) -> FloatArray:
 @click.option(
     "--replay",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="For the part forecast, what `live replay --keep` has kept, in place of the record.",
+    help="For the parts decisions and forecast, what `live replay --keep` has kept, in place of the record.",
 )
 @click.option("--shares", default=None, metavar="A=N;B=N", help="Of its accounts.")
 @click.option("--every", type=click.IntRange(1), default=5, show_default=True, help="Of its moments.")
@@ -225,7 +241,12 @@ def main(
 
     def tables() -> Iterator[Table]:
         if replay is not None:
-            yield replay_forecasts(replay, shares or "", every, 4 if small else 25)
+            if part == "decisions":
+                yield replay_decisions(replay, shares or "")
+            elif part in (None, "forecast"):
+                yield replay_forecasts(replay, shares or "", every, 4 if small else 25)
+            else:
+                raise InputError(f"--replay: expected the part decisions or forecast, got {part}")
             return
         if part in (None, "decisions"):
             yield decisions(recorded(), _SMALL if small else None)

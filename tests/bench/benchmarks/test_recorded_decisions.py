@@ -1,4 +1,4 @@
-"""Decisions of a real Slurm with its own parameters of backfill and tiers, with weights, memory or GPUs, again."""
+"""Decisions of a real Slurm, again: its own parameters of backfill and tiers; weights, unequal cores, memory, GPUs."""
 
 import gzip
 from dataclasses import replace
@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from real_slurm.daemons import HERE, configuration, filled_in
 
-from hpcdispatch.bench.benchmarks.slurm.controller_log import read_jobs, read_log, site_jobs
-from hpcdispatch.bench.benchmarks.slurm.recorded_decisions import RecordedDecisions
+from hpcdispatch.bench.benchmarks.slurm.controller_log import began_at, read_jobs, read_log, site_jobs
+from hpcdispatch.bench.benchmarks.slurm.recorded_decisions import RecordedDecisions, compared_priorities
 from hpcdispatch.dispatchers.slurm import SlurmOptions, configured
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -58,6 +58,20 @@ def test_decisions_on_nodes_of_several_weights_are_made_alike(tmp_path):
     alike = decided("weights", site, options, weights=np.ones(8, np.int64))
     assert alike["same nodes"] < 0.8 * counts["planned"]
     assert alike["start nodes"] < 0.8 * counts["started"]
+
+
+def test_decisions_and_priorities_on_nodes_of_unequal_cores_are_made_alike(tmp_path):
+    options, site = settings(tmp_path, "uneven", 12)
+    jobs, log = jobs_of("uneven", tmp_path), RECORDED / "uneven.slurmctld.log.gz"
+    counts = decided("uneven", site, options, jobs)
+    assert (counts["planned"], counts["started"]) == (496, 55)
+    assert_alike(counts)
+    assert counts["start nodes"] == counts["started"]
+    began, shares = began_at(log), {"phys": 10, "chem": 20}
+    for small in (True, False):
+        order = compared_priorities(site, jobs, read_log(log), began, 120, 300, options.weights(), shares, small=small)
+        assert order["equal"] == (order["seen"] if small else 0)
+    assert order["seen"] == 150
 
 
 def without(names, resources, jobs):

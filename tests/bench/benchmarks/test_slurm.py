@@ -60,6 +60,21 @@ def test_forecasts_of_a_kept_replay_are_judged(replay):
     assert "| squeue --start" in done.output
 
 
+def test_decisions_of_a_kept_replay_are_made_again(replay):
+    log = ["[2026-11-22T00:47:30.000] slurmctld began", LOG.format(5, 1, "n1").strip(), ""]
+    (replay / "slurmctld.log").write_text("\n".join(log))
+    done = CliRunner().invoke(main, ["--part", "decisions", "--replay", str(replay), "--markdown"])
+    assert done.exit_code == 0, done.output
+    assert "| planned starts within 2 s | 0 | 0 |" in done.output
+    (replay / "slurmctld.log").unlink()
+    done = CliRunner().invoke(main, ["--part", "decisions", "--replay", str(replay)])
+    assert done.exit_code == 1
+    assert "slurmctld.log: no such file" in done.output
+    done = CliRunner().invoke(main, ["--part", "scale", "--replay", str(replay)])
+    assert done.exit_code == 1
+    assert "expected the part decisions or forecast, got scale" in done.output
+
+
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
