@@ -57,6 +57,15 @@ def test_a_record_that_cannot_be_compared_is_one_line(tmp_path):
         assert message in done.output
 
 
+@pytest.mark.parametrize("name", ["replay", "evict", "submit"])
+def test_without_a_slurm_that_is_one_line(monkeypatch, tmp_path, name):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done = CliRunner().invoke(main, [name])
+    assert done.exit_code == 1
+    assert done.output.startswith("Error: ")
+    assert "there is no such command here" in done.output
+
+
 def test_moments_that_were_noted_can_be_read(monkeypatch, tmp_path):
     monkeypatch.setattr(live_moments, "ask", lambda *_: "7|PD|100|Resources|1700000100|0:00\n8|R|90|None|N/A|0:10\n")
     with live_moments.noting_moments(tmp_path / "moments.txt", 3600):
