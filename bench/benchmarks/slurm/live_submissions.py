@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from ...reports.tables import Table
-from .live_commands import ask
+from .live_commands import ask, partitions
 
 #: Run times that the law is made of, seconds, and how often each occurs.
 _LAW = {20: 8, 40: 6, 75: 4, 110: 4, 170: 2}
@@ -55,6 +55,7 @@ class Attended:
 
 def submissions(jobs: int, kills: int, seed: int, folder: Path) -> Table:
     """Have jobs submitted, kill their commands so many times in all, and return how each job ended."""
+    partitions()  # where there is no Slurm that is said before any command waits for one
     rng = np.random.default_rng(seed)
     law = [run for run, often in _LAW.items() for _ in range(often)]
     (folder / "law.csv").write_text("runtime\n" + "".join(f"{run}\n" for run in law))
