@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 from ...base import IntArray
@@ -72,7 +73,7 @@ class LookaheadOptions:
         check_choice("placement", self.placement, PlacementRule)
         check_choice("promises", self.promises, PromiseRule)
 
-    @property
+    @cached_property
     def least_due_seconds(self) -> int:
         """The least wait that is promised not to be exceeded."""
         return seconds_option("least_due", self.least_due, 1)

@@ -131,7 +131,7 @@ def test_what_is_known_of_before_counts_as_easys_longest_wait():
         told = 0
 
         def dispatch(self, state):
-            if self._history is None:
+            if self._history is None and self.told:
                 self.use_longest_wait(self.told)
             return super().dispatch(state)
 
@@ -140,7 +140,6 @@ def test_what_is_known_of_before_counts_as_easys_longest_wait():
     alone = simulate(workload, dispatcher).decisions["due_hours"]
     dispatcher.told = int(4 * HOUR * alone.max())
     assert simulate(workload, dispatcher).decisions["due_hours"].unique().tolist() == [2 * alone.max()]
-    dispatcher.reset(workload.machine)
     dispatcher.told = 0
     assert simulate(workload, dispatcher).decisions["due_hours"].equals(alone)
 
