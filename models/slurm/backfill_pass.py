@@ -256,6 +256,7 @@ def main_pass(
     taken = np.zeros(len(cluster.free), np.int64)
     usable = np.ones(len(cluster.free), np.bool_)
     since = None if closed is None else closed.since()
+    gpus = cluster.gpu >= 0  # what is compiled asks too, but a call from here takes longer
     blocked: set[int] = set()
     starts: list[tuple[int, IntArray, IntArray]] = []
     for job, partition in enumerate(tried.partition.tolist()):
@@ -264,7 +265,7 @@ def main_pass(
             continue
         members = cluster.members[partition]
         own = usable & members if since is None else usable & members & (since >= now + tried.limit[job])
-        if cluster.gpu >= 0:
+        if gpus:
             set_back(cluster, members)
         if fits(job, tried, cluster, own, taken):
             nodes = np.flatnonzero(taken)
@@ -276,7 +277,7 @@ def main_pass(
             )
             starts.append((job, nodes, slots))
             continue
-        if cluster.gpu >= 0:
+        if gpus:
             note_ever(job, tried, cluster, own)
         if stopping is not None and may_stop(job, stopping[1]):
             stop_for(job, tried, cluster, own, *stopping, taken)
