@@ -5,32 +5,21 @@ They submit jobs, stop jobs and reserve nodes; two of them want the whole cluste
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
-from ....base import InputError
 from ...reports.tables import show
 from .live_evictions import evictions
 from .live_replay import Replay, replayed
 from .live_submissions import submissions
+from .recorded_text import in_one_line
 from .replay_noise import noise
 
 _SEED = click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 _MARKDOWN = click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
-
-
-@contextmanager
-def _in_one_line() -> Iterator[None]:
-    """End with one line where a file or a Slurm is not as it should be."""
-    try:
-        yield
-    except (InputError, OSError) as error:
-        raise click.ClickException(str(error)) from None
 
 
 @click.group(help=__doc__)
@@ -58,7 +47,7 @@ def main() -> None:
 @_MARKDOWN
 def replay_command(keep: Path | None, as_markdown: bool, **drawn: Any) -> None:
     """Submit drawn jobs, and compare their waits with those under the dispatcher slurm."""
-    with _in_one_line(), TemporaryDirectory(prefix="hpcdispatch-") as folder:
+    with in_one_line(), TemporaryDirectory(prefix="hpcdispatch-") as folder:
         if keep is not None:
             keep.mkdir(parents=True, exist_ok=True)
         show([replayed(Replay(**drawn), keep or Path(folder))], as_markdown)
@@ -70,7 +59,7 @@ def replay_command(keep: Path | None, as_markdown: bool, **drawn: Any) -> None:
 @_MARKDOWN
 def noise_command(folders: tuple[Path, ...], shares: str, as_markdown: bool) -> None:
     """Compare kept replays of the same jobs with each other, and the dispatcher slurm with each; needs no Slurm."""
-    with _in_one_line():
+    with in_one_line():
         show([noise(folders, shares)], as_markdown)
 
 
@@ -80,7 +69,7 @@ def noise_command(folders: tuple[Path, ...], shares: str, as_markdown: bool) -> 
 @_MARKDOWN
 def evict_command(trials: int, seed: int, as_markdown: bool) -> None:
     """Free nodes by a deadline, again and again."""
-    with _in_one_line():
+    with in_one_line():
         show([evictions(trials, seed)], as_markdown)
 
 
@@ -91,7 +80,7 @@ def evict_command(trials: int, seed: int, as_markdown: bool) -> None:
 @_MARKDOWN
 def submit_command(jobs: int, kills: int, seed: int, as_markdown: bool) -> None:
     """Submit jobs with one limit after the other, and kill the commands that do."""
-    with _in_one_line(), TemporaryDirectory(prefix="hpcdispatch-") as folder:
+    with in_one_line(), TemporaryDirectory(prefix="hpcdispatch-") as folder:
         show([submissions(jobs, kills, seed, Path(folder))], as_markdown)
 
 

@@ -26,7 +26,7 @@ from .controller_log import Event, RecordedJob, began_at, read_jobs, read_log, s
 from .forecast_table import forecasts, replay_forecasts
 from .live_replay import LOG
 from .recorded_decisions import RecordedDecisions, compared_priorities
-from .recorded_text import recorded_table, recorded_time
+from .recorded_text import in_one_line, recorded_table, recorded_time
 
 Part = Literal["decisions", "free", "forecast", "scale"]
 #: Shares of the accounts of the record, as its set-up made them.
@@ -257,8 +257,5 @@ def main(
         if part in (None, "scale"):
             yield scale(_SMALL if small else jobs)
 
-    try:
-        found = list(tables())
-    except (InputError, OSError) as error:
-        raise click.ClickException(str(error)) from None
-    show(found, as_markdown)
+    with in_one_line():
+        show(list(tables()), as_markdown)
