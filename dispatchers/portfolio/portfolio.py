@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ...base import InputError
 from ...workloads import Machine
 from ..options import Configured
 from ..protocol import Action, Dispatcher, State
-from ..registered import create_dispatcher, layers, reset_part
+from ..registered import create_dispatcher, layers, reset_part, spec_of_inner
+from .own_predictions import OwnPredictions, predictor_of
 from .portfolio_options import PortfolioOptions
 from .recorded_past import RecordedPast, Replay
 from .tuning import Tuner, Tuning
@@ -30,7 +32,7 @@ class Portfolio(Configured[PortfolioOptions]):
     Raises
     ------
     InputError
-        For a candidate or goal that there is not.
+        For a candidate, predictor or goal that there is not.
     ValueError
         If a portfolio is among the candidates.
     """
@@ -40,12 +42,16 @@ class Portfolio(Configured[PortfolioOptions]):
     def __init__(self, options: PortfolioOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)
         self._names = self.options.candidates
-        if self.options.reference not in self._names:
-            self._names.append(self.options.reference)
-        self._reference = self._names.index(self.options.reference)
-        for name in self._names:
-            if any(isinstance(part, Portfolio) for part in layers(create_dispatcher(name))):
+        reference = spec_of_inner(self.options.reference.strip())
+        if reference not in self._names:
+            self._names.append(reference)
+        self._reference = self._names.index(reference)
+        self._dispatchers, self._predictors = zip(*map(_parts_of, self._names), strict=True)
+        for name, dispatcher in zip(self._names, self._dispatchers, strict=True):
+            if any(isinstance(part, Portfolio) for part in layers(create_dispatcher(dispatcher))):
                 raise ValueError(f"of must be dispatchers other than portfolios, got {name!r}")
+        for predictor in filter(None, self._predictors):
+            predictor_of(predictor)
         self._replay: Replay | None = None
         self.reset(None)
 
@@ -54,6 +60,7 @@ class Portfolio(Configured[PortfolioOptions]):
         self._seed = 0 if rng is None else int(rng.integers(2**32))
         self._machine = machine
         self._past: RecordedPast | None = None
+        self._own: dict[str, OwnPredictions] = {}
         self._next = 0
         self._gap = self.options.first_period
         self._pressed = False
@@ -69,6 +76,8 @@ class Portfolio(Configured[PortfolioOptions]):
         """Learn that a job has ended, and how long it ran in all, seconds."""
         if self._past is not None:
             self._past.end(id_, ran, now)
+        for own in self._own.values():
+            own.ended(id_, ran, now)
 
     def report(self) -> Mapping[str, Any]:
         """Return what is to be known of the last decision.
@@ -84,9 +93,11 @@ class Portfolio(Configured[PortfolioOptions]):
         """Tune if it is time, and let the chosen one decide."""
         if self._past is None or self._past.machine is not state.machine:
             self._past = RecordedPast(state.machine)
+            self._own = {name: OwnPredictions(name, state.machine) for name in self._predictors if name}
             self._machine = state.machine
             self._next = state.now + self._gap
         self._past.see(state)
+        seen = {name: own.see(state) for name, own in self._own.items()}
         tuning = None
         if state.now >= self._next:
             self._gap = min(self.options.period, 2 * self._gap)
@@ -96,14 +107,16 @@ class Portfolio(Configured[PortfolioOptions]):
         place = self._reference if self._pressed else self._last.chosen
         if place not in self._parts:
             self._parts[place] = self._made(place)
-        actions = self._parts[place].dispatch(state)
+        actions = self._parts[place].dispatch(seen.get(self._predictors[place], state))
         self._past.act(state.now, actions)
+        for own in self._own.values():
+            own.act(state.now, actions)
         self._record = self._noted(tuning)
         return actions
 
     def _made(self, place: int) -> Dispatcher:
         """Return the dispatcher of a place as it is before its first decision, told how long jobs waited so far."""
-        made = create_dispatcher(self._names[place])
+        made = create_dispatcher(self._dispatchers[place])
         reset_part(made, self._machine, np.random.default_rng((self._seed, place)))
         for part in layers(made):
             if hasattr(part, "use_longest_wait"):
@@ -114,7 +127,10 @@ class Portfolio(Configured[PortfolioOptions]):
         if self._replay is None:
             return None
         past.look(state, state.now - self.options.length)
-        tuner = Tuner(self.options, self._names, self._reference, self._made)
+        for own in self._own.values():
+            own.forget(past.ids())
+        predictions = [self._own.get(name) for name in self._predictors]
+        tuner = Tuner(self.options, self._names, self._reference, self._made, predictions)
         tuning = tuner.tune(past, state.now, self._replay, self._last)
         longest = past.longest_run()
         if longest is not None and longest.ran > self.options.length:
@@ -144,3 +160,11 @@ class Portfolio(Configured[PortfolioOptions]):
             "replayed": 0 if tuning is None else tuning.decisions,
             "failure": "" if tuning is None else "; ".join(tuning.notes),
         }
+
+
+def _parts_of(name: str) -> tuple[str, str]:
+    """Return the dispatcher and the predictor of a candidate, the latter empty where it has none of its own."""
+    dispatcher, at, predictor = name.partition("@")
+    if at and not predictor.strip():
+        raise InputError(f"of: expected a predictor behind the @, got {name!r}")
+    return dispatcher.strip(), predictor.strip()

@@ -28,7 +28,8 @@ class PortfolioOptions:
     ----------
     of
         The candidates, at least one, with ``+`` between them and ``/`` in place of the comma between their options. The
-        first one is the one that is trusted: it begins, and the bound does not turn it away.
+        first one is the one that is trusted: it begins, and the bound does not turn it away. ``DISPATCHER@PREDICTOR``
+        goes by predictions of its own in place of the simulation's.
     every
         Time from one tuning to the next, in seconds or as ``1d``, above 0.
     first
@@ -39,7 +40,7 @@ class PortfolioOptions:
     goal
         What is wanted, by the name of a registered goal with ``/`` in place of the comma, or a :class:`.Goal`.
     reference
-        The dispatcher whose long waits bound those of the others. It is a candidate, too.
+        The dispatcher whose long waits bound those of the others. It is a candidate, too, and named as these are.
     guard
         Above 0. Once a job has waited this part of the longest wait that the reference had in any window, the reference
         decides until that job has started; ``inf`` for never.

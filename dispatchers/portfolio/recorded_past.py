@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -38,6 +38,8 @@ class Past:
         What was done with the jobs before it begins, in order of time.
     waiting
         Which of the jobs had not started when it began, shape (jobs,).
+    predictor
+        Who corrects predictions that were too short; ``None`` for that of the simulation.
     """
 
     machine: Machine
@@ -47,6 +49,7 @@ class Past:
     end: int
     script: Sequence[Done]
     waiting: BoolArray
+    predictor: Any = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +119,7 @@ class RecordedJob:
     def job(self) -> Job:
         """Return it with its run time."""
         if self._job is None:
-            self._job = _job_of(self.entry, self.ran)
+            self._job = job_of(self.entry, self.ran)
         elif self._job.runtime != self.ran:
             self._job = replace(self._job, runtime=self.ran, shapes=_shapes_of(self.entry, self.ran))
         return self._job
@@ -198,6 +201,10 @@ class RecordedPast:
             if job.ended is not None and job.ended <= since:
                 del self._jobs[id_]
 
+    def ids(self) -> Iterable[str]:
+        """Return the ids of the jobs that are remembered."""
+        return self._jobs.keys()
+
     def longest_run(self) -> RecordedJob | None:
         """Return the job that ran longest, of those that have ended."""
         ended = [job for job in self._jobs.values() if job.ended is not None]
@@ -224,7 +231,8 @@ def _whole(run: Running, now: int) -> int:
     return max(1, run.done + run.expected_end(now) - run.start - run.restart)
 
 
-def _job_of(entry: Waiting, ran: int) -> Job:
+def job_of(entry: Waiting, ran: int) -> Job:
+    """Return a job of the queue as it was submitted, with what is known of its run time, seconds."""
     shown = {name: getattr(entry.job, name) for name in _SHOWN}
     return Job.trusted(**shown, runtime=ran, shapes=_shapes_of(entry, ran), law=entry.law)
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from ...models.portfolio import Outcome, Rung, admitted, best_of, gains, rungs, survivors
 from ..protocol import Dispatcher
+from .own_predictions import OwnPredictions
 from .portfolio_options import PortfolioOptions
-from .recorded_past import Past, RecordedPast, Replay
+from .recorded_past import Past, RecordedPast, Replay, Replayed
 
 #: The place of the candidate that begins, and that the bound does not turn away.
 FIRST = 0
@@ -55,15 +56,19 @@ class Tuner:
         The place of the reference.
     made
         Makes the dispatcher of a place anew.
+    predictions
+        Those of each candidate, ``None`` for the simulation's.
     """
 
     def __init__(
-        self, options: PortfolioOptions, names: Sequence[str], reference: int, made: Callable[[int], Dispatcher]
-    ) -> None:
+        self, options: PortfolioOptions, names: Sequence[str], reference: int, made: Callable[[int], Dispatcher],
+        predictions: Sequence[OwnPredictions | None],
+    ) -> None:  # fmt: skip
         self._options = options
         self._names = names
         self._reference = reference
         self._made = made
+        self._predictions = predictions
         self._goal = options.made_goal()
 
     def tune(self, past: RecordedPast, now: int, replay: Replay, before: Tuning) -> Tuning:
@@ -102,7 +107,7 @@ class Tuner:
             left = self._options.budget - found.decisions
             if left < 1:
                 break
-            answer = replay(stretch, self._made(place), left)
+            answer = self._replayed(stretch, place, replay, left)
             found.replays += 1
             found.decisions += answer.decisions
             if answer.outcome is not None:
@@ -115,6 +120,13 @@ class Tuner:
             return None
         found.longest = max(found.longest, outcomes[self._reference].tail())
         return self._judge(outcomes, found)
+
+    def _replayed(self, stretch: Past, place: int, replay: Replay, left: int) -> Replayed:
+        """Replay a stretch under a candidate with its predictions, if these have not failed."""
+        own = self._predictions[place]
+        if own is None:
+            return replay(stretch, self._made(place), left)
+        return Replayed(None, 0, own.failure) if own.failure else replay(own.of_past(stretch), self._made(place), left)
 
     def _judge(self, outcomes: dict[int, Outcome], found: Tuning) -> _Compared:
         """Return what candidates cost; those that the goal cannot tell are left out, and that is noted."""

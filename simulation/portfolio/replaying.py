@@ -47,7 +47,7 @@ class Replayer:
     engine_of
         Makes an engine.
     predictor
-        The one of the simulation.
+        The one of the simulation, for pasts that have none of their own.
     overrun, same_instant
         Its rules.
     """
@@ -62,7 +62,7 @@ class Replayer:
         """Return what becomes of the jobs; see :class:`.Replay`."""
         recorder = _Stays(Workload(tuple(past.jobs), past.machine, Provenance("replay")))
         going_on = _GoingOn(past, dispatcher)
-        recalled = _Recalled(past, self._predictor)
+        recalled = _Recalled(past, self._predictor if past.predictor is None else past.predictor)
         engine = self._engine_of(
             recorder, going_on, recalled, self._overrun, self._same_instant, budget=Budget(decisions=budget)
         )

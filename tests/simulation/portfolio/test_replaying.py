@@ -50,6 +50,18 @@ def test_it_is_what_really_happened_where_run_times_are_known(workload, overrun)
         assert replayed.outcome.fresh.tolist() == (submits >= past.begin).tolist()
 
 
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.provenance.source.partition("(")[0])
+def test_a_candidate_with_predictions_of_its_own_makes_its_own_past(workload):
+    """Guards against a replay by other predictions than those by which the candidate decided."""
+    mirror = Mirror("sjf@last2:count=1")
+    result = simulate(workload, mirror, "oracle")
+    for past, replayed in mirror.seen[:: max(1, len(mirror.seen) // 3)]:
+        assert not replayed.failure
+        assert replayed.outcome.waits.tolist() == real_waits(result, past)
+    if workload.provenance.source.startswith("pool"):
+        assert result.jobs["start"].tolist() != simulate(workload, "sjf", "oracle").jobs["start"].tolist()
+
+
 def test_a_budget_ends_it():
     mirror = Mirror("fcfs")
     mirror.options = mirror.options.__class__(of="fcfs", reference="fcfs", every="1h", window="4h", budget=2)

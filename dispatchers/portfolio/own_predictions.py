@@ -1,0 +1,251 @@
+"""The state as it looks with another predictor's answers than those of the simulation."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from itertools import takewhile
+from typing import Any, Protocol, cast
+
+from ...base import InputError, Registry
+from ...base.checks import LONGEST, is_number
+from ...base.checks import shown as shown_value
+from ...workloads import Job, Machine
+from ..ordered_jobs import ChangesSeen, JobsOnMachine, WaitingQueue
+from ..protocol import Action, JobView, Running, Start, State, Waiting, id_of
+from .recorded_past import Past, job_of
+
+#: The predictors by name; an instance of its own, since dispatchers stand on no predictor.
+predictors = Registry("predictor", "hpcdispatch.predictors")
+
+
+class Predicting(Protocol):
+    """What a predictor does here; it may have ``correct(job, elapsed, misses)`` and ``reset()``."""
+
+    def predict(self, job: Job, now: int) -> float:
+        """Return the run time of a job, seconds."""
+        ...
+
+    def observe(self, job: Job) -> None:
+        """Learn from a job that has ended."""
+        ...
+
+
+def predictor_of(spec: str) -> Predicting:
+    """Build a registered predictor from ``NAME:key=value,...``, with nothing learned.
+
+    Raises
+    ------
+    InputError
+        For an unknown name or option.
+    """
+    made = predictors.create(spec)
+    if isinstance(made, type) or not callable(getattr(made, "predict", None)):
+        raise InputError(f"predictor: expected one with predict and observe, got {spec!r}")
+    if hasattr(made, "reset"):
+        made.reset()
+    return cast(Predicting, made)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Entry:
+    """A job in the queue: as it is, as it is shown, and as the predictor knows it."""
+
+    entry: Waiting
+    shown: Waiting
+    job: Job
+
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """A job on the machine: as it is, as it is shown, and as it waited; whether nobody knows when it will end."""
+
+    run: Running
+    shown: Running
+    entry: _Entry | None
+    unknown: bool = False
+
+
+class OwnPredictions:
+    """Predicts every job anew as it comes, learns from those that end, and shows states accordingly.
+
+    What a job asks for, and what is done with it, stay as they are; so do the laws of run times. A prediction is never
+    above the request. Jobs are shown to the predictor with the run time that the simulation predicts, since nobody
+    knows the real one.
+
+    Parameters
+    ----------
+    name
+        ``NAME:key=value,...`` of the predictor.
+    machine
+        What the jobs run on.
+
+    Attributes
+    ----------
+    failure
+        What went wrong, one line. From then on states are shown as they are.
+    """
+
+    def __init__(self, name: str, machine: Machine) -> None:
+        self.failure = ""
+        self._name = name
+        self._predictor = predictor_of(name)
+        self._correct = getattr(self._predictor, "correct", None)
+        self._queue, self._waiting = WaitingQueue(len(machine.resources)), ChangesSeen[Waiting]()
+        self._machine, self._running = JobsOnMachine(len(machine.resources)), ChangesSeen[Running]()
+        self._entries: dict[str, _Entry] = {}
+        self._left: dict[str, _Entry] = {}
+        self._runs: dict[str, _Run] = {}
+        self._starts: dict[str, tuple[int, int | None]] = {}
+        self._asks: dict[str, Job] = {}
+        self._misses: Counter[str] = Counter()
+        self._first: dict[str, int] = {}
+
+    def see(self, state: State) -> State:
+        """Return the state as the predictor sees it; the state itself once the predictor has failed."""
+        if not self.failure:
+            self._see_queue(state)
+            self._see_running(state)
+            self._correct_ends(state.now)
+        if self.failure:
+            return state
+        return State(state.now, self._queue.shown, self._machine.shown, state.free, state.machine)
+
+    def act(self, now: int, actions: Sequence[Action]) -> None:
+        """Take note of what is started."""
+        for action in actions:
+            if isinstance(action, Start):
+                self._starts[id_of(action.job)] = now, action.shape
+
+    def ended(self, id_: str, ran: int, now: int) -> None:
+        """Learn from a job that has ended after so many seconds; what was due before is corrected without it."""
+        asked = self._asks.pop(id_, None)
+        _, shape = self._starts.pop(id_, (0, None))
+        self._misses.pop(id_, None)
+        if asked is not None and not self.failure:
+            self._correct_ends(now - 1)
+            self._asked("observe", self._predictor.observe, replace(_on_shape(asked, shape), runtime=ran), now)
+
+    def of_past(self, past: Past) -> Past:
+        """Return a past with what this predictor predicted of its jobs as they came."""
+        predicted = {id_: self._first.get(id_, seconds) for id_, seconds in past.predicted.items()}
+        return replace(past, predicted=predicted, predictor=self._predictor)
+
+    def forget(self, ids: Iterable[str]) -> None:
+        """Forget what was predicted of all jobs but some."""
+        self._first = {id_: self._first[id_] for id_ in ids if id_ in self._first}
+
+    def _see_queue(self, state: State) -> None:
+        present, touched = self._waiting.look(state.queue)
+        for id_ in touched:
+            entry, known = present.get(id_), self._entries.get(id_)
+            if known is not None and known.entry is not entry:
+                self._queue.remove(known.shown)
+                self._left[id_] = self._entries.pop(id_)
+            if entry is not None and id_ not in self._entries:
+                self._entries[id_] = self._entered(entry, state.now)
+                self._queue.add(self._entries[id_].shown)
+
+    def _entered(self, entry: Waiting, now: int) -> _Entry:
+        """Return a job that comes to the queue with what is predicted of it now."""
+        known = job_of(entry, entry.done + entry.predicted)
+        whole = self._predicted(known, now)
+        self._first.setdefault(entry.id, whole)
+        self._asks[entry.id] = known
+        seconds = min(max(1, whole - entry.done, self._ran(entry) + 1), entry.requested)
+        job = _molded(entry.job, seconds, entry.predicted) if entry.job.shapes else None
+        return _Entry(entry, entry.shown_as(job=job, predicted=seconds), known)
+
+    def _ran(self, entry: Waiting) -> int:
+        """Return for how long a job ran in vain before it came back at a limit just now, seconds."""
+        start, _ = self._starts.pop(entry.id, (entry.since, None))
+        return 0 if entry.done else max(0, entry.since - start)
+
+    def _see_running(self, state: State) -> None:
+        present, touched = self._running.look(state.running)
+        for id_ in touched:
+            run, known = present.get(id_), self._runs.get(id_)
+            follows = known is not None and known.run is run and known.entry is not None
+            if follows and run is not None and not run.stopping:
+                continue
+            entry = self._left.pop(id_, None)
+            if known is not None:
+                self._machine.remove(self._runs.pop(id_).shown)
+                entry = known.entry if known.run is run else entry
+            if run is not None:
+                shown = run.shown_as(predicted_end=self._end_of(run, entry))
+                self._runs[id_] = _Run(run, shown, entry)
+                self._machine.add(shown)
+        self._left.clear()
+
+    def _end_of(self, run: Running, entry: _Entry | None) -> int:
+        """Return the predicted end of a job that has just started, given how it was shown in the queue."""
+        if entry is None or run.stopping:
+            return run.predicted_end
+        _, shape = self._starts.get(run.id, (0, None))
+        seconds = entry.shown.predicted if shape is None else entry.shown.job.shapes[shape].predicted
+        end = run.start + seconds
+        return end if run.kill_at is None else min(end, run.kill_at)
+
+    def _correct_ends(self, now: int) -> None:
+        """Correct the ends of those that have outlived what was predicted, as often as they have."""
+        if self._correct is None:
+            return
+        for shown in list(takewhile(lambda run: run.predicted_end <= now, self._machine.entries)):
+            run = self._runs[shown.id]
+            while not run.unknown and shown.predicted_end <= now and run.entry is not None and not shown.stopping:
+                self._machine.expect(shown, self._corrected(run, run.entry))
+
+    def _corrected(self, run: _Run, entry: _Entry) -> int:
+        """Return when a job that outlives its predicted end is expected to end; that end if nobody knows."""
+        shown, job = run.shown, _on_shape(entry.job, self._starts.get(run.run.id, (0, None))[1])
+        began, at = shown.start + shown.restart, shown.predicted_end
+        elapsed = shown.done + max(0, at - began)
+        whole = self._asked("correct", self._correct, job, at, elapsed, self._misses[job.id])
+        self._misses[job.id] += 1
+        run.unknown = not is_number(whole) or not elapsed < whole <= LONGEST
+        if run.unknown:
+            return int(at)
+        end = max(int(began + math.ceil(whole) - shown.done), at + 1)
+        return end if shown.kill_at is None else min(end, max(shown.kill_at, at + 1))
+
+    def _predicted(self, job: Job, now: int) -> int:
+        """Return the predicted run time of a whole job, seconds, from 1 to its request; that if there is none."""
+        predicted = self._asked("predict", self._predictor.predict, job, now, now)
+        if self.failure:
+            return job.walltime
+        if not is_number(predicted) or not 0 <= predicted <= LONGEST:
+            self.failure = f"{self._name}: a prediction must be >= 0 s, got {shown_value(predicted)} of job {job.id}"
+            return job.walltime
+        seconds: int = math.ceil(predicted)
+        return min(max(1, seconds), job.walltime)
+
+    def _asked(self, call: str, function: Any, job: Job, now: int, *given: Any) -> Any:
+        """Return what the predictor answers of a job; what it raises is kept, and the answer is ``None``."""
+        try:
+            return function(job, *given)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugged-in part may raise anything
+            raised = " ".join(f"{type(error).__name__}: {error}".split())
+            self.failure = self.failure or f"{self._name}: {call} raised {raised}, job {job.id} at t={now}"
+            return None
+
+
+def _on_shape(job: Job, index: int | None) -> Job:
+    """Return a job as it would be with one of its shapes alone, or with its own request."""
+    if index is None:
+        return job
+    shape = job.shapes[index]
+    per_node = job.per_node if shape.per_node is None else shape.per_node
+    return replace(job, nodes=shape.nodes, per_node=per_node, runtime=shape.runtime, walltime=shape.walltime, shapes=())
+
+
+def _molded(view: JobView, seconds: int, before: int) -> JobView:
+    """Return a job whose shapes are predicted to take as many times longer as it is itself."""
+    shown, shapes = copy(view), [copy(shape) for shape in view.shapes]
+    for shape in shapes:
+        shape.predicted = max(1, -(-shape.predicted * seconds // max(1, before)))
+    shown.shapes = tuple(shapes)
+    return shown
