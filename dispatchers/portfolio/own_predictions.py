@@ -82,6 +82,8 @@ class OwnPredictions:
         ``NAME:key=value,...`` of the predictor.
     machine
         What the jobs run on.
+    ended
+        Jobs that ended before, in this order, from which the predictor learns.
 
     Attributes
     ----------
@@ -89,7 +91,7 @@ class OwnPredictions:
         What went wrong, one line. From then on states are shown as they are.
     """
 
-    def __init__(self, name: str, machine: Machine) -> None:
+    def __init__(self, name: str, machine: Machine, ended: Iterable[Job] = ()) -> None:
         self.failure = ""
         self._name = name
         self._predictor = predictor_of(name)
@@ -103,6 +105,8 @@ class OwnPredictions:
         self._asks: dict[str, Job] = {}
         self._misses: Counter[str] = Counter()
         self._first: dict[str, int] = {}
+        for job in ended:
+            self._asked("observe", self._predictor.observe, job, job.submit)
 
     def see(self, state: State) -> State:
         """Return the state as the predictor sees it; the state itself once the predictor has failed."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 
 from ...base import InputError
-from ...workloads import Machine
+from ...workloads import Job, Machine
+from ...workloads.machine_state import MachineState
 from ..options import Configured
 from ..protocol import Action, Dispatcher, State
 from ..registered import create_dispatcher, layers, reset_part, spec_of_inner
@@ -61,6 +63,7 @@ class Portfolio(Configured[PortfolioOptions]):
         self._machine = machine
         self._past: RecordedPast | None = None
         self._own: dict[str, OwnPredictions] = {}
+        self._ended: Sequence[Job] = ()
         self._next = 0
         self._gap = self.options.first_period
         self._pressed = False
@@ -71,6 +74,10 @@ class Portfolio(Configured[PortfolioOptions]):
     def use_replays(self, replay: Replay) -> None:
         """Take what replays a past; simulations give it before they begin."""
         self._replay = replay
+
+    def recall(self, state: MachineState, memory: object) -> None:
+        """Let predictors of candidates learn from what had ended before a simulation begins."""
+        self._ended = [before.job for before in sorted(state.ended, key=attrgetter("end"))]
 
     def job_ended(self, id_: str, ran: int, now: int) -> None:
         """Learn that a job has ended, and how long it ran in all, seconds."""
@@ -93,7 +100,8 @@ class Portfolio(Configured[PortfolioOptions]):
         """Tune if it is time, and let the chosen one decide."""
         if self._past is None or self._past.machine is not state.machine:
             self._past = RecordedPast(state.machine)
-            self._own = {name: OwnPredictions(name, state.machine) for name in self._predictors if name}
+            named = dict.fromkeys(filter(None, self._predictors))
+            self._own = {name: OwnPredictions(name, state.machine, self._ended) for name in named}
             self._machine = state.machine
             self._next = state.now + self._gap
         self._past.see(state)

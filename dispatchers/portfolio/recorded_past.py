@@ -158,9 +158,11 @@ class RecordedPast:
         self._jobs: dict[str, RecordedJob] = {}
 
     def see(self, state: State) -> None:
-        """Take note of who is new."""
+        """Take note of who is new, the first time also of what runs."""
         if self.begin is None:
             self.begin = state.now
+            for run in state.running:
+                self._jobs[run.id] = _standing(run, state)
         for entry in state.queue.followed(self, NewJobs).taken():
             if entry.id not in self._jobs:
                 self._jobs[entry.id] = RecordedJob(entry, ran=entry.done + entry.predicted)
@@ -224,6 +226,17 @@ class RecordedPast:
         predicted = {job.entry.id: job.entry.done + job.entry.predicted for job in chosen}
         jobs = [job.job() for job in chosen]
         return Past(self.machine, jobs, predicted, begin, end, script, np.array(started, dtype=np.int64) >= begin)
+
+
+def _standing(run: Running, state: State) -> RecordedJob:
+    """Return a job that runs already, as if it had been seen to come and to start."""
+    own = state.machine.demand(run.job.per_node)
+    entry = Waiting(run.job, _whole(run, state.now), run.job.submit, 0, run.order, own, run.job.law)
+    asks = [(run.job.nodes, own), *((shape.nodes, shape.demand) for shape in run.job.shapes)]
+    place = asks.index((run.nodes, run.demand)) if (run.nodes, run.demand) in asks else 0
+    limit = None if run.kill_at is None else run.kill_at - run.start
+    start = Start(run.id, run.placement.copy(), limit, place - 1 if place else None)
+    return RecordedJob(entry, [(run.start, start)], ran=entry.predicted)
 
 
 def _whole(run: Running, now: int) -> int:
