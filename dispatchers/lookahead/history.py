@@ -5,7 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from ...base import IntArray
-from ...models.lookahead import NO_PROMISE, RUNS, Seen, Sightings, find_rows, lengthen, open_shadow, replay, see_jobs
+from ...models.lookahead import (
+    NO_PROMISE,
+    RUNS,
+    Seen,
+    Sightings,
+    begin_with,
+    find_rows,
+    lengthen,
+    open_shadow,
+    replay,
+    see_jobs,
+)
 from ...workloads import Machine
 from ..columns import Jobs
 from ..protocol import Running, State, Waiting
@@ -22,13 +33,17 @@ class History:
         When the history begins, seconds.
     by_requests
         Whether the shadow goes by the requested times, and not by what is predicted.
+    afresh
+        Whether waits of jobs that are there already count from now on in the longest one, since it is known for what
+        was before.
     """
 
-    def __init__(self, machine: Machine, now: int, by_requests: bool = False) -> None:
+    def __init__(self, machine: Machine, now: int, by_requests: bool = False, afresh: bool = False) -> None:
         nothing = np.zeros(0, dtype=np.int64)
         self.machine = machine
         self.jobs = open_shadow(machine.capacity.sum(axis=0), now)
         self._by_requests = by_requests
+        self._counts_from = now if afresh else 0
         self._promised = nothing
         self._row: dict[str, int] = {}
         self._known = nothing  # The row by place in the trace, of jobs in columns that are kept; -1 for none.
@@ -41,7 +56,10 @@ class History:
         columns = state.queue.table
         waiting, predicted = columns[0], columns[5 if self._by_requests else 2]
         started, _, end, start = state.running.table[:4]
+        first = not self._row
         waits, runs = self._rows(state, waiting, started)
+        if first and len(runs):
+            begin_with(self.jobs, runs, start)
         seen = Seen(waits, runs, state.now, self._last.number + 1)
         see_jobs(self.jobs, self._sightings, self._last, seen, self._still, predicted, start, end)
         self._last, self._still = seen, len(waits)
@@ -104,7 +122,9 @@ class History:
             more = np.zeros(rows - row, dtype=np.int64)
             self._sightings = Sightings(*(np.concatenate((column, more)) for column in self._sightings))
             self._promised = np.concatenate((self._promised, more + NO_PROMISE))
-        self.jobs.submit[row] = min(job.job.submit, now)
+        # What runs without having been seen to wait is not known to have waited.
+        since = max(job.job.submit, self._counts_from) if isinstance(job, Waiting) else now
+        self.jobs.submit[row] = min(since, now)
         self.jobs.arrival[row] = now
         self.jobs.duration[row] = self._length(job, now)
         self.jobs.need[row] = [job.nodes * amount for amount in job.demand]

@@ -126,7 +126,8 @@ class Lookahead(Configured[LookaheadOptions]):
     def dispatch(self, state: State) -> Sequence[Action]:
         """Bring the history up to date, plan, and start who is planned to start now."""
         if self._history is None or self._history.machine is not state.machine:
-            self._history = History(state.machine, state.now, self.options.promises == "requests")
+            told = self._longest_before > 0
+            self._history = History(state.machine, state.now, self.options.promises == "requests", told)
         self._history.see(state)
         longest_wait = max(self._longest_before, self._history.longest_wait(state.now))
         settings = settle(self.settings(), float(self.options.patience), longest_wait)

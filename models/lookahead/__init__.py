@@ -4,7 +4,7 @@ from .kept_promises import Asked, plan_by_requests
 from .mode_planning import ModePlan, Modes, plan_modes
 from .planning import Plan, candidates, plan, weights
 from .promises import NO_PROMISE, Promises, Queue, Running, Settings, promise, settle
-from .shadow import ShadowJobs, lengthen, open_shadow, replay
+from .shadow import ShadowJobs, begin_with, lengthen, open_shadow, replay
 from .sightings import RUNS, Seen, Sightings, find_rows, see_jobs
 from .whole_lookahead import ALL, LISTED, NOBODY, SEARCHED, STARTED, Decided, go_on_looking_ahead, whole_lookahead
 
@@ -28,6 +28,7 @@ __all__ = [
     "Settings",
     "ShadowJobs",
     "Sightings",
+    "begin_with",
     "candidates",
     "find_rows",
     "go_on_looking_ahead",

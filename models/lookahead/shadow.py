@@ -66,6 +66,14 @@ def open_shadow(capacity: IntArray, now: int) -> ShadowJobs:
     return ShadowJobs(none, none, none, need, none, none, none, none, least, state)
 
 
+def begin_with(jobs: ShadowJobs, running: IntArray, start: IntArray) -> None:
+    """Let a shadow without jobs begin with what runs: its first rows, shape (running,), and when they started."""
+    count = len(running)
+    jobs.start[running], jobs.running[:count] = start, running
+    jobs.state[[COUNTED, HEAD, RUNNING]] = count
+    jobs.state[HEADER:] -= jobs.need[running].sum(axis=0)
+
+
 def lengthen(jobs: ShadowJobs, rows: int) -> ShadowJobs:
     """Return the same shadow with room for so many jobs."""
 
