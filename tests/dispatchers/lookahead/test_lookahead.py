@@ -14,6 +14,7 @@ from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records, check_dispatcher, samples
 from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Job, Machine, Workload, generate
+from hpcdispatch.workloads.machine_state import MachineState, RunningSince
 
 HOUR = 3600
 #: Seconds before which no job is pressed unless it is said.
@@ -142,6 +143,29 @@ def test_what_is_known_of_before_counts_as_easys_longest_wait():
     assert simulate(workload, dispatcher).decisions["due_hours"].unique().tolist() == [2 * alone.max()]
     dispatcher.told = 0
     assert simulate(workload, dispatcher).decisions["due_hours"].equals(alone)
+
+
+@pytest.mark.parametrize(("told", "due"), [(0, [12.0, 45.0, 45.9]), (20 * HOUR, [18.0])])
+def test_how_long_jobs_ran_before_the_beginning_is_no_wait(told, due):
+    """Guards against a longest wait under EASY that is the age of a job which began to run at once.
+
+    What waits at the beginning counts with all that it has waited, unless the longest wait so far is known.
+    """
+
+    class Told(Lookahead):
+        def forget(self):
+            super().forget()
+            self.use_longest_wait(told)
+
+    jobs = (
+        Job("long", 0, 200 * HOUR, 200 * HOUR, nodes=2),
+        Job("short", 40 * HOUR, 61 * HOUR, 61 * HOUR, nodes=1),
+        Job("waits", 50 * HOUR, HOUR, HOUR, nodes=2),
+        *(Job(f"later {hour}", hour * HOUR, HOUR, HOUR, nodes=2) for hour in range(101, 106)),
+    )
+    state = MachineState(100 * HOUR, (RunningSince("long", 0), RunningSince("short", 40 * HOUR)))
+    result = simulate(Workload(jobs, Machine.pool(4)), Told(), state=state)
+    assert result.decisions["due_hours"].unique().tolist() == due
 
 
 @pytest.mark.parametrize("most", [0, 256])

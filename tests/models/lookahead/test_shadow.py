@@ -1,6 +1,8 @@
 """The shadow schedule against EASY."""
 
-from hpcdispatch.models.lookahead.shadow import CLOCK, lengthen, open_shadow, replay
+import numpy as np
+
+from hpcdispatch.models.lookahead.shadow import CLOCK, begin_with, lengthen, open_shadow, replay
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import generate
 
@@ -47,3 +49,21 @@ class TestShadow:
         replay(jobs, 400, now)
         assert jobs.state[CLOCK] <= now
         assert (jobs.start <= now).all()
+
+    def test_it_goes_on_from_what_runs(self):
+        """Guards against a schedule in which what runs has yet to come, and its run time counts as a wait."""
+        start, end = self.easy["start"].to_numpy(), self.easy["end"].to_numpy()
+        at = int(np.median(start))
+        runs, rest = np.flatnonzero((start < at) & (end > at)), np.flatnonzero(start >= at)
+        assert len(runs) > 1
+        order = np.concatenate((runs, rest))
+        jobs = lengthen(open_shadow(self.workload.machine.capacity[0], at), len(order))
+        all_known = shadow_of(self.workload, 400)
+        for begun, whole in zip(jobs[:6], all_known[:6], strict=True):
+            begun[:] = whole[order]
+        jobs.arrival[:] = np.maximum(jobs.submit, at)
+        jobs.start[:] = -1
+        begin_with(jobs, np.arange(len(runs)), start[runs])
+        longest = replay(jobs, len(order), 10**9)
+        assert jobs.start.tolist() == start[order].tolist()
+        assert longest == self.easy["wait"].to_numpy()[rest].max()
