@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -261,6 +262,17 @@ class Running:
         if self.kill_at is not None and self.kill_at < end:
             end = self.kill_at
         return end if end > now and not self.stopping else self.expected_end(now)
+
+    def corrected_end(self, whole: float, now: int) -> int:
+        """Return when it ends, after `now`, if its work takes `whole` seconds in all, or is killed if that is sooner.
+
+        Raises
+        ------
+        OverflowError, ValueError
+            If `whole` is not finite.
+        """
+        end = max(self.start + self.restart + math.ceil(whole) - self.done, now + 1)
+        return end if self.kill_at is None else min(end, max(self.kill_at, now + 1))
 
     def shown_as(self, *, predicted_end: int) -> Running:
         """Return the job as another dispatcher is to see it, with another predicted end."""

@@ -68,8 +68,7 @@ class Forecasts:
 
     def corrected_end(self, job: SimulatedJob, running: Running, now: int) -> int | None:
         """Return when a job that outlives its prediction is expected to end, ``None`` if nobody knows."""
-        began = running.start + running.restart
-        elapsed = running.done + max(0, now - began)
+        elapsed = running.done + max(0, now - running.start - running.restart)
         own = job.request.job
         whole = self._asked("correct", self._correct, own, now, elapsed, job.misses)
         job.misses += 1
@@ -77,8 +76,7 @@ class Forecasts:
             raise SimulationError(self._wrong(own, now, whole))
         if not elapsed < whole <= LONGEST:
             return None
-        end: int = max(began + math.ceil(whole) - running.done, now + 1)
-        return end if running.kill_at is None else min(end, max(running.kill_at, now + 1))
+        return running.corrected_end(whole, now)
 
     def law(self, job: Job, now: int) -> Any:
         """Return the distribution of a job's run time: the predictor's, if it gives any, else the job's own."""

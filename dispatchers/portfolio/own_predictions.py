@@ -206,15 +206,12 @@ class OwnPredictions:
     def _corrected(self, run: _Run, entry: _Entry) -> int:
         """Return when a job that outlives its predicted end is expected to end; that end if nobody knows."""
         shown, job = run.shown, _on_shape(entry.job, self._starts.get(run.run.id, (0, None))[1])
-        began, at = shown.start + shown.restart, shown.predicted_end
-        elapsed = shown.done + max(0, at - began)
+        at = shown.predicted_end
+        elapsed = shown.done + max(0, at - shown.start - shown.restart)
         whole = self._asked("correct", self._correct, job, at, elapsed, self._misses[job.id])
         self._misses[job.id] += 1
         run.unknown = not is_number(whole) or not elapsed < whole <= LONGEST
-        if run.unknown:
-            return int(at)
-        end = max(int(began + math.ceil(whole) - shown.done), at + 1)
-        return end if shown.kill_at is None else min(end, max(shown.kill_at, at + 1))
+        return at if run.unknown else shown.corrected_end(whole, at)
 
     def _predicted(self, job: Job, now: int) -> int:
         """Return the predicted run time of a whole job, seconds, from 1 to its request; that if there is none."""
