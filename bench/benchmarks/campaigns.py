@@ -13,7 +13,8 @@ import click
 from rich.console import Console
 
 from ...base import InputError
-from ..campaigns.execution import Plan, Store, WorkerError, plan_campaign, run_campaign
+from ..campaigns.execution import Plan, Store, plan_campaign, run_campaign
+from ..one_line_errors import in_one_line
 from ..reports.tables import Table, show
 from .measurements import Seconds, measured
 
@@ -59,16 +60,14 @@ def compared(plan: Plan, folder: Path, console: Console) -> tuple[list[Seconds],
 @click.command(help=__doc__)
 @click.option("--jobs", type=click.IntRange(min=10), default=3000, show_default=True, help="Jobs of each cell.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@in_one_line()
 def main(jobs: int, as_markdown: bool) -> None:
     """Measure and print; exit code 1 if the ratio is not the wanted one or the stores differ."""
     with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
         file = Path(folder) / "campaign.toml"
         file.write_text(_CAMPAIGN.format(jobs=jobs), encoding="utf-8")
         plan = plan_campaign(file)
-        try:
-            (one, two), equal = compared(plan, Path(folder), Console(stderr=True))
-        except WorkerError as error:
-            raise click.ClickException(str(error)) from None
+        (one, two), equal = compared(plan, Path(folder), Console(stderr=True))
     ratio = two.wall / one.wall
     numbers = [f"{taken:,.1f}" for seconds in (one, two) for taken in seconds]
     columns = ("cells", "one process, s", "its CPU, s", "two, s", "their CPU, s", "ratio", "same stores")

@@ -13,10 +13,10 @@ from __future__ import annotations
 import click
 
 from ...analysis.held_back import held_back, longest_waiter
-from ...base import InputError
-from ...simulation import SimulationError, simulate
+from ...simulation import simulate
 from ...workloads import Workload, generate
 from ...workloads.generators import workload_names
+from ..one_line_errors import in_one_line
 from ..reports.tables import Table, show
 from .traces import named_trace
 
@@ -54,16 +54,14 @@ def workload_of(trace: str) -> Workload:
 @click.option("--predictor", default="walltime", show_default=True)
 @click.option("--jobs", type=click.IntRange(1), help="The first so many only.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@in_one_line()
 def main(
     traces: tuple[str, ...], dispatchers: tuple[str, ...], predictor: str, jobs: int | None, as_markdown: bool
 ) -> None:
     """Print a table a trace."""
     for trace in traces:
-        try:
-            workload = workload_of(trace)
-            rows = explained(workload if jobs is None else workload.head(jobs), dispatchers, predictor)
-        except (InputError, OSError, SimulationError) as error:
-            raise click.ClickException(str(error)) from None
+        workload = workload_of(trace)
+        rows = explained(workload if jobs is None else workload.head(jobs), dispatchers, predictor)
         show([Table(f"{trace}, {predictor}", COLUMNS, rows)], as_markdown)
 
 

@@ -24,10 +24,11 @@ import numpy as np
 import pandas as pd
 
 from ...base import FloatArray, InputError
-from ...simulation import SimulationError, mean_interval, simulate
+from ...simulation import mean_interval, simulate
 from ...workloads import Workload, generate
 from ...workloads.generators import workload_names
 from ..campaigns.comparison import compare
+from ..one_line_errors import in_one_line
 from ..reports.tables import Table, show
 from .cp.on_nodes import eurora_stream
 from .traces import named_trace
@@ -214,6 +215,7 @@ def accuracy(parts: Sequence[Workload], predictor: str) -> str:
 @click.option("--store", type=click.Path(file_okay=False, path_type=Path), help="Keeps what is finished.")
 @click.option("--against", help="One of the dispatchers; adds a table of the others stretch by stretch against it.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@in_one_line()
 def main(
     traces: tuple[str, ...], jobs: int, count: int, dispatchers: tuple[str, ...], predictors: tuple[str, ...],
     samples: int, jitter: int | None, workers: int, store: Path | None, against: str | None, as_markdown: bool,
@@ -224,11 +226,8 @@ def main(
     sampling = Sampling(store, samples, jitter, workers)
     for trace in traces:
         for predictor in predictors:
-            try:
-                parts = stretches(trace, jobs, count)
-                found = compared(parts, dispatchers, predictor, sampling)
-            except (InputError, OSError, SimulationError) as error:
-                raise click.ClickException(str(error)) from None
+            parts = stretches(trace, jobs, count)
+            found = compared(parts, dispatchers, predictor, sampling)
             drawn = f", {samples} samples each" if samples > 1 else ""
             title = f"{trace}, {count} stretches of {jobs:,} jobs{drawn}, {predictor}"
             note = f"{found.regret()}\n{accuracy(parts, predictor)}"

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import click
 
-from ...base import InputError
 from ...simulation import simulate
 from ...workloads import Workload, read
 from ...workloads.fetching import fetch
+from ..one_line_errors import in_one_line
 from ..reports.tables import Table, show
 
 _NO_REQUEST = 10**9
@@ -132,15 +132,13 @@ def cells(row: Row) -> list[str]:
 @click.command(help=__doc__)
 @click.option("--trace", "traces", multiple=True, default=("kth-sp2", "ctc-sp2", "sdsc-sp2"), show_default=True)
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@in_one_line()
 def main(traces: tuple[str, ...], as_markdown: bool) -> None:
     """Print both tables."""
     found = {"Killed at the request (Gaussier et al., SC 2015)": study(traces)}
     if "kth-sp2" in traces:
         found["Running on to the real end"] = running_on()
-    try:
-        tables = [Table(title, COLUMNS, list(map(cells, rows)), labels=5) for title, rows in found.items()]
-    except (InputError, OSError) as error:
-        raise click.ClickException(str(error)) from None
+    tables = [Table(title, COLUMNS, list(map(cells, rows)), labels=5) for title, rows in found.items()]
     show(tables, as_markdown)
 
 

@@ -26,8 +26,9 @@ from ...workloads import Workload, read
 from ...workloads.formats.read_log import TraceWarning
 from ...workloads.sources import resolve
 from ..campaigns.cells import Cell
-from ..campaigns.execution import CampaignProgress, Outcome, Plan, Store, WorkerError, run_campaign
+from ..campaigns.execution import CampaignProgress, Outcome, Plan, Store, run_campaign
 from ..campaigns.samples import Loaders, Samples
+from ..one_line_errors import in_one_line
 from ..reports.tables import Table, show
 
 DISPATCHERS = ("easy", "easy-sjbf", "conservative", "lxf", "hcp3", "lookahead")
@@ -234,6 +235,7 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("--again", multiple=True, metavar="NAME", help="Forget what is kept of this dispatcher and rerun it.")
 @click.option("--kept", "only_kept", is_flag=True, help="Run nothing, print what is kept.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@in_one_line()
 def main(
     dispatchers: tuple[str, ...], traces: tuple[str, ...], span: tuple[int, int], jitter: int, seeds: int, whole: bool,
     workers: int, out: Path, again: tuple[str, ...], only_kept: bool, as_markdown: bool,
@@ -249,8 +251,6 @@ def main(
         found = sheets(setting, store)
     except KeyboardInterrupt:
         raise click.ClickException(f"interrupted; what was finished is kept in {out}") from None
-    except (InputError, OSError, WorkerError) as error:
-        raise click.ClickException(str(error)) from None
     show(found, as_markdown)
     if failed:
         raise click.ClickException(f"{failed} runs failed, see above")

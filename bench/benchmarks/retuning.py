@@ -12,8 +12,9 @@ import pandas as pd
 
 from ...base import InputError
 from ...dispatchers import Portfolio, create_dispatcher
-from ...simulation import SimulationError, simulate
+from ...simulation import simulate
 from ...workloads import Machine, Workload
+from ..one_line_errors import in_one_line
 from ..reports.number_formats import short
 from ..reports.tables import Table, show
 from .slurm.slurm_tables import NODES, YEAR, drawn
@@ -55,15 +56,13 @@ def row(where: str, workload: Workload, name: str) -> list[str]:
 @click.option("--days", type=click.IntRange(1), default=18, show_default=True, help="Of the year.")
 @click.option("--dispatcher", "dispatchers", multiple=True, default=("portfolio",), show_default=True)
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@in_one_line()
 def main(days: int, dispatchers: tuple[str, ...], as_markdown: bool) -> None:
     """Print the table."""
     jobs = days * YEAR // 365
     workload = drawn(jobs)
     machines = {"one pool": on_a_pool(workload), "nodes": workload}
-    try:
-        rows = [row(where, jobs_of, name) for where, jobs_of in machines.items() for name in dispatchers]
-    except (InputError, SimulationError) as error:
-        raise click.ClickException(str(error)) from None
+    rows = [row(where, jobs_of, name) for where, jobs_of in machines.items() for name in dispatchers]
     columns = ("machine", "dispatcher", "tunings", "mean, s", "most, s", "decisions replayed, mean")
     note = f"{NODES:,} nodes, {jobs:,} jobs in {days} days; wall clock, one process."
     show([Table("A tuning with a whole window", columns, rows, note=note)], as_markdown)

@@ -18,10 +18,10 @@ import click
 import numpy as np
 import pandas as pd
 
-from ...base import InputError
 from ...dispatchers import Action, State, registry
 from ...simulation import SimulationError, simulate
 from ...workloads import Job, Machine, Workload, generate
+from ..one_line_errors import in_one_line
 from ..reports.figure_style import canvas, image
 from ..reports.tables import Table, show
 from ..reproductions.line_figures import draw_lines
@@ -273,6 +273,7 @@ def _cell(point: Point) -> str:
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw it there: PNG, SVG or PDF.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
 @click.option("--json", "as_json", is_flag=True, help="Print the points as JSON, a line each.")
+@in_one_line()
 def main(
     parts: tuple[str, ...],
     names: tuple[str, ...],
@@ -284,13 +285,10 @@ def main(
 ) -> None:
     """Measure, and print the tables."""
     points = []
-    try:
-        for point in measure(parts or list(PARTS), names or registry.names(), seconds, small):
-            points.append(point)
-            if as_json:
-                click.echo(json.dumps(asdict(point)))
-    except InputError as error:
-        raise click.ClickException(str(error)) from None
+    for point in measure(parts or list(PARTS), names or registry.names(), seconds, small):
+        points.append(point)
+        if as_json:
+            click.echo(json.dumps(asdict(point)))
     if plot:
         plot.write_bytes(picture(points, plot.suffix[1:]))
     if not as_json:

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 import click
 import pandas as pd
 
-from ...base import InputError
 from ...workloads.generators import workload_names
 from ..campaigns.comparison import Comparison, Generated, Jittered, compare
+from ..one_line_errors import in_one_line
 from .traces import named_trace
 
 BASELINES = ("lxf", "easy", "easy-sjbf", "conservative")
@@ -129,6 +129,7 @@ def _refuse_failures(outcome: Comparison) -> None:
 @click.option("--seeds", type=click.IntRange(1), default=5, show_default=True)
 @click.option("--jitter", type=click.IntRange(0), default=60, show_default=True, help="Seconds; 0: as it stands.")
 @click.option("--workers", type=click.IntRange(1), default=1, show_default=True)
+@in_one_line(RuntimeError)
 def main(
     traces: tuple[str, ...],
     patience: tuple[float, ...],
@@ -139,10 +140,7 @@ def main(
 ) -> None:
     """Print a table a trace."""
     for trace in traces:
-        try:
-            found = curve(trace, patience, baselines, seeds=seeds, jitter=jitter or None, workers=workers)
-        except (InputError, OSError, RuntimeError) as error:
-            raise click.ClickException(str(error)) from None
+        found = curve(trace, patience, baselines, seeds=seeds, jitter=jitter or None, workers=workers)
         print(f"\n{trace}, {seeds} samples\n")
         print("\n".join(markdown(found)))
         sys.stdout.flush()

@@ -20,12 +20,12 @@ from pathlib import Path
 import click
 import numpy as np
 
-from ....base import InputError
 from ....dispatchers import create_dispatcher
 from ....simulation import simulate, violations
 from ....workloads import Workload, generate, read
 from ....workloads.fetching import TRACES, fetch
 from ....workloads.formats.read_log import TraceWarning
+from ...one_line_errors import in_one_line
 from ...reports.tables import Table, show
 from .at_size import DISPATCHERS as AT_SIZE
 from .at_size import NODES, Filled, at_size
@@ -207,6 +207,7 @@ def _say(what: str) -> None:
 )  # fmt: skip
 @click.option("--small", is_flag=True, help="Smoke test: a short generated trace, short queues, two seeds, hcp3.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@in_one_line()
 def main(
     parts: tuple[str, ...], dispatchers: tuple[str, ...], trace: Path | None, jobs: int | None,
     queued: tuple[int, ...], seeds: int, streamed: int, nodes: int, loads: tuple[float, ...], small: bool,
@@ -216,23 +217,20 @@ def main(
     asked = queued
     queued = queued or (SMALL_QUEUED if small else QUEUED)
     setting = Setting(dispatchers, trace, jobs, queued, min(seeds, 2) if small else seeds, small)
-    try:
-        for name in dispatchers:
-            create_dispatcher(name)
-        if "trace" in (parts or PARTS):
-            show(list(on_the_trace(setting)), as_markdown)
-        if "crowd" in (parts or PARTS):
-            show([on_the_crowd(setting)], as_markdown)
-        if "nodes" in (parts or PARTS):
-            show([on_nodes(setting)], as_markdown)
-        if "proofs" in (parts or PARTS):
-            deciding = [name for name in setting.of("nodes") if name in PROVED]
-            show([proofs(deciding, (10,) if small else asked or SIZES, setting.seeds, _say)], as_markdown)
-        if "stream" in (parts or PARTS):
-            jobs_of = 60 if small else streamed
-            names = dispatchers or (("easy", "hcp3") if small else STREAM)
-            show([on_stream(names, jobs_of, setting.seeds, load, nodes) for load in loads or LOADS], as_markdown)
-        if "size" in (parts or PARTS):
-            show([at_sizes(setting, asked)], as_markdown)
-    except (InputError, OSError) as error:
-        raise click.ClickException(str(error)) from None
+    for name in dispatchers:
+        create_dispatcher(name)
+    if "trace" in (parts or PARTS):
+        show(list(on_the_trace(setting)), as_markdown)
+    if "crowd" in (parts or PARTS):
+        show([on_the_crowd(setting)], as_markdown)
+    if "nodes" in (parts or PARTS):
+        show([on_nodes(setting)], as_markdown)
+    if "proofs" in (parts or PARTS):
+        deciding = [name for name in setting.of("nodes") if name in PROVED]
+        show([proofs(deciding, (10,) if small else asked or SIZES, setting.seeds, _say)], as_markdown)
+    if "stream" in (parts or PARTS):
+        jobs_of = 60 if small else streamed
+        names = dispatchers or (("easy", "hcp3") if small else STREAM)
+        show([on_stream(names, jobs_of, setting.seeds, load, nodes) for load in loads or LOADS], as_markdown)
+    if "size" in (parts or PARTS):
+        show([at_sizes(setting, asked)], as_markdown)

@@ -18,10 +18,10 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from ....base import InputError
 from ....simulation import simulate
 from ....workloads import Workload
 from ....workloads.fetching import at_hand
+from ...one_line_errors import in_one_line
 from ..measurements import run_module
 from ..traces import HPC2N, KTH, RICC, THETA, lay_end_to_end, theta_like, trace_or_generated, write_inputs
 from .stock_accasim import Schedule, run_stock
@@ -235,17 +235,15 @@ def table(rows: list[Row], setting: Setting) -> Table:
 @click.option("--small", is_flag=True, help="Smoke test: small workloads, no large traces.")
 @click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Measure our side so often.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@in_one_line(RuntimeError, ValueError)
 def main(trace: Path | None, jobs: int | None, small: bool, repeat: int, as_json: bool) -> None:
     """Measure the engine against stock AccaSim, against a bare EASY loop, and on large traces."""
     setting = Setting(trace or at_hand(KTH), jobs, small, repeat)
     rows: list[Row] = []
-    try:
-        for row in measure(setting):
-            rows.append(row)
-            if sys.stderr.isatty():
-                click.echo(f"measured: {row.case}", err=True)
-    except (InputError, OSError, RuntimeError, ValueError) as error:
-        raise click.ClickException(str(error)) from None
+    for row in measure(setting):
+        rows.append(row)
+        if sys.stderr.isatty():
+            click.echo(f"measured: {row.case}", err=True)
     if as_json:
         counted = COUNTED.splitlines()
         found = [{**asdict(row), "passed": row.passed} for row in rows]

@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
+from ...one_line_errors import in_one_line
 from ...reports.tables import show
 from .live_evictions import evictions
 from .live_replay import Replay, replayed
 from .live_submissions import submissions
-from .recorded_text import in_one_line
 from .replay_noise import noise
 
 _SEED = click.option("--seed", type=click.IntRange(0), default=1, show_default=True)

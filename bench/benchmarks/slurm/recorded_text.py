@@ -1,28 +1,17 @@
-"""Recorded files as text, and one line for whatever is wrong with them."""
+"""Recorded files as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 
-import click
 import pandas as pd
 
 from ....base import InputError
 from ....base.checks import shown
 from ....workloads.formats.trace_files import decode, load
-
-
-@contextmanager
-def in_one_line() -> Iterator[None]:
-    """End a command with one line where a file or a Slurm is not as it should be."""
-    try:
-        yield
-    except (InputError, OSError) as error:
-        raise click.ClickException(str(error)) from None
 
 
 def recorded_lines(path: Path) -> list[str]:

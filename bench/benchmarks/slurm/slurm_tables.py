@@ -18,6 +18,7 @@ from ....simulation import check, simulate
 from ....workloads import Job, Machine, Workload
 from ....workloads.job_columns import Coded, JobColumns
 from ....workloads.slurm_conf import APART, read_slurm_conf
+from ...one_line_errors import in_one_line
 from ...reports.number_formats import fixed, percent, short
 from ...reports.number_formats import seconds as spent
 from ...reports.tables import Table, show
@@ -26,7 +27,7 @@ from .controller_log import Event, RecordedJob, began_at, read_jobs, read_log, s
 from .forecast_table import forecasts, replay_forecasts
 from .live_replay import LOG
 from .recorded_decisions import RecordedDecisions, compared_priorities
-from .recorded_text import in_one_line, recorded_table, recorded_time
+from .recorded_text import recorded_table, recorded_time
 
 Part = Literal["decisions", "free", "forecast", "scale"]
 #: Shares of the accounts of the record, as its set-up made them.

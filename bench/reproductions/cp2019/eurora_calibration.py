@@ -15,12 +15,13 @@ from typing import Any
 import click
 import numpy as np
 
-from ....base import FloatArray, InputError, IntArray
+from ....base import FloatArray, IntArray
 from ....dispatchers import registry
 from ....simulation import Result, simulate
 from ....workloads import Provenance, Workload
 from ....workloads.generators.eurora import JOBS, eurora_jobs, eurora_machine
 from ....workloads.generators.eurora_habits import HOUR, Habits
+from ...one_line_errors import in_one_line
 from ...reports.tables import Table, show
 from .conditions import accuracy
 
@@ -180,19 +181,17 @@ def table(habits: Habits, sizes: Sequence[int], seeds: Sequence[int], dispatcher
 @click.option("--dispatcher", default="easy", show_default=True, help="Name with options.")
 @click.option("--fit", "rounds", type=click.IntRange(min=0), default=0, help="Rounds of the fit, at the last size.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@in_one_line()
 def main(sizes: tuple[int, ...], seeds: int, dispatcher: str, rounds: int, as_markdown: bool) -> None:
     """Fit, if asked to, and print the table."""
     habits = Habits()
-    try:
-        registry.create(dispatcher)
-        if rounds:
-            # Other seeds than those that are shown, so that what is shown was not fitted.
-            apart = range(1000, 1000 + seeds)
-            habits = fit(habits, sizes[-1], apart, dispatcher, rounds, lambda line: click.echo(line, err=True))
-            click.echo(f"{habits}\n")
-        shown = table(habits, sizes, range(seeds), dispatcher)
-    except InputError as error:
-        raise click.ClickException(str(error)) from None
+    registry.create(dispatcher)
+    if rounds:
+        # Other seeds than those that are shown, so that what is shown was not fitted.
+        apart = range(1000, 1000 + seeds)
+        habits = fit(habits, sizes[-1], apart, dispatcher, rounds, lambda line: click.echo(line, err=True))
+        click.echo(f"{habits}\n")
+    shown = table(habits, sizes, range(seeds), dispatcher)
     show([shown], as_markdown)
 
 

@@ -18,11 +18,11 @@ import click
 import numpy as np
 import pandas as pd
 
-from ....base import InputError
 from ....simulation import simulate
 from ....workloads import Machine, Workload, generate
 from ...benchmarks.decision_clock import Clocked
 from ...benchmarks.measurements import peak_memory, power_of
+from ...one_line_errors import in_one_line
 from ...reports.figure_style import canvas, image
 from ...reports.tables import Table, show
 from ..line_figures import draw_lines
@@ -207,6 +207,7 @@ def picture(runs: Sequence[Measured], kind: str) -> bytes:
 @click.option("--read", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Show this, too.")
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw it there: PNG, SVG or PDF.")
 @click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@in_one_line()
 def main(
     pairs: tuple[tuple[str, str], ...],
     jobs: int,
@@ -220,18 +221,15 @@ def main(
     """Measure, and print the tables."""
     known = file.read_text(encoding="utf-8").splitlines() if file else []
     runs = [Measured(**json.loads(line)) for line in known]
-    try:
-        workload = generate("eurora", jobs=jobs, seed=seed) if pairs else None
-        for dispatcher, predictor in pairs:
-            for count in nodes:
-                assert workload is not None
-                sample = workload if count == NODES else on_nodes(workload, count)
-                runs.append(measure(sample, dispatcher, predictor, seed))
-                if save:
-                    with save.open("a", encoding="utf-8") as lines:
-                        lines.write(json.dumps(asdict(runs[-1])) + "\n")
-    except InputError as error:
-        raise click.ClickException(str(error)) from None
+    workload = generate("eurora", jobs=jobs, seed=seed) if pairs else None
+    for dispatcher, predictor in pairs:
+        for count in nodes:
+            assert workload is not None
+            sample = workload if count == NODES else on_nodes(workload, count)
+            runs.append(measure(sample, dispatcher, predictor, seed))
+            if save:
+                with save.open("a", encoding="utf-8") as lines:
+                    lines.write(json.dumps(asdict(runs[-1])) + "\n")
     if not runs:
         raise click.UsageError("nothing to show: expected --run or --read")
     if plot:
