@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ...base import IntArray
 from ...models.lookahead import (
+    CLOCK,
     NO_PROMISE,
     RUNS,
     Seen,
@@ -33,17 +36,13 @@ class History:
         When the history begins, seconds.
     by_requests
         Whether the shadow goes by the requested times, and not by what is predicted.
-    afresh
-        Whether waits of jobs that are there already count from now on in the longest one, since it is known for what
-        was before.
     """
 
-    def __init__(self, machine: Machine, now: int, by_requests: bool = False, afresh: bool = False) -> None:
+    def __init__(self, machine: Machine, now: int, by_requests: bool = False) -> None:
         nothing = np.zeros(0, dtype=np.int64)
         self.machine = machine
         self.jobs = open_shadow(machine.capacity.sum(axis=0), now)
         self._by_requests = by_requests
-        self._counts_from = now if afresh else 0
         self._promised = nothing
         self._row: dict[str, int] = {}
         self._known = nothing  # The row by place in the trace, of jobs in columns that are kept; -1 for none.
@@ -64,12 +63,13 @@ class History:
         see_jobs(self.jobs, self._sightings, self._last, seen, self._still, predicted, start, end)
         self._last, self._still = seen, len(waits)
 
-    def start(self, state: State, places: list[int]) -> None:
-        """Take note of who starts, by their places in the queue of the state that was seen last."""
-        rows = self._last.waiting[places]
+    def start(self, ids: Iterable[str]) -> None:
+        """Take note of who of those that wait starts at the instant that was seen last; others are passed over."""
+        known = [self._row[id_] for id_ in ids if id_ in self._row]
+        rows, now = np.array(known, dtype=np.int64), self._last.now
         self._sightings.status[rows] = RUNS
-        self._sightings.start[rows] = state.now
-        self._sightings.end[rows] = state.now + self.jobs.duration[rows]
+        self._sightings.start[rows] = now
+        self._sightings.end[rows] = now + self.jobs.duration[rows]
         self._promised[rows] = NO_PROMISE
         self._last = self._last._replace(running=np.concatenate((self._last.running, rows)))
         self._still -= len(rows)
@@ -87,6 +87,15 @@ class History:
     def longest_wait(self, now: int) -> int:
         """Return the longest wait under EASY so far, as far as that is known."""
         return int(replay(self.jobs, len(self._row), now))
+
+    def waits(self) -> tuple[IntArray, IntArray]:
+        """Return how long jobs waited under EASY as far as that is known, and for how long they run, seconds.
+
+        Both of shape (jobs,); of a job that still waits there, what it has waited by then.
+        """
+        some, clock = len(self._row), int(self.jobs.state[CLOCK])
+        submit, start, run = (column[:some] for column in (self.jobs.submit, self.jobs.start, self.jobs.run))
+        return np.maximum(np.where(start < 0, clock, start) - submit, 0), run.copy()
 
     def _rows(self, state: State, waiting: IntArray, started: IntArray) -> tuple[IntArray, IntArray]:
         """Return the rows of those who wait and of those who run, by their places in the trace; new ones get one."""
@@ -123,8 +132,7 @@ class History:
             self._sightings = Sightings(*(np.concatenate((column, more)) for column in self._sightings))
             self._promised = np.concatenate((self._promised, more + NO_PROMISE))
         # What runs without having been seen to wait is not known to have waited.
-        since = max(job.job.submit, self._counts_from) if isinstance(job, Waiting) else now
-        self.jobs.submit[row] = min(since, now)
+        self.jobs.submit[row] = min(job.job.submit, now) if isinstance(job, Waiting) else now
         self.jobs.arrival[row] = now
         self.jobs.duration[row] = self._length(job, now)
         self.jobs.need[row] = [job.nodes * amount for amount in job.demand]

@@ -106,12 +106,12 @@ class Lookahead(Configured[LookaheadOptions]):
         """Forget the jobs seen."""
         self._history: History | None = None
         self._modes = JobModes()
-        self._longest_before = 0
+        self._told: int | None = None
         self._record: dict[str, Any] = {}
 
     def use_longest_wait(self, seconds: int) -> None:
-        """Take the longest wait under EASY before the first decision, seconds; 0 if nobody says."""
-        self._longest_before = seconds
+        """Take the longest wait under EASY so far, seconds, from somebody who keeps its schedule, until told anew."""
+        self._told = seconds
 
     def report(self) -> Mapping[str, Any]:
         """Return what is to be known of the last decision.
@@ -125,27 +125,36 @@ class Lookahead(Configured[LookaheadOptions]):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Bring the history up to date, plan, and start who is planned to start now."""
-        if self._history is None or self._history.machine is not state.machine:
-            told = self._longest_before > 0
-            self._history = History(state.machine, state.now, self.options.promises == "requests", told)
-        self._history.see(state)
-        longest_wait = max(self._longest_before, self._history.longest_wait(state.now))
-        settings = settle(self.settings(), float(self.options.patience), longest_wait)
+        history = self._brought_forward(state)
+        longest_wait = history.longest_wait(state.now) if self._told is None and history is not None else self._told
+        settings = settle(self.settings(), float(self.options.patience), longest_wait or 0)
         seen = Instant.of(state, self.options.placement)
-        decision = self._decide(seen, settings, self._history)
+        decision = self._decide(seen, settings, history)
         self._record = {
             "candidates": decision.candidates, "intervals": decision.candidates + len(state.running),
             "requested": decision.requested, "available": sum(seen.available), "status": decision.status,
             "objective": decision.objective, "used": decision.used, "promises": decision.promises,
             "due_hours": settings.due / 3600 if settings.due >= 0 else math.inf,
         }  # fmt: skip
-        wakes = [] if decision.promised is None else self._keep(decision.promised, self._history, state.now)
-        if decision.starts:
-            self._history.start(state, [place for place, _ in decision.starts])
+        wakes = []
+        if history is not None and decision.promised is not None:
+            wakes = self._keep(decision.promised, history, state.now)
+        if history is not None and decision.starts:
+            history.start(state.queue[place].id for place, _ in decision.starts)
         starts = [Start(state.queue[place], placement) for place, placement in decision.starts]
         for start, mode in zip(starts, decision.modes, strict=False):
             start.shape = mode.shape
         return [*starts, *wakes]
+
+    def _brought_forward(self, state: State) -> History | None:
+        """Bring the history up to date; ``None`` if nothing is asked of it."""
+        by_requests = self.options.promises == "requests"
+        if self._told is not None and not by_requests:
+            return None
+        if self._history is None or self._history.machine is not state.machine:
+            self._history = History(state.machine, state.now, by_requests)
+        self._history.see(state)
+        return self._history
 
     def _keep(self, promised: IntArray, history: History, now: int) -> list[Wake]:
         """Remember what is promised, and come back when the first of it is due."""
@@ -159,7 +168,7 @@ class Lookahead(Configured[LookaheadOptions]):
         due = chosen.least_due_seconds
         return Settings(due, float(chosen.tolerance), chosen.blocked, chosen.guards, chosen.iterations, -1.0)
 
-    def _decide(self, seen: Instant, settings: Settings, history: History) -> Decision:
+    def _decide(self, seen: Instant, settings: Settings, history: History | None) -> Decision:
         """Start everybody if there is room, else who is planned to start now; no plan if nobody fits."""
         fits, queue = seen.fits, seen.state.queue
         if self.options.molds and any(waiting.job.shapes for waiting in queue):
@@ -172,7 +181,7 @@ class Lookahead(Configured[LookaheadOptions]):
                 return Decision(list(enumerate(placed)), "trivial", len(placed), int(seen.need.sum()), 0.0)
         if isinstance(seen.space, NodeSpace):
             planned = plan_on_nodes(seen, settings, self.options.placement)
-        elif self.options.promises == "requests":
+        elif self.options.promises == "requests" and history is not None:
             return plan_with_requests(seen, settings, history)
         else:
             planned = plan_on_pool(seen, settings)

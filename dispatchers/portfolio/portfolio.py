@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from ...base import InputError
+from ...models.lookahead import BOUND
+from ...models.portfolio import Outcome
 from ...workloads import Job, Machine
 from ...workloads.machine_state import MachineState
+from ..lookahead.history import History
 from ..options import Configured
-from ..protocol import Action, Dispatcher, State
+from ..protocol import Action, Dispatcher, Start, State, id_of
 from ..registered import create_dispatcher, layers, reset_part, spec_of_inner
 from .own_predictions import OwnPredictions, predictor_of
 from .portfolio_options import PortfolioOptions
@@ -67,7 +70,7 @@ class Portfolio(Configured[PortfolioOptions]):
         self._next = 0
         self._gap = self.options.first_period
         self._pressed = False
-        self._last = Tuning(0)
+        self._last, self._longest = Tuning(0), 0
         self._parts: dict[int, Dispatcher] = {}
         self._record: dict[str, Any] = {}
 
@@ -104,7 +107,10 @@ class Portfolio(Configured[PortfolioOptions]):
             self._own = {name: OwnPredictions(name, state.machine, self._ended) for name in named}
             self._machine = state.machine
             self._next = state.now + self._gap
+            self._easy = History(state.machine, state.now, by_requests=True)
         self._past.see(state)
+        self._easy.see(state)
+        self._longest = self._easy.longest_wait(state.now)
         seen = {name: own.see(state) for name, own in self._own.items()}
         tuning = None
         if state.now >= self._next:
@@ -115,8 +121,10 @@ class Portfolio(Configured[PortfolioOptions]):
         place = self._reference if self._pressed else self._last.chosen
         if place not in self._parts:
             self._parts[place] = self._made(place)
+        self._tell(self._parts[place])
         actions = self._parts[place].dispatch(seen.get(self._predictors[place], state))
         self._past.act(state.now, actions)
+        self._easy.start(id_of(action.job) for action in actions if isinstance(action, Start))
         for own in self._own.values():
             own.act(state.now, actions)
         self._record = self._noted(tuning)
@@ -126,10 +134,14 @@ class Portfolio(Configured[PortfolioOptions]):
         """Return the dispatcher of a place as it is before its first decision, told how long jobs waited so far."""
         made = create_dispatcher(self._dispatchers[place])
         reset_part(made, self._machine, np.random.default_rng((self._seed, place)))
-        for part in layers(made):
-            if hasattr(part, "use_longest_wait"):
-                part.use_longest_wait(int(self._last.longest))
+        self._tell(made)
         return made
+
+    def _tell(self, dispatcher: Dispatcher) -> None:
+        """Tell a dispatcher the longest wait under EASY so far, if it wants to know."""
+        for part in layers(dispatcher):
+            if hasattr(part, "use_longest_wait"):
+                part.use_longest_wait(self._longest)
 
     def _tune(self, state: State, past: RecordedPast) -> Tuning | None:
         if self._replay is None:
@@ -139,7 +151,7 @@ class Portfolio(Configured[PortfolioOptions]):
             own.forget(past.ids())
         predictions = [self._own.get(name) for name in self._predictors]
         tuner = Tuner(self.options, self._names, self._reference, self._made, predictions)
-        tuning = tuner.tune(past, state.now, self._replay, self._last)
+        tuning = tuner.tune(past, state.now, self._replay, self._last.chosen, _outcome(self._easy))
         longest = past.longest_run()
         if longest is not None and longest.ran > self.options.length:
             ran = f"job {longest.entry.id} ran, {longest.ran} s"
@@ -152,8 +164,7 @@ class Portfolio(Configured[PortfolioOptions]):
     def _press(self, state: State) -> None:
         """See whether a job has waited too long; the reference begins afresh then."""
         first = state.queue[0].job.submit if len(state.queue) else state.now
-        longest = self._last.longest
-        pressed = longest > 0 and state.now - first > self.options.guard * longest
+        pressed = self._longest > 0 and state.now - first > self.options.guard * self._longest
         if pressed and not self._pressed and self._reference != self._last.chosen:
             self._parts.pop(self._reference, None)
         self._pressed = pressed
@@ -168,6 +179,13 @@ class Portfolio(Configured[PortfolioOptions]):
             "replayed": 0 if tuning is None else tuning.decisions,
             "failure": "" if tuning is None else "; ".join(tuning.notes),
         }
+
+
+def _outcome(history: History) -> Outcome:
+    """Return what became of all jobs so far under EASY, as far as that is known."""
+    waits, runs = (column.astype(np.float64) for column in history.waits())
+    slowdowns = np.maximum((waits + runs) / np.maximum(runs, BOUND), 1.0)
+    return Outcome(waits, slowdowns, np.ones(len(waits), dtype=bool))
 
 
 def _parts_of(name: str) -> tuple[str, str]:

@@ -40,10 +40,11 @@ class PortfolioOptions:
     goal
         What is wanted, by the name of a registered goal with ``/`` in place of the comma, or a :class:`.Goal`.
     reference
-        The dispatcher whose long waits bound those of the others. It is a candidate, too, and named as these are.
+        The dispatcher whose long waits in a window bound those of the others, with those of EASY so far. It is a
+        candidate, too, and named as these are.
     guard
-        Above 0. Once a job has waited this part of the longest wait that the reference had in any window, the reference
-        decides until that job has started; ``inf`` for never.
+        Above 0. Once a job has waited this part of the longest wait under EASY so far, the reference decides until that
+        job has started; ``inf`` for never.
     hysteresis
         By which part another candidate must be better than the one that is chosen, at least 0.
     budget

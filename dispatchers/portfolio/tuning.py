@@ -26,8 +26,6 @@ class Tuning:
         The place of the candidate to go on with.
     gain
         By how much it costs less than the one before; 0 if that is the same, nan if nothing was compared.
-    tail, longest
-        The wait that is bounded, and the longest wait, under the reference in any window so far, seconds.
     replays, decisions
         How many replays there were, and decisions in them.
     notes
@@ -36,8 +34,6 @@ class Tuning:
 
     chosen: int
     gain: float = math.nan
-    tail: float = 0.0
-    longest: float = 0.0
     replays: int = 0
     decisions: int = 0
     notes: list[str] = field(default_factory=list)
@@ -71,10 +67,20 @@ class Tuner:
         self._predictions = predictions
         self._goal = options.made_goal()
 
-    def tune(self, past: RecordedPast, now: int, replay: Replay, before: Tuning) -> Tuning:
-        """Return whom to go on with after what has happened until now, and what came out the last time."""
-        incumbent = before.chosen
-        found, compared = Tuning(incumbent, tail=before.tail, longest=before.longest), _Compared({}, set())
+    def tune(self, past: RecordedPast, now: int, replay: Replay, incumbent: int, easy: Outcome) -> Tuning:
+        """Return whom to go on with after what has happened until now.
+
+        Parameters
+        ----------
+        past, now, replay
+            What happened, until when, and how to do it again.
+        incumbent
+            The place of the one that goes on if no other is better.
+        easy
+            What would have become of all jobs so far under EASY.
+        """
+        found, compared = Tuning(incumbent), _Compared({}, set())
+        self._easy = easy
         alive = list(range(len(self._names)))
         for rung in self._rungs(len(alive), now - (now if past.begin is None else past.begin)):
             stretch = past.stretch(now - rung.length, now)
@@ -118,7 +124,6 @@ class Tuner:
                 break
         if self._reference not in outcomes:
             return None
-        found.longest = max(found.longest, outcomes[self._reference].tail())
         return self._judge(outcomes, found)
 
     def _replayed(self, stretch: Past, place: int, replay: Replay, left: int) -> Replayed:
@@ -142,9 +147,17 @@ class Tuner:
                 found.notes.append(f"{self._names[place]} is left out: {note}")
                 continue
             costs[place], tails[place] = cost, tail
-        found.tail = max(found.tail, tails.get(self._reference, 0.0))
-        over = {place for place, tail in tails.items() if not goal.allows(tail, found.tail)} - {self._reference}
+        bound = max(tails.get(self._reference, 0.0), self._tail_under_easy())
+        over = {place for place, tail in tails.items() if not goal.allows(tail, bound)} - {self._reference}
         return _Compared(costs, over)
+
+    def _tail_under_easy(self) -> float:
+        """Return the wait that is bounded of all jobs so far under EASY; 0 if the goal cannot tell."""
+        try:
+            tail = float(self._goal.tail(self._easy))
+        except (Exception, SystemExit):  # noqa: BLE001 - as above, where it is said
+            return 0.0
+        return tail if math.isfinite(tail) else 0.0
 
     def _choose(self, found: Tuning, compared: _Compared, incumbent: int) -> None:
         """Choose the best one of those that keep the bound and the one that begins; the reference if there is none."""

@@ -2,14 +2,16 @@
 
 from .kept_promises import Asked, plan_by_requests
 from .mode_planning import ModePlan, Modes, plan_modes
-from .planning import Plan, candidates, plan, weights
+from .planning import BOUND, Plan, candidates, plan, weights
 from .promises import NO_PROMISE, Promises, Queue, Running, Settings, promise, settle
-from .shadow import ShadowJobs, begin_with, lengthen, open_shadow, replay
+from .shadow import CLOCK, ShadowJobs, begin_with, lengthen, open_shadow, replay
 from .sightings import RUNS, Seen, Sightings, find_rows, see_jobs
 from .whole_lookahead import ALL, LISTED, NOBODY, SEARCHED, STARTED, Decided, go_on_looking_ahead, whole_lookahead
 
 __all__ = [
     "ALL",
+    "BOUND",
+    "CLOCK",
     "LISTED",
     "NOBODY",
     "NO_PROMISE",

@@ -68,7 +68,7 @@ class Goal:
         return 0.0
 
     def allows(self, tail: float, reference: float) -> bool:
-        """Return whether a tail keeps the bound, given the longest one that the reference had in any window so far."""
+        """Return whether a tail keeps the bound, given the larger one of EASY so far and of the reference."""
         return tail <= reference
 
 
@@ -77,7 +77,8 @@ class Means(Goal):
     """Weighted means in which a percent less of one is worth a percent more of the other, and a bound on long waits.
 
     The cost is the weighted mean of log(mean wait + 1 min) and log(mean bounded slowdown). Whoever lets a job wait
-    longer than `slack` times the longest wait that the reference had in any window is not chosen, whatever it costs.
+    longer than `slack` times the longest wait under EASY so far, or under the reference in the window if that is more,
+    is not chosen, whatever it costs.
 
     Attributes
     ----------
