@@ -14,9 +14,11 @@ run goes on where it was.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import click
@@ -29,6 +31,7 @@ from ...workloads import Workload, generate
 from ...workloads.generators import workload_names
 from ..campaigns.comparison import compare
 from ..one_line_errors import in_one_line
+from ..reports.number_formats import fixed, interval
 from ..reports.tables import Table, show
 from .cp.on_nodes import eurora_stream
 from .traces import named_trace
@@ -71,10 +74,10 @@ class Found:
         for place, name in enumerate(self.dispatchers):
             cells = [f"`{name}`"]
             for metric, (_, unit) in enumerate(METRICS):
-                low, high = mean_interval(self.values[place, :, metric] / unit)
-                spread = "" if np.isnan(low) else f" [{low:,.1f}, {high:,.1f}]"
+                spread = interval(*mean_interval(self.values[place, :, metric] / unit), partial(fixed, digits=1))
                 ratio = means[place, metric] / max(means[0, metric], 1e-9)
-                cells.append(f"{means[place, metric] / unit:,.1f}{spread} ({ratio:.2f})")
+                parts = fixed(means[place, metric] / unit, 1), spread, f"({ratio:.2f})"
+                cells.append(" ".join(filter(None, parts)))
             yield cells
 
     def regrets(self) -> FloatArray:
@@ -99,9 +102,9 @@ class Found:
                 logs = np.log(self.ratios(name, against))
                 cells = [f"`{name}`"]
                 for metric in range(len(METRICS)):
-                    low, high = np.exp(mean_interval(logs[:, metric]))
-                    spread = "" if np.isnan(low) else f" [{low:.2f}, {high:.2f}]"
-                    cells.append(f"{np.exp(logs[:, metric].mean()):.2f}{spread}")
+                    low, high = map(math.exp, mean_interval(logs[:, metric]))
+                    spread = interval(low, high, partial(fixed, digits=2))
+                    cells.append(f"{np.exp(logs[:, metric].mean()):.2f} {spread}".rstrip())
                 yield cells
 
     def regret(self) -> str:
