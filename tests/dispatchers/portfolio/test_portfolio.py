@@ -87,6 +87,15 @@ def test_the_first_one_is_not_turned_away(waits, chosen):
     assert set(tunings(run(made))["chosen"]) == {chosen}
 
 
+@pytest.mark.parametrize(("share", "chosen"), [(0.5, "ljf"), (2.0, "sjf")])
+def test_the_bound_is_easys_longest_wait_so_far_where_that_is_more(share, chosen):
+    longest = run("easy").jobs["wait"].max()
+    waits = {"SJF": [1000] * 2, "LJF": [0] * 999 + [share * longest], "FCFS": [1500] * 2}
+    found = tunings(run(replayed_as(waits)(of="sjf+ljf", reference="fcfs", every="2h", window="12h")))
+    assert found["chosen"].iloc[0] == "sjf"
+    assert found["chosen"].iloc[-1] == chosen
+
+
 def test_candidates_are_told_the_longest_wait_under_easy(monkeypatch):
     told = []
     monkeypatch.setattr(Lookahead, "use_longest_wait", lambda self, seconds: told.append(seconds))
