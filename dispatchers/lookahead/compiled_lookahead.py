@@ -13,11 +13,11 @@ from ...models.lookahead import (
     LISTED,
     NOBODY,
     SEARCHED,
-    STARTED,
     Decided,
     go_on_looking_ahead,
     whole_lookahead,
 )
+from ...models.scheduling.pool_events import STARTED
 from ..compiled_steps import CompiledSteps
 from ..protocol import Dispatcher
 from .lookahead import Lookahead
@@ -73,7 +73,7 @@ class CompiledLookahead(CompiledSteps):
 
     def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """Return the one attempt of each of the jobs."""
-        return np.arange(len(jobs)), self._trace.jobs[STARTED, jobs], self._work[jobs], self._walltime[jobs]
+        return np.arange(len(jobs)), self._trace.events.jobs[STARTED, jobs], self._work[jobs], self._walltime[jobs]
 
     def reports(self) -> Mapping[str, list[Any]]:
         """Return what :meth:`.Lookahead.report` says of the decisions of the last step, a column a key."""

@@ -1,12 +1,13 @@
 """Age-weighted look-ahead: the plan of the most urgent jobs, and the shadow schedule behind its promises."""
 
+from .choosing import ALL, LISTED, NOBODY, SEARCHED, look_ahead
 from .kept_promises import Asked, plan_by_requests
 from .mode_planning import ModePlan, Modes, plan_modes
 from .planning import BOUND, Plan, candidates, plan, weights
 from .promises import NO_PROMISE, Promises, Queue, Running, Settings, promise, settle
 from .shadow import CLOCK, ShadowJobs, begin_with, lengthen, open_shadow, replay
 from .sightings import RUNS, Seen, Sightings, find_rows, see_jobs
-from .whole_lookahead import ALL, LISTED, NOBODY, SEARCHED, STARTED, Decided, go_on_looking_ahead, whole_lookahead
+from .whole_lookahead import Decided, go_on_looking_ahead, whole_lookahead
 
 __all__ = [
     "ALL",
@@ -17,7 +18,6 @@ __all__ = [
     "NO_PROMISE",
     "RUNS",
     "SEARCHED",
-    "STARTED",
     "Asked",
     "Decided",
     "ModePlan",
@@ -35,6 +35,7 @@ __all__ = [
     "find_rows",
     "go_on_looking_ahead",
     "lengthen",
+    "look_ahead",
     "open_shadow",
     "plan",
     "plan_by_requests",

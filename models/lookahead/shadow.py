@@ -8,8 +8,8 @@ import numpy as np
 
 from ...base import IntArray
 from ..compiled import compiled
+from ..scheduling.pool_events import NEVER
 
-NEVER = np.iinfo(np.int64).max
 #: Entries of `ShadowJobs.state`.
 COUNTED, HEAD, RUNNING, LONGEST, CLOCK = range(5)
 #: Where the free amounts begin in it.

@@ -1,0 +1,78 @@
+"""Who starts now on a pool under look-ahead, compiled: everybody if there is room, else who is planned to."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import BoolArray, IntArray
+from ..compiled import compiled
+from ..scheduling.pool_events import LENGTH, SUBMIT, PoolEvents, expected_end, running_jobs
+from ..scheduling.selection import fitting
+from .planning import plan
+from .promises import Queue, Running, Settings
+
+#: How a decision came about, see :meth:`.Lookahead.report`: nobody fits, all do, by a list, by the local search.
+NOBODY, ALL, LISTED, SEARCHED = range(4)
+
+
+class Choice(NamedTuple):
+    """Who starts now, in order, by the places in the queue.
+
+    Attributes
+    ----------
+    starts
+        Shape (starts,).
+    planned
+        Jobs planned, amounts they ask for, jobs with a promise, and how it came about.
+    objective
+        Of the plan.
+    """
+
+    starts: IntArray
+    planned: tuple[int, int, int, int]
+    objective: float
+
+
+@compiled
+def look_ahead(events: PoolEvents, now: int, settings: Settings, waits: IntArray) -> Choice:
+    """Start everybody if there is room, else who is planned to start now; no plan if nobody fits."""
+    need, nothing = events.need[waits], np.zeros(0, dtype=np.int64)
+    fits, count, together = fitting(need, events.free)
+    if not count:
+        return Choice(nothing, (0, 0, 0, NOBODY), np.nan)
+    if together:
+        return Choice(np.arange(len(waits)), (len(waits), need.sum(), 0, ALL), 0.0)
+    runs = running_jobs(events)
+    ends = np.empty(len(runs), dtype=np.int64)
+    for index in range(len(runs)):
+        ends[index] = max(expected_end(events.jobs, runs[index]) - now, 1)
+    queue = Queue(now - events.jobs[SUBMIT][waits], events.jobs[LENGTH][waits], need, fits)
+    found = plan(queue, Running(ends, events.need[runs], events.free.copy(), events.capacity), settings)
+    starts = _with_room(found.start, need, events.free.copy())
+    if not len(starts) and not len(runs):
+        # Nothing else will happen: the first that fits may not wait.
+        starts = _first(fits)
+    told = found.candidates, int(found.requested), int(found.promises), SEARCHED if found.searched else LISTED
+    return Choice(starts, told, found.objective)
+
+
+@compiled
+def _with_room(places: IntArray, need: IntArray, free: IntArray) -> IntArray:
+    """Return those for whom there is room, one after the other."""
+    kept = np.empty(len(places), dtype=np.int64)
+    count = 0
+    for place in places:
+        if (need[place] <= free).all():
+            free -= need[place]
+            kept[count] = place
+            count += 1
+    return kept[:count]
+
+
+@compiled
+def _first(fits: BoolArray) -> IntArray:
+    first = np.zeros(1, dtype=np.int64)
+    first[0] = fits.argmax()
+    return first
