@@ -168,6 +168,12 @@ class Lookahead(Configured[LookaheadOptions]):
         due = chosen.least_due_seconds
         return Settings(due, float(chosen.tolerance), chosen.blocked, chosen.guards, chosen.iterations, -1.0)
 
+    def told_settings(self) -> Settings | None:
+        """Return how it plans until it is told another longest wait; ``None`` where it keeps the jobs' history."""
+        if self._told is None or self.options.promises == "requests":
+            return None
+        return settle(self.settings(), float(self.options.patience), self._told)
+
     def _decide(self, seen: Instant, settings: Settings, history: History | None) -> Decision:
         """Start everybody if there is room, else who is planned to start now; no plan if nobody fits."""
         fits, queue = seen.fits, seen.state.queue

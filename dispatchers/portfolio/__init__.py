@@ -1,8 +1,20 @@
 """The dispatcher that chooses among others by what they would have made of the recent past."""
 
 from ...models.portfolio import Goal, Means, Outcome
+from .compiled_replays import CompiledReplays
 from .portfolio import Portfolio
 from .portfolio_options import PortfolioOptions, portfolio_goals
 from .recorded_past import Past, Replay, Replayed
 
-__all__ = ["Goal", "Means", "Outcome", "Past", "Portfolio", "PortfolioOptions", "Replay", "Replayed", "portfolio_goals"]
+__all__ = [
+    "CompiledReplays",
+    "Goal",
+    "Means",
+    "Outcome",
+    "Past",
+    "Portfolio",
+    "PortfolioOptions",
+    "Replay",
+    "Replayed",
+    "portfolio_goals",
+]

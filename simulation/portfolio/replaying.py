@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...base import FloatArray, InputError
+from ...base import InputError, IntArray
 from ...dispatchers import Action, Dispatcher, Start, State, Stop, Wake
-from ...dispatchers.portfolio import Outcome, Past, Replayed
+from ...dispatchers.portfolio import CompiledReplays, Outcome, Past, Replayed
 from ...dispatchers.registered import layers
 from ...predictors import Predictor
 from ...workloads import Job, Provenance, Workload
@@ -57,12 +57,25 @@ class Replayer:
         self._predictor = predictor
         self._overrun = overrun
         self._same_instant = same_instant
+        simple = same_instant == "batch" and overrun.mode != "resubmit"
+        self._compiled = CompiledReplays(overrun.mode == "kill") if simple else None
 
     def __call__(self, past: Past, dispatcher: Dispatcher, budget: int) -> Replayed:
         """Return what becomes of the jobs; see :class:`.Replay`."""
+        predictor = self._predictor if past.predictor is None else past.predictor
+        compiled = None
+        if self._compiled is not None:
+            compiled = self._compiled.waits(past, dispatcher, getattr(predictor, "correct", None), budget)
+        if compiled is None:
+            return self._in_engine(past, dispatcher, predictor, budget)
+        waits, decisions = compiled
+        return Replayed(None if waits is None else _outcome(past, waits), decisions)
+
+    def _in_engine(self, past: Past, dispatcher: Dispatcher, predictor: Any, budget: int) -> Replayed:
+        """Let the engine do it, which can do all."""
         recorder = _Stays(Workload(tuple(past.jobs), past.machine, Provenance("replay")))
         going_on = _GoingOn(past, dispatcher)
-        recalled = _Recalled(past, self._predictor if past.predictor is None else past.predictor)
+        recalled = _Recalled(past, predictor)
         engine = self._engine_of(
             recorder, going_on, recalled, self._overrun, self._same_instant, budget=Budget(decisions=budget)
         )
@@ -77,7 +90,7 @@ class Replayer:
             whole = False
         except (SimulationError, InputError, RecursionError) as error:
             failure, whole = " ".join(str(error).split()), False
-        return Replayed(_outcome(past, engine, recorder) if whole else None, recorder.count, failure)
+        return Replayed(_outcome(past, _waits(past, engine, recorder)) if whole else None, recorder.count, failure)
 
 
 class _EndError(Exception):
@@ -108,9 +121,9 @@ class _Stays(Recorder):
         self.count += 1
 
 
-def _outcome(past: Past, engine: Any, recorder: _Stays) -> Outcome:
-    """Return the waits so far of the jobs that had not started when the stretch began."""
-    alive, waits, runs, fresh = engine.mapper.events, [], [], []
+def _waits(past: Past, engine: Any, recorder: _Stays) -> IntArray:
+    """Return what the jobs have waited by the end of a stretch, seconds, shape (jobs,)."""
+    alive, waits = engine.mapper.events, np.zeros(len(past.jobs), dtype=np.int64)
     for order in np.flatnonzero(past.waiting).tolist():
         job = past.jobs[order]
         held, left = recorder.held.get(order, (0, past.end))
@@ -118,13 +131,17 @@ def _outcome(past: Past, engine: Any, recorder: _Stays) -> Outcome:
         if event is not None:
             held = sum(stay.end - stay.start for stay in event.attempts)
             held += past.end - event.running.start if event.running is not None else 0
-        waits.append(left - job.submit - held)
-        runs.append(job.runtime)
-        fresh.append(job.submit >= past.begin)
-    wait: FloatArray = np.array(waits, dtype=np.float64)
-    run = np.array(runs, dtype=np.float64)
-    slowdown = bounded_slowdown(wait + run, run)
-    return Outcome(wait, slowdown, np.array(fresh, dtype=bool))
+        waits[order] = left - job.submit - held
+    return waits
+
+
+def _outcome(past: Past, waits: IntArray) -> Outcome:
+    """Return the waits so far of the jobs that had not started when the stretch began."""
+    counted = [past.jobs[order] for order in np.flatnonzero(past.waiting).tolist()]
+    run = np.array([job.runtime for job in counted], dtype=np.float64)
+    fresh = np.array([job.submit >= past.begin for job in counted], dtype=bool)
+    wait = waits[past.waiting].astype(np.float64)
+    return Outcome(wait, bounded_slowdown(wait + run, run), fresh)
 
 
 class _GoingOn:

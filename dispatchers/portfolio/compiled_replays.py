@@ -1,0 +1,171 @@
+"""Replays that compiled code can do whole: of rigid jobs on a pool under EASY or look-ahead."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+
+from ...base import IntArray
+from ...base.checks import LONGEST, is_number
+from ...models.portfolio import (
+    EASY_FIRST_COME,
+    EASY_SHORTEST_FIRST,
+    LOOKAHEAD,
+    Decider,
+    PoolPast,
+    go_on_replaying,
+    pool_replay,
+    waits_until,
+)
+from ...workloads import Job
+from ...workloads.fitting_requests import room_for
+from ..backfilling.easy import EASY, EASYSJBF
+from ..lookahead import Lookahead
+from ..protocol import Dispatcher, Start, id_of
+from .recorded_past import Past
+
+#: Decisions that are taken at a time: a second or so, after which an interrupt is heard.
+_DECISIONS = 4096
+#: Corrections of one job from which on the engine is to do it.
+_MOST_CORRECTIONS = 1000
+
+#: Returns how long a job runs in all that has run for some seconds, longer than predicted, given how often it has been
+#: corrected before.
+Correct = Callable[[Job, int, int], Any]
+
+
+class CompiledReplays:
+    """Does the replays that need nobody else's say.
+
+    Parameters
+    ----------
+    bounded
+        Whether jobs are killed at their requested times.
+    """
+
+    def __init__(self, bounded: bool) -> None:
+        self._bounded = bounded
+        self._read: tuple[Past, Correct | None, PoolPast | None] | None = None
+
+    def waits(
+        self, past: Past, dispatcher: Dispatcher, correct: Correct | None, budget: int
+    ) -> tuple[IntArray | None, int] | None:
+        """Return what the jobs of a past wait until its end if a dispatcher decides from its beginning on.
+
+        Parameters
+        ----------
+        past, dispatcher, budget
+            As for :class:`.Replay`.
+        correct
+            The predictor's, if it has any.
+
+        Returns
+        -------
+        Seconds of every job, shape (jobs,), ``None`` if the budget does not do; and how many decisions it took. Nothing
+        if this is for the engine: for other dispatchers, machines and jobs, those that were stopped or started on
+        another shape, starts that cannot have been, and predictors that fail.
+        """
+        decider = _decider(dispatcher, past)
+        jobs = None if decider is None else self._jobs(past, correct)
+        replay = None if jobs is None else pool_replay(jobs, past.machine.capacity[0])
+        if decider is None or replay is None:
+            return None
+        decisions, ended = 0, False
+        while not ended and decisions < budget:
+            most = min(_DECISIONS, budget - decisions)
+            taken, ended = go_on_replaying(replay, decider, past.begin, past.end, most)
+            decisions += taken
+        return waits_until(replay, past.end) if ended else None, decisions
+
+    def _jobs(self, past: Past, correct: Correct | None) -> PoolPast | None:
+        """Return the jobs as arrays, those of the last call if it is the same past."""
+        if self._read is None or self._read[0] is not past or self._read[1] is not correct:
+            self._read = past, correct, _read(past, correct, self._bounded)
+        return self._read[2]
+
+
+def _decider(dispatcher: Dispatcher, past: Past) -> Decider | None:
+    """Return who decides in compiled code, if that can be: they themselves and nobody who stands on them."""
+    if past.machine.nodes > 1:
+        return None
+    nothing, nobody = np.zeros(0, dtype=np.int64), Lookahead().settings()
+    if isinstance(dispatcher, Lookahead) and type(dispatcher) is Lookahead:
+        settings = dispatcher.told_settings()
+        return None if settings is None else Decider(LOOKAHEAD, nothing, settings)
+    if not isinstance(dispatcher, EASY) or type(dispatcher) not in (EASY, EASYSJBF):
+        return None
+    kind = EASY_FIRST_COME if type(dispatcher) is EASY else EASY_SHORTEST_FIRST
+    by_requests = dispatcher.promises == "requests"
+    asked = np.array([max(1, job.walltime) for job in past.jobs], dtype=np.int64) if by_requests else nothing
+    return Decider(kind, asked, nobody)
+
+
+def _read(past: Past, correct: Correct | None, bounded: bool) -> PoolPast | None:
+    """Return the jobs of a past as arrays; ``None`` if that is not all there is to know of them."""
+    jobs, demands = past.jobs, dict[Any, tuple[int, tuple[int, ...]]]()
+    starts = _starts(past, bounded)
+    if starts is None or any(job.shapes for job in jobs):
+        return None
+    for each in {job.per_node for job in jobs}:
+        demands[each] = room_for(past.machine, each), past.machine.demand(each)
+    if any(job.nodes > demands[job.per_node][0] for job in jobs):
+        return None
+    need = [[job.nodes * amount for amount in demands[job.per_node][1]] for job in jobs]
+    times = np.array([(job.submit, job.runtime, job.walltime) for job in jobs], dtype=np.int64).reshape(-1, 3)
+    submit, work, walltime = times.T
+    length = np.array([max(1, past.predicted[job.id]) for job in jobs], dtype=np.int64)
+    if bounded:
+        work, length = np.minimum(work, walltime), np.minimum(length, walltime)
+    start = np.array([starts.get(job.id, -1) for job in jobs], dtype=np.int64)
+    if (start[start >= 0] + work[start >= 0] < past.begin).any() or (submit < 0).any():
+        return None
+    corrected = list[list[int]]([[] for _ in jobs])
+    if correct is not None:
+        for place in np.flatnonzero(length < work).tolist():
+            most = int(walltime[place]) if bounded else None
+            found = _corrections(correct, jobs[place], int(length[place]), int(work[place]), most)
+            if found is None:
+                return None
+            corrected[place] = found
+    first = np.array([0, *accumulate(map(len, corrected))], dtype=np.int64)
+    flat = np.array([seconds for found in corrected for seconds in found], dtype=np.int64)
+    amounts = np.array(need, dtype=np.int64).reshape(len(jobs), past.machine.capacity.shape[1])
+    return PoolPast(submit, work, length, amounts, start, first, flat)
+
+
+def _starts(past: Past, bounded: bool) -> dict[str, int] | None:
+    """Return when those started that ran as the past begins, if each started once, as it asked, and nobody stopped."""
+    starts = dict[str, int]()
+    asked = {job.id: job.walltime for job in past.jobs}
+    for time, action in past.script:
+        if not isinstance(action, Start) or action.shape is not None or action.write:
+            return None
+        id_ = id_of(action.job)
+        limited = action.limit is not None and not (bounded and action.limit == asked[id_])
+        if limited or id_ in starts or time < 0:
+            return None
+        starts[id_] = time
+    return starts
+
+
+def _corrections(correct: Correct, job: Job, length: int, work: int, most: int | None) -> list[int] | None:
+    """Return how long a job is expected to stay in all, each time that it outlives what was expected before."""
+    found = list[int]()
+    while length < work and len(found) < _MOST_CORRECTIONS:
+        try:
+            whole = correct(job, length, len(found))
+        except (Exception, SystemExit):  # noqa: BLE001 - the engine says what a plugged-in part raises
+            return None
+        if not is_number(whole) and whole != math.inf:
+            return None
+        if not length < whole <= LONGEST:
+            return found
+        length = max(math.ceil(whole), length + 1)
+        if most is not None and length >= most:
+            return [*found, most] if most > (found[-1] if found else 0) else found
+        found.append(length)
+    return found if length >= work else None

@@ -1,0 +1,84 @@
+"""Replays in compiled code are those of the engine."""
+
+import numpy as np
+import pytest
+
+from hpcdispatch.dispatchers import Portfolio, create_dispatcher
+from hpcdispatch.dispatchers.portfolio import CompiledReplays
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads import Job, Machine, Workload, generate
+
+CANDIDATES = (
+    "easy", "easy:promises=requests", "easy-sjbf", "easy-sjbf:promises=requests", "lookahead",
+    "lookahead:blocked=0,least_due=1h", "lookahead:patience=0.5,guards=3,tolerance=0", "lookahead:patience=inf",
+)  # fmt: skip
+PREDICTORS = ("walltime", "oracle", "last2", "regression:quantile=0.75", "regression@last2", "empirical")
+
+
+def two_resources(seed=5):
+    """Return jobs on a pool of two resources, some of which outlive their request, end at once or come together."""
+    rng, at, jobs = np.random.default_rng(seed), 0, []
+    for number in range(220):
+        at += int(rng.choice([0, 40, 200, 400]))
+        asked = {"core": int(rng.integers(1, 9)), "gpu": int(rng.integers(0, 3))}
+        runtime, user = int(rng.choice([0, 60, 900, 2400])), int(rng.integers(4))
+        jobs.append(Job(f"j{number}", at, runtime, int(rng.choice([60, 1200, 3600])), per_node=asked, user=f"u{user}"))
+    return Workload(tuple(jobs), Machine.homogeneous(1, core=16, gpu=4))
+
+
+WORKLOADS = {
+    "lublin": generate("lublin:jobs=250,processors=32,load=0.9", seed=3),
+    "two resources": two_resources(),
+}
+
+
+class Both(Portfolio):
+    """A portfolio that replays each past under all candidates, in the engine and in compiled code."""
+
+    def __init__(self, predictor=""):
+        self.pairs = []
+        own = f"easy-sjbf{predictor}"
+        super().__init__(of=f"{own}+lookahead", reference="easy", every="3h", window="9h")
+
+    def use_replays(self, replay):
+        def kept(past, dispatcher, budget):
+            if past.end - past.begin > 3 * 3600:
+                for name in CANDIDATES:
+                    self.pairs.append((name, past, *self.both(replay, past, name, budget)))
+            return replay(past, dispatcher, budget)
+
+        super().use_replays(kept)
+
+    def both(self, replay, past, name, budget):
+        answers = []
+        for compiled in (False, True):
+            dispatcher = create_dispatcher(name)
+            if hasattr(dispatcher, "use_longest_wait"):
+                dispatcher.use_longest_wait(5000)
+            with pytest.MonkeyPatch.context() as patched:
+                if compiled:
+                    patched.setattr(type(replay), "_in_engine", lambda *given: pytest.fail("not compiled"))
+                else:
+                    patched.setattr(CompiledReplays, "waits", lambda *given: None)
+                answers.append(replay(past, dispatcher, budget))
+        return answers
+
+
+@pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
+@pytest.mark.parametrize("predictor", PREDICTORS)
+@pytest.mark.parametrize("overrun", ["run", "kill"])
+def test_they_give_what_the_engine_gives(workload, predictor, overrun):
+    """Guards against events, corrections and decisions that are not those of a simulation."""
+    predictor, _, own = predictor.partition("@")
+    both = Both(own and f"@{own}")
+    simulate(workload, both, predictor, overrun=overrun)
+    assert len(both.pairs) >= 3 * len(CANDIDATES)
+    different = set()
+    for name, past, engine, compiled in both.pairs:
+        assert (engine.failure, compiled.failure) == ("", "")
+        assert compiled.outcome.waits.tolist() == engine.outcome.waits.tolist(), (name, past.begin)
+        assert compiled.outcome.slowdowns.tolist() == engine.outcome.slowdowns.tolist()
+        assert compiled.outcome.fresh.tolist() == engine.outcome.fresh.tolist()
+        assert 0 <= compiled.decisions <= engine.decisions
+        different.add((past.begin, past.end, tuple(compiled.outcome.waits.tolist())))
+    assert len(different) > len(both.pairs) // len(CANDIDATES)  # Somewhere candidates differ.
