@@ -150,8 +150,8 @@ class Portfolio(Configured[PortfolioOptions]):
         for own in self._own.values():
             own.forget(past.ids())
         predictions = [self._own.get(name) for name in self._predictors]
-        tuner = Tuner(self.options, self._names, self._reference, self._made, predictions)
-        tuning = tuner.tune(past, state.now, self._replay, self._last.chosen, _outcome(self._easy))
+        tuner = Tuner(self.options, self._names, self._reference, self._made, predictions, _outcome(self._easy))
+        tuning = tuner.tune(past, state.now, self._replay, self._last.chosen)
         longest = past.longest_run()
         if longest is not None and longest.ran > self.options.length:
             ran = f"job {longest.entry.id} ran, {longest.ran} s"

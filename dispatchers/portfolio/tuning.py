@@ -54,20 +54,23 @@ class Tuner:
         Makes the dispatcher of a place anew.
     predictions
         Those of each candidate, ``None`` for the simulation's.
+    easy
+        What would have become of all jobs so far under EASY.
     """
 
     def __init__(
         self, options: PortfolioOptions, names: Sequence[str], reference: int, made: Callable[[int], Dispatcher],
-        predictions: Sequence[OwnPredictions | None],
+        predictions: Sequence[OwnPredictions | None], easy: Outcome,
     ) -> None:  # fmt: skip
         self._options = options
         self._names = names
         self._reference = reference
         self._made = made
         self._predictions = predictions
+        self._easy = easy
         self._goal = options.made_goal()
 
-    def tune(self, past: RecordedPast, now: int, replay: Replay, incumbent: int, easy: Outcome) -> Tuning:
+    def tune(self, past: RecordedPast, now: int, replay: Replay, incumbent: int) -> Tuning:
         """Return whom to go on with after what has happened until now.
 
         Parameters
@@ -76,11 +79,8 @@ class Tuner:
             What happened, until when, and how to do it again.
         incumbent
             The place of the one that goes on if no other is better.
-        easy
-            What would have become of all jobs so far under EASY.
         """
         found, compared = Tuning(incumbent), _Compared({}, set())
-        self._easy = easy
         alive = list(range(len(self._names)))
         for rung in self._rungs(len(alive), now - (now if past.begin is None else past.begin)):
             stretch = past.stretch(now - rung.length, now)
