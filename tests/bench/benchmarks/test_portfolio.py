@@ -94,8 +94,9 @@ def test_the_time_of_a_tuning_is_told_on_a_pool_and_on_nodes():
     done = CliRunner().invoke(retuning, asked)
     assert done.exit_code == 0, done.output
     rows = [line.split(" | ") for line in done.output.splitlines() if "`portfolio" in line]
-    assert [cells[0] for cells in rows] == ["| one pool", "| nodes"]
+    assert [cells[0] for cells in rows] == ["| one pool, in the engine", "| one pool", "| nodes"]
     assert all(cells[2] == "1" and float(cells[3]) > 0 for cells in rows)
+    assert rows[0][-1].strip("| ") == "1.00"
     refused = CliRunner().invoke(retuning, ["--days", "1", "--dispatcher", "easy"])
     assert "expected a portfolio, got 'easy'" in refused.output
     assert refused.exit_code == 1
