@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from standing_states import state_of
 
 from hpcdispatch.dispatchers import Portfolio, create_dispatcher
 from hpcdispatch.dispatchers.portfolio import CompiledReplays
@@ -42,7 +43,7 @@ class Both(Portfolio):
 
     def use_replays(self, replay):
         def kept(past, dispatcher, budget):
-            if past.end - past.begin > 3 * 3600:
+            if past.waiting.sum() >= 25 and len(self.pairs) < 4 * len(CANDIDATES):
                 for name in CANDIDATES:
                     self.pairs.append((name, past, *self.both(replay, past, name, budget)))
             return replay(past, dispatcher, budget)
@@ -72,13 +73,30 @@ def test_they_give_what_the_engine_gives(workload, predictor, overrun):
     predictor, _, own = predictor.partition("@")
     both = Both(own and f"@{own}")
     simulate(workload, both, predictor, overrun=overrun)
-    assert len(both.pairs) >= 3 * len(CANDIDATES)
+    assert len(both.pairs) >= 2 * len(CANDIDATES)
+    assert_same(both.pairs)
+
+
+@pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
+@pytest.mark.parametrize("overrun", ["run", "kill"])
+def test_they_do_so_where_jobs_ran_already(workload, overrun):
+    """Guards against replays that know nothing of what a state has running."""
+    left, state = state_of(workload)
+    both = Both("@last2")
+    simulate(left, both, overrun=overrun, state=state)
+    begun = [past for _, past, *_ in both.pairs if past.begin <= state.at]
+    assert any(job.submit < state.at for past in begun for job in past.jobs)
+    assert_same(both.pairs)
+
+
+def assert_same(pairs):
+    """Pairs of replays have the same outcome, and somewhere candidates differ."""
     different = set()
-    for name, past, engine, compiled in both.pairs:
+    for name, past, engine, compiled in pairs:
         assert (engine.failure, compiled.failure) == ("", "")
         assert compiled.outcome.waits.tolist() == engine.outcome.waits.tolist(), (name, past.begin)
         assert compiled.outcome.slowdowns.tolist() == engine.outcome.slowdowns.tolist()
         assert compiled.outcome.fresh.tolist() == engine.outcome.fresh.tolist()
         assert 0 <= compiled.decisions <= engine.decisions
         different.add((past.begin, past.end, tuple(compiled.outcome.waits.tolist())))
-    assert len(different) > len(both.pairs) // len(CANDIDATES)  # Somewhere candidates differ.
+    assert len(different) > len(pairs) // len(CANDIDATES)

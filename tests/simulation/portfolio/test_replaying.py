@@ -1,14 +1,12 @@
 """A past that is replayed under the dispatcher that made it becomes itself again."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from standing_states import state_of
 
 from hpcdispatch.dispatchers import Portfolio
 from hpcdispatch.simulation import simulate
 from hpcdispatch.testing import samples
-from hpcdispatch.workloads.machine_state import Ended, MachineState, RunningSince
 
 WORKLOADS = samples()[1:]
 
@@ -63,22 +61,6 @@ def test_a_candidate_with_predictions_of_its_own_makes_its_own_past(workload):
         assert replayed.outcome.waits.tolist() == real_waits(result, past)
     if workload.provenance.source.startswith("pool"):
         assert result.jobs["start"].tolist() != simulate(workload, "sjf", "oracle").jobs["start"].tolist()
-
-
-def state_of(workload, predictor="walltime"):
-    """Return a workload from a third of the way on, and the state that FCFS has brought it to by then."""
-    jobs = simulate(workload, "fcfs", predictor, overrun="kill").jobs
-    at = int(jobs["start"].quantile(1 / 3)) + 1
-    placed = simulate(workload, "fcfs", predictor, overrun="kill").attempts
-    runs = placed[(placed["start"] < at) & (placed["end"] >= at)]
-    past = {job.id: job for job in workload.jobs}
-    ended = placed[placed["end"] < at]
-    running = tuple(
-        RunningSince(row.id, row.start, shape=None if row.shape < 0 else row.shape) for row in runs.itertuples()
-    )
-    gone = tuple(Ended(replace(past[row.id], runtime=row.end - row.start), row.start) for row in ended.itertuples())
-    left = [job for job in workload.jobs if job.id not in set(ended["id"])]
-    return replace(workload, jobs=tuple(left), records=None), MachineState(at, running, ended=gone)
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.provenance.source.partition("(")[0])

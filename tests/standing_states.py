@@ -1,0 +1,22 @@
+"""A machine amid its work."""
+
+from dataclasses import replace
+
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads.machine_state import Ended, MachineState, RunningSince
+
+
+def state_of(workload, predictor="walltime"):
+    """Return a workload from a third of the way on, and the state that FCFS has brought it to by then."""
+    jobs = simulate(workload, "fcfs", predictor, overrun="kill").jobs
+    at = int(jobs["start"].quantile(1 / 3)) + 1
+    placed = simulate(workload, "fcfs", predictor, overrun="kill").attempts
+    runs = placed[(placed["start"] < at) & (placed["end"] >= at)]
+    past = {job.id: job for job in workload.jobs}
+    ended = placed[placed["end"] < at]
+    running = tuple(
+        RunningSince(row.id, row.start, shape=None if row.shape < 0 else row.shape) for row in runs.itertuples()
+    )
+    gone = tuple(Ended(replace(past[row.id], runtime=row.end - row.start), row.start) for row in ended.itertuples())
+    left = [job for job in workload.jobs if job.id not in set(ended["id"])]
+    return replace(workload, jobs=tuple(left), records=None), MachineState(at, running, ended=gone)
