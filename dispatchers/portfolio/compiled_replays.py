@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import accumulate
+from itertools import accumulate, chain
 from typing import Any
 
 import numpy as np
@@ -83,7 +83,7 @@ class CompiledReplays:
 
     def _jobs(self, past: Past, correct: Correct | None) -> PoolPast | None:
         """Return the jobs as arrays, those of the last call if it is the same past."""
-        if self._read is None or self._read[0] is not past or self._read[1] is not correct:
+        if self._read is None or self._read[0] is not past or self._read[1] != correct:
             self._read = past, correct, _read(past, correct, self._bounded)
         return self._read[2]
 
@@ -123,16 +123,15 @@ def _read(past: Past, correct: Correct | None, bounded: bool) -> PoolPast | None
     start = np.array([starts.get(job.id, -1) for job in jobs], dtype=np.int64)
     if (start[start >= 0] + work[start >= 0] < past.begin).any() or (submit < 0).any():
         return None
-    corrected = list[list[int]]([[] for _ in jobs])
+    corrected: list[list[int] | None] = [[] for _ in jobs]
     if correct is not None:
         for place in np.flatnonzero(length < work).tolist():
             most = int(walltime[place]) if bounded else None
-            found = _corrections(correct, jobs[place], int(length[place]), int(work[place]), most)
-            if found is None:
-                return None
-            corrected[place] = found
-    first = np.array([0, *accumulate(map(len, corrected))], dtype=np.int64)
-    flat = np.array([seconds for found in corrected for seconds in found], dtype=np.int64)
+            corrected[place] = _corrections(correct, jobs[place], int(length[place]), int(work[place]), most)
+    known = [found for found in corrected if found is not None]
+    if len(known) < len(jobs):
+        return None
+    first, flat = np.array([0, *accumulate(map(len, known))]), np.array([*chain.from_iterable(known)], dtype=np.int64)
     amounts = np.array(need, dtype=np.int64).reshape(len(jobs), past.machine.capacity.shape[1])
     return PoolPast(submit, work, length, amounts, start, first, flat)
 
