@@ -13,7 +13,7 @@ CANDIDATES = (
     "easy", "easy:promises=requests", "easy-sjbf", "easy-sjbf:promises=requests", "lookahead",
     "lookahead:blocked=0,least_due=1h", "lookahead:patience=0.5,guards=3,tolerance=0", "lookahead:patience=inf",
 )  # fmt: skip
-PREDICTORS = ("walltime", "oracle", "last2", "regression:quantile=0.75", "regression@last2", "empirical")
+PREDICTORS = ("walltime", "last2", "regression:quantile=0.75", "regression@last2")
 
 
 def two_resources(seed=5):
