@@ -8,9 +8,9 @@ from hpcdispatch.workloads.machine_state import Ended, MachineState, RunningSinc
 
 def state_of(workload, predictor="walltime"):
     """Return a workload from a third of the way on, and the state that FCFS has brought it to by then."""
-    jobs = simulate(workload, "fcfs", predictor, overrun="kill").jobs
-    at = int(jobs["start"].quantile(1 / 3)) + 1
-    placed = simulate(workload, "fcfs", predictor, overrun="kill").attempts
+    result = simulate(workload, "fcfs", predictor, overrun="kill")
+    at = int(result.jobs["start"].quantile(1 / 3)) + 1
+    placed = result.attempts
     runs = placed[(placed["start"] < at) & (placed["end"] >= at)]
     past = {job.id: job for job in workload.jobs}
     ended = placed[placed["end"] < at]

@@ -127,7 +127,7 @@ class Lookahead(Configured[LookaheadOptions]):
         """Bring the history up to date, plan, and start who is planned to start now."""
         history = self._brought_forward(state)
         longest_wait = history.longest_wait(state.now) if self._told is None and history is not None else self._told
-        settings = settle(self.settings(), float(self.options.patience), longest_wait or 0)
+        settings = self._settled(longest_wait or 0)
         seen = Instant.of(state, self.options.placement)
         decision = self._decide(seen, settings, history)
         self._record = {
@@ -172,7 +172,10 @@ class Lookahead(Configured[LookaheadOptions]):
         """Return how it plans until it is told another longest wait; ``None`` where it keeps the jobs' history."""
         if self._told is None or self.options.promises == "requests":
             return None
-        return settle(self.settings(), float(self.options.patience), self._told)
+        return self._settled(self._told)
+
+    def _settled(self, longest_wait: int) -> Settings:
+        return settle(self.settings(), float(self.options.patience), longest_wait)
 
     def _decide(self, seen: Instant, settings: Settings, history: History | None) -> Decision:
         """Start everybody if there is room, else who is planned to start now; no plan if nobody fits."""

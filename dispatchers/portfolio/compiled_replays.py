@@ -25,6 +25,7 @@ from ...workloads import Job
 from ...workloads.fitting_requests import room_for
 from ..backfilling.easy import EASY, EASYSJBF
 from ..lookahead import Lookahead
+from ..lookahead.compiled_lookahead import looks_ahead_compiled
 from ..protocol import Dispatcher, Start, id_of
 from .recorded_past import Past
 
@@ -90,13 +91,11 @@ class CompiledReplays:
 
 def _decider(dispatcher: Dispatcher, past: Past) -> Decider | None:
     """Return who decides in compiled code, if that can be: they themselves and nobody who stands on them."""
-    if past.machine.nodes > 1:
-        return None
     nothing, nobody = np.zeros(0, dtype=np.int64), Lookahead().settings()
-    if isinstance(dispatcher, Lookahead) and type(dispatcher) is Lookahead:
+    if looks_ahead_compiled(dispatcher, past.machine.nodes):
         settings = dispatcher.told_settings()
         return None if settings is None else Decider(LOOKAHEAD, nothing, settings)
-    if not isinstance(dispatcher, EASY) or type(dispatcher) not in (EASY, EASYSJBF):
+    if past.machine.nodes > 1 or not isinstance(dispatcher, EASY) or type(dispatcher) not in (EASY, EASYSJBF):
         return None
     kind = EASY_FIRST_COME if type(dispatcher) is EASY else EASY_SHORTEST_FIRST
     by_requests = dispatcher.promises == "requests"
