@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import pickle
 import signal
@@ -20,6 +19,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any, ClassVar
 
+import psutil
 from pebble import ProcessExpired, ProcessPool
 
 from ...workloads import Workload
@@ -182,15 +182,15 @@ class _Pool:
         """Yield those whose process has ended without the pool's noticing, as it does not with exit code 0.
 
         If a thread of the pool has ended, nobody hands cells out or takes them in any more: all of them are missed.
+        `multiprocessing` is not asked who is alive: of two threads that ask, one gets 255 for the exit code.
         """
         self._broken = self._broken or not (self._pool.active and all(thread.is_alive() for thread in self._threads))
         if self._broken:
             yield from (future for future in list(self._running) if future.done() or future.cancel())
             return
-        alive = {process.pid for process in multiprocessing.active_children()}
         for future, running in list(self._running.items()):
             pid = self._pids[running.seat]
-            if pid and pid not in alive:
+            if pid and not psutil.pid_exists(pid):
                 running.gone = running.gone or monotonic()
                 if monotonic() - running.gone > _MISSED and future.cancel():
                     yield future

@@ -5,8 +5,11 @@ import os
 import random
 import subprocess
 import sys
+import threading
 from dataclasses import replace
+from multiprocessing import forkserver
 from pathlib import Path
+from time import sleep
 
 import pandas as pd
 import pytest
@@ -17,7 +20,7 @@ from hpcdispatch.analysis.trimming import NOTHING, Cut
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.benchmarks import campaigns as campaign_speed
 from hpcdispatch.bench.benchmarks.campaigns import deterministic
-from hpcdispatch.bench.campaigns import cells, versions
+from hpcdispatch.bench.campaigns import cells, processes, versions
 from hpcdispatch.bench.campaigns.execution import CampaignInterrupted, Store, WorkerError, plan_campaign, run_campaign
 from hpcdispatch.bench.campaigns.metrics_table import campaign_table, cut_summary, write_table
 from hpcdispatch.bench.campaigns.store import TRACES
@@ -330,8 +333,19 @@ def test_large_traces_are_kept_where_asked_for(tmp_path, monkeypatch):
         assert len(list((tmp_path / "store" / TRACES).iterdir())) == 1
 
 
-def test_a_process_that_ends_without_a_word_is_missed(plugin, tmp_path):
-    """Guards against waiting for ever for a process that ended with exit code 0."""
+def test_a_process_that_ends_without_a_word_is_missed(plugin, tmp_path, monkeypatch):
+    """Guards against waiting for ever for a process that ended with exit code 0.
+
+    And against 255 for the code, which the second of two threads that read it at once is given.
+    """
+    read, main = forkserver.read_signed, threading.main_thread()
+
+    def late(descriptor):
+        sleep(0.2 if threading.current_thread() is main else 0.5)
+        return read(descriptor)
+
+    monkeypatch.setattr(forkserver, "read_signed", late)
+    monkeypatch.setattr(processes, "LOSSES", 1)
     text = TEXT.replace('"lxf"', '"exits"').replace(', "last2"', "").replace("seeds = 2", "seeds = 1")
     outcome = run_campaign(plan_of(tmp_path, text), Store(tmp_path / "store"), workers=2)
     assert len(outcome.done) == 2
