@@ -113,9 +113,7 @@ class Tuner:
             left = self._options.budget - found.decisions
             if left < 1:
                 break
-            answer = self._replayed(stretch, place, replay, left)
-            found.replays += 1
-            found.decisions += answer.decisions
+            answer = self._replayed(stretch, place, replay, left, found)
             if answer.outcome is not None:
                 outcomes[place] = answer.outcome
             elif answer.failure:
@@ -126,12 +124,15 @@ class Tuner:
             return None
         return self._judge(outcomes, found)
 
-    def _replayed(self, stretch: Past, place: int, replay: Replay, left: int) -> Replayed:
-        """Replay a stretch under a candidate with its predictions, if these have not failed."""
+    def _replayed(self, stretch: Past, place: int, replay: Replay, left: int, found: Tuning) -> Replayed:
+        """Replay a stretch under a candidate with its predictions, if these have not failed, and count that."""
         own = self._predictions[place]
-        if own is None:
-            return replay(stretch, self._made(place), left)
-        return Replayed(None, 0, own.failure) if own.failure else replay(own.of_past(stretch), self._made(place), left)
+        if own is not None and own.failure:
+            return Replayed(None, 0, own.failure)
+        answer = replay(stretch if own is None else own.of_past(stretch), self._made(place), left)
+        found.replays += 1
+        found.decisions += answer.decisions
+        return answer
 
     def _judge(self, outcomes: dict[int, Outcome], found: Tuning) -> _Compared:
         """Return what candidates cost; those that the goal cannot tell are left out, and that is noted."""

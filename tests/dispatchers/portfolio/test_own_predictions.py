@@ -90,6 +90,7 @@ def test_a_predictor_that_fails_is_left_out_and_the_rest_goes_on(monkeypatch, an
     found = tunings("portfolio:of=sjf@broken+ljf,reference=fcfs,every=2h,window=12h")
     assert found["failure"].iloc[-1].startswith(message)
     assert found["chosen"].iloc[-1] != "sjf@broken"
+    assert found["replays"].iloc[-1] == 2
 
 
 @pytest.mark.parametrize(
