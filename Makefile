@@ -13,7 +13,7 @@ PACKAGES := analysis base bench cli dispatchers models predictors simulation tes
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hpcdispatch needs Python >= 3.11, got " + sys.version.split()[0] + "; say make PYTHON=python3.12, or what yours is called")'
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --editable '.[dev]'
 	@touch $@
 
 demo: .venv/installed
