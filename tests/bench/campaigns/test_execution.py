@@ -333,11 +333,16 @@ def test_large_traces_are_kept_where_asked_for(tmp_path, monkeypatch):
         assert len(list((tmp_path / "store" / TRACES).iterdir())) == 1
 
 
-def test_a_process_that_ends_without_a_word_is_missed(plugin, tmp_path, monkeypatch):
-    """Guards against waiting for ever for a process that ended with exit code 0.
+def test_a_process_that_ends_without_a_word_is_missed(plugin, tmp_path):
+    """Guards against waiting for ever for a process that ended with exit code 0."""
+    text = TEXT.replace('"lxf"', '"exits"').replace(', "last2"', "").replace("seeds = 2", "seeds = 1")
+    outcome = run_campaign(plan_of(tmp_path, text), Store(tmp_path / "store"), workers=2)
+    assert len(outcome.done) == 2
+    assert [str(error) for _, error in outcome.failed] == ["WorkerDied: its process ended with exit code 0"]
 
-    And against 255 for the code, which the second of two threads that read it at once is given.
-    """
+
+def test_exit_codes_are_read_by_one_thread(plugin, tmp_path, monkeypatch):
+    """Guards against 255 for the code, which the second of two threads that read it at once is given."""
     read, main = forkserver.read_signed, threading.main_thread()
 
     def late(descriptor):
@@ -346,9 +351,8 @@ def test_a_process_that_ends_without_a_word_is_missed(plugin, tmp_path, monkeypa
 
     monkeypatch.setattr(forkserver, "read_signed", late)
     monkeypatch.setattr(processes, "LOSSES", 1)
-    text = TEXT.replace('"lxf"', '"exits"').replace(', "last2"', "").replace("seeds = 2", "seeds = 1")
+    text = TEXT.replace('"easy", "lxf"', '"exits"').replace(', "last2"', "").replace("seeds = 2", "seeds = 1")
     outcome = run_campaign(plan_of(tmp_path, text), Store(tmp_path / "store"), workers=2)
-    assert len(outcome.done) == 2
     assert [str(error) for _, error in outcome.failed] == ["WorkerDied: its process ended with exit code 0"]
 
 
