@@ -1,7 +1,9 @@
 # make demo    compare the dispatchers on the built-in workload, and make a page of it
 # make test    run the tests
 # make check   the linter, the type check and the tests; make hooks runs them at each commit and push
-# Each makes .venv first, if need be, and installs the project into it; byte code is made as modules are imported.
+# Each makes .venv first, if need be, and installs the project into it; byte code is made as modules are imported,
+# whatever the environment says, or every process of the tests would compile all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= python3
 BIN := .venv/bin
