@@ -54,13 +54,13 @@ class CompiledLookahead(CompiledSteps):
         self, dispatcher: Lookahead, columns: tuple[IntArray, IntArray, IntArray], need: IntArray, walltime: IntArray,
         capacity: IntArray,
     ) -> None:  # fmt: skip
-        self._trace = whole_lookahead(*columns, need, capacity)
+        self._trace = whole_lookahead(*columns, walltime, need, capacity)
         self._settings, self._patience = dispatcher.settings(), float(dispatcher.options.patience)
         _, self._work, self.lengths = columns
         self._walltime = walltime
         self._decided = Decided(
             np.empty((_DECISIONS, 4), dtype=np.int64),
-            np.empty((_DECISIONS, 5), dtype=np.int64),
+            np.empty((_DECISIONS, 6), dtype=np.int64),
             np.empty((_DECISIONS, 2)),
         )
         self._ended = np.empty(_DECISIONS + len(walltime) + 1, dtype=np.int64)
@@ -78,7 +78,7 @@ class CompiledLookahead(CompiledSteps):
     def reports(self) -> Mapping[str, list[Any]]:
         """Return what :meth:`.Lookahead.report` says of the decisions of the last step, a column a key."""
         planned, (objective, due) = self._decided.planned[: self._rows], self._decided.values[: self._rows].T
-        candidates, requested, available, promises, how = planned.T
+        candidates, requested, available, promises, how, literally = planned.T
         return {
             "candidates": candidates.tolist(),
             "intervals": (candidates + self._decided.counts[: self._rows, 2]).tolist(),
@@ -88,5 +88,6 @@ class CompiledLookahead(CompiledSteps):
             "objective": objective.tolist(),
             "used": [_USED[code] for code in how.tolist()],
             "promises": promises.tolist(),
+            "literally": literally.tolist(),
             "due_hours": np.where(due >= 0, due / 3600, np.inf).tolist(),
         }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
@@ -13,7 +15,7 @@ from ...models import PlacementRule
 from ...models.lookahead import Queue, Running
 from ..fitting import fitting, needs
 from ..moldable.job_modes import Mode
-from ..protocol import Placement, State
+from ..protocol import JobView, Placement, State, Waiting
 from ..space import NodeSpace, PoolSpace, space_of
 
 
@@ -35,6 +37,8 @@ class Instant:
         The free room, which a decision fills.
     available
         What is free on all nodes together, by resource.
+    literally
+        Whether requested times count on a pool, and not what is predicted.
     """
 
     state: State
@@ -43,20 +47,24 @@ class Instant:
     together: bool
     space: PoolSpace | NodeSpace
     available: Sequence[int]
+    literally: bool = False
 
     @classmethod
-    def of(cls, state: State, rule: PlacementRule) -> Instant:
-        """Look at a state, with nodes to be chosen by `rule`."""
+    def of(cls, state: State, rule: PlacementRule, literally: bool = False) -> Instant:
+        """Look at a state, with nodes to be chosen by `rule`, with jobs that take as long as they request if asked."""
+        if literally and (state.machine.nodes > 1 or any(waiting.job.shapes for waiting in state.queue)):
+            state, literally = by_requests(state), False
         space, need = space_of(state, rule), needs(state.queue)
         fits, together = fitting(state, need, space)
-        return cls(state, need, fits, together, space, tuple(space.totals))
+        return cls(state, need, fits, together, space, tuple(space.totals), literally)
 
     @property
     def waiting(self) -> Queue:
         """Those that wait, as the models want them."""
-        _, _, predicted, _, submit = self.state.queue.table[:5]
+        _, _, predicted, _, submit, requested = self.state.queue.table[:6]
         # A copy, since read-only columns would have the plan compiled once more.
-        return Queue(np.maximum(self.state.now - submit, 0), predicted.copy(), self.need, self.fits)
+        duration = (requested if self.literally else predicted).copy()
+        return Queue(np.maximum(self.state.now - submit, 0), duration, self.need, self.fits)
 
     @property
     def busy(self) -> Running:
@@ -64,7 +72,34 @@ class Instant:
         running, now = self.state.running, self.state.now
         capacity = np.maximum(self.state.machine.capacity.sum(axis=0), 1)
         free = np.array(self.available, dtype=np.int64)
-        return Running(np.maximum(running.predicted_end - now, 1), needs(running), free, capacity)
+        end = running.predicted_end
+        if self.literally:
+            end = np.array([run.requested_end(now) for run in running], dtype=np.int64)
+        return Running(np.maximum(end - now, 1), needs(running), free, capacity)
+
+
+def by_requests(state: State) -> State:
+    """Return a state in which every job is predicted to take as long as it requests, the same if it is so already."""
+    queue, running, now = state.queue, state.running, state.now
+    ends = [run.requested_end(now) for run in running]
+    same = (queue.predicted == queue.requested).all() and running.predicted_end.tolist() == ends
+    if same and not any(waiting.job.shapes for waiting in queue):
+        return state
+    shown = [run.shown_as(predicted_end=end) for run, end in zip(running, ends, strict=True)]
+    shown.sort(key=attrgetter("predicted_end"))
+    asked = [waiting.shown_as(job=_molded(waiting), predicted=waiting.requested) for waiting in queue]
+    return State(now, asked, shown, state.free, state.machine)
+
+
+def _molded(waiting: Waiting) -> JobView | None:
+    """Return a job whose shapes are predicted to take what is left of their requests; ``None`` if it has none."""
+    if not waiting.job.shapes:
+        return None
+    shown, shapes = copy(waiting.job), [copy(shape) for shape in waiting.job.shapes]
+    for shape in shapes:
+        shape.predicted = max(1, -(-shape.walltime * waiting.requested // max(1, waiting.job.walltime)))
+    shown.shapes = tuple(shapes)
+    return shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from ...base import IntArray
 from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_number, check_whole
 from ...base.time_texts import seconds_option
 from ...models import PlacementRule
-from ...models.lookahead import Settings, settle
+from ...models.lookahead import Settings, doubts, settle
 from ..moldable.job_modes import JobModes
 from ..options import Configured, PromiseRule
 from ..protocol import Action, Start, State, Wake
@@ -48,6 +48,9 @@ class LookaheadOptions:
         ``"predictions"``: starts are promised by what is predicted, and anew at each decision. ``"requests"``: by the
         requested times, and a promise stands until the job starts. Only on a pool, and of jobs on their own request;
         elsewhere promises go by predictions.
+    trust
+        Above 0; ``inf`` for always. Predictions are trusted until the first job has waited so many times as long as is
+        promised not to be exceeded. From then on until it has started, plans and promises go by requests.
     molds
         Whether a moldable job may run on any of its shapes, so that size and start are decided together; otherwise it
         runs on its own request.
@@ -61,11 +64,14 @@ class LookaheadOptions:
     tolerance: float = 0.5
     placement: PlacementRule = "first-fit"
     promises: PromiseRule = "predictions"
+    trust: float = 1.4
     molds: bool = False
 
     def __post_init__(self) -> None:
         if self.patience != math.inf:
             check_number("patience", self.patience, above=0)
+        if self.trust != math.inf:
+            check_number("trust", self.trust, above=0)
         _ = self.least_due_seconds
         for name in ("blocked", "iterations", "guards"):
             check_whole(name, getattr(self, name), 0, MOST_STEPS, EACH_STEP)
@@ -120,6 +126,7 @@ class Lookahead(Configured[LookaheadOptions]):
         units that the candidates ask for and that are free. ``status``: ``none`` (nobody fits now), ``trivial`` (all
         fit), ``feasible``. ``objective``: of the plan. ``used``: whose plan, ``list`` or ``search``, or ``none``.
         ``promises``: jobs that were promised a start. ``due_hours``: the wait they are promised not to exceed.
+        ``literally``: whether requests counted in place of predictions.
         """
         return self._record
 
@@ -128,13 +135,14 @@ class Lookahead(Configured[LookaheadOptions]):
         history = self._brought_forward(state)
         longest_wait = history.longest_wait(state.now) if self._told is None and history is not None else self._told
         settings = self._settled(longest_wait or 0)
-        seen = Instant.of(state, self.options.placement)
+        doubting = len(state.queue) > 0 and doubts(settings, state.now - state.queue[0].job.submit)
+        seen = Instant.of(state, self.options.placement, doubting)
         decision = self._decide(seen, settings, history)
         self._record = {
             "candidates": decision.candidates, "intervals": decision.candidates + len(state.running),
             "requested": decision.requested, "available": sum(seen.available), "status": decision.status,
             "objective": decision.objective, "used": decision.used, "promises": decision.promises,
-            "due_hours": settings.due / 3600 if settings.due >= 0 else math.inf,
+            "literally": int(doubting), "due_hours": settings.due / 3600 if settings.due >= 0 else math.inf,
         }  # fmt: skip
         wakes = []
         if history is not None and decision.promised is not None:
@@ -166,7 +174,9 @@ class Lookahead(Configured[LookaheadOptions]):
         """Return how to plan, before anything is known of due times."""
         chosen = self.options
         due = chosen.least_due_seconds
-        return Settings(due, float(chosen.tolerance), chosen.blocked, chosen.guards, chosen.iterations, -1.0)
+        return Settings(
+            due, float(chosen.tolerance), chosen.blocked, chosen.guards, chosen.iterations, -1.0, float(chosen.trust)
+        )
 
     def told_settings(self) -> Settings | None:
         """Return how it plans until it is told another longest wait; ``None`` where it keeps the jobs' history."""

@@ -91,16 +91,14 @@ class CompiledReplays:
 
 def _decider(dispatcher: Dispatcher, past: Past) -> Decider | None:
     """Return who decides in compiled code, if that can be: they themselves and nobody who stands on them."""
-    nothing, nobody = np.zeros(0, dtype=np.int64), Lookahead().settings()
+    asked, nobody = np.array([max(1, job.walltime) for job in past.jobs], dtype=np.int64), Lookahead().settings()
     if looks_ahead_compiled(dispatcher, past.machine.nodes):
         settings = dispatcher.told_settings()
-        return None if settings is None else Decider(LOOKAHEAD, nothing, settings)
+        return None if settings is None else Decider(LOOKAHEAD, asked, settings)
     if past.machine.nodes > 1 or not isinstance(dispatcher, EASY) or type(dispatcher) not in (EASY, EASYSJBF):
         return None
     kind = EASY_FIRST_COME if type(dispatcher) is EASY else EASY_SHORTEST_FIRST
-    by_requests = dispatcher.promises == "requests"
-    asked = np.array([max(1, job.walltime) for job in past.jobs], dtype=np.int64) if by_requests else nothing
-    return Decider(kind, asked, nobody)
+    return Decider(kind, asked if dispatcher.promises == "requests" else asked[:0], nobody)
 
 
 def _read(past: Past, correct: Correct | None, bounded: bool) -> PoolPast | None:

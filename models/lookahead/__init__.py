@@ -4,7 +4,7 @@ from .choosing import ALL, LISTED, NOBODY, SEARCHED, look_ahead
 from .kept_promises import Asked, plan_by_requests
 from .mode_planning import ModePlan, Modes, plan_modes
 from .planning import BOUND, Plan, candidates, plan, weights
-from .promises import NO_PROMISE, Promises, Queue, Running, Settings, promise, settle
+from .promises import NO_PROMISE, Promises, Queue, Running, Settings, doubts, promise, settle
 from .shadow import CLOCK, ShadowJobs, begin_with, lengthen, open_shadow, replay
 from .sightings import RUNS, Seen, Sightings, find_rows, see_jobs
 from .whole_lookahead import Decided, go_on_looking_ahead, whole_lookahead
@@ -32,6 +32,7 @@ __all__ = [
     "Sightings",
     "begin_with",
     "candidates",
+    "doubts",
     "find_rows",
     "go_on_looking_ahead",
     "lengthen",

@@ -8,10 +8,10 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
-from ..scheduling.pool_events import LENGTH, SUBMIT, PoolEvents, expected_end, running_jobs
+from ..scheduling.pool_events import LENGTH, STARTED, SUBMIT, PoolEvents, expected_end, running_jobs
 from ..scheduling.selection import fitting
 from .planning import plan
-from .promises import Queue, Running, Settings
+from .promises import Queue, Running, Settings, doubts
 
 #: How a decision came about, see :meth:`.Lookahead.report`: nobody fits, all do, by a list, by the local search.
 NOBODY, ALL, LISTED, SEARCHED = range(4)
@@ -36,19 +36,24 @@ class Choice(NamedTuple):
 
 
 @compiled
-def look_ahead(events: PoolEvents, now: int, settings: Settings, waits: IntArray) -> Choice:
-    """Start everybody if there is room, else who is planned to start now; no plan if nobody fits."""
+def look_ahead(events: PoolEvents, asked: IntArray, now: int, settings: Settings, waits: IntArray) -> Choice:
+    """Start everybody if there is room, else who is planned to start now; no plan if nobody fits.
+
+    Once predictions are not trusted, plans go by the requested times `asked`, seconds, shape (all jobs,).
+    """
     need, nothing = events.need[waits], np.zeros(0, dtype=np.int64)
     fits, count, together = fitting(need, events.free)
     if not count:
         return Choice(nothing, (0, 0, 0, NOBODY), np.nan)
     if together:
         return Choice(np.arange(len(waits)), (len(waits), need.sum(), 0, ALL), 0.0)
-    runs = running_jobs(events)
+    runs, wait = running_jobs(events), now - events.jobs[SUBMIT][waits]
+    literally = doubts(settings, wait[0])
     ends = np.empty(len(runs), dtype=np.int64)
     for index in range(len(runs)):
-        ends[index] = max(expected_end(events.jobs, runs[index]) - now, 1)
-    queue = Queue(now - events.jobs[SUBMIT][waits], events.jobs[LENGTH][waits], need, fits)
+        left = events.jobs[STARTED, runs[index]] + asked[runs[index]] - now if literally else 0
+        ends[index] = left if left > 0 else max(expected_end(events.jobs, runs[index]) - now, 1)
+    queue = Queue(wait, asked[waits] if literally else events.jobs[LENGTH][waits], need, fits)
     found = plan(queue, Running(ends, events.need[runs], events.free.copy(), events.capacity), settings)
     starts = _with_room(found.start, need, events.free.copy())
     if not len(starts) and not len(runs):

@@ -71,6 +71,8 @@ class Settings(NamedTuple):
         Blocked jobs in the plan; jobs with a promise; orders tried by the local search.
     age_scale
         Seconds of waiting that double the weight of a job; below 0 for no ageing.
+    trust
+        Predictions are trusted until the first job has waited so many times the wait after which it was due.
     """
 
     due: int
@@ -79,6 +81,7 @@ class Settings(NamedTuple):
     guards: int
     iterations: int
     age_scale: float
+    trust: float = math.inf
 
 
 class Promises(NamedTuple):
@@ -109,7 +112,13 @@ def settle(chosen: Settings, patience: float, longest_wait: int) -> Settings:
     if math.isfinite(patience):
         due = max(chosen.due, int(patience * longest_wait))
         age = AGE_SHARE * due
-    return Settings(due, chosen.tolerance, chosen.blocked, chosen.guards, chosen.iterations, age)
+    return Settings(due, chosen.tolerance, chosen.blocked, chosen.guards, chosen.iterations, age, chosen.trust)
+
+
+@compiled
+def doubts(settings: Settings, wait: int) -> bool:
+    """Return whether predictions are not trusted any more, given how long the first job has waited, seconds."""
+    return settings.due >= 0 and wait > settings.trust * settings.due
 
 
 @compiled

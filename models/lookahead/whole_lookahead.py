@@ -18,6 +18,7 @@ from ..scheduling.pool_events import (
     NEVER,
     RUNNING,
     STARTED,
+    SUBMIT,
     PoolEvents,
     end_one,
     expected_end,
@@ -29,7 +30,7 @@ from ..scheduling.pool_events import (
     waiting_jobs,
 )
 from .choosing import look_ahead
-from .promises import Settings, settle
+from .promises import Settings, doubts, settle
 from .shadow import ShadowJobs, lengthen, open_shadow, replay
 from .sightings import RUNS, Seen, Sightings, see_jobs
 
@@ -47,6 +48,8 @@ class WholeLookahead(NamedTuple):
     ----------
     events
         Who comes, waits and runs.
+    asked
+        Requested times, seconds, shape (jobs,).
     seen, numbers
         Who waited and ran at the last decision, shape (2, jobs), and how far the history is.
     shadow, known
@@ -54,6 +57,7 @@ class WholeLookahead(NamedTuple):
     """
 
     events: PoolEvents
+    asked: IntArray
     seen: IntArray
     numbers: IntArray
     shadow: ShadowJobs
@@ -68,8 +72,8 @@ class Decided(NamedTuple):
     counts
         Time, jobs that wait and run before it, and that it starts; shape (decisions, 4).
     planned
-        Jobs planned, amounts they ask for, amounts that are free, jobs with a promise, and how it came about; shape
-        (decisions, 5).
+        Jobs planned, amounts they ask for, amounts that are free, jobs with a promise, how it came about, and whether
+        predictions were not trusted; shape (decisions, 6).
     values
         The objective, and the wait after which a job is to have started, seconds, below 0 for none; shape
         (decisions, 2).
@@ -81,15 +85,15 @@ class Decided(NamedTuple):
 
 
 def whole_lookahead(
-    submit: IntArray, work: IntArray, length: IntArray, need: IntArray, capacity: IntArray
+    submit: IntArray, work: IntArray, length: IntArray, asked: IntArray, need: IntArray, capacity: IntArray
 ) -> WholeLookahead:
     """Return a trace before its first instant.
 
     Parameters
     ----------
-    submit, work, length
+    submit, work, length, asked
         Of the jobs, in order of their submission: when they come, how long they stay on the machine, how long they are
-        predicted to, seconds; shape (jobs,).
+        predicted to, and what they request, seconds; shape (jobs,).
     need
         Amounts, at most all there is, shape (jobs, resources).
     capacity
@@ -103,6 +107,7 @@ def whole_lookahead(
     shadow.run[:], shadow.start[:] = 1, -1
     return WholeLookahead(
         events=pool_events(submit, work, length, need, capacity),
+        asked=np.maximum(asked, 1),
         seen=np.zeros((2, count), dtype=np.int64),
         numbers=np.array([0, 0, 0, begin, 0], dtype=np.int64),
         shadow=shadow,
@@ -173,8 +178,9 @@ def _decide(trace: WholeLookahead, now: int, waits: IntArray, settings: Settings
     counts, planned, values = decided.counts[row], decided.planned[row], decided.values[row]
     counts[0], counts[1], counts[2] = now, len(waits), events.counts[RUNNING]
     planned[2] = events.free.sum()
-    choice = look_ahead(events, now, settings, waits)
+    choice = look_ahead(events, trace.asked, now, settings, waits)
     planned[0], planned[1], planned[3], planned[4] = choice.planned
+    planned[5] = doubts(settings, now - events.jobs[SUBMIT, waits[0]])
     values[0], values[1] = choice.objective, settings.due
     start_of(events, waits, choice.starts, now)
     for place in choice.starts:

@@ -40,14 +40,14 @@ class Decider(NamedTuple):
     ----------
     kind
         :data:`EASY_FIRST_COME`, :data:`EASY_SHORTEST_FIRST` or :data:`LOOKAHEAD`.
-    promised
-        Of EASY: by which run times it reserves, seconds, shape (jobs,); empty for those that are expected.
+    asked
+        Requested times, seconds, shape (jobs,); of EASY those by which it reserves, empty for the expected ones.
     settings
         Of look-ahead, settled.
     """
 
     kind: int
-    promised: IntArray
+    asked: IntArray
     settings: Settings
 
 
@@ -141,8 +141,8 @@ def go_on_replaying(replay: PoolReplay, decider: Decider, begin: int, end: int, 
 @compiled
 def _chosen(events: PoolEvents, now: int, decider: Decider, waits: IntArray) -> IntArray:
     if decider.kind == LOOKAHEAD:
-        return look_ahead(events, now, decider.settings, waits).starts
-    return backfill_on_pool(events, now, waits, decider.promised, decider.kind == EASY_SHORTEST_FIRST)
+        return look_ahead(events, decider.asked, now, decider.settings, waits).starts
+    return backfill_on_pool(events, now, waits, decider.asked, decider.kind == EASY_SHORTEST_FIRST)
 
 
 @compiled

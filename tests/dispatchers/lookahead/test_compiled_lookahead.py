@@ -45,7 +45,8 @@ def crowds(draw):
 def dispatchers(draw):
     patience = draw(st.sampled_from([math.inf, 0.9, 0.1]))
     blocked, guards = draw(st.sampled_from([0, 3])), draw(st.sampled_from([0, 2, 30]))
-    return Lookahead(patience=patience, blocked=blocked, guards=guards, iterations=draw(st.sampled_from([0, 60])))
+    trust, iterations = draw(st.sampled_from([math.inf, 0.1, 1])), draw(st.sampled_from([0, 60]))
+    return Lookahead(patience=patience, blocked=blocked, guards=guards, iterations=iterations, trust=trust)
 
 
 @pytest.mark.parametrize("overrun", ["run", "kill"])

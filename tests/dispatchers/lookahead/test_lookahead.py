@@ -13,7 +13,7 @@ from hpcdispatch.dispatchers.lookahead.lookahead import LookaheadOptions
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import assert_same_records, check_dispatcher, samples
 from hpcdispatch.testing.strategies import workloads
-from hpcdispatch.workloads import Job, Machine, Workload, generate
+from hpcdispatch.workloads import Job, Machine, Shape, Workload, generate
 from hpcdispatch.workloads.machine_state import MachineState, RunningSince
 
 HOUR = 3600
@@ -196,6 +196,37 @@ def test_an_overdue_job_alone_needs_no_others(guards):
     assert result.jobs["start"].tolist() == [0, 0, 13 * HOUR, 14 * HOUR]
 
 
+class AMinute:
+    """Expects every job to take a minute, and then another one."""
+
+    def predict(self, job, now):
+        return 60
+
+    def correct(self, job, elapsed, misses):
+        return elapsed + 60
+
+    def observe(self, job):
+        pass
+
+
+@pytest.mark.parametrize(("trust", "start"), [(math.inf, 195), (3, 40), (1, 20)])
+@pytest.mark.parametrize("shapes", [(), (Shape(2, 10 * HOUR, 10 * HOUR),)])
+def test_requests_count_once_predictions_have_let_a_job_wait_too_long(trust, start, shapes, machine):
+    """By predictions the machine is empty in a minute, whoever starts; a job of all of it comes last for ever."""
+    small = [Job(f"s{i}", 5 * HOUR * i, 10 * HOUR, 10 * HOUR, nodes=2, shapes=shapes) for i in range(38)]
+    wide = Job("wide", 1, HOUR, HOUR, nodes=4)
+    workload = Workload((small[0], wide, *small[1:]), machine)
+    told = Lookahead(trust=trust, least_due=10 * HOUR, guards=1, molds=bool(shapes))
+    told.use_longest_wait(0)
+    result = simulate(workload, told, AMinute())
+    check(workload, result)
+    starts = result.jobs.set_index("id")["start"]
+    assert starts["wide"] == start * HOUR
+    doubted = result.decisions.set_index("time")["literally"]
+    assert doubted[(doubted.index > 10 * HOUR * trust + 1) & (doubted.index <= starts["wide"])].all()
+    assert not doubted[(doubted.index <= 10 * HOUR * trust) | (doubted.index > starts["wide"])].any()
+
+
 def test_the_report():
     workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=1)
     decisions = simulate(workload, Lookahead()).decisions
@@ -244,6 +275,8 @@ def test_the_due_time_is_patience_times_easys_longest_wait():
     [
         ({"patience": 0}, "patience must be a number > 0, got 0"),
         ({"patience": math.nan}, "patience must be a number > 0, got nan"),
+        ({"trust": 0}, "trust must be a number > 0, got 0"),
+        ({"trust": "no"}, "trust must be a number > 0, got 'no'"),
         ({"least_due": 0}, "least_due must be at least 1 s, got 0"),
         ({"least_due": "soon"}, "least_due: expected a time such as 90s, 15m or 1h30m, got 'soon'"),
         ({"blocked": -1}, "blocked must be a whole number >= 0 and <= 100000, got -1"),

@@ -12,6 +12,7 @@ from hpcdispatch.workloads import Job, Machine, Workload, generate
 CANDIDATES = (
     "easy", "easy:promises=requests", "easy-sjbf", "easy-sjbf:promises=requests", "lookahead",
     "lookahead:blocked=0,least_due=1h", "lookahead:patience=0.5,guards=3,tolerance=0", "lookahead:patience=inf",
+    "lookahead:least_due=1h,trust=0.1", "lookahead:least_due=1h,trust=inf",
 )  # fmt: skip
 PREDICTORS = ("walltime", "last2", "regression:quantile=0.75", "regression@last2")
 
@@ -75,6 +76,11 @@ def test_they_give_what_the_engine_gives(workload, predictor, overrun):
     simulate(workload, both, predictor, overrun=overrun)
     assert len(both.pairs) >= 2 * len(CANDIDATES)
     assert_same(both.pairs)
+    doubting, trusting = (
+        [pair[3] for pair in both.pairs if pair[0].endswith(end)] for end in ("trust=0.1", "trust=inf")
+    )
+    waits = [(one.outcome.waits == other.outcome.waits).all() for one, other in zip(doubting, trusting, strict=True)]
+    assert all(waits) == (predictor == "walltime" and not own)
 
 
 @pytest.mark.parametrize("workload", WORKLOADS.values(), ids=WORKLOADS)
