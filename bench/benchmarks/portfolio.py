@@ -224,6 +224,8 @@ def main(
     samples: int, jitter: int | None, workers: int, store: Path | None, against: str | None, as_markdown: bool,
 ) -> None:  # fmt: skip
     """Print a table a trace and predictor, or two."""
+    if len(dispatchers) < 2:
+        raise click.UsageError(f"--dispatcher: expected the reference and at least another one, got {dispatchers[0]!r}")
     if against is not None and against not in dispatchers:
         raise click.UsageError(f"--against: expected one of {', '.join(dispatchers)}, got {against!r}")
     sampling = Sampling(store, samples, jitter, workers)

@@ -87,6 +87,8 @@ def test_the_command_prints_a_table(tmp_path):
     assert CliRunner().invoke(main, ["nowhere.swf"]).exit_code == 1
     refused = CliRunner().invoke(main, [*given, "--against", "lxf"])
     assert "expected one of fcfs, sjf, got 'lxf'" in refused.output
+    alone = CliRunner().invoke(main, ["lublin:processors=16", "--dispatcher", "easy"])
+    assert "expected the reference and at least another one, got 'easy'" in alone.output
 
 
 def test_the_time_of_a_tuning_is_told_on_a_pool_and_on_nodes():
