@@ -30,6 +30,7 @@ class Portfolio(Configured[PortfolioOptions]):
     Every so often (`every`) what really happened of late (`window`) is replayed under each candidate (`of`), from the
     state at the beginning of the window and with the run times that are known by now, and the best one by a `goal` goes
     on. Candidates whose longest wait is above that of the `reference`, but for a slack, are not chosen, save the first.
+    Run times are predicted by what it learns from those that end (`learns`), if nobody else predicts any.
 
     The past can be replayed in simulations only; elsewhere the first candidate goes on. Its options are those of
     :class:`PortfolioOptions`.
@@ -55,7 +56,8 @@ class Portfolio(Configured[PortfolioOptions]):
         for name, dispatcher in zip(self._names, self._dispatchers, strict=True):
             if any(isinstance(part, Portfolio) for part in layers(create_dispatcher(dispatcher))):
                 raise ValueError(f"of must be dispatchers other than portfolios, got {name!r}")
-        for predictor in filter(None, self._predictors):
+        self._learns = self.options.learned
+        for predictor in filter(None, [*self._predictors, self._learns]):
             predictor_of(predictor)
         self._replay: Replay | None = None
         self.reset(None)
@@ -93,9 +95,9 @@ class Portfolio(Configured[PortfolioOptions]):
         """Return what is to be known of the last decision.
 
         ``chosen``: the candidate that goes on. ``pressed``: whether the reference decided in its place, since a job has
-        waited too long. ``tuned``: whether there was a tuning. ``gain``: by which part the chosen one was better than
-        the one before then. ``replays``, ``replayed``: how many replays there were and decisions in them. ``failure``:
-        what went wrong in it.
+        waited too long. ``predictor``: by whose predictions, empty for those of the simulation. ``tuned``: whether
+        there was a tuning. ``gain``: by which part the chosen one was better than the one before then. ``replays``,
+        ``replayed``: how many replays there were and decisions in them. ``failure``: what went wrong in it.
         """
         return self._record
 
@@ -103,7 +105,7 @@ class Portfolio(Configured[PortfolioOptions]):
         """Tune if it is time, and let the chosen one decide."""
         if self._past is None or self._past.machine is not state.machine:
             self._past = RecordedPast(state.machine)
-            named = dict.fromkeys(filter(None, self._predictors))
+            named = dict.fromkeys(filter(None, map(self._predictor, range(len(self._names)))))
             self._own = {name: OwnPredictions(name, state.machine, self._ended) for name in named}
             self._machine = state.machine
             self._next = state.now + self._gap
@@ -111,24 +113,33 @@ class Portfolio(Configured[PortfolioOptions]):
         self._past.see(state)
         self._easy.see(state)
         self._longest = self._easy.longest_wait(state.now)
+        if self._past.predicted and self._learns not in self._predictors:
+            self._own.pop(self._learns, None)
         seen = {name: own.see(state) for name, own in self._own.items()}
         tuning = None
         if state.now >= self._next:
             self._gap = min(self.options.period, 2 * self._gap)
             self._next = state.now + self._gap
-            tuning = self._tune(state, self._past)
+            tuning = self._tune(state, self._past, seen.get(self._learns, state))
         self._press(state)
         place = self._reference if self._pressed else self._last.chosen
         if place not in self._parts:
             self._parts[place] = self._made(place)
         self._tell(self._parts[place])
-        actions = self._parts[place].dispatch(seen.get(self._predictors[place], state))
+        predictor = self._predictor(place)
+        actions = self._parts[place].dispatch(seen.get(predictor, state))
         self._past.act(state.now, actions)
         self._easy.start(id_of(action.job) for action in actions if isinstance(action, Start))
         for own in self._own.values():
             own.act(state.now, actions)
-        self._record = self._noted(tuning)
+        self._record = self._noted(tuning, predictor)
         return actions
+
+    def _predictor(self, place: int) -> str:
+        """Return by whose predictions the candidate of a place goes, empty for those of the simulation."""
+        own = self._own.get(self._learns)
+        others = (self._past is not None and self._past.predicted) or (own is not None and own.failure)
+        return self._predictors[place] or ("" if others or place == self._reference else self._learns)
 
     def _made(self, place: int) -> Dispatcher:
         """Return the dispatcher of a place as it is before its first decision, told how long jobs waited so far."""
@@ -143,15 +154,19 @@ class Portfolio(Configured[PortfolioOptions]):
             if hasattr(part, "use_longest_wait"):
                 part.use_longest_wait(self._longest)
 
-    def _tune(self, state: State, past: RecordedPast) -> Tuning | None:
+    def _tune(self, state: State, past: RecordedPast, expected: State) -> Tuning | None:
+        """Tune, if the past can be replayed; what has not ended runs for as long as a state tells."""
         if self._replay is None:
             return None
-        past.look(state, state.now - self.options.length)
+        past.look(expected, state.now - self.options.length)
         for own in self._own.values():
             own.forget(past.ids())
-        predictions = [self._own.get(name) for name in self._predictors]
+        predictions = [self._own.get(self._predictor(place)) for place in range(len(self._names))]
         tuner = Tuner(self.options, self._names, self._reference, self._made, predictions, _outcome(self._easy))
         tuning = tuner.tune(past, state.now, self._replay, self._last.chosen)
+        learned = self._own.get(self._learns)
+        if learned is not None and learned.failure:
+            tuning.notes.append(f"learns: {learned.failure}; by the predictions of the simulation")
         longest = past.longest_run()
         if longest is not None and longest.ran > self.options.length:
             ran = f"job {longest.entry.id} ran, {longest.ran} s"
@@ -169,10 +184,11 @@ class Portfolio(Configured[PortfolioOptions]):
             self._parts.pop(self._reference, None)
         self._pressed = pressed
 
-    def _noted(self, tuning: Tuning | None) -> dict[str, Any]:
+    def _noted(self, tuning: Tuning | None, predictor: str) -> dict[str, Any]:
         return {
             "chosen": self._names[self._last.chosen],
             "pressed": int(self._pressed),
+            "predictor": predictor,
             "tuned": int(tuning is not None),
             "gain": math.nan if tuning is None else math.expm1(tuning.gain),
             "replays": 0 if tuning is None else tuning.replays,

@@ -15,7 +15,9 @@ from ..registered import spec_of_inner
 portfolio_goals = Registry("goal", "hpcdispatch.goals")
 
 #: What is tried if nothing else is said: those that bound waits by themselves.
-CANDIDATES = "lookahead:least_due=1h+lookahead:least_due=1h/blocked=0+easy-sjbf"
+CANDIDATES = "lookahead:least_due=1h+lookahead:least_due=1h/blocked=0+easy-sjbf:promises=requests"
+#: By what run times are predicted then.
+LEARNS = "empirical:least=3/quantile=0.75"
 #: The most candidates: each is replayed at every tuning.
 MOST_CANDIDATES = 100
 
@@ -30,6 +32,10 @@ class PortfolioOptions:
         The candidates, at least one, with ``+`` between them and ``/`` in place of the comma between their options. The
         first one is the one that is trusted: it begins, and the bound does not turn it away. ``DISPATCHER@PREDICTOR``
         goes by predictions of its own in place of the simulation's.
+    learns
+        The predictor of the candidates that name none, as long as nobody else predicts anything but requests, with
+        ``/`` in place of the comma; ``none`` for what the simulation predicts, by which the reference always goes.
+        ``auto`` is :data:`LEARNS` with the default candidates, and none with others.
     every
         Time from one tuning to the next, in seconds or as ``1d``, above 0.
     first
@@ -55,6 +61,7 @@ class PortfolioOptions:
     """
 
     of: str = CANDIDATES
+    learns: str | None = "auto"
     every: float | str = "1d"
     first: float | str | None = None
     window: float | str = "14d"
@@ -82,6 +89,14 @@ class PortfolioOptions:
     def candidates(self) -> list[str]:
         """The candidates by name, with the comma between their options."""
         return [spec_of_inner(name.strip()) for name in self.of.split("+")]
+
+    @property
+    def learned(self) -> str:
+        """The predictor of the candidates that name none, with the comma between its options; empty for none."""
+        learns = (self.learns or "").strip()
+        if learns == "auto":
+            learns = LEARNS if self.of == CANDIDATES else ""
+        return spec_of_inner(learns)
 
     @property
     def period(self) -> int:

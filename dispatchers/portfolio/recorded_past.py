@@ -150,11 +150,19 @@ class RecordedPast:
     ----------
     machine
         What they run on.
+
+    Attributes
+    ----------
+    begin
+        When it was looked at first, seconds.
+    predicted
+        Whether anything but its request has been predicted of a job so far.
     """
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.begin: int | None = None
+        self.predicted = False
         self._jobs: dict[str, RecordedJob] = {}
 
     def see(self, state: State) -> None:
@@ -164,6 +172,7 @@ class RecordedPast:
             for run in state.running:
                 self._jobs[run.id] = _standing(run, state)
         for entry in state.queue.followed(self, NewJobs).taken():
+            self.predicted = self.predicted or entry.predicted != entry.requested
             if entry.id not in self._jobs:
                 self._jobs[entry.id] = RecordedJob(entry, ran=entry.done + entry.predicted)
 

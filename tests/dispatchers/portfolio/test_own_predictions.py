@@ -5,7 +5,7 @@ import math
 import pytest
 
 from hpcdispatch.base import InputError
-from hpcdispatch.dispatchers import Portfolio
+from hpcdispatch.dispatchers import Portfolio, State, create_dispatcher
 from hpcdispatch.dispatchers.portfolio import own_predictions
 from hpcdispatch.predictors import LastTwo
 from hpcdispatch.simulation import check, simulate
@@ -42,6 +42,84 @@ def test_any_dispatcher_can_go_by_it(dispatcher):
     own = starts(workload, f"portfolio:of={dispatcher}@last2,reference={dispatcher}@last2,every=90d,window=90d")
     assert own == starts(workload, dispatcher, "last2")
     assert own != starts(workload, dispatcher)
+
+
+LEARNS = "portfolio:of=lookahead,learns={},reference=easy,every=90d,window=90d"
+
+
+@pytest.mark.parametrize("learns", ["last2", "empirical:least=3/quantile=0.75"])
+def test_where_nothing_is_predicted_it_learns(learns):
+    workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
+    own = starts(workload, LEARNS.format(learns))
+    assert own == starts(workload, "lookahead", learns.replace("/", ","))
+    assert own != starts(workload, LEARNS.format("")) == starts(workload, "lookahead")
+
+
+@pytest.mark.parametrize("learns", ["", "last2"])
+def test_what_has_not_ended_runs_in_replays_as_it_is_learned(learns):
+    workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
+    pasts = []
+
+    class Seen(Portfolio):
+        def use_replays(self, replay):
+            super().use_replays(lambda past, *given: (pasts.append(past), replay(past, *given))[1])
+
+    result = simulate(workload, Seen(of="easy-sjbf", learns=learns, every="6h", window="2d"))
+    ends = dict(zip(result.jobs["id"], result.jobs["end"], strict=True))
+    guessed = [job for past in pasts for job in past.jobs if ends[job.id] > past.end]
+    assert guessed
+    assert any(job.runtime < job.walltime for job in guessed) == bool(learns)
+
+
+@pytest.mark.parametrize("predictor", ["oracle", "last2"])
+def test_predictions_of_the_simulation_stand(predictor):
+    workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
+    learns = LEARNS.format("empirical:least=1/quantile=0.5")
+    assert starts(workload, learns, predictor) == starts(workload, LEARNS.format(""), predictor)
+    assert simulate(workload, learns, predictor).decisions["predictor"].iloc[-1] == ""
+
+
+class Halved:
+    """Shows the dispatcher underneath half the prediction of every job."""
+
+    def __init__(self, over):
+        self.over = over
+
+    def reset(self, machine, rng=None):
+        self.over.reset(machine, rng)
+
+    def dispatch(self, state):
+        queue = [entry.shown_as(predicted=-(-entry.predicted // 2)) for entry in state.queue]
+        return self.over.dispatch(State(state.now, queue, state.running, state.free, state.machine))
+
+
+def test_predictions_of_others_stand():
+    """Those of a candidate, and those of a dispatcher that stands on the portfolio."""
+    workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
+    learns = LEARNS.replace("lookahead", "lookahead@last2").format("empirical:least=1/quantile=0.5")
+    assert starts(workload, learns) == starts(workload, "lookahead", "last2")
+    given = {"of": "easy-sjbf", "reference": "easy", "every": "90d", "window": "90d"}
+    halved = [starts(workload, Halved(Portfolio(learns=learns, **given))) for learns in ("", "last2")]
+    assert halved[0] == halved[1] != starts(workload, Portfolio(learns="last2", **given))
+
+
+def test_the_reference_learns_nothing():
+    workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=2)
+    for reference in ("easy", "easy-sjbf"):
+        name = f"portfolio:of={reference},learns=last2,reference={reference},every=90d,window=90d"
+        assert starts(workload, name) == starts(workload, reference) != starts(workload, reference, "last2")
+
+
+def test_the_default_candidates_learn_and_others_are_left_as_they_are():
+    assert Portfolio().options.learned == "empirical:least=3,quantile=0.75"
+    for name in (
+        "portfolio:learns=none",
+        "portfolio:learns=",
+        "portfolio:of=easy+lxf",
+        "portfolio:of=easy,learns=auto",
+    ):
+        assert create_dispatcher(name).options.learned == "", name
+    assert create_dispatcher("portfolio:of=easy,learns=last2").options.learned == "last2"
 
 
 def tunings(portfolio, **given):
@@ -93,6 +171,19 @@ def test_a_predictor_that_fails_is_left_out_and_the_rest_goes_on(monkeypatch, an
     assert found["replays"].iloc[-1] == 2
 
 
+def test_where_what_it_learns_from_fails_the_predictions_of_the_simulation_count(monkeypatch):
+    create = own_predictions.predictors.create
+    made = {"broken": lambda: Broken(30, None)}
+    monkeypatch.setattr(own_predictions.predictors, "create", lambda spec: made.get(spec, lambda: create(spec))())
+    found = tunings("portfolio:of=sjf+ljf,learns=broken,reference=fcfs,every=2h,window=12h")
+    assert found["predictor"].iloc[0] == "broken"
+    assert set(found["predictor"][found["failure"] != ""]) == {""}
+    message = "learns: broken: predict raised KeyError: 'user', job "
+    assert found["failure"].iloc[-1].startswith(message)
+    assert found["failure"].iloc[-1].endswith("; by the predictions of the simulation")
+    assert found["replays"].iloc[-1] == 3
+
+
 @pytest.mark.parametrize(
     ("of", "message"),
     [
@@ -106,6 +197,14 @@ def test_a_predictor_that_fails_is_left_out_and_the_rest_goes_on(monkeypatch, an
 def test_what_is_no_candidate_is_refused(of, message):
     with pytest.raises(InputError, match=message):
         Portfolio(of=of)
+
+
+@pytest.mark.parametrize(
+    ("learns", "message"), [("nobody", "unknown predictor 'nobody'"), ("last2:many=2", "unknown option 'many'")]
+)
+def test_what_does_not_learn_is_refused(learns, message):
+    with pytest.raises(InputError, match=message):
+        Portfolio(of="easy", learns=learns)
 
 
 def test_in_a_script_without_replays_it_still_goes_by_its_own():
