@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
@@ -94,6 +94,16 @@ class JobView:
     def runtime(self) -> int:
         """Not known to a dispatcher."""
         raise AttributeError(f"job {self.id}: dispatchers see predictions only; the run time is not known yet")
+
+    def with_shapes_predicted(self, predicted: Callable[[ShapeView], int]) -> JobView:
+        """Return it with other predictions of its shapes, seconds, at least 1; itself if it has none."""
+        if not self.shapes:
+            return self
+        shown, shapes = copy(self), [copy(shape) for shape in self.shapes]
+        for shape in shapes:
+            shape.predicted = max(1, predicted(shape))
+        shown.shapes = tuple(shapes)
+        return shown
 
     def __deepcopy__(self, memo: dict[int, Any]) -> JobView:
         """Return itself: nothing of it changes."""

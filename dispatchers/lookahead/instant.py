@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from copy import copy
 from dataclasses import dataclass
 from operator import attrgetter
 
@@ -15,7 +14,7 @@ from ...models import PlacementRule
 from ...models.lookahead import Queue, Running
 from ..fitting import fitting, needs
 from ..moldable.job_modes import Mode
-from ..protocol import JobView, Placement, State, Waiting
+from ..protocol import Placement, State, Waiting
 from ..space import NodeSpace, PoolSpace, space_of
 
 
@@ -87,19 +86,14 @@ def by_requests(state: State) -> State:
         return state
     shown = [run.shown_as(predicted_end=end) for run, end in zip(running, ends, strict=True)]
     shown.sort(key=attrgetter("predicted_end"))
-    asked = [waiting.shown_as(job=_molded(waiting), predicted=waiting.requested) for waiting in queue]
-    return State(now, asked, shown, state.free, state.machine)
+    return State(now, [_literally(waiting) for waiting in queue], shown, state.free, state.machine)
 
 
-def _molded(waiting: Waiting) -> JobView | None:
-    """Return a job whose shapes are predicted to take what is left of their requests; ``None`` if it has none."""
-    if not waiting.job.shapes:
-        return None
-    shown, shapes = copy(waiting.job), [copy(shape) for shape in waiting.job.shapes]
-    for shape in shapes:
-        shape.predicted = max(1, -(-shape.walltime * waiting.requested // max(1, waiting.job.walltime)))
-    shown.shapes = tuple(shapes)
-    return shown
+def _literally(waiting: Waiting) -> Waiting:
+    """Return a job that is predicted to take what is left of its request, on each of its shapes as well."""
+    left, whole = waiting.requested, max(1, waiting.job.walltime)
+    job = waiting.job.with_shapes_predicted(lambda shape: -(-shape.walltime * left // whole))
+    return waiting.shown_as(job=job, predicted=left)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any, Protocol, cast
@@ -15,7 +14,7 @@ from ...base.checks import LONGEST, is_number
 from ...base.checks import shown as shown_value
 from ...workloads import Job, Machine
 from ..ordered_jobs import ChangesSeen, JobsOnMachine, WaitingQueue
-from ..protocol import Action, JobView, Running, Start, State, Waiting, id_of
+from ..protocol import Action, Running, Start, State, Waiting, id_of
 from .recorded_past import Past, job_of
 
 #: The predictors by name; an instance of its own, since dispatchers stand on no predictor.
@@ -160,7 +159,8 @@ class OwnPredictions:
         self._first.setdefault(entry.id, whole)
         self._asks[entry.id] = known
         seconds = min(max(1, whole - entry.done, self._ran(entry) + 1), entry.requested)
-        job = _molded(entry.job, seconds, entry.predicted) if entry.job.shapes else None
+        before = max(1, entry.predicted)
+        job = entry.job.with_shapes_predicted(lambda shape: -(-shape.predicted * seconds // before))
         return _Entry(entry, entry.shown_as(job=job, predicted=seconds), known)
 
     def _ran(self, entry: Waiting) -> int:
@@ -241,12 +241,3 @@ def _on_shape(job: Job, index: int | None) -> Job:
     shape = job.shapes[index]
     per_node = job.per_node if shape.per_node is None else shape.per_node
     return replace(job, nodes=shape.nodes, per_node=per_node, runtime=shape.runtime, walltime=shape.walltime, shapes=())
-
-
-def _molded(view: JobView, seconds: int, before: int) -> JobView:
-    """Return a job whose shapes are predicted to take as many times longer as it is itself."""
-    shown, shapes = copy(view), [copy(shape) for shape in view.shapes]
-    for shape in shapes:
-        shape.predicted = max(1, -(-shape.predicted * seconds // max(1, before)))
-    shown.shapes = tuple(shapes)
-    return shown
