@@ -26,7 +26,8 @@ def plan_with_requests(seen: Instant, settings: Settings, history: History) -> D
     """Do the same with promises by the requested times, which stand from one decision to the next."""
     state, now = seen.state, seen.state.now
     ends = np.array([run.requested_end(now) - now for run in state.running], dtype=np.int64)
-    asked = Asked(state.queue.requested, ends, history.promised())
+    # A copy, since read-only columns would have the plan compiled once more.
+    asked = Asked(state.queue.requested.copy(), ends, history.promised())
     found, promised = plan_by_requests(seen.waiting, seen.busy, settings, asked)
     decision = replace(_decision(seen, found), promised=promised)
     if decision.starts or state.running:

@@ -45,6 +45,7 @@ class KnownPartitions:
         if site is not None and len(site.nodes) != machine.nodes:
             raise InputError(f"{site.source}: expected the {machine.nodes} nodes of the machine, got {len(site.nodes)}")
         self._machine = machine
+        self._total = machine.capacity.copy()  # Read-only, it would have the passes compiled once more.
         self.weight = weights_below(np.ones(machine.nodes, np.int64) if site is None else np.array(site.weights))
         names = machine.resources if site is not None else ()
         self._gpu, self._memory = (names.index(name) if name in names else -1 for name in (GPU, MEMORY))
@@ -74,7 +75,7 @@ class KnownPartitions:
     def cluster(self, free: IntArray, members: BoolArray) -> Cluster:
         """Return the nodes with what is free of them, shape (nodes, resources), as these members of the partitions."""
         machine = self._machine
-        return Cluster(free, members, machine.primary, self.weight, machine.capacity, self._gpu, self._memory)
+        return Cluster(free, members, machine.primary, self.weight, self._total, self._gpu, self._memory)
 
     def _add(self, partition: SlurmPartition) -> int:
         self._index[partition.name] = len(self._known)

@@ -136,7 +136,8 @@ def go_on_looking_ahead(
     -------
     How many decisions and ended jobs there are; nothing is left to come if there are none.
     """
-    events, rows, gone = trace.events, 0, 0
+    # A plain 0 would be a type of its own, for which what decides is compiled as well.
+    events, rows, gone = trace.events, int(np.int64(0)), 0
     while rows < len(decided.counts) and gone + events.counts[RUNNING] < len(ended):
         now = next_instant(events)
         if now == NEVER:

@@ -79,7 +79,7 @@ class RecordedDecisions:
         for row, each in enumerate(site.partitions):
             self._members[row, list(each.nodes)] = True
         names = site.machine().resources if any(job.demand for job in jobs.values()) else ("core",)
-        self._total = site.machine().capacity[:, : len(names)]
+        self._total = site.machine().capacity[:, : len(names)].copy()
         self._gpu, self._memory = (names.index(name) if name in names else -1 for name in (GPU, MEMORY))
         self._free, self._base = self._total.copy(), weights_below(np.array(site.weights))
         self._weights = self._base.copy() if weights is None else weights_below(weights)

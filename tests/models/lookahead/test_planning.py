@@ -23,8 +23,7 @@ def queue_of(rows, free):
 
 
 def laid_out(wait, duration, need, fits):
-    """Return a queue whose predictions are read-only, as dispatchers are shown them: nothing is compiled for others."""
-    duration.flags.writeable = False
+    """Return a queue."""
     return Queue(wait, duration, need, fits)
 
 
