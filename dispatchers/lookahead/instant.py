@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import attrgetter
 
 import numpy as np
 
 from ...base import BoolArray, IntArray
 from ...models import PlacementRule
 from ...models.lookahead import Queue, Running
+from ..backfilling.easy import requested_order
 from ..fitting import fitting, needs
 from ..moldable.job_modes import Mode
 from ..protocol import Placement, State, Waiting
@@ -80,13 +80,13 @@ class Instant:
 def by_requests(state: State) -> State:
     """Return a state in which every job is predicted to take as long as it requests, the same if it is so already."""
     queue, running, now = state.queue, state.running, state.now
-    ends = [run.requested_end(now) for run in running]
-    same = (queue.predicted == queue.requested).all() and running.predicted_end.tolist() == ends
+    same = (queue.predicted == queue.requested).all() and all(
+        run.requested_end(now) == run.predicted_end for run in running
+    )
     if same and not any(waiting.job.shapes for waiting in queue):
         return state
-    shown = [run.shown_as(predicted_end=end) for run, end in zip(running, ends, strict=True)]
-    shown.sort(key=attrgetter("predicted_end"))
-    return State(now, [_literally(waiting) for waiting in queue], shown, state.free, state.machine)
+    asked = [_literally(waiting) for waiting in queue]
+    return State(now, asked, requested_order(now, running), state.free, state.machine)
 
 
 def _literally(waiting: Waiting) -> Waiting:

@@ -91,14 +91,13 @@ class CompiledReplays:
 
 def _decider(dispatcher: Dispatcher, past: Past) -> Decider | None:
     """Return who decides in compiled code, if that can be: they themselves and nobody who stands on them."""
-    asked, nobody = np.array([max(1, job.walltime) for job in past.jobs], dtype=np.int64), Lookahead().settings()
     if looks_ahead_compiled(dispatcher, past.machine.nodes):
         settings = dispatcher.told_settings()
-        return None if settings is None else Decider(LOOKAHEAD, asked, settings)
+        return None if settings is None else Decider(LOOKAHEAD, False, settings)
     if past.machine.nodes > 1 or not isinstance(dispatcher, EASY) or type(dispatcher) not in (EASY, EASYSJBF):
         return None
     kind = EASY_FIRST_COME if type(dispatcher) is EASY else EASY_SHORTEST_FIRST
-    return Decider(kind, asked if dispatcher.promises == "requests" else asked[:0], nobody)
+    return Decider(kind, dispatcher.promises == "requests", Lookahead().settings())
 
 
 def _read(past: Past, correct: Correct | None, bounded: bool) -> PoolPast | None:
@@ -130,7 +129,7 @@ def _read(past: Past, correct: Correct | None, bounded: bool) -> PoolPast | None
         return None
     first, flat = np.array([0, *accumulate(map(len, known))]), np.array([*chain.from_iterable(known)], dtype=np.int64)
     amounts = np.array(need, dtype=np.int64).reshape(len(jobs), past.machine.capacity.shape[1])
-    return PoolPast(submit, work, length, amounts, start, first, flat)
+    return PoolPast(submit, work, length, np.maximum(walltime, 1), amounts, start, first, flat)
 
 
 def _starts(past: Past, bounded: bool) -> dict[str, int] | None:

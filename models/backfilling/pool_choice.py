@@ -6,7 +6,7 @@ import numpy as np
 
 from ...base import IntArray
 from ..compiled import compiled
-from ..scheduling.pool_events import LENGTH, STARTED, PoolEvents, expected_end, running_jobs
+from ..scheduling.pool_events import LENGTH, PoolEvents, end_by, lengths_by, running_jobs
 
 
 @compiled
@@ -37,8 +37,8 @@ def backfill_on_pool(
         ahead += 1
     if ahead >= len(waits) - 1 or not free.any():
         return starts[:ahead]
-    length = promised[waits] if len(promised) else events.jobs[LENGTH][waits]
-    shadow, later = _reservation(events, now, waits, ahead, free, promised)
+    length = lengths_by(events.jobs, waits, promised)
+    shadow, later = _reservation(events, now, waits[: ahead + 1], length, free, promised)
     count = ahead
     for place in _behind(events, waits, need, free, ahead, shortest_first):
         if (need[place] > free).any():
@@ -72,22 +72,20 @@ def _behind(
 
 @compiled
 def _reservation(
-    events: PoolEvents, now: int, waits: IntArray, ahead: int, free: IntArray, promised: IntArray
+    events: PoolEvents, now: int, first: IntArray, length: IntArray, free: IntArray, promised: IntArray
 ) -> tuple[int, IntArray]:
-    """Return when the first blocked job can start at the earliest, and what is free then."""
-    runs = running_jobs(events)
-    jobs = np.concatenate((runs, waits[:ahead]))
+    """Return when the last of the first jobs can start at the earliest, as the others do now, and what is free then."""
+    runs, ahead = running_jobs(events), len(first) - 1
+    jobs = np.concatenate((runs, first[:ahead]))
     end = np.empty(len(jobs), dtype=np.int64)
-    for index in range(len(jobs)):
-        job = jobs[index]
-        start = events.jobs[STARTED, job] if index < len(runs) else now
-        end[index] = start + (promised[job] if len(promised) else events.jobs[LENGTH, job])
-        if end[index] <= now:
-            end[index] = max(expected_end(events.jobs, job) if index < len(runs) else now, now + 1)
+    for index in range(len(runs)):
+        end[index] = end_by(events.jobs, runs[index], promised, now)
+    for index in range(ahead):
+        end[len(runs) + index] = now + max(length[index], 1)
     shadow, later = now, free.copy()
     for index in np.argsort(end.astype(np.float64), kind="mergesort"):
         if end[index] > shadow:
-            if (later >= events.need[waits[ahead]]).all():
+            if (later >= events.need[first[ahead]]).all():
                 break
             shadow = end[index]
         later += events.need[jobs[index]]

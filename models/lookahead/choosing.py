@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
-from ..scheduling.pool_events import LENGTH, STARTED, SUBMIT, PoolEvents, expected_end, running_jobs
+from ..scheduling.pool_events import SUBMIT, PoolEvents, end_by, lengths_by, running_jobs
 from ..scheduling.selection import fitting
 from .planning import plan
 from .promises import Queue, Running, Settings, doubts
@@ -25,13 +25,14 @@ class Choice(NamedTuple):
     starts
         Shape (starts,).
     planned
-        Jobs planned, amounts they ask for, jobs with a promise, and how it came about.
+        Jobs planned, amounts they ask for, jobs with a promise, how it came about, and whether requests counted in
+        place of predictions.
     objective
         Of the plan.
     """
 
     starts: IntArray
-    planned: tuple[int, int, int, int]
+    planned: tuple[int, int, int, int, bool]
     objective: float
 
 
@@ -42,24 +43,29 @@ def look_ahead(events: PoolEvents, asked: IntArray, now: int, settings: Settings
     Once predictions are not trusted, plans go by the requested times `asked`, seconds, shape (all jobs,).
     """
     need, nothing = events.need[waits], np.zeros(0, dtype=np.int64)
+    literally = doubts(settings, now - events.jobs[SUBMIT, waits[0]])
     fits, count, together = fitting(need, events.free)
     if not count:
-        return Choice(nothing, (0, 0, 0, NOBODY), np.nan)
+        return Choice(nothing, (0, 0, 0, NOBODY, literally), np.nan)
     if together:
-        return Choice(np.arange(len(waits)), (len(waits), need.sum(), 0, ALL), 0.0)
-    runs, wait = running_jobs(events), now - events.jobs[SUBMIT][waits]
-    literally = doubts(settings, wait[0])
+        return Choice(np.arange(len(waits)), (len(waits), need.sum(), 0, ALL, literally), 0.0)
+    runs, by = running_jobs(events), asked if literally else asked[:0]
     ends = np.empty(len(runs), dtype=np.int64)
     for index in range(len(runs)):
-        left = events.jobs[STARTED, runs[index]] + asked[runs[index]] - now if literally else 0
-        ends[index] = left if left > 0 else max(expected_end(events.jobs, runs[index]) - now, 1)
-    queue = Queue(wait, asked[waits] if literally else events.jobs[LENGTH][waits], need, fits)
+        ends[index] = end_by(events.jobs, runs[index], by, now) - now
+    queue = Queue(now - events.jobs[SUBMIT][waits], lengths_by(events.jobs, waits, by), need, fits)
     found = plan(queue, Running(ends, events.need[runs], events.free.copy(), events.capacity), settings)
     starts = _with_room(found.start, need, events.free.copy())
     if not len(starts) and not len(runs):
         # Nothing else will happen: the first that fits may not wait.
         starts = _first(fits)
-    told = found.candidates, int(found.requested), int(found.promises), SEARCHED if found.searched else LISTED
+    told = (
+        found.candidates,
+        int(found.requested),
+        int(found.promises),
+        SEARCHED if found.searched else LISTED,
+        literally,
+    )
     return Choice(starts, told, found.objective)
 
 

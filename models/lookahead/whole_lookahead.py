@@ -18,7 +18,6 @@ from ..scheduling.pool_events import (
     NEVER,
     RUNNING,
     STARTED,
-    SUBMIT,
     PoolEvents,
     end_one,
     expected_end,
@@ -30,7 +29,7 @@ from ..scheduling.pool_events import (
     waiting_jobs,
 )
 from .choosing import look_ahead
-from .promises import Settings, doubts, settle
+from .promises import Settings, settle
 from .shadow import ShadowJobs, lengthen, open_shadow, replay
 from .sightings import RUNS, Seen, Sightings, see_jobs
 
@@ -180,8 +179,7 @@ def _decide(trace: WholeLookahead, now: int, waits: IntArray, settings: Settings
     counts[0], counts[1], counts[2] = now, len(waits), events.counts[RUNNING]
     planned[2] = events.free.sum()
     choice = look_ahead(events, trace.asked, now, settings, waits)
-    planned[0], planned[1], planned[3], planned[4] = choice.planned
-    planned[5] = doubts(settings, now - events.jobs[SUBMIT, waits[0]])
+    planned[0], planned[1], planned[3], planned[4], planned[5] = choice.planned
     values[0], values[1] = choice.objective, settings.due
     start_of(events, waits, choice.starts, now)
     for place in choice.starts:

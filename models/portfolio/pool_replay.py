@@ -40,14 +40,14 @@ class Decider(NamedTuple):
     ----------
     kind
         :data:`EASY_FIRST_COME`, :data:`EASY_SHORTEST_FIRST` or :data:`LOOKAHEAD`.
-    asked
-        Requested times, seconds, shape (jobs,); of EASY those by which it reserves, empty for the expected ones.
+    by_requests
+        Whether EASY reserves by the requested times, and not by the expected ones.
     settings
         Of look-ahead, settled.
     """
 
     kind: int
-    asked: IntArray
+    by_requests: bool
     settings: Settings
 
 
@@ -56,8 +56,9 @@ class PoolPast(NamedTuple):
 
     Attributes
     ----------
-    submit, work, length
-        When they come, how long they stay on the machine, and how long they are predicted to, seconds; shape (jobs,).
+    submit, work, length, asked
+        When they come, how long they stay on the machine, how long they are predicted to, and what they request, at
+        least 1, seconds; shape (jobs,).
     need
         Amounts, at most all there is, shape (jobs, resources).
     start
@@ -70,6 +71,7 @@ class PoolPast(NamedTuple):
     submit: IntArray
     work: IntArray
     length: IntArray
+    asked: IntArray
     need: IntArray
     start: IntArray
     first: IntArray
@@ -77,9 +79,10 @@ class PoolPast(NamedTuple):
 
 
 class PoolReplay(NamedTuple):
-    """A replay, and how far it is: the events, the corrections, and which of them comes next, shape (jobs,)."""
+    """A replay, and how far it is: the events, the requests, the corrections, and which comes next, shape (jobs,)."""
 
     events: PoolEvents
+    asked: IntArray
     first: IntArray
     corrected: IntArray
     following: IntArray
@@ -100,7 +103,7 @@ def pool_replay(past: PoolPast, capacity: IntArray) -> PoolReplay | None:
         start_one(events, job, int(past.start[job]))
     if (events.free < 0).any():
         return None
-    return PoolReplay(events, past.first, past.corrected, past.first[:-1].copy())
+    return PoolReplay(events, past.asked, past.first, past.corrected, past.first[:-1].copy())
 
 
 @compiled
@@ -133,16 +136,18 @@ def go_on_replaying(replay: PoolReplay, decider: Decider, begin: int, end: int, 
         waits = waiting_jobs(events)
         if len(waits):
             _correct(replay, now)
-            start_of(events, waits, _chosen(events, now, decider, waits), now)
+            start_of(events, waits, _chosen(replay, now, decider, waits), now)
             decisions += 1
     return decisions, False
 
 
 @compiled
-def _chosen(events: PoolEvents, now: int, decider: Decider, waits: IntArray) -> IntArray:
+def _chosen(replay: PoolReplay, now: int, decider: Decider, waits: IntArray) -> IntArray:
+    events, asked = replay.events, replay.asked
     if decider.kind == LOOKAHEAD:
-        return look_ahead(events, decider.asked, now, decider.settings, waits).starts
-    return backfill_on_pool(events, now, waits, decider.asked, decider.kind == EASY_SHORTEST_FIRST)
+        return look_ahead(events, asked, now, decider.settings, waits).starts
+    promised = asked if decider.by_requests else asked[:0]
+    return backfill_on_pool(events, now, waits, promised, decider.kind == EASY_SHORTEST_FIRST)
 
 
 @compiled

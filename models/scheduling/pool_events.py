@@ -184,3 +184,19 @@ def _end_of(jobs: IntArray, job: int) -> int:
 def expected_end(jobs: IntArray, job: int) -> int:
     """Return when a job that has started is expected to end, seconds."""
     return int(jobs[STARTED, job] + jobs[LENGTH, job])
+
+
+@compiled
+def lengths_by(jobs: IntArray, waits: IntArray, asked: IntArray) -> IntArray:
+    """Return how long some jobs stay by their requests, seconds; as expected where none are given."""
+    return asked[waits] if len(asked) else jobs[LENGTH][waits]
+
+
+@borrowing
+def end_by(jobs: IntArray, job: int, asked: IntArray, now: int) -> int:
+    """Return when a job that runs ends by its request, seconds, after `now`.
+
+    As expected where no requests are given or the request has passed; the next second where that has passed, too.
+    """
+    end = int(jobs[STARTED, job] + asked[job]) if len(asked) else 0
+    return end if end > now else max(expected_end(jobs, job), now + 1)

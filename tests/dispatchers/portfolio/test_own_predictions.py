@@ -151,6 +151,13 @@ class Broken(LastTwo):
         return self.answer
 
 
+def register_broken(monkeypatch, good, answer):
+    """Let there be a predictor of the name "broken"."""
+    create = own_predictions.predictors.create
+    made = {"broken": lambda: Broken(good, answer)}
+    monkeypatch.setattr(own_predictions.predictors, "create", lambda spec: made.get(spec, lambda: create(spec))())
+
+
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
@@ -162,9 +169,7 @@ class Broken(LastTwo):
 )
 @pytest.mark.parametrize("good", [0, 30])
 def test_a_predictor_that_fails_is_left_out_and_the_rest_goes_on(monkeypatch, answer, message, good):
-    create = own_predictions.predictors.create
-    made = {"broken": lambda: Broken(good, answer)}
-    monkeypatch.setattr(own_predictions.predictors, "create", lambda spec: made.get(spec, lambda: create(spec))())
+    register_broken(monkeypatch, good, answer)
     found = tunings("portfolio:of=sjf@broken+ljf,reference=fcfs,every=2h,window=12h")
     assert found["failure"].iloc[-1].startswith(message)
     assert found["chosen"].iloc[-1] != "sjf@broken"
@@ -172,9 +177,7 @@ def test_a_predictor_that_fails_is_left_out_and_the_rest_goes_on(monkeypatch, an
 
 
 def test_where_what_it_learns_from_fails_the_predictions_of_the_simulation_count(monkeypatch):
-    create = own_predictions.predictors.create
-    made = {"broken": lambda: Broken(30, None)}
-    monkeypatch.setattr(own_predictions.predictors, "create", lambda spec: made.get(spec, lambda: create(spec))())
+    register_broken(monkeypatch, 30, None)
     found = tunings("portfolio:of=sjf+ljf,learns=broken,reference=fcfs,every=2h,window=12h")
     assert found["predictor"].iloc[0] == "broken"
     assert set(found["predictor"][found["failure"] != ""]) == {""}

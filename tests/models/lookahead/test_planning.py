@@ -19,12 +19,7 @@ def ints(values):
 def queue_of(rows, free):
     """Lay out rows of (wait, duration, need) on a pool of one resource."""
     wait, duration, need = (ints(column) for column in zip(*rows, strict=True))
-    return laid_out(wait, duration, need[:, None], need <= free)
-
-
-def laid_out(wait, duration, need, fits):
-    """Return a queue."""
-    return Queue(wait, duration, need, fits)
+    return Queue(wait, duration, need[:, None], need <= free)
 
 
 def running_of(rows, free):
@@ -92,7 +87,7 @@ def situations(draw):
     rows.sort(key=lambda row: -row[0])
     wanted = ints([row[2:] for row in rows])
     fits = (wanted <= free).all(axis=1)
-    queue = laid_out(ints([row[0] for row in rows]), ints([row[1] for row in rows]), wanted, fits)
+    queue = Queue(ints([row[0] for row in rows]), ints([row[1] for row in rows]), wanted, fits)
     return queue, Running(end, need, free, capacity)
 
 
