@@ -15,6 +15,7 @@ from ...base.checks import shown as shown_value
 from ...workloads import Job, Machine
 from ..ordered_jobs import ChangesSeen, JobsOnMachine, WaitingQueue
 from ..protocol import Action, Running, Start, State, Waiting, id_of
+from .predicted_anew import PredictedAnew
 from .recorded_past import Past, job_of
 
 #: The predictors by name; an instance of its own, since dispatchers stand on no predictor.
@@ -51,11 +52,12 @@ def predictor_of(spec: str) -> Predicting:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Entry:
-    """A job in the queue: as it is, as it is shown, and as the predictor knows it."""
+    """A job in the queue: as it is, as it is shown, as the predictor knows it, and the least to be predicted of it."""
 
     entry: Waiting
     shown: Waiting
     job: Job
+    least: int
 
 
 @dataclass(slots=True, eq=False)
@@ -69,7 +71,7 @@ class _Run:
 
 
 class OwnPredictions:
-    """Predicts every job anew as it comes, learns from those that end, and shows states accordingly.
+    """Predicts every job as it comes, learns from those that end, and shows states accordingly.
 
     What a job asks for, and what is done with it, stay as they are; so do the laws of run times. A prediction is never
     above the request. Jobs are shown to the predictor with the run time that the simulation predicts, since nobody
@@ -83,6 +85,8 @@ class OwnPredictions:
         What the jobs run on.
     ended
         Jobs that ended before, in this order, from which the predictor learns.
+    repredicts
+        Whether jobs that wait while others of their kind end are predicted again, as :class:`.PredictedAnew` has it.
 
     Attributes
     ----------
@@ -90,7 +94,7 @@ class OwnPredictions:
         What went wrong, one line. From then on states are shown as they are.
     """
 
-    def __init__(self, name: str, machine: Machine, ended: Iterable[Job] = ()) -> None:
+    def __init__(self, name: str, machine: Machine, ended: Iterable[Job] = (), repredicts: bool = False) -> None:
         self.failure = ""
         self._name = name
         self._predictor = predictor_of(name)
@@ -103,7 +107,9 @@ class OwnPredictions:
         self._starts: dict[str, tuple[int, int | None]] = {}
         self._asks: dict[str, Job] = {}
         self._misses: Counter[str] = Counter()
-        self._first: dict[str, int] = {}
+        self._last: dict[str, int] = {}
+        self._anew = PredictedAnew()
+        self._repredicts = repredicts
         for job in ended:
             self._asked("observe", self._predictor.observe, job, job.submit)
 
@@ -131,15 +137,17 @@ class OwnPredictions:
         if asked is not None and not self.failure:
             self._correct_ends(now - 1)
             self._asked("observe", self._predictor.observe, replace(_on_shape(asked, shape), runtime=ran), now)
+            if self._repredicts:
+                self._anew.end(asked)
 
     def of_past(self, past: Past) -> Past:
-        """Return a past with what this predictor predicted of its jobs as they came."""
-        predicted = {id_: self._first.get(id_, seconds) for id_, seconds in past.predicted.items()}
+        """Return a past with what this predictor predicted of its jobs last before they started."""
+        predicted = {id_: self._last.get(id_, seconds) for id_, seconds in past.predicted.items()}
         return replace(past, predicted=predicted, predictor=self._predictor)
 
     def forget(self, ids: Iterable[str]) -> None:
         """Forget what was predicted of all jobs but some."""
-        self._first = {id_: self._first[id_] for id_ in ids if id_ in self._first}
+        self._last = {id_: self._last[id_] for id_ in ids if id_ in self._last}
 
     def _see_queue(self, state: State) -> None:
         present, touched = self._waiting.look(state.queue)
@@ -147,21 +155,28 @@ class OwnPredictions:
             entry, known = present.get(id_), self._entries.get(id_)
             if known is not None and known.entry is not entry:
                 self._queue.remove(known.shown)
+                self._anew.leave(known.job)
                 self._left[id_] = self._entries.pop(id_)
             if entry is not None and id_ not in self._entries:
-                self._entries[id_] = self._entered(entry, state.now)
-                self._queue.add(self._entries[id_].shown)
+                job = job_of(entry, entry.done + entry.predicted)
+                self._asks[id_] = job
+                self._anew.wait(job)
+                self._enter(entry, job, self._ran(entry) + 1, state.now)
+        for id_ in self._anew.taken():
+            known = self._entries[id_]
+            self._queue.remove(known.shown)
+            self._enter(known.entry, known.job, known.least, state.now)
 
-    def _entered(self, entry: Waiting, now: int) -> _Entry:
-        """Return a job that comes to the queue with what is predicted of it now."""
-        known = job_of(entry, entry.done + entry.predicted)
+    def _enter(self, entry: Waiting, known: Job, least: int, now: int) -> None:
+        """Put a job in the queue with what is predicted of it now."""
         whole = self._predicted(known, now)
-        self._first.setdefault(entry.id, whole)
-        self._asks[entry.id] = known
-        seconds = min(max(1, whole - entry.done, self._ran(entry) + 1), entry.requested)
+        self._last[entry.id] = whole
+        seconds = min(max(1, whole - entry.done, least), entry.requested)
         before = max(1, entry.predicted)
         job = entry.job.with_shapes_predicted(lambda shape: -(-shape.predicted * seconds // before))
-        return _Entry(entry, entry.shown_as(job=job, predicted=seconds), known)
+        found = _Entry(entry, entry.shown_as(job=job, predicted=seconds), known, least)
+        self._entries[entry.id] = found
+        self._queue.add(found.shown)
 
     def _ran(self, entry: Waiting) -> int:
         """Return for how long a job ran in vain before it came back at a limit just now, seconds."""

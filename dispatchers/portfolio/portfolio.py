@@ -106,7 +106,8 @@ class Portfolio(Configured[PortfolioOptions]):
         if self._past is None or self._past.machine is not state.machine:
             self._past = RecordedPast(state.machine)
             named = dict.fromkeys(filter(None, map(self._predictor, range(len(self._names)))))
-            self._own = {name: OwnPredictions(name, state.machine, self._ended) for name in named}
+            given = state.machine, self._ended, self.options.repredict
+            self._own = {name: OwnPredictions(name, *given) for name in named}
             self._machine = state.machine
             self._next = state.now + self._gap
             self._easy = History(state.machine, state.now, by_requests=True)

@@ -36,6 +36,9 @@ class PortfolioOptions:
         The predictor of the candidates that name none, as long as nobody else predicts anything but requests, with
         ``/`` in place of the comma; ``none`` for what the simulation predicts, by which the reference always goes.
         ``auto`` is :data:`LEARNS` with the default candidates, and none with others.
+    repredict
+        Whether predictors of its own predict jobs that wait again, once others of the same user, name and requested
+        time have ended; else they predict jobs as they come alone, as simulations do.
     every
         Time from one tuning to the next, in seconds or as ``1d``, above 0.
     first
@@ -62,6 +65,7 @@ class PortfolioOptions:
 
     of: str = CANDIDATES
     learns: str | None = "auto"
+    repredict: bool = True
     every: float | str = "1d"
     first: float | str | None = None
     window: float | str = "14d"

@@ -16,7 +16,7 @@ class Mirror(Portfolio):
 
     def __init__(self, name):
         self.seen = []
-        super().__init__(of=name, reference=name, every="1h", window="4h")
+        super().__init__(of=name, reference=name, every="1h", window="4h", repredict=False)
 
     def use_replays(self, replay):
         def kept(past, dispatcher, budget):
@@ -80,7 +80,7 @@ def test_predictors_of_candidates_learn_from_what_had_ended_at_the_beginning():
     starts = [
         simulate(left, dispatcher, predictor, state=state).jobs["start"].tolist()
         for dispatcher, predictor in (
-            ("portfolio:of=sjf@last2:count=1,reference=fcfs,every=90d,window=90d", "walltime"),
+            ("portfolio:of=sjf@last2:count=1,reference=fcfs,repredict=false,every=90d,window=90d", "walltime"),
             ("sjf", "last2:count=1"), ("sjf", "walltime"),
         )
     ]  # fmt: skip

@@ -1,0 +1,81 @@
+"""Jobs that wait while others of their kind end are predicted again."""
+
+import pytest
+
+from hpcdispatch.dispatchers.portfolio.predicted_anew import PredictedAnew
+from hpcdispatch.simulation import check, simulate
+from hpcdispatch.workloads import Job, Machine, Provenance, Workload
+
+MACHINE = Machine.pool(4)
+
+
+def job(number, submit=0, runtime=100, walltime=36000, user="a", cores=1):
+    return Job(str(number), submit, runtime, walltime, 1, {"core": cores}, user, name="n")
+
+
+def ends_of_kind(anew, count):
+    found = []
+    for number in range(count):
+        anew.end(job(1000 + number))
+        found.append(len(list(anew.taken())))
+    return found
+
+
+def test_they_are_due_after_1_2_4_8_more():
+    anew = PredictedAnew()
+    anew.wait(job(0))
+    anew.wait(job(1))
+    assert ends_of_kind(anew, 16) == [2, 0, 2, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0]
+
+
+def test_it_begins_anew_where_none_waits():
+    anew = PredictedAnew()
+    anew.wait(job(0))
+    assert ends_of_kind(anew, 5) == [1, 0, 1, 0, 0]
+    anew.leave(job(0))
+    assert ends_of_kind(anew, 2) == [0, 0]
+    anew.wait(job(1))
+    assert ends_of_kind(anew, 3) == [1, 0, 1]
+
+
+@pytest.mark.parametrize("other", [{"user": "b"}, {"walltime": 1}], ids=["user", "walltime"])
+def test_others_do_not_count(other):
+    anew = PredictedAnew()
+    anew.wait(job(0))
+    anew.end(job(1, **other))
+    assert list(anew.taken()) == []
+
+
+def test_who_leaves_is_not_due():
+    anew = PredictedAnew()
+    for number in range(2):
+        anew.wait(job(number))
+    anew.end(job(2))
+    anew.leave(job(0))
+    assert list(anew.taken()) == ["1"]
+
+
+def burst():
+    """Return one user's long requests of short jobs, which come together, and then somebody's of a length between."""
+    many = [job(number, runtime=60, cores=4) for number in range(8)]
+    return Workload((*many, job(8, 1, 600, 600, "b", 4)), MACHINE, Provenance("burst"))
+
+
+SJF = "portfolio:of=sjf,reference=fcfs,learns=empirical:least=1/quantile=1,every=9d,window=9d,repredict={}"
+
+
+@pytest.mark.parametrize(("repredict", "start"), [("false", 60), ("true", 480)])
+def test_jobs_that_came_together_go_by_the_first_that_end(repredict, start):
+    """As they come nothing is known of them but the request, so that the other one would be taken for shorter."""
+    workload = burst()
+    result = simulate(workload, SJF.format(repredict))
+    check(workload, result)
+    assert result.jobs["start"].iloc[8] == start
+
+
+def test_replays_go_by_what_was_predicted_last():
+    workload = burst()
+    result = simulate(workload, SJF.format("true").replace("9d", "6m") + ",first=3m")
+    found = result.decisions[result.decisions["tuned"] == 1]
+    assert len(found)
+    assert set(found["failure"]) == {""}
