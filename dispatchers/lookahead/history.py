@@ -86,7 +86,7 @@ class History:
 
     def longest_wait(self, now: int) -> int:
         """Return the longest wait under EASY so far, as far as that is known."""
-        return int(replay(self.jobs, len(self._row), now))
+        return int(replay(self.jobs, len(self._row), now, self.jobs.run[:0]))
 
     def waits(self) -> tuple[IntArray, IntArray]:
         """Return how long jobs waited under EASY as far as that is known, and for how long they run, seconds.

@@ -14,10 +14,10 @@ from ...models.lookahead import BOUND
 from ...models.portfolio import Outcome
 from ...workloads import Job, Machine
 from ...workloads.machine_state import MachineState
-from ..lookahead.history import History
 from ..options import Configured
 from ..protocol import Action, Dispatcher, Start, State, id_of
 from ..registered import create_dispatcher, layers, reset_part, spec_of_inner
+from .expected_easy import ExpectedEASY
 from .own_predictions import OwnPredictions, predictor_of
 from .portfolio_options import PortfolioOptions
 from .recorded_past import RecordedPast, Replay
@@ -88,6 +88,7 @@ class Portfolio(Configured[PortfolioOptions]):
         """Learn that a job has ended, and how long it ran in all, seconds."""
         if self._past is not None:
             self._past.end(id_, ran, now)
+            self._easy.ended(id_, ran)
         for own in self._own.values():
             own.ended(id_, ran, now)
 
@@ -110,18 +111,19 @@ class Portfolio(Configured[PortfolioOptions]):
             self._own = {name: OwnPredictions(name, *given) for name in named}
             self._machine = state.machine
             self._next = state.now + self._gap
-            self._easy = History(state.machine, state.now, by_requests=True)
+            self._easy = ExpectedEASY(state.machine, state.now)
         self._past.see(state)
-        self._easy.see(state)
-        self._longest = self._easy.longest_wait(state.now)
         if self._past.predicted and self._learns not in self._predictors:
             self._own.pop(self._learns, None)
         seen = {name: own.see(state) for name, own in self._own.items()}
+        learned = seen.get(self._learns, state)
+        self._easy.see(state, learned)
+        self._longest = self._easy.longest_wait(state.now)
         tuning = None
         if state.now >= self._next:
             self._gap = min(self.options.period, 2 * self._gap)
             self._next = state.now + self._gap
-            tuning = self._tune(state, self._past, seen.get(self._learns, state))
+            tuning = self._tune(state, self._past, learned)
         self._press(state)
         place = self._reference if self._pressed else self._last.chosen
         if place not in self._parts:
@@ -150,7 +152,7 @@ class Portfolio(Configured[PortfolioOptions]):
         return made
 
     def _tell(self, dispatcher: Dispatcher) -> None:
-        """Tell a dispatcher the longest wait under EASY so far, if it wants to know."""
+        """Tell a dispatcher the longest wait expected under EASY so far, if it wants to know."""
         for part in layers(dispatcher):
             if hasattr(part, "use_longest_wait"):
                 part.use_longest_wait(self._longest)
@@ -198,7 +200,7 @@ class Portfolio(Configured[PortfolioOptions]):
         }
 
 
-def _outcome(history: History) -> Outcome:
+def _outcome(history: ExpectedEASY) -> Outcome:
     """Return what became of all jobs so far under EASY, as far as that is known."""
     waits, runs = (column.astype(np.float64) for column in history.waits())
     slowdowns = np.maximum((waits + runs) / np.maximum(runs, BOUND), 1.0)

@@ -6,13 +6,14 @@ from .mode_planning import ModePlan, Modes, plan_modes
 from .planning import BOUND, Plan, candidates, plan, weights
 from .promises import NO_PROMISE, Promises, Queue, Running, Settings, doubts, promise, settle
 from .shadow import CLOCK, ShadowJobs, begin_with, lengthen, open_shadow, replay
-from .sightings import RUNS, Seen, Sightings, find_rows, see_jobs
+from .sightings import GONE, RUNS, Seen, Sightings, find_rows, see_jobs
 from .whole_lookahead import Decided, go_on_looking_ahead, whole_lookahead
 
 __all__ = [
     "ALL",
     "BOUND",
     "CLOCK",
+    "GONE",
     "LISTED",
     "NOBODY",
     "NO_PROMISE",

@@ -1,4 +1,4 @@
-"""What EASY would have done with the same jobs: a second schedule, replayed as far as the run times are known."""
+"""What EASY would have done with the same jobs: a second schedule, as far as run times are known or guessed."""
 
 from __future__ import annotations
 
@@ -96,19 +96,22 @@ def expect(jobs: ShadowJobs, job: int, duration: int) -> None:
 
 
 @compiled
-def replay(jobs: ShadowJobs, arrived: int, now: int) -> int:
+def replay(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> int:
     """Bring the shadow forward, to `now` at most; return the longest wait in it so far.
 
     It goes on to the next arrival or end while that end is known: it stops at the first instant at which a job may have
     ended that in reality runs or waits. So what it says is exact, but may lag behind.
+
+    With guesses it does not stop there. They say how long jobs run that have not ended in reality, seconds, shape
+    (jobs,), 0 for as long as predicted; who has outlived a guess is taken to run as long again, but for the prediction.
     """
     state = jobs.state
     while True:
-        time, certain = _next_event(jobs, arrived)
+        time, certain = _next_event(jobs, arrived, guessed)
         if time > now or not certain:
             return int(state[LONGEST])
         state[CLOCK] = time
-        _complete(jobs, time)
+        _complete(jobs, time, guessed)
         while state[COUNTED] < arrived and jobs.arrival[state[COUNTED]] <= time:
             _arrive(jobs, state[COUNTED])
             state[COUNTED] += 1
@@ -118,16 +121,16 @@ def replay(jobs: ShadowJobs, arrived: int, now: int) -> int:
 
 
 @compiled
-def _next_event(jobs: ShadowJobs, arrived: int) -> tuple[int, bool]:
+def _next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int, bool]:
     """Return the next arrival or end in the shadow, and whether no unknown end can come before or with it."""
-    state, start, run, known, running = jobs.state, jobs.start, jobs.run, jobs.known, jobs.running
+    state, start, known, running = jobs.state, jobs.start, jobs.known, jobs.running
     clock, time, unknown = state[CLOCK], NEVER, NEVER
     if state[COUNTED] < arrived:
         time = jobs.arrival[state[COUNTED]]
     for index in range(state[RUNNING]):
         job = running[index]
-        end = max(start[job] + run[job], clock)
-        if known[job]:
+        end = max(start[job] + _stay(jobs, job, guessed), clock)
+        if known[job] or len(guessed) > 0:
             time = min(time, end)
         else:
             unknown = min(unknown, end)
@@ -135,11 +138,24 @@ def _next_event(jobs: ShadowJobs, arrived: int) -> tuple[int, bool]:
 
 
 @compiled
-def _complete(jobs: ShadowJobs, time: int) -> None:
+def _stay(jobs: ShadowJobs, job: int, guessed: IntArray) -> int:
+    """Return how long a job runs, or at least runs where nothing is guessed, seconds."""
+    run, duration = jobs.run[job], jobs.duration[job]
+    if jobs.known[job] or len(guessed) == 0:
+        return int(run)
+    guess = guessed[job] if guessed[job] > 0 else duration
+    if run < guess:
+        return int(guess)
+    return int(min(2 * run, duration) if run < duration else 2 * run)
+
+
+@compiled
+def _complete(jobs: ShadowJobs, time: int, guessed: IntArray) -> None:
     state, running, kept = jobs.state, jobs.running, 0
     for index in range(state[RUNNING]):
         job = running[index]
-        if jobs.known[job] and jobs.start[job] + jobs.run[job] <= time:
+        certain = jobs.known[job] or len(guessed) > 0
+        if certain and jobs.start[job] + _stay(jobs, job, guessed) <= time:
             for resource in range(jobs.need.shape[1]):
                 state[HEADER + resource] += jobs.need[job, resource]
         else:

@@ -168,7 +168,7 @@ def _see(trace: WholeLookahead, now: int, waits: IntArray) -> int:
     numbers[_LAST_WAITING], numbers[_LAST_RUNNING], numbers[_LAST] = len(waits), len(runs), now
     trace.seen[_WAITED, : len(waits)] = waits
     trace.seen[_RAN, : len(runs)] = runs
-    return replay(trace.shadow, trace.events.counts[ARRIVED], now)
+    return replay(trace.shadow, trace.events.counts[ARRIVED], now, trace.shadow.run[:0])
 
 
 @compiled

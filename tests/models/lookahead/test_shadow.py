@@ -26,13 +26,13 @@ class TestShadow:
 
     def test_it_is_easy_where_everything_is_known(self):
         jobs = shadow_of(self.workload, 400)
-        longest = replay(jobs, 400, 10**9)
+        longest = replay(jobs, 400, 10**9, jobs.run[:0])
         assert jobs.start.tolist() == self.easy["start"].tolist()
         assert longest == self.easy["wait"].max()
 
     def test_it_stops_where_an_end_is_unknown_and_goes_on_when_it_is_known(self):
         jobs = shadow_of(self.workload, 200)
-        replay(jobs, 400, 10**9)
+        replay(jobs, 400, 10**9, jobs.run[:0])
         done = jobs.start >= 0
         assert 100 < done.sum() < 400
         assert (jobs.start[done] == self.easy["start"].to_numpy()[done]).all()
@@ -40,13 +40,13 @@ class TestShadow:
         assert jobs.state[CLOCK] <= first_unknown + 1
         jobs.run[200:] = self.workload.frame()["runtime"][200:]
         jobs.known[200:] = 1
-        replay(jobs, 400, 10**9)
+        replay(jobs, 400, 10**9, jobs.run[:0])
         assert jobs.start.tolist() == self.easy["start"].tolist()
 
     def test_it_does_not_run_ahead(self):
         jobs = shadow_of(self.workload, 400)
         now = int(self.easy["start"].median())
-        replay(jobs, 400, now)
+        replay(jobs, 400, now, jobs.run[:0])
         assert jobs.state[CLOCK] <= now
         assert (jobs.start <= now).all()
 
@@ -64,6 +64,6 @@ class TestShadow:
         jobs.arrival[:] = np.maximum(jobs.submit, at)
         jobs.start[:] = -1
         begin_with(jobs, np.arange(len(runs)), start[runs])
-        longest = replay(jobs, len(order), 10**9)
+        longest = replay(jobs, len(order), 10**9, jobs.run[:0])
         assert jobs.start.tolist() == start[order].tolist()
         assert longest == self.easy["wait"].to_numpy()[rest].max()

@@ -1,0 +1,84 @@
+"""The longest wait under EASY is known in time."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hpcdispatch.dispatchers import create_dispatcher
+from hpcdispatch.dispatchers.lookahead.history import History
+from hpcdispatch.dispatchers.portfolio.expected_easy import ExpectedEASY
+from hpcdispatch.dispatchers.protocol import id_of
+from hpcdispatch.models.lookahead import CLOCK
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads import Job, Machine, Provenance, Workload, generate
+
+
+class Watched:
+    """Dispatches as another does, and notes up to when what is expected goes, and the longest wait by two histories."""
+
+    def __init__(self, over):
+        self.over = create_dispatcher(over)
+        self.known = None
+        self.noted = []
+
+    def job_ended(self, id_, ran, now):
+        self.known[1].ended(id_, ran)
+
+    def dispatch(self, state):
+        if self.known is None:
+            self.known = History(state.machine, state.now, by_requests=True), ExpectedEASY(state.machine, state.now)
+        actions = self.over.dispatch(state)
+        for each in self.known:
+            each.see(state)
+        exact, expected = (each.longest_wait(state.now) for each in self.known)
+        self.noted.append((int(self.known[1]._expected.state[CLOCK]), exact, expected))
+        for each in self.known:
+            each.start(id_of(action.job) for action in actions)
+        return actions
+
+
+def requesting(workload, factor):
+    """Return a workload whose jobs request so many times what they run."""
+    return workload.with_jobs([replace(job, walltime=factor * job.runtime) for job in workload.jobs])
+
+
+def longest_under_easy(workload, now):
+    jobs = simulate(workload, "easy").jobs
+    here = jobs[jobs["submit"] <= now]
+    return int((np.minimum(here["start"], now) - here["submit"]).max())
+
+
+WORKLOAD = generate("lublin:jobs=400,processors=32,load=1.1", seed=3)
+
+
+@pytest.mark.parametrize(("factor", "predictor", "off"), [(1, "walltime", 0), (10, "oracle", 0), (10, "walltime", 0.2)])
+def test_it_is_that_of_easy_though_jobs_wait_that_have_started_there(factor, predictor, off):
+    """Guards against due times of hours in a backlog of days: what is known for certain lags behind."""
+    workload = requesting(WORKLOAD, factor)
+    watched = Watched("ljf")
+    simulate(workload, watched, predictor)
+    late = [noted for noted in watched.noted if noted[1] < 0.8 * noted[2]]
+    assert len(late) > 20
+    for now, _, expected in late[:: len(late) // 10]:
+        assert expected == pytest.approx(longest_under_easy(workload, now), rel=off)
+
+
+def test_who_outlives_what_was_expected_is_not_taken_to_have_ended():
+    """Guards against a schedule in which a job of days, of which a minute was expected, is in nobody's way."""
+    jobs = (Job("long", 0, 200_000, 300_000, 1, {"core": 4}), Job("next", 1, 60, 60, 1, {"core": 4}))
+    more = tuple(Job(str(number), 10_000 * number, 60, 60) for number in range(1, 15))
+    watched = Watched("fcfs")
+    simulate(Workload((*jobs, *more), Machine.pool(4), Provenance("outlived")), watched, Minute())
+    waits = [expected for now, _, expected in watched.noted if 1 < now < 200_000]
+    assert waits == [10_000 * number - 1 for number in range(1, 15)]
+
+
+class Minute:
+    """Predicts a minute of every job."""
+
+    def predict(self, job, now):
+        return 60
+
+    def observe(self, job):
+        pass
