@@ -37,7 +37,7 @@ class Instant:
     available
         What is free on all nodes together, by resource.
     literally
-        Whether requested times count on a pool, and not what is predicted.
+        Whether starts are promised by the requested times on a pool, and not by what is predicted.
     """
 
     state: State
@@ -50,7 +50,10 @@ class Instant:
 
     @classmethod
     def of(cls, state: State, rule: PlacementRule, literally: bool = False) -> Instant:
-        """Look at a state, with nodes to be chosen by `rule`, with jobs that take as long as they request if asked."""
+        """Look at a state, with nodes to be chosen by `rule`; with promises by requests if asked.
+
+        On nodes, and with jobs of several shapes, all are taken to last as long as they request then.
+        """
         if literally and (state.machine.nodes > 1 or any(waiting.job.shapes for waiting in state.queue)):
             state, literally = by_requests(state), False
         space, need = space_of(state, rule), needs(state.queue)
@@ -60,10 +63,9 @@ class Instant:
     @property
     def waiting(self) -> Queue:
         """Those that wait, as the models want them."""
-        _, _, predicted, _, submit, requested = self.state.queue.table[:6]
+        _, _, predicted, _, submit = self.state.queue.table[:5]
         # A copy, since read-only columns would have the plan compiled once more.
-        duration = (requested if self.literally else predicted).copy()
-        return Queue(np.maximum(self.state.now - submit, 0), duration, self.need, self.fits)
+        return Queue(np.maximum(self.state.now - submit, 0), predicted.copy(), self.need, self.fits)
 
     @property
     def busy(self) -> Running:
@@ -71,10 +73,7 @@ class Instant:
         running, now = self.state.running, self.state.now
         capacity = np.maximum(self.state.machine.capacity.sum(axis=0), 1)
         free = np.array(self.available, dtype=np.int64)
-        end = running.predicted_end
-        if self.literally:
-            end = np.array([run.requested_end(now) for run in running], dtype=np.int64)
-        return Running(np.maximum(end - now, 1), needs(running), free, capacity)
+        return Running(np.maximum(running.predicted_end - now, 1), needs(running), free, capacity)
 
 
 def by_requests(state: State) -> State:

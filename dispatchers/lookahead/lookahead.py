@@ -50,7 +50,8 @@ class LookaheadOptions:
         elsewhere promises go by predictions.
     trust
         Above 0; ``inf`` for always. Predictions are trusted until the first job has waited so many times as long as is
-        promised not to be exceeded. From then on until it has started, plans and promises go by requests.
+        promised not to be exceeded. From then on until it has started, starts are promised by requests, and nobody
+        starts who would delay one by them; on nodes, and with jobs of several shapes, plans go by requests, too.
     molds
         Whether a moldable job may run on any of its shapes, so that size and start are decided together; otherwise it
         runs on its own request.
@@ -126,7 +127,7 @@ class Lookahead(Configured[LookaheadOptions]):
         units that the candidates ask for and that are free. ``status``: ``none`` (nobody fits now), ``trivial`` (all
         fit), ``feasible``. ``objective``: of the plan. ``used``: whose plan, ``list`` or ``search``, or ``none``.
         ``promises``: jobs that were promised a start. ``due_hours``: the wait they are promised not to exceed.
-        ``literally``: whether requests counted in place of predictions.
+        ``literally``: whether predictions were not trusted.
         """
         return self._record
 

@@ -9,7 +9,7 @@ from itertools import repeat
 import numpy as np
 
 from ...base import IntArray
-from ...models.lookahead import NO_PROMISE, Asked, Plan, Settings, plan, plan_by_requests
+from ...models.lookahead import NO_PROMISE, Asked, Plan, Settings, foretold, plan, plan_by_requests
 from ..backfilling.easy import leaves_room, shadow_of
 from ..protocol import Placement, Waiting
 from ..space import NodeSpace, PoolSpace
@@ -18,24 +18,33 @@ from .instant import Decision, Instant
 
 
 def plan_on_pool(seen: Instant, settings: Settings) -> Decision:
-    """Plan in sums of resources, and start who finds room."""
-    return _decision(seen, plan(seen.waiting, seen.busy, settings))
+    """Plan in sums of resources, and start who finds room; by requests nobody who delays a promise, if they count."""
+    queue, running = seen.waiting, seen.busy
+    if seen.literally:
+        asked = _asked(seen, np.zeros(0, dtype=np.int64))
+        if not foretold(queue, running, asked):
+            return _decision(seen, plan_by_requests(queue, running, settings, asked)[0])
+    return _decision(seen, plan(queue, running, settings))
 
 
 def plan_with_requests(seen: Instant, settings: Settings, history: History) -> Decision:
     """Do the same with promises by the requested times, which stand from one decision to the next."""
-    state, now = seen.state, seen.state.now
-    ends = np.array([run.requested_end(now) - now for run in state.running], dtype=np.int64)
-    # A copy, since read-only columns would have the plan compiled once more.
-    asked = Asked(state.queue.requested.copy(), ends, history.promised())
-    found, promised = plan_by_requests(seen.waiting, seen.busy, settings, asked)
+    found, promised = plan_by_requests(seen.waiting, seen.busy, settings, _asked(seen, history.promised()))
     decision = replace(_decision(seen, found), promised=promised)
-    if decision.starts or state.running:
+    if decision.starts or seen.state.running:
         return decision
     # Nothing else will happen, and nothing is in the way of who was promised the first start.
     first = np.where(promised < 0, NO_PROMISE, promised)
     place = int(first.argmin()) if len(first) and first.min() < NO_PROMISE else int(seen.fits.argmax())
     return replace(decision, starts=put(seen, [place]))
+
+
+def _asked(seen: Instant, promised: IntArray) -> Asked:
+    """Return what is known beside the predictions, with what has been promised."""
+    state, now = seen.state, seen.state.now
+    ends = np.array([run.requested_end(now) - now for run in state.running], dtype=np.int64)
+    # A copy, since read-only columns would have the plan compiled once more.
+    return Asked(state.queue.requested.copy(), np.maximum(ends, 1), promised)
 
 
 def _decision(seen: Instant, found: Plan) -> Decision:

@@ -1,7 +1,7 @@
 """Age-weighted look-ahead: the plan of the most urgent jobs, and the shadow schedule behind its promises."""
 
 from .choosing import ALL, LISTED, NOBODY, SEARCHED, look_ahead
-from .kept_promises import Asked, plan_by_requests
+from .kept_promises import Asked, foretold, plan_by_requests
 from .mode_planning import ModePlan, Modes, plan_modes
 from .planning import BOUND, Plan, candidates, plan, weights
 from .promises import NO_PROMISE, Promises, Queue, Running, Settings, doubts, promise, settle
@@ -35,6 +35,7 @@ __all__ = [
     "candidates",
     "doubts",
     "find_rows",
+    "foretold",
     "go_on_looking_ahead",
     "lengthen",
     "look_ahead",

@@ -8,8 +8,9 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
-from ..scheduling.pool_events import SUBMIT, PoolEvents, end_by, lengths_by, running_jobs
+from ..scheduling.pool_events import LENGTH, SUBMIT, PoolEvents, end_by, running_jobs
 from ..scheduling.selection import fitting
+from .kept_promises import Asked, foretold, plan_by_requests
 from .planning import plan
 from .promises import Queue, Running, Settings, doubts
 
@@ -40,7 +41,8 @@ class Choice(NamedTuple):
 def look_ahead(events: PoolEvents, asked: IntArray, now: int, settings: Settings, waits: IntArray) -> Choice:
     """Start everybody if there is room, else who is planned to start now; no plan if nobody fits.
 
-    Once predictions are not trusted, plans go by the requested times `asked`, seconds, shape (all jobs,).
+    Once predictions are not trusted, starts are promised by the requested times `asked`, seconds, shape (all jobs,),
+    and nobody starts who would delay one by them.
     """
     need, nothing = events.need[waits], np.zeros(0, dtype=np.int64)
     literally = doubts(settings, now - events.jobs[SUBMIT, waits[0]])
@@ -49,12 +51,15 @@ def look_ahead(events: PoolEvents, asked: IntArray, now: int, settings: Settings
         return Choice(nothing, (0, 0, 0, NOBODY, literally), np.nan)
     if together:
         return Choice(np.arange(len(waits)), (len(waits), need.sum(), 0, ALL, literally), 0.0)
-    runs, by = running_jobs(events), asked if literally else asked[:0]
-    ends = np.empty(len(runs), dtype=np.int64)
-    for index in range(len(runs)):
-        ends[index] = end_by(events.jobs, runs[index], by, now) - now
-    queue = Queue(now - events.jobs[SUBMIT][waits], lengths_by(events.jobs, waits, by), need, fits)
-    found = plan(queue, Running(ends, events.need[runs], events.free.copy(), events.capacity), settings)
+    runs = running_jobs(events)
+    ends = _ends(events, runs, asked[:0], now)
+    queue = Queue(now - events.jobs[SUBMIT][waits], events.jobs[LENGTH][waits], need, fits)
+    running = Running(ends, events.need[runs], events.free.copy(), events.capacity)
+    by_requests = Asked(asked[waits], _ends(events, runs, asked, now) if literally else ends, nothing)
+    if literally and not foretold(queue, running, by_requests):
+        found = plan_by_requests(queue, running, settings, by_requests)[0]
+    else:
+        found = plan(queue, running, settings)
     starts = _with_room(found.start, need, events.free.copy())
     if not len(starts) and not len(runs):
         # Nothing else will happen: the first that fits may not wait.
@@ -67,6 +72,15 @@ def look_ahead(events: PoolEvents, asked: IntArray, now: int, settings: Settings
         literally,
     )
     return Choice(starts, told, found.objective)
+
+
+@compiled
+def _ends(events: PoolEvents, runs: IntArray, asked: IntArray, now: int) -> IntArray:
+    """Return when those that run end by their requests, or as expected if none are given, seconds from now."""
+    ends = np.empty(len(runs), dtype=np.int64)
+    for index in range(len(runs)):
+        ends[index] = end_by(events.jobs, runs[index], asked, now) - now
+    return ends
 
 
 @compiled

@@ -32,6 +32,12 @@ class Asked(NamedTuple):
 
 
 @compiled
+def foretold(queue: Queue, running: Running, asked: Asked) -> bool:
+    """Return whether nothing but requests is predicted."""
+    return bool((queue.duration == asked.duration).all() and (running.end == asked.end).all())
+
+
+@compiled
 def plan_by_requests(queue: Queue, running: Running, settings: Settings, asked: Asked) -> tuple[Plan, IntArray]:
     """Plan the queue by predictions and say who starts now, so that all promises are kept where requests hold.
 

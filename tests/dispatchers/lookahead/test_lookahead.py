@@ -227,6 +227,37 @@ def test_requests_count_once_predictions_have_let_a_job_wait_too_long(trust, sta
     assert not doubted[(doubted.index <= 10 * HOUR * trust) | (doubted.index > starts["wide"])].any()
 
 
+class Told:
+    """Predicts what it is told, in hours, and of others the request."""
+
+    def __init__(self, **hours):
+        self.hours = hours
+
+    def predict(self, job, now):
+        return HOUR * self.hours[job.id] if job.id in self.hours else job.walltime
+
+    def observe(self, job):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("trust", "starts"),
+    [(math.inf, {"z": 2, "wide": 122, "x": 123, "y": 123}), (0.1, {"x": 2, "y": 3, "wide": 100, "z": 101})],
+)
+def test_those_that_delay_nobody_by_requests_still_go_by_predictions(trust, starts):
+    """One core is free until 100 h; of three jobs that fit, one would outlast that by its request."""
+    runs, wide = Job("runs", 0, 100 * HOUR, 100 * HOUR, 1, {"core": 3}), Job("wide", 1, HOUR, HOUR, 1, {"core": 4})
+    beside = [
+        Job("x", 2 * HOUR, HOUR, 50 * HOUR), Job("y", 2 * HOUR, 30 * HOUR, 40 * HOUR),
+        Job("z", 2 * HOUR, 120 * HOUR, 150 * HOUR),
+    ]  # fmt: skip
+    told = Lookahead(trust=trust, least_due=10 * HOUR)
+    told.use_longest_wait(0)
+    result = simulate(Workload((runs, wide, *beside), Machine.pool(4)), told, Told(x=1, y=30, z=0.5))
+    started = result.jobs.set_index("id")["start"] / HOUR
+    assert started[list(starts)].to_dict() == starts
+
+
 def test_the_report():
     workload = generate("lublin:jobs=300,processors=32,load=0.9", seed=1)
     decisions = simulate(workload, Lookahead()).decisions
