@@ -14,8 +14,9 @@ from ..registered import spec_of_inner
 #: The goals that can be had by name.
 portfolio_goals = Registry("goal", "hpcdispatch.goals")
 
-#: What is tried if nothing else is said: those that bound waits by themselves.
-CANDIDATES = "lookahead:least_due=1h+lookahead:least_due=1h/blocked=0+easy-sjbf:promises=requests"
+#: What is tried if nothing else is said: those that bound waits by themselves. A portfolio tells them EASY's longest
+#: wait in time, so that predictions are trusted until a job has waited 1.1 x 0.9 = 0.99 of that.
+CANDIDATES = "lookahead:least_due=1h/trust=1.1+lookahead:least_due=1h/trust=1.1/blocked=0+easy-sjbf:promises=requests"
 #: By what run times are predicted then.
 LEARNS = "empirical:least=3/quantile=0.75"
 #: The most candidates: each is replayed at every tuning.
