@@ -107,7 +107,7 @@ class OwnPredictions:
         self._starts: dict[str, tuple[int, int | None]] = {}
         self._asks: dict[str, Job] = {}
         self._misses: Counter[str] = Counter()
-        self._last: dict[str, int] = {}
+        self._whole: dict[str, int] = {}
         self._anew = PredictedAnew()
         self._repredicts = repredicts
         for job in ended:
@@ -141,13 +141,13 @@ class OwnPredictions:
                 self._anew.end(asked)
 
     def of_past(self, past: Past) -> Past:
-        """Return a past with what this predictor predicted of its jobs last before they started."""
-        predicted = {id_: self._last.get(id_, seconds) for id_, seconds in past.predicted.items()}
+        """Return a past with what this predictor predicted of its jobs as they came, or last if it does so again."""
+        predicted = {id_: self._whole.get(id_, seconds) for id_, seconds in past.predicted.items()}
         return replace(past, predicted=predicted, predictor=self._predictor)
 
     def forget(self, ids: Iterable[str]) -> None:
         """Forget what was predicted of all jobs but some."""
-        self._last = {id_: self._last[id_] for id_ in ids if id_ in self._last}
+        self._whole = {id_: self._whole[id_] for id_ in ids if id_ in self._whole}
 
     def _see_queue(self, state: State) -> None:
         present, touched = self._waiting.look(state.queue)
@@ -170,7 +170,7 @@ class OwnPredictions:
     def _enter(self, entry: Waiting, known: Job, least: int, now: int) -> None:
         """Put a job in the queue with what is predicted of it now."""
         whole = self._predicted(known, now)
-        self._last[entry.id] = whole
+        self._whole[entry.id] = whole if self._repredicts else self._whole.get(entry.id, whole)
         seconds = min(max(1, whole - entry.done, least), entry.requested)
         before = max(1, entry.predicted)
         job = entry.job.with_shapes_predicted(lambda shape: -(-shape.predicted * seconds // before))
