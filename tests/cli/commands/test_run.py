@@ -189,7 +189,7 @@ def test_failures_that_a_dispatcher_reports_are_said(invoke):
     spec = "lublin:jobs=100,processors=16,load=1.1"
     found = invoke("run", spec, "--dispatcher", "portfolio:budget=1,every=6h")
     assert "failures in" in found.stderr
-    assert "budget of 1 decisions allowed no replay: lookahead:least_due=1h goes on" in found.stderr
+    assert "budget of 1 decisions allowed no replay: lookahead:least_due=1h,trust=1.1 goes on" in found.stderr
     compared = invoke("compare", spec, "--dispatchers", "portfolio:budget=1,every=6h,easy,portfolio:every=6h").stdout
     assert "portfolio:budget=1,every=6h: failures in" in compared
     assert compared.count("failures in") == 1
