@@ -6,7 +6,7 @@ import numpy as np
 
 from ...base import IntArray
 from ..compiled import compiled
-from ..scheduling.pool_events import LENGTH, PoolEvents, end_by, lengths_by, running_jobs
+from ..scheduling.pool_events import LENGTH, PoolEvents, end_by, running_jobs
 
 
 @compiled
@@ -37,7 +37,7 @@ def backfill_on_pool(
         ahead += 1
     if ahead >= len(waits) - 1 or not free.any():
         return starts[:ahead]
-    length = lengths_by(events.jobs, waits, promised)
+    length = promised[waits] if len(promised) else events.jobs[LENGTH][waits]
     shadow, later = _reservation(events, now, waits[: ahead + 1], length, free, promised)
     count = ahead
     for place in _behind(events, waits, need, free, ahead, shortest_first):

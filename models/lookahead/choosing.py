@@ -55,7 +55,9 @@ def look_ahead(events: PoolEvents, asked: IntArray, now: int, settings: Settings
     ends = _ends(events, runs, asked[:0], now)
     queue = Queue(now - events.jobs[SUBMIT][waits], events.jobs[LENGTH][waits], need, fits)
     running = Running(ends, events.need[runs], events.free.copy(), events.capacity)
-    by_requests = Asked(asked[waits], _ends(events, runs, asked, now) if literally else ends, nothing)
+    by_requests = Asked(nothing, nothing, nothing)
+    if literally:
+        by_requests = Asked(asked[waits], _ends(events, runs, asked, now), nothing)
     if literally and not foretold(queue, running, by_requests):
         found = plan_by_requests(queue, running, settings, by_requests)[0]
     else:

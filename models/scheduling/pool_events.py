@@ -186,12 +186,6 @@ def expected_end(jobs: IntArray, job: int) -> int:
     return int(jobs[STARTED, job] + jobs[LENGTH, job])
 
 
-@compiled
-def lengths_by(jobs: IntArray, waits: IntArray, asked: IntArray) -> IntArray:
-    """Return how long some jobs stay by their requests, seconds; as expected where none are given."""
-    return asked[waits] if len(asked) else jobs[LENGTH][waits]
-
-
 @borrowing
 def end_by(jobs: IntArray, job: int, asked: IntArray, now: int) -> int:
     """Return when a job that runs ends by its request, seconds, after `now`.
