@@ -2,6 +2,7 @@
 
 import pytest
 
+from hpcdispatch.dispatchers import Portfolio
 from hpcdispatch.dispatchers.portfolio.predicted_anew import PredictedAnew
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Machine, Provenance, Workload
@@ -73,9 +74,21 @@ def test_jobs_that_came_together_go_by_the_first_that_end(repredict, start):
     assert result.jobs["start"].iloc[8] == start
 
 
-def test_replays_go_by_what_was_predicted_last():
-    workload = burst()
-    result = simulate(workload, SJF.format("true").replace("9d", "6m") + ",first=3m")
-    found = result.decisions[result.decisions["tuned"] == 1]
-    assert len(found)
-    assert set(found["failure"]) == {""}
+@pytest.mark.parametrize(("repredict", "predicted"), [(False, 36000), (True, 60)])
+def test_replays_go_by_what_was_predicted_last(repredict, predicted):
+    """The first of them starts as it comes, by its request, and the others are known by then to be as short."""
+    pasts = []
+
+    class Seen(Portfolio):
+        def use_replays(self, replay):
+            super().use_replays(lambda past, *given: (pasts.append(past), replay(past, *given))[1])
+
+    given = {"of": "sjf", "reference": "fcfs", "learns": "empirical:least=1,quantile=1", "every": "6m", "window": "1h"}
+    result = simulate(burst(), Seen(repredict=repredict, **given))
+    tuned = result.decisions[result.decisions["tuned"] == 1]
+    assert len(tuned)
+    assert set(tuned["failure"]) == {""}
+    learned = [past.predicted for past in pasts if past.predictor is not None]
+    assert learned
+    for predictions in learned:
+        assert {seconds for id_, seconds in predictions.items() if id_ in "1234567"} == {predicted}
