@@ -1,4 +1,4 @@
-"""What a dispatcher has seen of the jobs, as arrays that the compiled models read, and the shadow schedule on them."""
+"""What a dispatcher has seen of the jobs, as arrays that the compiled models read, and EASY's schedule of them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from ...base import IntArray
 from ...models.lookahead import (
     CLOCK,
+    GONE,
     NO_PROMISE,
     RUNS,
     Seen,
@@ -16,8 +17,11 @@ from ...models.lookahead import (
     begin_with,
     find_rows,
     lengthen,
+    lengthen_expected,
+    longest_wait,
+    open_expected,
     open_shadow,
-    replay,
+    predict,
     see_jobs,
 )
 from ...workloads import Machine
@@ -26,7 +30,10 @@ from ..protocol import Running, State, Waiting
 
 
 class History:
-    """A row for every job, in the order in which they came, and what is known of its run time.
+    """A row for every job, in the order in which they came, what is known of its run time, and EASY's schedule.
+
+    That schedule is EASY's own as far as run times are known, and from there on what is expected of it
+    (:mod:`.models.lookahead.expected_shadow`).
 
     Parameters
     ----------
@@ -35,13 +42,15 @@ class History:
     now
         When the history begins, seconds.
     by_requests
-        Whether the shadow goes by the requested times, and not by what is predicted.
+        Whether EASY goes by the requested times, and not by what is predicted.
     """
 
     def __init__(self, machine: Machine, now: int, by_requests: bool = False) -> None:
         nothing = np.zeros(0, dtype=np.int64)
         self.machine = machine
-        self.jobs = open_shadow(machine.capacity.sum(axis=0), now)
+        capacity = machine.capacity.sum(axis=0)
+        self.jobs = open_shadow(capacity, now)
+        self.expected = open_expected(self.jobs, capacity)
         self._by_requests = by_requests
         self._promised = nothing
         self._row: dict[str, int] = {}
@@ -50,8 +59,11 @@ class History:
         self._last = Seen(nothing, nothing, now, 0)
         self._still = 0
 
-    def see(self, state: State) -> None:
-        """Take note of a state."""
+    def see(self, state: State, predicted_in: State | None = None) -> None:
+        """Take note of a state; of what is predicted of those who wait in another one of the same jobs, if it is given.
+
+        EASY goes by what the first says, how long jobs are expected to run follows from the other.
+        """
         columns = state.queue.table
         waiting, predicted = columns[0], columns[5 if self._by_requests else 2]
         started, _, end, start = state.running.table[:4]
@@ -61,7 +73,15 @@ class History:
             begin_with(self.jobs, runs, start)
         seen = Seen(waits, runs, state.now, self._last.number + 1)
         see_jobs(self.jobs, self._sightings, self._last, seen, self._still, predicted, start, end)
+        predict(self.jobs, self.expected, waits, (predicted_in or state).queue.table[2], columns[5])
         self._last, self._still = seen, len(waits)
+
+    def ended(self, id_: str, ran: int) -> None:
+        """Take note that a job has ended, and how long it ran in all, seconds; to be said before its end is seen."""
+        row = self._row.get(id_)
+        if row is not None:
+            self._sightings.status[row] = GONE
+            self.jobs.run[row], self.jobs.known[row] = ran, 1
 
     def start(self, ids: Iterable[str]) -> None:
         """Take note of who of those that wait starts at the instant that was seen last; others are passed over."""
@@ -85,8 +105,8 @@ class History:
         self._promised[rows[starts >= 0]] = self._last.now + starts[starts >= 0]
 
     def longest_wait(self, now: int) -> int:
-        """Return the longest wait under EASY so far, as far as that is known."""
-        return int(replay(self.jobs, len(self._row), now, self.jobs.run[:0]))
+        """Return the longest wait under EASY so far, as it is known or expected."""
+        return int(longest_wait(self.jobs, self.expected, len(self._row), now))
 
     def waits(self) -> tuple[IntArray, IntArray]:
         """Return how long jobs waited under EASY as far as that is known, and for how long they run, seconds.
@@ -128,6 +148,7 @@ class History:
         if row == len(self.jobs.submit):
             rows = max(1024, 2 * row)
             self.jobs = lengthen(self.jobs, rows)
+            self.expected = lengthen_expected(self.expected, self.jobs)
             more = np.zeros(rows - row, dtype=np.int64)
             self._sightings = Sightings(*(np.concatenate((column, more)) for column in self._sightings))
             self._promised = np.concatenate((self._promised, more + NO_PROMISE))
@@ -137,7 +158,7 @@ class History:
         self.jobs.duration[row] = self._length(job, now)
         self.jobs.need[row] = [job.nodes * amount for amount in job.demand]
         self.jobs.run[row] = 1
-        self.jobs.start[row] = -1
+        self.jobs.start[row] = self.expected.start[row] = -1
         return row
 
     def _length(self, job: Waiting | Running, now: int) -> int:

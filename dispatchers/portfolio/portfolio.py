@@ -14,10 +14,10 @@ from ...models.lookahead import BOUND
 from ...models.portfolio import Outcome
 from ...workloads import Job, Machine
 from ...workloads.machine_state import MachineState
+from ..lookahead.history import History
 from ..options import Configured
 from ..protocol import Action, Dispatcher, Start, State, id_of
 from ..registered import create_dispatcher, layers, reset_part, spec_of_inner
-from .expected_easy import ExpectedEASY
 from .own_predictions import OwnPredictions, predictor_of
 from .portfolio_options import PortfolioOptions
 from .recorded_past import RecordedPast, Replay
@@ -111,7 +111,7 @@ class Portfolio(Configured[PortfolioOptions]):
             self._own = {name: OwnPredictions(name, *given) for name in named}
             self._machine = state.machine
             self._next = state.now + self._gap
-            self._easy = ExpectedEASY(state.machine, state.now)
+            self._easy = History(state.machine, state.now, by_requests=True)
         self._past.see(state)
         if self._past.predicted and self._learns not in self._predictors:
             self._own.pop(self._learns, None)
@@ -200,7 +200,7 @@ class Portfolio(Configured[PortfolioOptions]):
         }
 
 
-def _outcome(history: ExpectedEASY) -> Outcome:
+def _outcome(history: History) -> Outcome:
     """Return what became of all jobs so far under EASY, as far as that is known."""
     waits, runs = (column.astype(np.float64) for column in history.waits())
     slowdowns = np.maximum((waits + runs) / np.maximum(runs, BOUND), 1.0)

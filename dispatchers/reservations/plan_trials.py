@@ -87,7 +87,7 @@ class PlanTrials:
         for each in self._replays:
             for id_, (start, _) in self._running.items():
                 each.run[self._rows[id_]] = max(1, now - start)
-            replay(each, arrived, now, each.run[:0])
+            replay(each, arrived, now)
         starts = self.starts()
         started = np.flatnonzero((starts >= 0).all(axis=0))[-WINDOW:]
         if len(started) < LEAST:

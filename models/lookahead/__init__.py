@@ -1,6 +1,7 @@
 """Age-weighted look-ahead: the plan of the most urgent jobs, and the shadow schedule behind its promises."""
 
 from .choosing import ALL, LISTED, NOBODY, SEARCHED, look_ahead
+from .expected_shadow import ExpectedShadow, lengthen_expected, longest_wait, open_expected, predict
 from .kept_promises import Asked, foretold, plan_by_requests
 from .mode_planning import ModePlan, Modes, plan_modes
 from .planning import BOUND, Plan, candidates, plan, weights
@@ -21,6 +22,7 @@ __all__ = [
     "SEARCHED",
     "Asked",
     "Decided",
+    "ExpectedShadow",
     "ModePlan",
     "Modes",
     "Plan",
@@ -38,11 +40,15 @@ __all__ = [
     "foretold",
     "go_on_looking_ahead",
     "lengthen",
+    "lengthen_expected",
+    "longest_wait",
     "look_ahead",
+    "open_expected",
     "open_shadow",
     "plan",
     "plan_by_requests",
     "plan_modes",
+    "predict",
     "promise",
     "replay",
     "see_jobs",

@@ -96,19 +96,33 @@ def expect(jobs: ShadowJobs, job: int, duration: int) -> None:
 
 
 @compiled
-def replay(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> int:
+def replay(jobs: ShadowJobs, arrived: int, now: int) -> int:
     """Bring the shadow forward, to `now` at most; return the longest wait in it so far.
 
     It goes on to the next arrival or end while that end is known: it stops at the first instant at which a job may have
     ended that in reality runs or waits. So what it says is exact, but may lag behind.
+    """
+    return go_on(jobs, arrived, now, jobs.run[:0])
 
-    With guesses it does not stop there. They say how long jobs run that have not ended in reality, seconds, shape
-    (jobs,), 0 for as long as predicted; who has outlived a guess is taken to run as long again, but for the prediction.
+
+@compiled
+def is_current(jobs: ShadowJobs, arrived: int, now: int) -> bool:
+    """Return whether the shadow is where EASY is now, so that nothing may have happened there that is not known."""
+    time, unknown = _next_event(jobs, arrived, jobs.run[:0])
+    return min(time, unknown) > now
+
+
+@compiled
+def go_on(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> int:
+    """Bring the shadow forward, and do not stop where run times are not known but guessed; as :func:`replay` else.
+
+    Guesses say how long jobs run that have not ended in reality, seconds, shape (jobs,), 0 for as long as predicted;
+    who has outlived a guess is taken to run as long again, but for the prediction. Without any, shape (0,), it stops.
     """
     state = jobs.state
     while True:
-        time, certain = _next_event(jobs, arrived, guessed)
-        if time > now or not certain:
+        time, unknown = _next_event(jobs, arrived, guessed)
+        if time > now or unknown <= time:
             return int(state[LONGEST])
         state[CLOCK] = time
         _complete(jobs, time, guessed)
@@ -121,8 +135,8 @@ def replay(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> int:
 
 
 @compiled
-def _next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int, bool]:
-    """Return the next arrival or end in the shadow, and whether no unknown end can come before or with it."""
+def _next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int, int]:
+    """Return the next arrival or end in the shadow, and when one that is not known may come at the earliest."""
     state, start, known, running = jobs.state, jobs.start, jobs.known, jobs.running
     clock, time, unknown = state[CLOCK], NEVER, NEVER
     if state[COUNTED] < arrived:
@@ -134,7 +148,7 @@ def _next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int,
             time = min(time, end)
         else:
             unknown = min(unknown, end)
-    return time, time < unknown or unknown == NEVER
+    return time, unknown
 
 
 @compiled

@@ -29,8 +29,9 @@ from ..scheduling.pool_events import (
     waiting_jobs,
 )
 from .choosing import look_ahead
+from .expected_shadow import ExpectedShadow, longest_wait, open_expected, predict
 from .promises import Settings, settle
-from .shadow import ShadowJobs, lengthen, open_shadow, replay
+from .shadow import ShadowJobs, lengthen, open_shadow
 from .sightings import RUNS, Seen, Sightings, see_jobs
 
 #: The rows of the jobs when last seen: who waited and who ran.
@@ -51,8 +52,8 @@ class WholeLookahead(NamedTuple):
         Requested times, seconds, shape (jobs,).
     seen, numbers
         Who waited and ran at the last decision, shape (2, jobs), and how far the history is.
-    shadow, known
-        The schedule of EASY beside this one, and what was seen of the jobs.
+    shadow, expected, known
+        The schedule of EASY beside this one, what is expected of it, and what was seen of the jobs.
     """
 
     events: PoolEvents
@@ -60,6 +61,7 @@ class WholeLookahead(NamedTuple):
     seen: IntArray
     numbers: IntArray
     shadow: ShadowJobs
+    expected: ExpectedShadow
     known: Sightings
 
 
@@ -110,6 +112,7 @@ def whole_lookahead(
         seen=np.zeros((2, count), dtype=np.int64),
         numbers=np.array([0, 0, 0, begin, 0], dtype=np.int64),
         shadow=shadow,
+        expected=open_expected(shadow, capacity),
         known=Sightings(*(zeros.copy() for _ in range(4))),
     )
 
@@ -156,7 +159,7 @@ def go_on_looking_ahead(
 
 @compiled
 def _see(trace: WholeLookahead, now: int, waits: IntArray) -> int:
-    """Take note of who waits and runs; return the longest wait under EASY so far, seconds."""
+    """Take note of who waits and runs; return the longest wait under EASY so far, known or expected, seconds."""
     numbers, jobs = trace.numbers, trace.events.jobs
     runs = running_jobs(trace.events)
     waited, ran = trace.seen[_WAITED, : numbers[_LAST_WAITING]], trace.seen[_RAN, : numbers[_LAST_RUNNING]]
@@ -168,7 +171,8 @@ def _see(trace: WholeLookahead, now: int, waits: IntArray) -> int:
     numbers[_LAST_WAITING], numbers[_LAST_RUNNING], numbers[_LAST] = len(waits), len(runs), now
     trace.seen[_WAITED, : len(waits)] = waits
     trace.seen[_RAN, : len(runs)] = runs
-    return replay(trace.shadow, trace.events.counts[ARRIVED], now, trace.shadow.run[:0])
+    predict(trace.shadow, trace.expected, waits, jobs[LENGTH][waits], trace.asked[waits])
+    return longest_wait(trace.shadow, trace.expected, trace.events.counts[ARRIVED], now)
 
 
 @compiled

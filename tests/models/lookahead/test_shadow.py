@@ -1,8 +1,10 @@
 """The shadow schedule against EASY."""
 
 import numpy as np
+import pytest
 
-from hpcdispatch.models.lookahead.shadow import CLOCK, begin_with, lengthen, open_shadow, replay
+from hpcdispatch.models.lookahead.expected_shadow import longest_wait, open_expected, predict
+from hpcdispatch.models.lookahead.shadow import CLOCK, begin_with, go_on, lengthen, open_shadow, replay
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import generate
 
@@ -26,13 +28,13 @@ class TestShadow:
 
     def test_it_is_easy_where_everything_is_known(self):
         jobs = shadow_of(self.workload, 400)
-        longest = replay(jobs, 400, 10**9, jobs.run[:0])
+        longest = replay(jobs, 400, 10**9)
         assert jobs.start.tolist() == self.easy["start"].tolist()
         assert longest == self.easy["wait"].max()
 
     def test_it_stops_where_an_end_is_unknown_and_goes_on_when_it_is_known(self):
         jobs = shadow_of(self.workload, 200)
-        replay(jobs, 400, 10**9, jobs.run[:0])
+        replay(jobs, 400, 10**9)
         done = jobs.start >= 0
         assert 100 < done.sum() < 400
         assert (jobs.start[done] == self.easy["start"].to_numpy()[done]).all()
@@ -40,13 +42,13 @@ class TestShadow:
         assert jobs.state[CLOCK] <= first_unknown + 1
         jobs.run[200:] = self.workload.frame()["runtime"][200:]
         jobs.known[200:] = 1
-        replay(jobs, 400, 10**9, jobs.run[:0])
+        replay(jobs, 400, 10**9)
         assert jobs.start.tolist() == self.easy["start"].tolist()
 
     def test_it_does_not_run_ahead(self):
         jobs = shadow_of(self.workload, 400)
         now = int(self.easy["start"].median())
-        replay(jobs, 400, now, jobs.run[:0])
+        replay(jobs, 400, now)
         assert jobs.state[CLOCK] <= now
         assert (jobs.start <= now).all()
 
@@ -64,6 +66,64 @@ class TestShadow:
         jobs.arrival[:] = np.maximum(jobs.submit, at)
         jobs.start[:] = -1
         begin_with(jobs, np.arange(len(runs)), start[runs])
-        longest = replay(jobs, len(order), 10**9, jobs.run[:0])
+        longest = replay(jobs, len(order), 10**9)
         assert jobs.start.tolist() == start[order].tolist()
         assert longest == self.easy["wait"].to_numpy()[rest].max()
+
+
+class TestExpected:
+    workload = generate("lublin:jobs=1200,processors=32,load=1.1", seed=4)
+
+    @pytest.mark.parametrize("shorter", [False, True])
+    def test_it_goes_on_from_the_exact_one_to_now_though_little_is_copied(self, shorter):
+        """Guards against what is left from before, as who started where, or a least duration that is not the least."""
+        frame = self.workload.frame()
+        jobs = shadow_of(self.workload, 0)
+        jobs.duration[:] = jobs.duration if shorter else frame["runtime"] * 2 + 1
+        expected = open_expected(jobs, self.workload.machine.capacity[0])
+        submit, run = frame["submit"].to_numpy(), frame["runtime"].to_numpy()
+        rng = np.random.default_rng(5)
+        begun = 0
+        for now in range(0, int(submit.max()), 1800):
+            arrived = int((submit <= now).sum())
+            # Those have ended by now which, wherever it was, ran at once or had to wait for a day.
+            late = np.where(np.arange(len(run)) % 3 == 0, 86_400, 0)
+            jobs.known[:arrived] = submit[:arrived] + late[:arrived] + run[:arrived] <= now
+            jobs.run[:arrived] = np.where(jobs.known[:arrived], run[:arrived], 1)
+            waits = np.flatnonzero(jobs.known[:arrived] == 0)
+            guess = rng.integers(1, jobs.duration[waits] + 1)
+            if shorter:
+                jobs.duration[waits] = np.maximum(jobs.duration[waits] * 9 // 10, 1)
+                jobs.least[waits // 64, -1] = np.minimum(jobs.least[waits // 64, -1], jobs.duration[waits])
+            predict(jobs, expected, waits, guess, jobs.duration[waits])
+            found = longest_wait(jobs, expected, arrived, now)
+            rows = np.flatnonzero(expected.start[:arrived] < 0)
+            assert (expected.least[rows // 64, -1] <= jobs.duration[rows]).all()
+            if expected.numbers[1] == now and not expected.numbers[0]:
+                begun += 1
+                whole = jobs._replace(
+                    **{name: getattr(jobs, name).copy() for name in ("start", "running", "least", "state")}
+                )
+                assert found == max(jobs.state[3], go_on(whole, arrived, now, expected.guessed))
+                assert expected.start[:arrived].tolist() == whole.start[:arrived].tolist()
+                assert expected.state.tolist() == whole.state.tolist()
+        assert begun > 30
+
+    def test_as_long_as_those_that_ended_ran_by_what_was_predicted_of_them(self):
+        """Amounts weigh: 2 of 32 units that ran a tenth, 6 of 32 that ran half; those of the request apart."""
+        jobs = lengthen(open_shadow(np.array([32]), 0), 5)
+        jobs.submit[:] = jobs.arrival[:] = [0, 0, 0, 0, 10**6]
+        jobs.duration[:], jobs.start[:] = 10_000, -1
+        jobs.need[:, 0] = [2, 6, 8, 32, 32]
+        expected = open_expected(jobs, np.array([32]))
+        rows = np.arange(4)
+        predict(jobs, expected, rows, np.array([1000, 1000, 10_000, 1000]), jobs.duration[:4])
+        assert expected.guessed.tolist() == [1000, 1000, 10_000, 1000, 0]
+        longest_wait(jobs, expected, 4, 1)
+        jobs.run[:3], jobs.known[:3] = [100, 500, 2000], 1
+        jobs.run[3] = 600
+        longest_wait(jobs, expected, 4, 5000)
+        predict(jobs, expected, rows[3:], np.array([1000]), jobs.duration[3:4])
+        predict(jobs, expected, rows[2:3], np.array([10_000]), jobs.duration[2:3])
+        assert expected.guessed[3] == round(1000 * (2 * 100 + 6 * 500) / (8 * 1000))
+        assert expected.guessed[2] == 2000

@@ -7,34 +7,34 @@ import pytest
 
 from hpcdispatch.dispatchers import create_dispatcher
 from hpcdispatch.dispatchers.lookahead.history import History
-from hpcdispatch.dispatchers.portfolio.expected_easy import ExpectedEASY
 from hpcdispatch.dispatchers.protocol import id_of
-from hpcdispatch.models.lookahead import CLOCK
+from hpcdispatch.models.lookahead.shadow import CLOCK, LONGEST
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import Job, Machine, Provenance, Workload, generate
 
 
 class Watched:
-    """Dispatches as another does, and notes up to when what is expected goes, and the longest wait by two histories."""
+    """Dispatches as another does, and notes up to when is expected, and the longest wait by both schedules."""
 
     def __init__(self, over):
         self.over = create_dispatcher(over)
-        self.known = None
+        self.history = None
         self.noted = []
 
     def job_ended(self, id_, ran, now):
-        self.known[1].ended(id_, ran)
+        self.history.ended(id_, ran)
 
     def dispatch(self, state):
-        if self.known is None:
-            self.known = History(state.machine, state.now, by_requests=True), ExpectedEASY(state.machine, state.now)
+        if self.history is None:
+            self.history = History(state.machine, state.now, by_requests=True)
         actions = self.over.dispatch(state)
-        for each in self.known:
-            each.see(state)
-        exact, expected = (each.longest_wait(state.now) for each in self.known)
-        self.noted.append((int(self.known[1]._expected.state[CLOCK]), exact, expected))
-        for each in self.known:
-            each.start(id_of(action.job) for action in actions)
+        self.history.see(state)
+        longest = self.history.longest_wait(state.now)
+        upto, known = self.history.jobs.state, self.history.jobs.state[LONGEST]
+        if known < longest:
+            upto = self.history.expected.state
+        self.noted.append((int(upto[CLOCK]), int(known), longest))
+        self.history.start(id_of(action.job) for action in actions)
         return actions
 
 
