@@ -25,7 +25,7 @@ demo: .venv/installed
 # More at a time than there are cores on the smallest machine: tests wait for processes of their own.
 test: .venv/installed
 	$(BIN)/hpcdispatch compile
-	$(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder
+	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/installed
 	$(BIN)/ruff check .

@@ -20,8 +20,9 @@ from ..help_texts import examples
 from ..output import console, pairs
 from ..shared_options import cores
 
-#: Those that between them call all compiled functions of their families, apart by what they share.
-FAMILIES = (("conservative", "lookahead"), ("easy", "easy-sjbf", "lxf", "hcp3", "pcp3", "slurm"))
+#: Those that between them call all compiled functions of their families, apart by what they share; the portfolio last,
+#: since its replays have in them what look-ahead has compiled meanwhile.
+FAMILIES = (("conservative", "lookahead"), ("easy", "easy-sjbf", "lxf", "hcp3", "pcp3", "slurm", "portfolio"))
 
 
 @click.command("compile", epilog=examples("hpcdispatch compile", "hpcdispatch compile easy lookahead"))
@@ -31,8 +32,8 @@ FAMILIES = (("conservative", "lookahead"), ("easy", "easy-sjbf", "lxf", "hcp3", 
 def command(names: tuple[str, ...], workers: int) -> None:
     """Compile what the first simulation would: when installing, or for an image whose folders cannot be written to.
 
-    Without DISPATCHER all that backfilling, lookahead and the constraint programming dispatchers need. What is
-    compiled is kept beside the byte code, or in the folder that NUMBA_CACHE_DIR names; what is there is kept.
+    Without DISPATCHER all that backfilling, lookahead, the portfolio and the constraint programming dispatchers need.
+    What is compiled is kept beside the byte code, or in the folder that NUMBA_CACHE_DIR names; what is there is kept.
     """
     for name in names:
         create_dispatcher(name)
@@ -61,6 +62,9 @@ def crowd() -> Workload:
 
 def _workloads(name: str) -> Iterator[Workload]:
     """Yield a crowd on a pool, one on nodes of two kinds, and a trace long enough for compiled steps."""
+    if name == "portfolio":
+        yield generate("lublin:jobs=300,processors=32,load=0.9", seed=5)
+        return
     yield crowd()
     nodes = generate("eurora:jobs=1200", seed=1)
     yield nodes.with_jobs(nodes.jobs[:150])
