@@ -73,7 +73,7 @@ class PortfolioOptions:
     goal: str | Goal = "means"
     reference: str = "easy:promises=requests"
     guard: float = math.inf
-    hysteresis: float = 0.1
+    hysteresis: float = 0.3
     budget: int = 100_000
     halving: int = 3
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...base import FloatArray, IntArray
 from ..compiled import compiled
-from .shadow import BLOCK, CLOCK, COUNTED, HEAD, RUNNING, ShadowJobs, go_on, is_current, replay
+from .shadow import BLOCK, CLOCK, COUNTED, HEAD, RUNNING, ShadowJobs, go_on
 
 #: The expected schedule begins anew from the exact one after so many seconds at least, or once the time has passed by
 #: this part of what the exact one lags behind: what is gone through again is then at most so many times what is new.
@@ -112,8 +112,8 @@ def longest_wait(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int, now: 
         Up to when, seconds.
     """
     numbers = expected.numbers
-    exact = replay(jobs, arrived, now)
-    if is_current(jobs, arrived, now):
+    exact, until = go_on(jobs, arrived, now, jobs.run[:0])
+    if until > now:
         numbers[_ANEW] = 1
         return exact
     if numbers[_ANEW] or now - numbers[_BEGUN] > max(_OFTEN, _PART * (now - jobs.state[CLOCK])):
@@ -124,7 +124,7 @@ def longest_wait(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int, now: 
         jobs.submit, jobs.arrival, jobs.duration, jobs.need, jobs.run, jobs.known,
         expected.start, expected.running, expected.least, expected.state,
     )  # fmt: skip
-    return max(exact, go_on(schedule, arrived, now, expected.guessed))
+    return max(exact, go_on(schedule, arrived, now, expected.guessed)[0])
 
 
 @compiled

@@ -102,28 +102,25 @@ def replay(jobs: ShadowJobs, arrived: int, now: int) -> int:
     It goes on to the next arrival or end while that end is known: it stops at the first instant at which a job may have
     ended that in reality runs or waits. So what it says is exact, but may lag behind.
     """
-    return go_on(jobs, arrived, now, jobs.run[:0])
+    return go_on(jobs, arrived, now, jobs.run[:0])[0]
 
 
 @compiled
-def is_current(jobs: ShadowJobs, arrived: int, now: int) -> bool:
-    """Return whether the shadow is where EASY is now, so that nothing may have happened there that is not known."""
-    time, unknown = _next_event(jobs, arrived, jobs.run[:0])
-    return min(time, unknown) > now
-
-
-@compiled
-def go_on(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> int:
+def go_on(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> tuple[int, int]:
     """Bring the shadow forward, and do not stop where run times are not known but guessed; as :func:`replay` else.
 
     Guesses say how long jobs run that have not ended in reality, seconds, shape (jobs,), 0 for as long as predicted;
     who has outlived a guess is taken to run as long again, but for the prediction. Without any, shape (0,), it stops.
+
+    Returns
+    -------
+    The longest wait so far, and when the next thing may happen: if that is later than now, the shadow is where EASY is.
     """
     state = jobs.state
     while True:
         time, unknown = _next_event(jobs, arrived, guessed)
         if time > now or unknown <= time:
-            return int(state[LONGEST])
+            return int(state[LONGEST]), int(min(time, unknown))
         state[CLOCK] = time
         _complete(jobs, time, guessed)
         while state[COUNTED] < arrived and jobs.arrival[state[COUNTED]] <= time:
