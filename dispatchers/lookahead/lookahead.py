@@ -61,7 +61,7 @@ class LookaheadOptions:
     least_due: float | str = "12h"
     blocked: int = 3
     iterations: int = 60
-    guards: int = 30
+    guards: int = 5
     tolerance: float = 0.5
     placement: PlacementRule = "first-fit"
     promises: PromiseRule = "predictions"

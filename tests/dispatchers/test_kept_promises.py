@@ -72,7 +72,7 @@ def crowd(seed):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_lookahead_keeps_it_in_a_long_queue(seed):
-    dispatcher = Watched(promises="requests", patience=0.3)
+    dispatcher = Watched(promises="requests", patience=0.3, guards=30)
     assert not late(crowd(seed), dispatcher, Wrong(seed), lambda: dispatcher.first)
     assert len(dispatcher.first) > 50
 

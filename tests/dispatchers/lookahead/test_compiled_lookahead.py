@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hpcdispatch.dispatchers import Lookahead
+from hpcdispatch.dispatchers.lookahead.lookahead import LookaheadOptions
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.simulation.events import compiled_events
 from hpcdispatch.testing import assert_same_records
@@ -66,7 +67,7 @@ def test_has_them_with_a_long_queue_and_in_many_steps(monkeypatch):
     result = simulate(workload, Lookahead(), progress=told.append)
     assert result.decisions["queued"].max() > 100
     assert set(result.decisions["used"]) == {"none", "list", "search"}
-    assert result.decisions["promises"].max() == 30
+    assert result.decisions["promises"].max() == LookaheadOptions().guards
     assert len(told) > 10
     assert_same_records(result, simulate(workload, PlugIn(Lookahead())))
 

@@ -281,7 +281,7 @@ def test_the_shadow_is_easys_schedule_but_for_ends_that_nobody_saw():
         replace(job, runtime=2 * job.runtime) if index % 3 == 0 else job for index, job in enumerate(drawn.jobs)
     )
     easy = simulate(workload, "easy").jobs["start"].to_numpy()
-    dispatcher = Lookahead()
+    dispatcher = Lookahead(guards=30)
     simulate(workload, dispatcher)
     shadow = dispatcher._history.jobs
     known = shadow.known[:400] == 1
