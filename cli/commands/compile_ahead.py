@@ -61,7 +61,10 @@ def crowd() -> Workload:
 
 
 def _workloads(name: str) -> Iterator[Workload]:
-    """Yield a crowd on a pool, one on nodes of two kinds, and a trace long enough for compiled steps."""
+    """Yield a crowd on a pool, one on nodes of two kinds, and a trace long enough for compiled steps.
+
+    For the portfolio only one in which it tunes: what else it calls is compiled for its candidates.
+    """
     if name == "portfolio":
         yield generate("lublin:jobs=300,processors=32,load=0.9", seed=5)
         return

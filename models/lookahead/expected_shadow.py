@@ -13,14 +13,14 @@ import numpy as np
 
 from ...base import FloatArray, IntArray
 from ..compiled import compiled
-from .shadow import BLOCK, CLOCK, COUNTED, HEAD, RUNNING, ShadowJobs, go_on
+from .shadow import BLOCK, CLOCK, COUNTED, HEAD, RUNNING, ShadowJobs, go_on, longer
 
 #: The expected schedule begins anew from the exact one after so many seconds at least, or once the time has passed by
 #: this part of what the exact one lags behind: what is gone through again is then at most so many times what is new.
 _OFTEN, _PART = 3600, 0.25
 #: The numbers: whether the expected schedule is to begin anew, when it last did, the first job that may have started at
 #: another time in it than in the exact one, and the first whose run time does not count yet.
-_ANEW, _BEGUN, _APART, _UNCOUNTED = range(4)
+ANEW, BEGUN, APART, UNCOUNTED = range(4)
 #: The sums: what was predicted of those that have ended and what they ran, by their part of the machine.
 _PREDICTED, _RAN = range(2)
 
@@ -71,15 +71,11 @@ def open_expected(jobs: ShadowJobs, capacity: IntArray) -> ExpectedShadow:
 
 def lengthen_expected(expected: ExpectedShadow, jobs: ShadowJobs) -> ExpectedShadow:
     """Return the same with room for as many jobs as a shadow has."""
-    more = np.zeros(len(jobs.submit) - len(expected.start), dtype=np.int64)
-
-    def longer(column: IntArray) -> IntArray:
-        return np.concatenate((column, more))
-
+    rows = len(jobs.submit)
+    predicted, asked, guessed, counted, start, running = (longer(column, rows) for column in expected[:6])
     return expected._replace(
-        predicted=longer(expected.predicted), asked=longer(expected.asked), guessed=longer(expected.guessed),
-        counted=longer(expected.counted), start=longer(expected.start), running=longer(expected.running),
-        least=np.concatenate((expected.least, jobs.least[len(expected.least) :])),
+        predicted=predicted, asked=asked, guessed=guessed, counted=counted, start=start, running=running,
+        least=longer(expected.least, len(jobs.least)),
     )  # fmt: skip
 
 
@@ -114,12 +110,12 @@ def longest_wait(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int, now: 
     numbers = expected.numbers
     exact, until = go_on(jobs, arrived, now, jobs.run[:0])
     if until > now:
-        numbers[_ANEW] = 1
+        numbers[ANEW] = 1
         return exact
-    if numbers[_ANEW] or now - numbers[_BEGUN] > max(_OFTEN, _PART * (now - jobs.state[CLOCK])):
+    if numbers[ANEW] or now - numbers[BEGUN] > max(_OFTEN, _PART * (now - jobs.state[CLOCK])):
         _learn(jobs, expected, arrived)
         _begin(jobs, expected)
-        numbers[_ANEW], numbers[_BEGUN] = 0, now
+        numbers[ANEW], numbers[BEGUN] = 0, now
     schedule = ShadowJobs(
         jobs.submit, jobs.arrival, jobs.duration, jobs.need, jobs.run, jobs.known,
         expected.start, expected.running, expected.least, expected.state,
@@ -131,7 +127,7 @@ def longest_wait(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int, now: 
 def _learn(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int) -> None:
     """Add those that have ended since to the sums."""
     counted, predicted, numbers = expected.counted, expected.predicted, expected.numbers
-    for job in range(numbers[_UNCOUNTED], arrived):
+    for job in range(numbers[UNCOUNTED], arrived):
         if not jobs.known[job] or counted[job]:
             continue
         counted[job] = 1
@@ -142,18 +138,18 @@ def _learn(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int) -> None:
             sums = expected.sums[int(predicted[job] >= expected.asked[job])]
             sums[_PREDICTED] += part * predicted[job]
             sums[_RAN] += part * jobs.run[job]
-    while numbers[_UNCOUNTED] < arrived and counted[numbers[_UNCOUNTED]]:
-        numbers[_UNCOUNTED] += 1
+    while numbers[UNCOUNTED] < arrived and counted[numbers[UNCOUNTED]]:
+        numbers[UNCOUNTED] += 1
 
 
 @compiled
 def _begin(jobs: ShadowJobs, expected: ExpectedShadow) -> None:
     """Begin the expected schedule from where the exact one is: only what may differ is copied."""
-    first, state = expected.numbers[_APART], jobs.state
+    first, state = expected.numbers[APART], jobs.state
     last = max(state[COUNTED], expected.state[COUNTED])
     expected.start[first:last] = jobs.start[first:last]
     expected.running[: state[RUNNING]] = jobs.running[: state[RUNNING]]
     blocks = last // BLOCK + 1
     expected.least[first // BLOCK : blocks] = jobs.least[first // BLOCK : blocks]
     expected.state[:] = state
-    expected.numbers[_APART] = state[HEAD]
+    expected.numbers[APART] = state[HEAD]

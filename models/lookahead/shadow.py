@@ -76,16 +76,16 @@ def begin_with(jobs: ShadowJobs, running: IntArray, start: IntArray) -> None:
 
 def lengthen(jobs: ShadowJobs, rows: int) -> ShadowJobs:
     """Return the same shadow with room for so many jobs."""
+    submit, arrival, duration, need, run, known, start, running = (longer(column, rows) for column in jobs[:8])
+    least = longer(jobs.least, rows // BLOCK + 1)
+    return ShadowJobs(submit, arrival, duration, need, run, known, start, running, least, jobs.state)
 
-    def longer(column: IntArray, rows: int = rows) -> IntArray:
-        made = np.zeros((rows, *column.shape[1:]), dtype=column.dtype)
-        made[: len(column)] = column
-        return made
 
-    return ShadowJobs(
-        longer(jobs.submit), longer(jobs.arrival), longer(jobs.duration), longer(jobs.need), longer(jobs.run),
-        longer(jobs.known), longer(jobs.start), longer(jobs.running), longer(jobs.least, rows // BLOCK + 1), jobs.state,
-    )  # fmt: skip
+def longer(column: IntArray, rows: int) -> IntArray:
+    """Return a column with so many rows, zeros behind those that it has."""
+    made = np.zeros((rows, *column.shape[1:]), dtype=column.dtype)
+    made[: len(column)] = column
+    return made
 
 
 @compiled

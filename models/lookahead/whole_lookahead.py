@@ -166,12 +166,12 @@ def _see(trace: WholeLookahead, now: int, waits: IntArray) -> int:
     last = Seen(waited, ran, numbers[_LAST], numbers[_DECISIONS])
     numbers[_DECISIONS] += 1
     seen = Seen(waits, runs, now, numbers[_DECISIONS])
-    start, length = jobs[STARTED][runs], jobs[LENGTH][runs]
-    see_jobs(trace.shadow, trace.known, last, seen, numbers[_STILL], jobs[LENGTH][waits], start, start + length)
+    predicted, start, length = jobs[LENGTH][waits], jobs[STARTED][runs], jobs[LENGTH][runs]
+    see_jobs(trace.shadow, trace.known, last, seen, numbers[_STILL], predicted, start, start + length)
     numbers[_LAST_WAITING], numbers[_LAST_RUNNING], numbers[_LAST] = len(waits), len(runs), now
     trace.seen[_WAITED, : len(waits)] = waits
     trace.seen[_RAN, : len(runs)] = runs
-    predict(trace.shadow, trace.expected, waits, jobs[LENGTH][waits], trace.asked[waits])
+    predict(trace.shadow, trace.expected, waits, predicted, trace.asked[waits])
     return longest_wait(trace.shadow, trace.expected, trace.events.counts[ARRIVED], now)
 
 

@@ -122,12 +122,19 @@ def test_changes_do_not_change_what_is_known_of_easy():
 
             super().use_replays(replay)
 
-    same = "lookahead:patience=0.5/least_due=10m/guards=30"
+    class Informed(Lookahead):
+        """Hears of ends while nobody waits, as a portfolio does."""
+
+        def job_ended(self, id_, ran, now):
+            if self._history is not None:
+                self._history.ended(id_, ran)
+
+    same = "lookahead:patience=0.5/least_due=10m"
     both = f"{same}+{same}/placement=best-fit"
     given = {"every": "2h", "window": "12h", "goal": "means:bound=none"}
     result = simulate(workload, Turning(of=both, reference=same, **given))
     assert result.decisions["chosen"].nunique() == 2
-    alone = simulate(workload, "lookahead:patience=0.5,least_due=10m,guards=30")
+    alone = simulate(workload, Informed(patience=0.5, least_due="10m"))
     assert result.jobs["start"].equals(alone.jobs["start"])
 
 

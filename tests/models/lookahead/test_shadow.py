@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hpcdispatch.models.lookahead.expected_shadow import longest_wait, open_expected, predict
-from hpcdispatch.models.lookahead.shadow import CLOCK, begin_with, go_on, lengthen, open_shadow, replay
+from hpcdispatch.models.lookahead.expected_shadow import ANEW, BEGUN, longest_wait, open_expected, predict
+from hpcdispatch.models.lookahead.shadow import BLOCK, CLOCK, LONGEST, begin_with, go_on, lengthen, open_shadow, replay
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import generate
 
@@ -94,17 +94,17 @@ class TestExpected:
             guess = rng.integers(1, jobs.duration[waits] + 1)
             if shorter:
                 jobs.duration[waits] = np.maximum(jobs.duration[waits] * 9 // 10, 1)
-                jobs.least[waits // 64, -1] = np.minimum(jobs.least[waits // 64, -1], jobs.duration[waits])
+                jobs.least[waits // BLOCK, -1] = np.minimum(jobs.least[waits // BLOCK, -1], jobs.duration[waits])
             predict(jobs, expected, waits, guess, jobs.duration[waits])
             found = longest_wait(jobs, expected, arrived, now)
             rows = np.flatnonzero(expected.start[:arrived] < 0)
-            assert (expected.least[rows // 64, -1] <= jobs.duration[rows]).all()
-            if expected.numbers[1] == now and not expected.numbers[0]:
+            assert (expected.least[rows // BLOCK, -1] <= jobs.duration[rows]).all()
+            if expected.numbers[BEGUN] == now and not expected.numbers[ANEW]:
                 begun += 1
                 whole = jobs._replace(
                     **{name: getattr(jobs, name).copy() for name in ("start", "running", "least", "state")}
                 )
-                assert found == max(jobs.state[3], go_on(whole, arrived, now, expected.guessed)[0])
+                assert found == max(jobs.state[LONGEST], go_on(whole, arrived, now, expected.guessed)[0])
                 assert expected.start[:arrived].tolist() == whole.start[:arrived].tolist()
                 assert expected.state.tolist() == whole.state.tolist()
         assert begun > 30
