@@ -1,7 +1,7 @@
 from .backfilling import EASY, EASYSJBF, FCFS, LJF, LXF, PBS, SJF, Conservative, ListScheduler
 from .cp import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming
 from .eviction import Evict
-from .lookahead import Lookahead
+from .lookahead import Guarded, Lookahead
 from .moldable import SA
 from .onthefly import LEJF, RBS, SEJF, Hybrid
 from .portfolio import Portfolio
@@ -61,6 +61,7 @@ __all__ = [
     "ConstraintProgramming",
     "Dispatcher",
     "Evict",
+    "Guarded",
     "Hybrid",
     "JobView",
     "ListScheduler",

@@ -22,7 +22,10 @@ from ..shared_options import cores
 
 #: Those that between them call all compiled functions of their families, apart by what they share; the portfolio last,
 #: since its replays have in them what look-ahead has compiled meanwhile.
-FAMILIES = (("conservative", "lookahead"), ("easy", "easy-sjbf", "lxf", "hcp3", "pcp3", "slurm", "portfolio"))
+FAMILIES = (
+    ("conservative", "lookahead", "guarded:over=lxf"),
+    ("easy", "easy-sjbf", "lxf", "hcp3", "pcp3", "slurm", "portfolio"),
+)
 
 
 @click.command("compile", epilog=examples("hpcdispatch compile", "hpcdispatch compile easy lookahead"))
@@ -32,7 +35,7 @@ FAMILIES = (("conservative", "lookahead"), ("easy", "easy-sjbf", "lxf", "hcp3", 
 def command(names: tuple[str, ...], workers: int) -> None:
     """Compile what the first simulation would: when installing, or for an image whose folders cannot be written to.
 
-    Without DISPATCHER all that backfilling, lookahead, the portfolio and the constraint programming dispatchers need.
+    Without DISPATCHER all that backfilling, lookahead, the guard, the portfolio and constraint programming need.
     What is compiled is kept beside the byte code, or in the folder that NUMBA_CACHE_DIR names; what is there is kept.
     """
     for name in names:

@@ -14,15 +14,18 @@ from ...models.lookahead import (
     RUNS,
     Seen,
     Sightings,
+    Standing,
     begin_with,
     find_rows,
     lengthen,
     lengthen_expected,
+    longest_ahead,
     longest_wait,
     open_expected,
     open_shadow,
     predict,
     see_jobs,
+    standing,
 )
 from ...workloads import Machine
 from ..columns import Jobs
@@ -107,6 +110,20 @@ class History:
     def longest_wait(self, now: int) -> int:
         """Return the longest wait under EASY so far, as it is known or expected."""
         return int(longest_wait(self.jobs, self.expected, len(self._row), now))
+
+    def longest_ahead(self, now: int) -> int:
+        """Return the longest wait expected of those that wait in EASY's schedule now, seconds.
+
+        To be asked after :meth:`longest_wait`, which brings that schedule up to now.
+        """
+        return int(longest_ahead(self.jobs, self.expected, now))
+
+    def standing(self, state: State) -> Standing:
+        """Return the real schedule as it stands in the state that was seen last."""
+        # Copies, since read-only columns would have the models compiled once more.
+        started, free = state.running.start.copy(), np.array(state.free.sum(axis=0), dtype=np.int64)
+        seen = self._last
+        return standing(self.jobs, self.expected, seen.waiting, seen.running, started, free, state.now)
 
     def waits(self) -> tuple[IntArray, IntArray]:
         """Return how long jobs waited under EASY as far as that is known, and for how long they run, seconds.

@@ -14,6 +14,7 @@ from ...models.lookahead import BOUND
 from ...models.portfolio import Outcome
 from ...workloads import Job, Machine
 from ...workloads.machine_state import MachineState
+from ..lookahead.guard import LEAST, Guard
 from ..lookahead.history import History
 from ..options import Configured
 from ..protocol import Action, Dispatcher, Start, State, id_of
@@ -71,7 +72,9 @@ class Portfolio(Configured[PortfolioOptions]):
         self._ended: Sequence[Job] = ()
         self._next = 0
         self._gap = self.options.first_period
-        self._pressed = False
+        self._guard: Guard | None = None
+        if self.options.guard != math.inf:
+            self._guard = Guard(self.options.guard, LEAST)
         self._last, self._longest = Tuning(0), 0
         self._parts: dict[int, Dispatcher] = {}
         self._record: dict[str, Any] = {}
@@ -95,10 +98,10 @@ class Portfolio(Configured[PortfolioOptions]):
     def report(self) -> Mapping[str, Any]:
         """Return what is to be known of the last decision.
 
-        ``chosen``: the candidate that goes on. ``pressed``: whether the reference decided in its place, since a job has
-        waited too long. ``predictor``: by whose predictions, empty for those of the simulation. ``tuned``: whether
-        there was a tuning. ``gain``: by which part the chosen one was better than the one before then. ``replays``,
-        ``replayed``: how many replays there were and decisions in them. ``failure``: what went wrong in it.
+        ``chosen``: the candidate that goes on. ``held``: whether the guard changed what it wanted. ``predictor``: by
+        whose predictions, empty for those of the simulation. ``tuned``: whether there was a tuning. ``gain``: by which
+        part the chosen one was better than the one before then. ``replays``, ``replayed``: how many replays there were
+        and decisions in them. ``failure``: what went wrong in it.
         """
         return self._record
 
@@ -124,13 +127,14 @@ class Portfolio(Configured[PortfolioOptions]):
             self._gap = min(self.options.period, 2 * self._gap)
             self._next = state.now + self._gap
             tuning = self._tune(state, self._past, learned)
-        self._press(state)
-        place = self._reference if self._pressed else self._last.chosen
+        place = self._last.chosen
         if place not in self._parts:
             self._parts[place] = self._made(place)
         self._tell(self._parts[place])
         predictor = self._predictor(place)
         actions = self._parts[place].dispatch(seen.get(predictor, state))
+        if self._guard is not None:
+            actions = self._guard.kept(state, actions, self._easy)
         self._past.act(state.now, actions)
         self._easy.start(id_of(action.job) for action in actions if isinstance(action, Start))
         for own in self._own.values():
@@ -179,18 +183,10 @@ class Portfolio(Configured[PortfolioOptions]):
         self._last = tuning
         return tuning
 
-    def _press(self, state: State) -> None:
-        """See whether a job has waited too long; the reference begins afresh then."""
-        first = state.queue[0].job.submit if len(state.queue) else state.now
-        pressed = self._longest > 0 and state.now - first > self.options.guard * self._longest
-        if pressed and not self._pressed and self._reference != self._last.chosen:
-            self._parts.pop(self._reference, None)
-        self._pressed = pressed
-
     def _noted(self, tuning: Tuning | None, predictor: str) -> dict[str, Any]:
         return {
             "chosen": self._names[self._last.chosen],
-            "pressed": int(self._pressed),
+            "held": int(self._guard is not None and self._guard.held),
             "predictor": predictor,
             "tuned": int(tuning is not None),
             "gain": math.nan if tuning is None else math.expm1(tuning.gain),

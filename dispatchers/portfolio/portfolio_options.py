@@ -53,8 +53,8 @@ class PortfolioOptions:
         The dispatcher whose long waits in a window bound those of the others, with those of EASY so far. It is a
         candidate, too, and named as these are.
     guard
-        Above 0. Once a job has waited this part of the longest wait under EASY so far, the reference decides until that
-        job has started; ``inf`` for never.
+        Above 0. Of what the chosen one starts only that is done after which EASY, if it decided from then on, could
+        keep every wait within so many times the longest one under EASY, see :class:`.Guarded`; ``inf`` for all of it.
     hysteresis
         By which part another candidate must be better than the one that is chosen, at least 0.
     budget

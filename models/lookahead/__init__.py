@@ -8,6 +8,7 @@ from .planning import BOUND, Plan, candidates, plan, weights
 from .promises import NO_PROMISE, Promises, Queue, Running, Settings, doubts, promise, settle
 from .shadow import CLOCK, ShadowJobs, begin_with, lengthen, open_shadow, replay
 from .sightings import GONE, RUNS, Seen, Sightings, find_rows, see_jobs
+from .taking_over import Standing, all_safe, longest_ahead, safe_starts, standing
 from .whole_lookahead import Decided, go_on_looking_ahead, whole_lookahead
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
     "Settings",
     "ShadowJobs",
     "Sightings",
+    "Standing",
+    "all_safe",
     "begin_with",
     "candidates",
     "doubts",
@@ -41,6 +44,7 @@ __all__ = [
     "go_on_looking_ahead",
     "lengthen",
     "lengthen_expected",
+    "longest_ahead",
     "longest_wait",
     "look_ahead",
     "open_expected",
@@ -51,8 +55,10 @@ __all__ = [
     "predict",
     "promise",
     "replay",
+    "safe_starts",
     "see_jobs",
     "settle",
+    "standing",
     "weights",
     "whole_lookahead",
 ]

@@ -118,21 +118,21 @@ def go_on(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> tuple[
     """
     state = jobs.state
     while True:
-        time, unknown = _next_event(jobs, arrived, guessed)
+        time, unknown = next_event(jobs, arrived, guessed)
         if time > now or unknown <= time:
             return int(state[LONGEST]), int(min(time, unknown))
         state[CLOCK] = time
-        _complete(jobs, time, guessed)
+        complete(jobs, time, guessed)
         while state[COUNTED] < arrived and jobs.arrival[state[COUNTED]] <= time:
-            _arrive(jobs, state[COUNTED])
+            arrive(jobs, state[COUNTED])
             state[COUNTED] += 1
-        _easy(jobs, time)
+        easy(jobs, time)
         if state[HEAD] < state[COUNTED]:
             state[LONGEST] = max(state[LONGEST], time - jobs.submit[state[HEAD]])
 
 
 @compiled
-def _next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int, int]:
+def next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int, int]:
     """Return the next arrival or end in the shadow, and when one that is not known may come at the earliest."""
     state, start, known, running = jobs.state, jobs.start, jobs.known, jobs.running
     clock, time, unknown = state[CLOCK], NEVER, NEVER
@@ -161,7 +161,8 @@ def _stay(jobs: ShadowJobs, job: int, guessed: IntArray) -> int:
 
 
 @compiled
-def _complete(jobs: ShadowJobs, time: int, guessed: IntArray) -> None:
+def complete(jobs: ShadowJobs, time: int, guessed: IntArray) -> None:
+    """Let those end that do by then."""
     state, running, kept = jobs.state, jobs.running, 0
     for index in range(state[RUNNING]):
         job = running[index]
@@ -176,7 +177,8 @@ def _complete(jobs: ShadowJobs, time: int, guessed: IntArray) -> None:
 
 
 @compiled
-def _arrive(jobs: ShadowJobs, job: int) -> None:
+def arrive(jobs: ShadowJobs, job: int) -> None:
+    """Let a job wait, the last of those that have come: only what its block asks for at least is noted."""
     least, need = jobs.least[job // BLOCK], jobs.need
     if job % BLOCK == 0:
         least[:] = NEVER
@@ -186,7 +188,7 @@ def _arrive(jobs: ShadowJobs, job: int) -> None:
 
 
 @compiled
-def _easy(jobs: ShadowJobs, now: int) -> None:
+def easy(jobs: ShadowJobs, now: int) -> None:
     """Start from the head of the queue, then those that do not delay the first job that does not fit."""
     state = jobs.state
     free = state[HEADER:]
@@ -195,7 +197,7 @@ def _easy(jobs: ShadowJobs, now: int) -> None:
         if jobs.start[job] < 0:
             if not _fits(jobs.need, job, free):
                 break
-            _start(jobs, job, now)
+            start_job(jobs, job, now)
         state[HEAD] += 1
     block, blocks = state[HEAD] // BLOCK, (state[COUNTED] - 1) // BLOCK + 1
     while block < blocks and not _fits(jobs.least, block, free):
@@ -222,7 +224,7 @@ def _backfill(jobs: ShadowJobs, block: int, now: int, reserved: int, spare: IntA
             if late:
                 for resource in range(len(spare)):
                     spare[resource] -= need[job, resource]
-            _start(jobs, job, now)
+            start_job(jobs, job, now)
             continue
         least[-1] = min(least[-1], duration[job])
         for resource in range(len(free)):
@@ -263,7 +265,8 @@ def _sort(jobs: ShadowJobs) -> None:
 
 
 @compiled
-def _start(jobs: ShadowJobs, job: int, now: int) -> None:
+def start_job(jobs: ShadowJobs, job: int, now: int) -> None:
+    """Start a job for which there is room."""
     state = jobs.state
     jobs.start[job] = now
     jobs.running[state[RUNNING]] = job

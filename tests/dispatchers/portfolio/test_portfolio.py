@@ -138,10 +138,13 @@ def test_changes_do_not_change_what_is_known_of_easy():
     assert result.jobs["start"].equals(alone.jobs["start"])
 
 
-def test_while_a_job_waits_too_long_the_reference_decides():
-    result = run(f"{QUICK},goal=means:bound=none,guard=0.5")
-    assert 0 < result.decisions["pressed"].mean() < 1
-    assert run(f"{QUICK},goal=means:bound=none").decisions["pressed"].sum() == 0
+@pytest.mark.parametrize("seed", range(3))
+def test_what_would_let_a_job_wait_longer_than_under_easy_is_held(seed):
+    workload = generate("lublin:jobs=400,processors=32,load=1.0", seed=seed)
+    free, held = (simulate(workload, f"portfolio:of=ljf,reference=ljf,guard={guard}") for guard in ("inf", 1))
+    assert free.decisions["held"].sum() == 0
+    assert 0 < held.decisions["held"].mean() < 1
+    assert held.jobs["wait"].max() < free.jobs["wait"].max()
 
 
 def test_a_budget_that_allows_no_replay_leaves_the_candidate():

@@ -1,0 +1,86 @@
+"""Starts that leave EASY able to take over: a bound on the longest wait under any dispatcher."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...models.lookahead import all_safe, safe_starts
+from ..protocol import Action, Start, State, Wake, id_of
+from ..space import space_of
+from .history import History
+
+#: Waits up to here are not bounded, seconds.
+LEAST = 3600
+
+
+class Guard:
+    """Lets those start after which EASY could still keep every wait within a bound.
+
+    The bound is a multiple of the longest wait expected under EASY, so far and of those that wait in its schedule. If
+    EASY, deciding from now on, could not keep it with all that a dispatcher starts, only those start with whom it
+    could, the first that the dispatcher names first, and beside them whom EASY would start.
+
+    Parameters
+    ----------
+    factor
+        The bound as a multiple of the longest wait under EASY.
+    least
+        The least bound, seconds.
+
+    Attributes
+    ----------
+    held
+        Whether anything was changed at the last decision.
+    """
+
+    def __init__(self, factor: float, least: int) -> None:
+        self._factor, self._least = factor, least
+        self.held = False
+
+    def kept(self, state: State, actions: Sequence[Action], history: History) -> Sequence[Action]:
+        """Return what is done of what a dispatcher wants to do.
+
+        All of it passes where jobs have several shapes, or where more is done than jobs started.
+
+        Parameters
+        ----------
+        state, actions
+            The system, and what the dispatcher answers.
+        history
+            Has seen the state.
+        """
+        self.held = False
+        starts = {id_of(action.job): action for action in actions if isinstance(action, Start)}
+        more = any(not isinstance(action, Start | Wake) for action in actions)
+        if more or len(starts) >= len(state.queue) or any(waiting.job.shapes for waiting in state.queue):
+            return actions
+        place = {waiting.id: place for place, waiting in enumerate(state.queue)} if starts else {}
+        wanted = np.array([place[id_] for id_ in starts], dtype=np.int64)
+        stands, bound = history.standing(state), self._bound(history.longest_wait(state.now))
+        if all_safe(stands, wanted, bound):
+            return actions
+        safe = safe_starts(stands, wanted, max(bound, self._bound(history.longest_ahead(state.now))))
+        self.held = not np.array_equal(safe, wanted)
+        if not self.held:
+            return actions
+        wakes = (action for action in actions if isinstance(action, Wake))
+        return [*_placed(state, safe.tolist(), starts), *wakes]
+
+    def _bound(self, longest: int) -> int:
+        return max(self._least, int(self._factor * longest))
+
+
+def _placed(state: State, places: Sequence[int], given: dict[str, Start]) -> list[Start]:
+    """Return the starts of those in these places of the queue that find room, as they were wanted or on any nodes."""
+    space, placed = space_of(state, "first-fit"), list[Start]()
+    for place in places:
+        waiting = state.queue[place]
+        start = given.get(waiting.id, Start(waiting, ()))
+        if len(start.placement) and space.put(np.asarray(start.placement), waiting.demand):
+            placed.append(start)
+        elif (nodes := space.place(waiting.nodes, waiting.demand)) is not None:
+            placed.append(replace(start, placement=nodes))
+    return placed

@@ -1,0 +1,122 @@
+"""Under a guard nobody waits longer than under EASY, as far as that can be foreseen."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hpcdispatch.base import InputError
+from hpcdispatch.dispatchers import Guarded, Start, Stop
+from hpcdispatch.simulation import check, simulate
+from hpcdispatch.workloads import Job, Machine, Workload, generate
+
+
+def at_once(seed):
+    """Return jobs that all come at the same time, and run for as long as they request."""
+    drawn = generate("lublin:jobs=60,processors=32,load=1.0", seed=seed)
+    return drawn.with_jobs([replace(job, submit=0, walltime=job.runtime) for job in drawn.jobs])
+
+
+def longest(result):
+    return result.jobs["wait"].max()
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("over", ["lxf", "sjf", "ljf", "hcp3", "lookahead"])
+def test_where_nothing_is_unforeseen_the_longest_wait_is_at_most_that_of_easy(over, seed):
+    workload = at_once(seed)
+    guarded = simulate(workload, f"guarded:over={over},least=1")
+    assert longest(guarded) <= longest(simulate(workload, "easy"))
+
+
+@pytest.mark.parametrize("over", ["lxf", "ljf"])
+def test_without_it_some_of_these_jobs_wait_longer(over):
+    assert any(longest(simulate(at_once(seed), over)) > longest(simulate(at_once(seed), "easy")) for seed in range(4))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_where_jobs_come_all_the_time_it_is_near_that_of_easy(seed):
+    workload = generate("lublin:jobs=300,processors=32,load=1.2", seed=seed)
+    easy, free, guarded = (longest(simulate(workload, name)) for name in ("easy", "ljf", "guarded:over=ljf,least=1"))
+    assert guarded < 1.2 * easy < free
+
+
+def test_the_bound_is_a_multiple_of_easys_longest_wait():
+    workload = at_once(0)
+    bound = longest(simulate(workload, "easy"))
+    looser = simulate(workload, "guarded:over=ljf,least=1,guard=1.3")
+    assert bound < longest(looser) <= 1.3 * bound < longest(simulate(workload, "ljf"))
+
+
+def test_easy_is_not_held():
+    workload = generate("lublin:jobs=400,processors=32,load=1.0", seed=2)
+    guarded = simulate(workload, "guarded:over=easy")
+    assert guarded.jobs["start"].equals(simulate(workload, "easy").jobs["start"])
+    assert not guarded.decisions["held"].any()
+
+
+@pytest.mark.parametrize("off", ["guard=inf", "least=10000h"])
+def test_without_a_bound_everything_passes(off):
+    workload = generate("lublin:jobs=200,processors=32,load=1.0", seed=3)
+    guarded = simulate(workload, f"guarded:over=ljf,{off}")
+    assert guarded.jobs["start"].equals(simulate(workload, "ljf").jobs["start"])
+
+
+def test_what_it_says_of_the_last_decision_is_what_the_one_underneath_says_and_whether_it_was_held():
+    workload = generate("lublin:jobs=200,processors=32,load=1.0", seed=3)
+    decisions = simulate(workload, "guarded:over=lookahead").decisions
+    assert {"held", "promises", "due_hours"} <= set(decisions.columns)
+
+
+def test_on_nodes_who_starts_has_room_there():
+    draw = np.random.default_rng(4)
+    drawn = zip(draw.integers(0, 80_000, 200), draw.integers(600, 20_000, 200), draw.integers(1, 9, 200), strict=True)
+    jobs = [
+        Job(str(place), *map(int, (at, runs, runs)), nodes=int(wide)) for place, (at, runs, wide) in enumerate(drawn)
+    ]
+    workload = Workload(tuple(sorted(jobs, key=lambda job: job.submit)), Machine.homogeneous(8, core=1))
+    guarded = simulate(workload, "guarded:over=ljf,least=1")
+    check(workload, guarded)
+    assert guarded.decisions["held"].any()
+    assert longest(guarded) < longest(simulate(workload, "ljf"))
+
+
+class Stopping:
+    """Stops the first that runs and starts whoever has the room then."""
+
+    def dispatch(self, state):
+        first = state.running[0] if len(state.running) else None
+        starts = [Start(state.queue[-1], (0,) * state.queue[-1].nodes)]
+        if first is None or first.job.id != "1":
+            return starts if not len(state.running) else []
+        return [Stop(first), *starts]
+
+
+def test_where_somebody_gives_way_all_of_it_passes():
+    jobs = (Job("1", 0, 5000, 5000, nodes=4), Job("2", 10, 5000, 5000, nodes=4), Job("3", 20, 5000, 5000, nodes=4))
+    found = simulate(Workload(jobs, Machine.pool(4)), Guarded(over=Stopping(), least=1))
+    assert found.jobs.set_index("id")["start"]["2"] == 10
+    assert found.decisions["held"].tolist()[:2] == [0, 0]
+
+
+def test_who_starts_in_place_of_another_gets_the_nodes_that_are_left():
+    """The one that is wanted is held: it would run on after the first, and the one of all nodes is next."""
+    jobs = (
+        Job("1", 0, 4000, 4000, nodes=2), Job("2", 1, 4000, 4000, nodes=4), Job("3", 2, 90_000, 90_000, nodes=2),
+        Job("4", 3, 3000, 3000, nodes=2),
+    )  # fmt: skip
+    found = simulate(Workload(jobs, Machine.homogeneous(4, core=1)), "guarded:over=ljf,least=1").jobs
+    assert found.set_index("id")["start"].to_dict() == {"1": 0, "4": 3, "2": 4000, "3": 8000}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"guard": 0}, "guard must be"),
+        ({"least": "0s"}, "least must be"),
+        ({"over": "nobody"}, "nobody"),
+    ],
+)
+def test_what_is_out_of_range_is_refused(given, said):
+    with pytest.raises((ValueError, InputError), match=said):
+        Guarded(**given)
