@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...models.lookahead import all_safe, safe_starts
+from ..fitting import needs
 from ..protocol import Action, Start, State, Wake, id_of
 from ..space import space_of
 from .history import History
@@ -43,7 +44,8 @@ class Guard:
     def kept(self, state: State, actions: Sequence[Action], history: History) -> Sequence[Action]:
         """Return what is done of what a dispatcher wants to do.
 
-        All of it passes where jobs have several shapes, or where more is done than jobs started.
+        All of it passes where jobs have several shapes, where more is done than jobs started, and where that cannot be
+        done, so that the simulation says so.
 
         Parameters
         ----------
@@ -54,11 +56,13 @@ class Guard:
         """
         self.held = False
         starts = {id_of(action.job): action for action in actions if isinstance(action, Start)}
-        more = any(not isinstance(action, Start | Wake) for action in actions)
-        if more or len(starts) >= len(state.queue) or any(waiting.job.shapes for waiting in state.queue):
+        plain = all(isinstance(action, Start | Wake) for action in actions)
+        if not plain or len(starts) >= len(state.queue) or any(waiting.job.shapes for waiting in state.queue):
             return actions
-        place = {waiting.id: place for place, waiting in enumerate(state.queue)} if starts else {}
-        wanted = np.array([place[id_] for id_ in starts], dtype=np.int64)
+        places = {waiting.id: place for place, waiting in enumerate(state.queue)} if starts else {}
+        wanted = np.array([places.get(id_, -1) for id_ in starts], dtype=np.int64)
+        if (wanted < 0).any() or (needs(state.queue)[wanted].sum(axis=0) > state.free.sum(axis=0)).any():
+            return actions
         stands, bound = history.standing(state), self._bound(history.longest_wait(state.now))
         if all_safe(stands, wanted, bound):
             return actions

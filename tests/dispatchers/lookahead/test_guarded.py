@@ -7,7 +7,7 @@ import pytest
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import Guarded, Start, Stop
-from hpcdispatch.simulation import check, simulate
+from hpcdispatch.simulation import ActionError, check, simulate
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 
@@ -97,6 +97,28 @@ def test_where_somebody_gives_way_all_of_it_passes():
     found = simulate(Workload(jobs, Machine.pool(4)), Guarded(over=Stopping(), least=1))
     assert found.jobs.set_index("id")["start"]["2"] == 10
     assert found.decisions["held"].tolist()[:2] == [0, 0]
+
+
+class Wrong:
+    """Starts whoever is first, twice as often as there is room, or somebody who is not there."""
+
+    def __init__(self, wrong):
+        self.wrong = wrong
+
+    def dispatch(self, state):
+        first = state.queue[0]
+        if len(state.queue) < 3:
+            return [Start(first, (0,) * first.nodes)] if not len(state.running) else []
+        if self.wrong == "room":
+            return [Start(waiting, (0,) * waiting.nodes) for waiting in state.queue[:2]]
+        return [Start("nobody", (0,))]
+
+
+@pytest.mark.parametrize("wrong", ["room", "nobody"])
+def test_what_cannot_be_done_is_said_as_ever(wrong):
+    jobs = tuple(Job(str(number), 10 * number, 20_000, 20_000, nodes=3) for number in range(6))
+    with pytest.raises(ActionError):
+        simulate(Workload(jobs, Machine.pool(4)), Guarded(over=Wrong(wrong), least=1))
 
 
 def test_who_starts_in_place_of_another_gets_the_nodes_that_are_left():
