@@ -120,12 +120,17 @@ def check_number(
     most: float = inf,
     below: float = inf,
     none: bool = False,
+    infinite: bool = False,
 ) -> None:
     """Raise ``ValueError`` unless `value` is a number within the bounds, or, with `none`, ``None``.
 
-    Without bounds it is one of at most :data:`LARGEST`.
+    Without bounds it is one of at most :data:`LARGEST`; with `infinite` it may be ``inf`` as well.
     """
-    if (value is None and none) or (is_number(value) and least <= value <= most and above < value < below):
+    if (
+        (value is None and none)
+        or (infinite and value == inf)
+        or (is_number(value) and least <= value <= most and above < value < below)
+    ):
         return
     if isinstance(value, int | float) and LARGEST < abs(value) < inf:
         least, most = (least, min(most, LARGEST)) if value > 0 else (max(least, -LARGEST), most)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -27,7 +28,7 @@ class Guard:
     Parameters
     ----------
     factor
-        The bound as a multiple of the longest wait under EASY.
+        The bound as a multiple of the longest wait under EASY; infinite for none.
     least
         The least bound, seconds.
 
@@ -57,10 +58,9 @@ class Guard:
         self.held = False
         starts = {id_of(action.job): action for action in actions if isinstance(action, Start)}
         plain = all(isinstance(action, Start | Wake) for action in actions)
-        if not plain or len(starts) >= len(state.queue) or any(waiting.job.shapes for waiting in state.queue):
+        if self._factor == math.inf or not plain or len(starts) >= len(state.queue) or history.molds():
             return actions
-        places = {waiting.id: place for place, waiting in enumerate(state.queue)} if starts else {}
-        wanted = np.array([places.get(id_, -1) for id_ in starts], dtype=np.int64)
+        wanted = history.places(starts)
         if (wanted < 0).any() or (needs(state.queue)[wanted].sum(axis=0) > state.free.sum(axis=0)).any():
             return actions
         stands, bound = history.standing(state), self._bound(history.longest_wait(state.now))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,8 +39,7 @@ class GuardedOptions:
     least: float | str = LEAST
 
     def __post_init__(self) -> None:
-        if self.guard != math.inf:
-            check_number("guard", self.guard, above=0)
+        check_number("guard", self.guard, above=0, infinite=True)
         _ = self.least_seconds
 
     @cached_property
@@ -97,8 +95,6 @@ class Guarded(Configured[GuardedOptions]):
         if self._history is None or self._history.machine is not state.machine:
             self._history = History(state.machine, state.now, by_requests=True)
         self._history.see(state)
-        actions = self.over.dispatch(state)
-        if self.options.guard != math.inf:
-            actions = self._guard.kept(state, actions, self._history)
+        actions = self._guard.kept(state, self.over.dispatch(state), self._history)
         self._history.start(id_of(action.job) for action in actions if isinstance(action, Start))
         return actions

@@ -61,6 +61,7 @@ class History:
         self._sightings = Sightings(nothing, nothing, nothing, nothing)
         self._last = Seen(nothing, nothing, now, 0)
         self._still = 0
+        self._moldable: list[int] = []
 
     def see(self, state: State, predicted_in: State | None = None) -> None:
         """Take note of a state; of what is predicted of those who wait in another one of the same jobs, if it is given.
@@ -110,6 +111,15 @@ class History:
     def longest_wait(self, now: int) -> int:
         """Return the longest wait under EASY so far, as it is known or expected."""
         return int(longest_wait(self.jobs, self.expected, len(self._row), now))
+
+    def places(self, ids: Iterable[str]) -> IntArray:
+        """Return the places of jobs in the queue that was seen last, -1 for who does not wait there."""
+        found = [np.flatnonzero(self._last.waiting == self._row.get(id_, -1)) for id_ in ids]
+        return np.array([place[0] if len(place) else -1 for place in found], dtype=np.int64)
+
+    def molds(self) -> bool:
+        """Return whether a job of several shapes waits in the queue that was seen last."""
+        return bool(self._moldable) and bool(np.isin(self._last.waiting, self._moldable).any())
 
     def longest_ahead(self, now: int) -> int:
         """Return the longest wait expected of those that wait in EASY's schedule now, seconds.
@@ -162,6 +172,8 @@ class History:
 
     def _add(self, job: Waiting | Running, now: int) -> int:
         row = self._row[job.id] = len(self._row)
+        if job.job.shapes:
+            self._moldable.append(row)
         if row == len(self.jobs.submit):
             rows = max(1024, 2 * row)
             self.jobs = lengthen(self.jobs, rows)

@@ -69,10 +69,8 @@ class LookaheadOptions:
     molds: bool = False
 
     def __post_init__(self) -> None:
-        if self.patience != math.inf:
-            check_number("patience", self.patience, above=0)
-        if self.trust != math.inf:
-            check_number("trust", self.trust, above=0)
+        check_number("patience", self.patience, above=0, infinite=True)
+        check_number("trust", self.trust, above=0, infinite=True)
         _ = self.least_due_seconds
         for name in ("blocked", "iterations", "guards"):
             check_whole(name, getattr(self, name), 0, MOST_STEPS, EACH_STEP)

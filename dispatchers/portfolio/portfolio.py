@@ -72,9 +72,7 @@ class Portfolio(Configured[PortfolioOptions]):
         self._ended: Sequence[Job] = ()
         self._next = 0
         self._gap = self.options.first_period
-        self._guard: Guard | None = None
-        if self.options.guard != math.inf:
-            self._guard = Guard(self.options.guard, LEAST)
+        self._guard = Guard(self.options.guard, LEAST)
         self._last, self._longest = Tuning(0), 0
         self._parts: dict[int, Dispatcher] = {}
         self._record: dict[str, Any] = {}
@@ -132,9 +130,8 @@ class Portfolio(Configured[PortfolioOptions]):
             self._parts[place] = self._made(place)
         self._tell(self._parts[place])
         predictor = self._predictor(place)
-        actions = self._parts[place].dispatch(seen.get(predictor, state))
-        if self._guard is not None:
-            actions = self._guard.kept(state, actions, self._easy)
+        wanted = self._parts[place].dispatch(seen.get(predictor, state))
+        actions = self._guard.kept(state, wanted, self._easy)
         self._past.act(state.now, actions)
         self._easy.start(id_of(action.job) for action in actions if isinstance(action, Start))
         for own in self._own.values():
@@ -186,7 +183,7 @@ class Portfolio(Configured[PortfolioOptions]):
     def _noted(self, tuning: Tuning | None, predictor: str) -> dict[str, Any]:
         return {
             "chosen": self._names[self._last.chosen],
-            "held": int(self._guard is not None and self._guard.held),
+            "held": int(self._guard.held),
             "predictor": predictor,
             "tuned": int(tuning is not None),
             "gain": math.nan if tuning is None else math.expm1(tuning.gain),

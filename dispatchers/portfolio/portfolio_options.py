@@ -83,8 +83,7 @@ class PortfolioOptions:
         if self.length < self.period:
             raise ValueError(f"window must be at least every = {self.every}, got {self.window!r}")
         _ = self.first_period
-        if self.guard != math.inf:
-            check_number("guard", self.guard, above=0)
+        check_number("guard", self.guard, above=0, infinite=True)
         check_number("hysteresis", self.hysteresis, least=0)
         check_whole("budget", self.budget, 1)
         check_whole("halving", self.halving, 2)

@@ -1,20 +1,13 @@
 """Under a guard nobody waits longer than under EASY, as far as that can be foreseen."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from jobs_at_once import at_once
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import Guarded, Start, Stop
 from hpcdispatch.simulation import ActionError, check, simulate
 from hpcdispatch.workloads import Job, Machine, Workload, generate
-
-
-def at_once(seed):
-    """Return jobs that all come at the same time, and run for as long as they request."""
-    drawn = generate("lublin:jobs=60,processors=32,load=1.0", seed=seed)
-    return drawn.with_jobs([replace(job, submit=0, walltime=job.runtime) for job in drawn.jobs])
 
 
 def longest(result):
@@ -24,14 +17,16 @@ def longest(result):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("over", ["lxf", "sjf", "ljf", "hcp3", "lookahead"])
 def test_where_nothing_is_unforeseen_the_longest_wait_is_at_most_that_of_easy(over, seed):
-    workload = at_once(seed)
+    workload = at_once(seed, 60)
     guarded = simulate(workload, f"guarded:over={over},least=1")
     assert longest(guarded) <= longest(simulate(workload, "easy"))
 
 
 @pytest.mark.parametrize("over", ["lxf", "ljf"])
 def test_without_it_some_of_these_jobs_wait_longer(over):
-    assert any(longest(simulate(at_once(seed), over)) > longest(simulate(at_once(seed), "easy")) for seed in range(4))
+    assert any(
+        longest(simulate(at_once(seed, 60), over)) > longest(simulate(at_once(seed, 60), "easy")) for seed in range(4)
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -42,7 +37,7 @@ def test_where_jobs_come_all_the_time_it_is_near_that_of_easy(seed):
 
 
 def test_the_bound_is_a_multiple_of_easys_longest_wait():
-    workload = at_once(0)
+    workload = at_once(0, 60)
     bound = longest(simulate(workload, "easy"))
     looser = simulate(workload, "guarded:over=ljf,least=1,guard=1.3")
     assert bound < longest(looser) <= 1.3 * bound < longest(simulate(workload, "ljf"))

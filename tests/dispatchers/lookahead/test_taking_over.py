@@ -1,23 +1,14 @@
 """What EASY would make of a schedule that it took over is what it makes of it in a simulation."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
+from jobs_at_once import at_once
 
 from hpcdispatch.dispatchers import EASY, Start
 from hpcdispatch.dispatchers.lookahead.history import History
-from hpcdispatch.dispatchers.space import space_of
 from hpcdispatch.models import pool_placement
 from hpcdispatch.models.lookahead import all_safe, safe_starts
 from hpcdispatch.simulation import simulate
-from hpcdispatch.workloads import generate
-
-
-def at_once(seed, jobs=40):
-    """Return jobs that all come at the same time, and run for as long as they request."""
-    drawn = generate(f"lublin:jobs={jobs},processors=32,load=1.0", seed=seed)
-    return drawn.with_jobs([replace(job, submit=0, walltime=job.runtime) for job in drawn.jobs])
 
 
 class Begun(EASY):
@@ -34,10 +25,11 @@ class Begun(EASY):
         return [Start(waiting, pool_placement(waiting.nodes)) for waiting in first]
 
 
-class Asking:
-    """Asks the models at the first decision, and starts whoever fits in the order of the queue."""
+class Asking(EASY):
+    """EASY, but that it asks the models at the first decision."""
 
     def __init__(self, ask):
+        super().__init__()
         self.ask, self.answer = ask, None
 
     def dispatch(self, state):
@@ -45,12 +37,7 @@ class Asking:
             history = History(state.machine, state.now, by_requests=True)
             history.see(state)
             self.answer = self.ask(history, state)
-        space, starts = space_of(state, "first-fit"), []
-        for waiting in state.queue:
-            nodes = space.place(waiting.nodes, waiting.demand)
-            if nodes is not None:
-                starts.append(Start(waiting, nodes))
-        return starts
+        return super().dispatch(state)
 
 
 def asked(workload, ask):
