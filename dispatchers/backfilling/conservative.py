@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...base.checks import check_choice
-from ...workloads import Machine
+from ...workloads import Machine, MachineState
 from ..options import Configured, PlacementOption
 from ..protocol import Action, Placement, Start, State, Waiting, Wake
 from .counted_reservations import CountedReservations
@@ -64,6 +64,15 @@ class Conservative(Configured[ConservativeOptions]):
         # A reservation begins when a job is predicted to end. Nothing happens then if the reservation was not moved up
         # when that job ended early; something new is known if its prediction is corrected. Only then a timer is set.
         self._looks_ahead = self.options.compress != "until-stable"
+        self._recalled: Mapping[str, Any] | None = None
+
+    def memory(self) -> dict[str, Any]:
+        """Return what runs and what is reserved; see :meth:`recall`."""
+        return {} if self._machine is None else {"held": self.held.memory(), "looks_ahead": self._looks_ahead}
+
+    def recall(self, state: MachineState, memory: Mapping[str, Any] | None) -> None:
+        """Go on with what was reserved; where nobody knows, jobs get reservations in order of submission."""
+        self._recalled = memory or None
 
     def open(self, state: State) -> MovingReservations | CountedReservations:
         """Return the reservations to begin with."""
@@ -82,9 +91,13 @@ class Conservative(Configured[ConservativeOptions]):
     def update(self, state: State) -> None:
         """Bring the profile up to date and reserve for who arrived."""
         if self._machine is not state.machine:
+            recalled = self._recalled
             self.forget()
             self._machine = state.machine
             self.held = self.open(state)
+            if recalled is not None:
+                self.held.recall(state, recalled["held"])
+                self._looks_ahead = recalled["looks_ahead"]
         if self.held.follow(state):
             self._looks_ahead = True
         self.held.compress(self.options.compress, state.now)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -34,13 +35,40 @@ class CountedReservations:
         self._freed = book.open_freed(_FIRST_ROOM)
         self._rows = np.full(_FIRST_ROOM, -1, dtype=np.int64)
         self._settled = True
+        self._seen: State | None = None
+
+    def memory(self) -> dict[str, Any]:
+        """Return what runs and what is reserved, in the order of booking."""
+        ids = {} if self._seen is None else _ids(self._seen)
+        return {
+            "running": _rows(self._held, ids),
+            "reserved": _rows(self._reserved, ids),
+            "settled": self._settled,
+        }
+
+    def recall(self, state: State, memory: Mapping[str, Any]) -> None:
+        """Hold what was held then, before anything else is."""
+        orders = {id_: order for order, id_ in _ids(state).items()}
+        last = max(orders.values(), default=-1)
+        rows = [*memory["running"], *memory["reserved"]]
+        # A job that has left since then is known by an order that no other one has, until it is missed.
+        unknown = [id_ for id_, *_ in rows if id_ not in orders]
+        orders |= {id_: last + 1 + place for place, id_ in enumerate(unknown)}
+        known = np.array([orders[id_] for id_, *_ in rows], dtype=np.int64)
+        self._make_room(known, known)
+        for table, held in ((self._held, memory["running"]), (self._reserved, memory["reserved"])):
+            for id_, start, end, amount in held:
+                book.add(table, orders[id_], start, end, amount)
+                if end > state.now:
+                    release(self._profile, max(start, state.now), end, -amount)
+        self._settled = memory["settled"]
 
     def follow(self, state: State) -> bool:
         """Bring the profile up to date; return whether the reservations had to be made anew."""
         now, queue, running = state.now, state.queue, state.running
         waits = book.Jobs(queue.order, queue.nodes * queue.demand[:, 0], queue.since, queue.predicted)
         runs = book.Jobs(running.order, running.nodes * running.demand[:, 0], running.start, running.predicted_end)
-        self._waits = waits
+        self._waits, self._seen = waits, state
         self._make_room(waits.order, runs.order)
         advance(self._profile, now)
         corrected = book.follow_running(now, self._profile, self._held, runs, self._freed, self._rows)
@@ -126,3 +154,16 @@ class CountedReservations:
         last = max(waiting.max(initial=0), running.max(initial=0))
         if last >= len(self._rows):
             self._rows = np.full(2 * last + 1, -1, dtype=np.int64)
+
+
+def _ids(state: State) -> dict[int, str]:
+    """Return the ids of the jobs by their order."""
+    return {job.order: job.id for job in state.queue} | {job.order: job.id for job in state.running}
+
+
+def _rows(table: book.Table, ids: Mapping[int, str]) -> list[tuple[str, int, int, int]]:
+    """Return id, start, end and amount of the rows of jobs that have not left."""
+    count = int(table.rows[0])
+    columns = (column[:count].tolist() for column in (table.order, table.start, table.end, table.amount))
+    held = zip(*columns, strict=True)
+    return [(ids[order], start, end, amount) for order, start, end, amount in held if order in ids]

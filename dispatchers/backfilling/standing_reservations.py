@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from ...models import NodeProfile, PlacementRule, PoolProfile, Profile, free_until
 from ..protocol import Placement, Running, State, Waiting
@@ -77,6 +80,19 @@ class StandingReservations:
         if capacity.size == 1:
             return PoolProfile(int(capacity[0, 0]), state.now)
         return NodeProfile(capacity, capacity, state.now, self.rule)
+
+    def memory(self) -> dict[str, Any]:
+        """Return what runs and what is reserved, in the order of booking."""
+        return {"running": _rows(self.running), "reserved": _rows(self.reserved)}
+
+    def recall(self, state: State, memory: Mapping[str, Any]) -> None:
+        """Hold what was held then, before anything else is."""
+        for held, rows in ((self.running, memory["running"]), (self.reserved, memory["reserved"])):
+            for id_, start, end, placement, demand in rows:
+                booking = Booking(None, start, end, np.array(placement, dtype=np.int64), tuple(demand))
+                held[id_] = booking
+                if end > state.now:
+                    self.profile.take(max(start, state.now), end, booking.placement, booking.demand)
 
     def follow(self, state: State) -> bool:
         """Bring the profile up to date; return whether the reservations had to be made anew.
@@ -234,3 +250,8 @@ class StandingReservations:
         now = self.profile.now
         self.profile.take(now, now + seconds, placement, waiting.demand)
         self.running[waiting.id] = Booking(None, now, now + seconds, placement, waiting.demand)
+
+
+def _rows(held: Mapping[str, Booking]) -> list[tuple[str, int, int, list[int], tuple[int, ...]]]:
+    """Return id, start, end, nodes and demand of bookings."""
+    return [(id_, each.start, each.end, each.placement.tolist(), each.demand) for id_, each in held.items()]

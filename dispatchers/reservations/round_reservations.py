@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from ...base.checks import check_choice, check_whole
 from ..backfilling.conservative import ConservativeOptions
@@ -56,6 +56,15 @@ class RoundReservations(MovingReservations):
         self._primary = state.machine.primary
         self._round: set[str] = set()
         self._round_end = 0
+
+    def memory(self) -> dict[str, Any]:
+        """Return what runs, what is reserved, and of which round."""
+        return super().memory() | {"round": sorted(self._round), "round_end": self._round_end}
+
+    def recall(self, state: State, memory: Mapping[str, Any]) -> None:
+        """Go on with the round of then."""
+        super().recall(state, memory)
+        self._round, self._round_end = set(memory["round"]), memory["round_end"]
 
     def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
         """Return for how many seconds from now a job's slots are free within the round, and where."""

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +17,9 @@ from hpcdispatch.workloads import Ended, Job, Machine, MachineState, RunningSinc
 SLURM = "slurm:bf_interval=7,bf_resolution=1,sched_interval=20,PriorityWeightAge=50,PriorityWeightFairshare=1000,"
 SLURM += "PriorityMaxAge=00:05:00,PriorityCalcPeriod=1,PriorityDecayHalfLife=00:03:00"
 FATES = ["start", "end", "wait", "run", "predicted", "attempts", "status", "reason"]
+
+#: Those whose reservations stand where others have outrun their predictions, and move where they have not.
+RESERVING = ["conservative", "conservative:compress=never", "conservative:compress=once", "rounds:batch=3"]
 
 
 def cut_and_joined(workload, at, *parts, **options):
@@ -34,15 +38,13 @@ def cut_and_joined(workload, at, *parts, **options):
 @given(
     workloads(max_jobs=16).filter(len),
     st.floats(0, 1),
-    st.sampled_from(["fcfs", "easy", "sjf", "conservative", SLURM, "slurm"]),
+    st.sampled_from(["fcfs", "easy", "sjf", *RESERVING, SLURM, "slurm"]),
     st.sampled_from(["walltime", "last2"]),
     st.sampled_from(["run", "kill"]),
     st.sampled_from(["batch", "sequence"]),
 )
 def test_a_cut_changes_nothing(workload, part, dispatcher, predictor, overrun, same_instant):
     options = {"overrun": overrun, "same_instant": same_instant}
-    if dispatcher == "conservative" and overrun == "run":
-        return  # It keeps the reservations of jobs that others have outrun, and a state does not have them.
     last = int(simulate(workload, dispatcher, predictor, **options).jobs["end"].max())
     before, after = cut_and_joined(workload, int(part * last), dispatcher, predictor, **options)
     assert before.equals(after)
@@ -55,6 +57,17 @@ def test_longer_ones_neither(make, dispatcher):
     last = int(simulate(workload, dispatcher).jobs["end"].max())
     for part in (0.4, 0.8):
         before, after = cut_and_joined(workload, int(part * last), dispatcher)
+        assert before.equals(after)
+
+
+@pytest.mark.parametrize("overrun", ["run", "kill"])
+@pytest.mark.parametrize("dispatcher", RESERVING)
+@pytest.mark.parametrize("make", [pool, cluster, overrunning])
+def test_reservations_stand_where_others_have_outrun_their_predictions(make, dispatcher, overrun):
+    workload = make(40)
+    last = int(simulate(workload, dispatcher, "last2", overrun=overrun).jobs["end"].max())
+    for part in np.linspace(0.1, 0.9, 9):
+        before, after = cut_and_joined(workload, int(part * last), dispatcher, "last2", overrun=overrun)
         assert before.equals(after)
 
 
