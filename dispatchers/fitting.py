@@ -21,6 +21,21 @@ def needs(jobs: Jobs[Waiting] | Jobs[Running]) -> IntArray:
     return need
 
 
+def sums_suffice(state: State) -> bool:
+    """Return whether jobs fit wherever the sums of what is free leave room for them.
+
+    That is so on one node, and on equal nodes if there is a resource of which every slot of who waits or runs takes all
+    that a node has.
+    """
+    capacity = state.machine.capacity
+    if len(capacity) == 1:
+        return True
+    if (capacity != capacity[0]).any():
+        return False
+    whole = (state.queue.demand == capacity[0]).all(axis=0) & (state.running.demand == capacity[0]).all(axis=0)
+    return bool(whole.any())
+
+
 def fitting(state: State, need: IntArray, space: PoolSpace | NodeSpace) -> tuple[BoolArray, bool]:
     """Return which waiting jobs fit now, each alone, and whether there may be room for all together.
 

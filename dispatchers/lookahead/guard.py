@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...models.lookahead import all_safe, safe_starts
-from ..fitting import needs
+from ..fitting import needs, sums_suffice
 from ..protocol import Action, Start, State, Wake, id_of
 from ..space import space_of
 from .history import History
@@ -45,8 +45,8 @@ class Guard:
     def kept(self, state: State, actions: Sequence[Action], history: History) -> Sequence[Action]:
         """Return what is done of what a dispatcher wants to do.
 
-        All of it passes where jobs have several shapes, where more is done than jobs started, and where that cannot be
-        done, so that the simulation says so.
+        All of it passes where jobs have several shapes, where nodes are of several kinds or shared, where more is done
+        than jobs started, and where that cannot be done, so that the simulation says so.
 
         Parameters
         ----------
@@ -58,7 +58,9 @@ class Guard:
         self.held = False
         starts = {id_of(action.job): action for action in actions if isinstance(action, Start)}
         plain = all(isinstance(action, Start | Wake) for action in actions)
-        if self._factor == math.inf or not plain or len(starts) >= len(state.queue) or history.molds():
+        if self._factor == math.inf or not plain or len(starts) >= len(state.queue):
+            return actions
+        if history.molds() or not sums_suffice(state):
             return actions
         wanted = history.places(starts)
         if (wanted < 0).any() or (needs(state.queue)[wanted].sum(axis=0) > state.free.sum(axis=0)).any():

@@ -54,7 +54,8 @@ class Guarded(Configured[GuardedOptions]):
     EASY's schedule of the same jobs by their requested times is kept beside the real one. If EASY, deciding from now
     on, could not keep every wait within the longest one that is expected there, only those of the jobs that `over`
     starts do start with whom it could, and beside them whom EASY would start. Decisions have a column ``held``, whether
-    that was so. On several nodes all is looked at in sums of resources; moldable jobs start as `over` wants.
+    that was so. What would become of jobs is looked at in sums of resources: where nodes are of several kinds, or jobs
+    share them, `over` does what it wants, as it does with moldable jobs.
 
     Its options are those of :class:`GuardedOptions`, which says what is refused.
 

@@ -54,7 +54,8 @@ class PortfolioOptions:
         candidate, too, and named as these are.
     guard
         Above 0. Of what the chosen one starts only that is done after which EASY, if it decided from then on, could
-        keep every wait within so many times the longest one under EASY, see :class:`.Guarded`; ``inf`` for all of it.
+        keep every wait within so many times the longest one under EASY, see :class:`.Guarded`; ``inf`` for all of it,
+        as on nodes of several kinds, or shared ones, in any case.
     hysteresis
         By which part another candidate must be better than the one that is chosen, at least 0.
     budget

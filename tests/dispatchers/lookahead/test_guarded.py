@@ -76,6 +76,28 @@ def test_on_nodes_who_starts_has_room_there():
     assert longest(guarded) < longest(simulate(workload, "ljf"))
 
 
+@pytest.mark.parametrize(
+    ("machine", "cores", "guarded"),
+    [
+        (Machine.homogeneous(8, core=4), (4, 4), True),
+        (Machine.homogeneous(8, core=4, mem=2), (4, 4), True),
+        (Machine.homogeneous(8, core=4), (3, 4), False),
+        (Machine.homogeneous(8, core=4), (1, 3), False),
+        (Machine(("core",), np.array([[4]] * 6 + [[8]] * 2)), (4, 4), False),
+    ],
+)
+def test_where_sums_do_not_say_who_fits_all_of_it_passes(machine, cores, guarded):
+    jobs = [
+        Job(str(place), 600 * place, runs, runs, nodes=wide, per_node={"core": cores[place % 2]})
+        for place, (runs, wide) in enumerate([(5000, 5), (9000, 6), (90_000, 3), (700, 2), (4000, 8), (60_000, 1)] * 4)
+    ]
+    workload = Workload(tuple(jobs), machine)
+    found, free = simulate(workload, "guarded:over=ljf,least=1"), simulate(workload, "ljf")
+    check(workload, found)
+    assert found.decisions["held"].any() == guarded
+    assert found.jobs["start"].equals(free.jobs["start"]) == (not guarded)
+
+
 class Stopping:
     """Stops the first that runs and starts whoever has the room then."""
 
