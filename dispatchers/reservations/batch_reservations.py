@@ -6,6 +6,7 @@ from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from heapq import heappop, heappush, nsmallest
 from itertools import islice
+from typing import Any
 
 from ...base import IntArray
 from ...models import Profile, pool_placement
@@ -152,6 +153,23 @@ class BatchReservations(RoundReservations):
         if len(capacity) > 1:
             self._space = space_of(state, self.rule)
         return CountedProfile(int(capacity.sum()), state.now)
+
+    def memory(self) -> dict[str, Any]:
+        """Return what runs, what is reserved, and who else waited at the last decision."""
+        return super().memory() | {"seen": list(self._seen)}
+
+    def recall(self, state: State, memory: Mapping[str, Any]) -> None:
+        """Go on with the round of then; who has come since then is known from who had not."""
+        super().recall(state, memory)
+        for id_, booking in self.reserved.items():
+            self._held.reserve(id_, booking)
+        self._started = [*self.running, *self.reserved]  # These are looked at, whether they are here or not.
+        seen = set(memory["seen"])
+        for entry in state.queue:
+            if entry.id in seen:
+                self._seen[entry.id] = entry
+                if entry.id not in self.reserved:
+                    self._unreserved.add(entry)
 
     # What changed.
 

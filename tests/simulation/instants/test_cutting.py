@@ -19,7 +19,8 @@ SLURM += "PriorityMaxAge=00:05:00,PriorityCalcPeriod=1,PriorityDecayHalfLife=00:
 FATES = ["start", "end", "wait", "run", "predicted", "attempts", "status", "reason"]
 
 #: Those whose reservations stand where others have outrun their predictions, and move where they have not.
-RESERVING = ["conservative", "conservative:compress=never", "conservative:compress=once", "rounds:batch=3"]
+RESERVING = ["conservative", "conservative:compress=never", "conservative:compress=once"]
+RESERVING += ["rounds:batch=3", "rounds:batch=3,move=never", "rounds:move=never"]
 
 
 def cut_and_joined(workload, at, *parts, **options):
