@@ -35,11 +35,11 @@ class CountedReservations:
         self._freed = book.open_freed(_FIRST_ROOM)
         self._rows = np.full(_FIRST_ROOM, -1, dtype=np.int64)
         self._settled = True
-        self._seen: State | None = None
+        self._seen = state
 
     def memory(self) -> dict[str, Any]:
         """Return what runs and what is reserved, in the order of booking."""
-        ids = {} if self._seen is None else _ids(self._seen)
+        ids = _ids(self._seen)
         return {
             "running": _rows(self._held, ids),
             "reserved": _rows(self._reserved, ids),

@@ -56,11 +56,11 @@ class Guard:
             Has seen the state.
         """
         self.held = False
+        if self._factor == math.inf:
+            return actions
         starts = {id_of(action.job): action for action in actions if isinstance(action, Start)}
         plain = all(isinstance(action, Start | Wake) for action in actions)
-        if self._factor == math.inf or not plain or len(starts) >= len(state.queue):
-            return actions
-        if history.molds() or not sums_suffice(state):
+        if not plain or len(starts) >= len(state.queue) or history.molds() or not sums_suffice(state):
             return actions
         wanted = history.places(starts)
         if (wanted < 0).any() or (needs(state.queue)[wanted].sum(axis=0) > state.free.sum(axis=0)).any():

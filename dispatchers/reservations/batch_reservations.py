@@ -161,8 +161,7 @@ class BatchReservations(RoundReservations):
     def recall(self, state: State, memory: Mapping[str, Any]) -> None:
         """Go on with the round of then; who has come since then is known from who had not."""
         super().recall(state, memory)
-        for id_, booking in self.reserved.items():
-            self._held.reserve(id_, booking)
+        self._hold_anew()
         self._started = [*self.running, *self.reserved]  # These are looked at, whether they are here or not.
         seen = set(memory["seen"])
         for entry in state.queue:
@@ -230,6 +229,10 @@ class BatchReservations(RoundReservations):
     def _rebuild(self, state: State) -> None:
         """Make the reservations anew, in the order in which they stood, none earlier than it was."""
         super()._rebuild(state)
+        self._hold_anew()
+
+    def _hold_anew(self) -> None:
+        """Take note of all that is reserved and runs, and of nothing else."""
         self._held = Held()
         for id_, booking in self.reserved.items():
             self._held.reserve(id_, booking)

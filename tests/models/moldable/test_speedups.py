@@ -22,11 +22,11 @@ def test_one_processor_is_no_speedup_and_more_never_hurt(A, sigma):
 @given(PARALLELISM, SPREAD)
 @example(1.0, 1.9701507537688443)
 def test_the_branches_meet(A, sigma):
-    edges = [A, 2 * A - 1] if sigma <= 1 else [A + A * sigma - sigma]
-    for edge in np.maximum(edges, 1):  # Rounding can bring an edge below one processor.
+    edges = [A, max(1, 2 * A - 1)] if sigma <= 1 else [max(1, A + A * sigma - sigma)]  # Rounding may bring it below 1.
+    for edge in edges:
         below, at = downey([max(1, edge * (1 - 1e-14)), edge], A, sigma)
         assert below == pytest.approx(at, rel=1e-12)
-    assert downey(max(1, edges[-1]), A, sigma) == pytest.approx(A, rel=1e-12)
+    assert downey(edges[-1], A, sigma) == pytest.approx(A, rel=1e-12)
 
 
 @given(PARALLELISM)
