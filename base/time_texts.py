@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
+import sys
 
 from .checks import LONGEST, check_number, shown
 
@@ -30,14 +32,16 @@ def seconds_of(value: float | str) -> int:
     return int(seconds)
 
 
-def seconds_option(name: str, value: float | str, least: int = 0) -> int:
-    """Return the whole seconds of an option, as :func:`seconds_of` does.
+def seconds_option(name: str, value: float | str, least: int = 0, infinite: bool = False) -> int:
+    """Return the whole seconds of an option, as :func:`seconds_of` does; ``sys.maxsize`` for ``inf``, where it may be.
 
     Raises
     ------
     ValueError
         For what is no time, or below `least`; the option is named.
     """
+    if infinite and value in (math.inf, "inf"):
+        return sys.maxsize
     try:
         seconds = seconds_of(value)
     except ValueError as error:

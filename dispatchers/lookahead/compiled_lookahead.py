@@ -56,6 +56,7 @@ class CompiledLookahead(CompiledSteps):
     ) -> None:  # fmt: skip
         self._trace = whole_lookahead(*columns, walltime, need, capacity)
         self._settings, self._patience = dispatcher.settings(), float(dispatcher.options.patience)
+        self._recent = dispatcher.options.recent_seconds
         _, self._work, self.lengths = columns
         self._walltime = walltime
         self._decided = Decided(
@@ -68,7 +69,8 @@ class CompiledLookahead(CompiledSteps):
 
     def go_on(self) -> tuple[IntArray, IntArray]:
         """See :meth:`.CompiledSteps.go_on`."""
-        self._rows, gone = go_on_looking_ahead(self._trace, self._settings, self._patience, self._decided, self._ended)
+        given = self._settings, self._patience, self._recent
+        self._rows, gone = go_on_looking_ahead(self._trace, *given, self._decided, self._ended)
         return self._decided.counts[: self._rows], self._ended[:gone]
 
     def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -32,20 +33,29 @@ class GuardedOptions:
         Above 0: the bound, as a multiple of the longest wait expected under EASY.
     least
         Waits up to here are not bounded, in seconds or as ``1h``, at least 1 s.
+    recent
+        For how long a long wait under EASY counts once the job has started there, in seconds or as ``28d``, at least
+        1 s; ``inf`` for ever.
     """
 
     over: str | Dispatcher = "lookahead"
     guard: float = 1.0
     least: float | str = LEAST
+    recent: float | str = math.inf
 
     def __post_init__(self) -> None:
         check_number("guard", self.guard, above=0, infinite=True)
-        _ = self.least_seconds
+        _ = self.least_seconds, self.recent_seconds
 
     @cached_property
     def least_seconds(self) -> int:
         """The wait up to which nothing is bounded."""
         return seconds_option("least", self.least, 1)
+
+    @cached_property
+    def recent_seconds(self) -> int:
+        """For how long a long wait under EASY counts."""
+        return seconds_option("recent", self.recent, 1, infinite=True)
 
 
 class Guarded(Configured[GuardedOptions]):
@@ -94,7 +104,7 @@ class Guarded(Configured[GuardedOptions]):
     def dispatch(self, state: State) -> Sequence[Action]:
         """Ask the dispatcher underneath, and start those with whom EASY could take over."""
         if self._history is None or self._history.machine is not state.machine:
-            self._history = History(state.machine, state.now, by_requests=True)
+            self._history = History(state.machine, state.now, True, self.options.recent_seconds)
         self._history.see(state)
         actions = self._guard.kept(state, self.over.dispatch(state), self._history)
         self._history.start(id_of(action.job) for action in actions if isinstance(action, Start))

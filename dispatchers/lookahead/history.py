@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable
 
 import numpy as np
@@ -46,15 +47,17 @@ class History:
         When the history begins, seconds.
     by_requests
         Whether EASY goes by the requested times, and not by what is predicted.
+    recent
+        For how long a long wait under EASY counts once the job has started there, seconds.
     """
 
-    def __init__(self, machine: Machine, now: int, by_requests: bool = False) -> None:
+    def __init__(self, machine: Machine, now: int, by_requests: bool = False, recent: int = sys.maxsize) -> None:
         nothing = np.zeros(0, dtype=np.int64)
         self.machine = machine
         capacity = machine.capacity.sum(axis=0)
         self.jobs = open_shadow(capacity, now)
         self.expected = open_expected(self.jobs, capacity)
-        self._by_requests = by_requests
+        self._by_requests, self._recent = by_requests, recent
         self._promised = nothing
         self._row: dict[str, int] = {}
         self._known = nothing  # The row by place in the trace, of jobs in columns that are kept; -1 for none.
@@ -109,8 +112,8 @@ class History:
         self._promised[rows[starts >= 0]] = self._last.now + starts[starts >= 0]
 
     def longest_wait(self, now: int) -> int:
-        """Return the longest wait under EASY so far, as it is known or expected."""
-        return int(longest_wait(self.jobs, self.expected, len(self._row), now))
+        """Return the longest wait under EASY of late, as it is known or expected; for times that do not fall."""
+        return int(longest_wait(self.jobs, self.expected, len(self._row), now, self._recent))
 
     def places(self, ids: Iterable[str]) -> IntArray:
         """Return the places of jobs in the queue that was seen last, -1 for who does not wait there."""
@@ -135,14 +138,15 @@ class History:
         seen = self._last
         return standing(self.jobs, self.expected, seen.waiting, seen.running, started, free, state.now)
 
-    def waits(self) -> tuple[IntArray, IntArray]:
-        """Return how long jobs waited under EASY as far as that is known, and for how long they run, seconds.
+    def waits(self, now: int) -> tuple[IntArray, IntArray]:
+        """Return how long jobs waited under EASY of late as far as that is known, and for how long they run, seconds.
 
         Both of shape (jobs,); of a job that still waits there, what it has waited by then.
         """
         some, clock = len(self._row), int(self.jobs.state[CLOCK])
         submit, start, run = (column[:some] for column in (self.jobs.submit, self.jobs.start, self.jobs.run))
-        return np.maximum(np.where(start < 0, clock, start) - submit, 0), run.copy()
+        late = (start < 0) | (start >= now - self._recent)
+        return np.maximum(np.where(start < 0, clock, start) - submit, 0)[late], run[late]
 
     def _rows(self, state: State, waiting: IntArray, started: IntArray) -> tuple[IntArray, IntArray]:
         """Return the rows of those who wait and of those who run, by their places in the trace; new ones get one."""

@@ -34,6 +34,9 @@ class LookaheadOptions:
         Above 0; ``inf`` for no promises and no ageing. Smaller values lower the longest wait and raise the means.
     least_due
         Least wait that is promised not to be exceeded, in seconds or as ``12h``, at least 1 s.
+    recent
+        For how long a long wait under EASY counts once the job has started there, in seconds or as ``28d``, at least
+        1 s; ``inf`` for ever.
     blocked
         How many jobs are planned that cannot start now, at least 0.
     iterations
@@ -59,6 +62,7 @@ class LookaheadOptions:
 
     patience: float = 0.9
     least_due: float | str = "12h"
+    recent: float | str = math.inf
     blocked: int = 3
     iterations: int = 60
     guards: int = 5
@@ -71,7 +75,7 @@ class LookaheadOptions:
     def __post_init__(self) -> None:
         check_number("patience", self.patience, above=0, infinite=True)
         check_number("trust", self.trust, above=0, infinite=True)
-        _ = self.least_due_seconds
+        _ = self.least_due_seconds, self.recent_seconds
         for name in ("blocked", "iterations", "guards"):
             check_whole(name, getattr(self, name), 0, MOST_STEPS, EACH_STEP)
         check_number("tolerance", self.tolerance, least=0, most=1)
@@ -83,6 +87,11 @@ class LookaheadOptions:
         """The least wait that is promised not to be exceeded."""
         return seconds_option("least_due", self.least_due, 1)
 
+    @cached_property
+    def recent_seconds(self) -> int:
+        """For how long a long wait under EASY counts."""
+        return seconds_option("recent", self.recent, 1, infinite=True)
+
 
 class Lookahead(Configured[LookaheadOptions]):
     """Plan what fits now with the most urgent of the rest, between promises to the oldest jobs.
@@ -92,8 +101,8 @@ class Lookahead(Configured[LookaheadOptions]):
     planned to start now, starts.
 
     The `guards` oldest jobs are promised a start, which the plan has to respect: before they have waited `patience`
-    times as long as the longest wait under EASY so far, or `least_due`. EASY's schedule of the same jobs is kept beside
-    the real one, as far as their run times have become known.
+    times as long as the longest wait under EASY so far (or of late, `recent`), or `least_due`. EASY's schedule of the
+    same jobs is kept beside the real one, as far as their run times have become known.
 
     On up to 256 nodes, every planned job and every promise has nodes of its own. On more nodes those that start now do,
     and what starts later shares the sums of the resources.
@@ -159,7 +168,7 @@ class Lookahead(Configured[LookaheadOptions]):
         if self._told is not None and not by_requests:
             return None
         if self._history is None or self._history.machine is not state.machine:
-            self._history = History(state.machine, state.now, by_requests)
+            self._history = History(state.machine, state.now, by_requests, self.options.recent_seconds)
         self._history.see(state)
         return self._history
 

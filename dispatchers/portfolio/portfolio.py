@@ -112,7 +112,7 @@ class Portfolio(Configured[PortfolioOptions]):
             self._own = {name: OwnPredictions(name, *given) for name in named}
             self._machine = state.machine
             self._next = state.now + self._gap
-            self._easy = History(state.machine, state.now, by_requests=True)
+            self._easy = History(state.machine, state.now, True, self.options.recent_seconds)
         self._past.see(state)
         if self._past.predicted and self._learns not in self._predictors:
             self._own.pop(self._learns, None)
@@ -146,14 +146,14 @@ class Portfolio(Configured[PortfolioOptions]):
         return self._predictors[place] or ("" if others or place == self._reference else self._learns)
 
     def _made(self, place: int) -> Dispatcher:
-        """Return the dispatcher of a place as it is before its first decision, told how long jobs waited so far."""
+        """Return the dispatcher of a place as it is before its first decision, told how long jobs waited of late."""
         made = create_dispatcher(self._dispatchers[place])
         reset_part(made, self._machine, np.random.default_rng((self._seed, place)))
         self._tell(made)
         return made
 
     def _tell(self, dispatcher: Dispatcher) -> None:
-        """Tell a dispatcher the longest wait expected under EASY so far, if it wants to know."""
+        """Tell a dispatcher the longest wait expected under EASY of late, if it wants to know."""
         for part in layers(dispatcher):
             if hasattr(part, "use_longest_wait"):
                 part.use_longest_wait(self._longest)
@@ -166,7 +166,8 @@ class Portfolio(Configured[PortfolioOptions]):
         for own in self._own.values():
             own.forget(past.ids())
         predictions = [self._own.get(self._predictor(place)) for place in range(len(self._names))]
-        tuner = Tuner(self.options, self._names, self._reference, self._made, predictions, _outcome(self._easy))
+        easy = _outcome(self._easy, state.now)
+        tuner = Tuner(self.options, self._names, self._reference, self._made, predictions, easy)
         tuning = tuner.tune(past, state.now, self._replay, self._last.chosen)
         learned = self._own.get(self._learns)
         if learned is not None and learned.failure:
@@ -193,9 +194,9 @@ class Portfolio(Configured[PortfolioOptions]):
         }
 
 
-def _outcome(history: History) -> Outcome:
-    """Return what became of all jobs so far under EASY, as far as that is known."""
-    waits, runs = (column.astype(np.float64) for column in history.waits())
+def _outcome(history: History, now: int) -> Outcome:
+    """Return what became of the jobs of late under EASY, as far as that is known."""
+    waits, runs = (column.astype(np.float64) for column in history.waits(now))
     slowdowns = np.maximum((waits + runs) / np.maximum(runs, BOUND), 1.0)
     return Outcome(waits, slowdowns, np.ones(len(waits), dtype=bool))
 

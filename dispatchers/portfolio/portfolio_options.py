@@ -50,8 +50,11 @@ class PortfolioOptions:
     goal
         What is wanted, by the name of a registered goal with ``/`` in place of the comma, or a :class:`.Goal`.
     reference
-        The dispatcher whose long waits in a window bound those of the others, with those of EASY so far. It is a
+        The dispatcher whose long waits in a window bound those of the others, with those of EASY of late. It is a
         candidate, too, and named as these are.
+    recent
+        For how long a long wait under EASY counts, for the bound and for candidates that are told of it, once the job
+        has started there, in seconds or as ``28d``, at least 1 s; ``inf`` for ever.
     guard
         Above 0. Of what the chosen one starts only that is done after which EASY, if it decided from then on, could
         keep every wait within so many times the longest one under EASY, see :class:`.Guarded`; ``inf`` for all of it,
@@ -73,6 +76,7 @@ class PortfolioOptions:
     window: float | str = "14d"
     goal: str | Goal = "means"
     reference: str = "easy:promises=requests"
+    recent: float | str = "28d"
     guard: float = math.inf
     hysteresis: float = 0.3
     budget: int = 100_000
@@ -83,7 +87,7 @@ class PortfolioOptions:
             raise ValueError(f"of must be 1 to {MOST_CANDIDATES} dispatchers with + between them, got {self.of!r}")
         if self.length < self.period:
             raise ValueError(f"window must be at least every = {self.every}, got {self.window!r}")
-        _ = self.first_period
+        _ = self.first_period, self.recent_seconds
         check_number("guard", self.guard, above=0, infinite=True)
         check_number("hysteresis", self.hysteresis, least=0)
         check_whole("budget", self.budget, 1)
@@ -112,6 +116,11 @@ class PortfolioOptions:
     def first_period(self) -> int:
         """Seconds until the first tuning."""
         return self.period if self.first is None else min(self.period, seconds_option("first", self.first, 1))
+
+    @property
+    def recent_seconds(self) -> int:
+        """For how long a long wait under EASY counts."""
+        return seconds_option("recent", self.recent, 1, infinite=True)
 
     @property
     def length(self) -> int:

@@ -55,7 +55,7 @@ class Tuner:
     predictions
         Those of each candidate, ``None`` for the simulation's.
     easy
-        What would have become of all jobs so far under EASY.
+        What would have become of the jobs of late under EASY.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class Tuner:
         return _Compared(costs, over)
 
     def _tail_under_easy(self) -> float:
-        """Return the wait that is bounded of all jobs so far under EASY; 0 if the goal cannot tell."""
+        """Return the wait that is bounded of the jobs of late under EASY; 0 if the goal cannot tell."""
         try:
             tail = float(self._goal.tail(self._easy))
         except (Exception, SystemExit):  # noqa: BLE001 - as above, where it is said

@@ -13,7 +13,7 @@ import numpy as np
 
 from ...base import FloatArray, IntArray
 from ..compiled import compiled
-from .shadow import BLOCK, CLOCK, COUNTED, HEAD, RUNNING, ShadowJobs, go_on, longer
+from .shadow import BLOCK, CLOCK, COUNTED, HEAD, PEAK, PEAKS, RUNNING, ShadowJobs, go_on, longer, longest_since, replay
 
 #: The expected schedule begins anew from the exact one after so many seconds at least, or once the time has passed by
 #: this part of what the exact one lags behind: what is gone through again is then at most so many times what is new.
@@ -37,7 +37,7 @@ class ExpectedShadow(NamedTuple):
         by what was predicted of them, up to the request; 0 for as long as the schedule has it.
     counted
         1 where the run time is in `sums`, shape (jobs,).
-    start, running, least, state
+    start, running, peaks, least, state
         As those of :class:`.ShadowJobs`, of the expected schedule.
     capacity
         Of the machine, shape (resources,).
@@ -53,6 +53,7 @@ class ExpectedShadow(NamedTuple):
     counted: IntArray
     start: IntArray
     running: IntArray
+    peaks: IntArray
     least: IntArray
     state: IntArray
     capacity: IntArray
@@ -63,18 +64,18 @@ class ExpectedShadow(NamedTuple):
 def open_expected(jobs: ShadowJobs, capacity: IntArray) -> ExpectedShadow:
     """Return what is expected of a shadow before anything has been predicted, on a machine of these amounts."""
     predicted, asked, guessed, counted = np.zeros((4, len(jobs.submit)), dtype=np.int64)
-    start, running, least, state = (column.copy() for column in (jobs.start, jobs.running, jobs.least, jobs.state))
+    start, running, peaks, least, state = (column.copy() for column in jobs[6:])
     sums, numbers = np.zeros((2, 2)), np.array([1, 0, 0, 0], dtype=np.int64)
     given = np.maximum(capacity, 1)
-    return ExpectedShadow(predicted, asked, guessed, counted, start, running, least, state, given, sums, numbers)
+    return ExpectedShadow(predicted, asked, guessed, counted, start, running, peaks, least, state, given, sums, numbers)
 
 
 def lengthen_expected(expected: ExpectedShadow, jobs: ShadowJobs) -> ExpectedShadow:
     """Return the same with room for as many jobs as a shadow has."""
     rows = len(jobs.submit)
-    predicted, asked, guessed, counted, start, running = (longer(column, rows) for column in expected[:6])
+    predicted, asked, guessed, counted, start, running, peaks = (longer(column, rows) for column in expected[:7])
     return expected._replace(
-        predicted=predicted, asked=asked, guessed=guessed, counted=counted, start=start, running=running,
+        predicted=predicted, asked=asked, guessed=guessed, counted=counted, start=start, running=running, peaks=peaks,
         least=longer(expected.least, len(jobs.least)),
     )  # fmt: skip
 
@@ -95,8 +96,8 @@ def predict(jobs: ShadowJobs, expected: ExpectedShadow, rows: IntArray, predicte
 
 
 @compiled
-def longest_wait(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int, now: int) -> int:
-    """Bring both schedules forward; return the longest wait under EASY so far, as it is known or expected, seconds.
+def longest_wait(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int, now: int, recent: int) -> int:
+    """Bring both schedules forward; return the longest wait under EASY of late, as it is known or expected, seconds.
 
     Parameters
     ----------
@@ -106,9 +107,12 @@ def longest_wait(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int, now: 
         How many jobs have come.
     now
         Up to when, seconds.
+    recent
+        Of those that wait there, or have started so many seconds ago at most; the same at each call.
     """
     numbers = expected.numbers
-    exact, until = go_on(jobs, arrived, now, jobs.run[:0])
+    until = replay(jobs, arrived, now)
+    exact = longest_since(jobs, now - recent)
     if until > now:
         numbers[ANEW] = 1
         return exact
@@ -118,9 +122,10 @@ def longest_wait(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int, now: 
         numbers[ANEW], numbers[BEGUN] = 0, now
     schedule = ShadowJobs(
         jobs.submit, jobs.arrival, jobs.duration, jobs.need, jobs.run, jobs.known,
-        expected.start, expected.running, expected.least, expected.state,
+        expected.start, expected.running, expected.peaks, expected.least, expected.state,
     )  # fmt: skip
-    return max(exact, go_on(schedule, arrived, now, expected.guessed)[0])
+    go_on(schedule, arrived, now, expected.guessed)
+    return max(exact, longest_since(schedule, now - recent))
 
 
 @compiled
@@ -149,6 +154,7 @@ def _begin(jobs: ShadowJobs, expected: ExpectedShadow) -> None:
     last = max(state[COUNTED], expected.state[COUNTED])
     expected.start[first:last] = jobs.start[first:last]
     expected.running[: state[RUNNING]] = jobs.running[: state[RUNNING]]
+    expected.peaks[state[PEAK] : state[PEAKS]] = jobs.peaks[state[PEAK] : state[PEAKS]]
     blocks = last // BLOCK + 1
     expected.least[first // BLOCK : blocks] = jobs.least[first // BLOCK : blocks]
     expected.state[:] = state

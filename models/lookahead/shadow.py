@@ -11,9 +11,9 @@ from ..compiled import compiled
 from ..scheduling.pool_events import NEVER
 
 #: Entries of `ShadowJobs.state`.
-COUNTED, HEAD, RUNNING, LONGEST, CLOCK = range(5)
+COUNTED, HEAD, RUNNING, CLOCK, PEAK, PEAKS = range(6)
 #: Where the free amounts begin in it.
-HEADER = 5
+HEADER = 6
 #: Jobs of which the least duration and the least amounts are known together.
 BLOCK = 64
 
@@ -37,11 +37,14 @@ class ShadowJobs(NamedTuple):
         When the job started in the shadow, -1 if it has not, shape (jobs,).
     running
         Jobs that run in the shadow, in order of their predicted end, in the first entries, shape (jobs,).
+    peaks
+        Jobs that have started in the shadow, in this order, of which each has waited longer than all that started after
+        it, shape (jobs,); or (0,) where nobody asks for them. In the entries from `PEAK` to `PEAKS` of `state`.
     least
         No job of a block that waits asks for less, nor is predicted to run for less, shape (blocks, resources + 1).
     state
-        How many have arrived; the first one that waits; how many run; the longest wait so far; the clock; then the free
-        amounts.
+        How many have arrived; the first one that waits; how many run; the clock; where the peaks begin and end; then
+        the free amounts.
     """
 
     submit: IntArray
@@ -52,6 +55,7 @@ class ShadowJobs(NamedTuple):
     known: IntArray
     start: IntArray
     running: IntArray
+    peaks: IntArray
     least: IntArray
     state: IntArray
 
@@ -63,7 +67,7 @@ def open_shadow(capacity: IntArray, now: int) -> ShadowJobs:
     state[CLOCK] = now
     state[HEADER:] = capacity
     need, least = (np.zeros((0, width), dtype=np.int64) for width in (len(capacity), len(capacity) + 1))
-    return ShadowJobs(none, none, none, need, none, none, none, none, least, state)
+    return ShadowJobs(none, none, none, need, none, none, none, none, none, least, state)
 
 
 def begin_with(jobs: ShadowJobs, running: IntArray, start: IntArray) -> None:
@@ -76,9 +80,9 @@ def begin_with(jobs: ShadowJobs, running: IntArray, start: IntArray) -> None:
 
 def lengthen(jobs: ShadowJobs, rows: int) -> ShadowJobs:
     """Return the same shadow with room for so many jobs."""
-    submit, arrival, duration, need, run, known, start, running = (longer(column, rows) for column in jobs[:8])
+    submit, arrival, duration, need, run, known, start, running, peaks = (longer(column, rows) for column in jobs[:9])
     least = longer(jobs.least, rows // BLOCK + 1)
-    return ShadowJobs(submit, arrival, duration, need, run, known, start, running, least, jobs.state)
+    return ShadowJobs(submit, arrival, duration, need, run, known, start, running, peaks, least, jobs.state)
 
 
 def longer(column: IntArray, rows: int) -> IntArray:
@@ -97,16 +101,16 @@ def expect(jobs: ShadowJobs, job: int, duration: int) -> None:
 
 @compiled
 def replay(jobs: ShadowJobs, arrived: int, now: int) -> int:
-    """Bring the shadow forward, to `now` at most; return the longest wait in it so far.
+    """Bring the shadow forward, to `now` at most; return when the next thing may happen.
 
     It goes on to the next arrival or end while that end is known: it stops at the first instant at which a job may have
     ended that in reality runs or waits. So what it says is exact, but may lag behind.
     """
-    return go_on(jobs, arrived, now, jobs.run[:0])[0]
+    return go_on(jobs, arrived, now, jobs.run[:0])
 
 
 @compiled
-def go_on(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> tuple[int, int]:
+def go_on(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> int:
     """Bring the shadow forward, and do not stop where run times are not known but guessed; as :func:`replay` else.
 
     Guesses say how long jobs run that have not ended in reality, seconds, shape (jobs,), 0 for as long as predicted;
@@ -114,21 +118,35 @@ def go_on(jobs: ShadowJobs, arrived: int, now: int, guessed: IntArray) -> tuple[
 
     Returns
     -------
-    The longest wait so far, and when the next thing may happen: if that is later than now, the shadow is where EASY is.
+    When the next thing may happen: if that is later than now, the shadow is where EASY is.
     """
     state = jobs.state
     while True:
         time, unknown = next_event(jobs, arrived, guessed)
         if time > now or unknown <= time:
-            return int(state[LONGEST]), int(min(time, unknown))
+            return int(min(time, unknown))
         state[CLOCK] = time
         complete(jobs, time, guessed)
         while state[COUNTED] < arrived and jobs.arrival[state[COUNTED]] <= time:
             arrive(jobs, state[COUNTED])
             state[COUNTED] += 1
         easy(jobs, time)
-        if state[HEAD] < state[COUNTED]:
-            state[LONGEST] = max(state[LONGEST], time - jobs.submit[state[HEAD]])
+
+
+@compiled
+def longest_since(jobs: ShadowJobs, since: int) -> int:
+    """Return the longest wait in the shadow of those that wait or have started since then, seconds.
+
+    To be asked for times that do not fall: who started before is forgotten.
+    """
+    state, peaks, start, longest = jobs.state, jobs.peaks, jobs.start, int(np.int64(0))
+    while state[PEAK] < state[PEAKS] and start[peaks[state[PEAK]]] < since:
+        state[PEAK] += 1
+    if state[PEAK] < state[PEAKS]:
+        longest = start[peaks[state[PEAK]]] - jobs.submit[peaks[state[PEAK]]]
+    if state[HEAD] < state[COUNTED]:
+        longest = max(longest, state[CLOCK] - jobs.submit[state[HEAD]])
+    return int(longest)
 
 
 @compiled
@@ -271,9 +289,24 @@ def start_job(jobs: ShadowJobs, job: int, now: int) -> None:
     jobs.start[job] = now
     jobs.running[state[RUNNING]] = job
     state[RUNNING] += 1
-    state[LONGEST] = max(state[LONGEST], now - jobs.submit[job])
     for resource in range(jobs.need.shape[1]):
         state[HEADER + resource] -= jobs.need[job, resource]
+    if len(jobs.peaks):
+        _rise(jobs, job)
+
+
+@compiled
+def _rise(jobs: ShadowJobs, job: int) -> None:
+    """Put a job that starts behind those that have waited longer, in the place of those that have not."""
+    state, peaks, start, submit = jobs.state, jobs.peaks, jobs.start, jobs.submit
+    wait = start[job] - submit[job]
+    while state[PEAK] < state[PEAKS]:
+        last = peaks[state[PEAKS] - 1]
+        if start[last] - submit[last] > wait:
+            break
+        state[PEAKS] -= 1
+    peaks[state[PEAKS]] = job
+    state[PEAKS] += 1
 
 
 @compiled

@@ -78,13 +78,13 @@ def standing(
     start, running = np.full(len(rows), -1, dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
     start[waiting:] = started
     running[: len(runs)] = np.arange(waiting, len(rows))
-    state = np.zeros(HEADER + len(free), dtype=np.int64)
+    state, nobody = np.zeros(HEADER + len(free), dtype=np.int64), np.zeros(0, dtype=np.int64)
     state[COUNTED], state[RUNNING], state[CLOCK] = waiting, len(runs), now
     state[HEADER:] = free
     submit, least = jobs.submit[rows], np.zeros((waiting // BLOCK + 1, len(free) + 1), dtype=np.int64)
     made = ShadowJobs(
         submit, submit, jobs.duration[rows], jobs.need[rows], jobs.run[rows], jobs.known[rows],
-        start, running, least, state,
+        start, running, nobody, least, state,
     )  # fmt: skip
     for job in range(waiting):
         arrive(made, job)
@@ -175,7 +175,7 @@ def _copied(stands: Standing) -> Standing:
     jobs = stands.jobs
     made = ShadowJobs(
         jobs.submit, jobs.arrival, jobs.duration, jobs.need, jobs.run, jobs.known,
-        jobs.start.copy(), jobs.running.copy(), jobs.least.copy(), jobs.state.copy(),
+        jobs.start.copy(), jobs.running.copy(), jobs.peaks, jobs.least.copy(), jobs.state.copy(),
     )  # fmt: skip
     return Standing(made, stands.guessed.copy(), stands.predicted)
 

@@ -119,7 +119,7 @@ def whole_lookahead(
 
 @compiled
 def go_on_looking_ahead(
-    trace: WholeLookahead, settings: Settings, patience: float, decided: Decided, ended: IntArray
+    trace: WholeLookahead, settings: Settings, patience: float, recent: int, decided: Decided, ended: IntArray
 ) -> tuple[int, int]:
     """Go through instants: completions, then arrivals, then one decision if anybody waits.
 
@@ -129,6 +129,8 @@ def go_on_looking_ahead(
         Brought forward.
     settings, patience
         How to plan, as for :func:`.settle`.
+    recent
+        For how long a long wait under EASY counts, as for :func:`.longest_wait`.
     decided
         Filled.
     ended
@@ -152,14 +154,15 @@ def go_on_looking_ahead(
         let_arrive(events, now)
         waits = waiting_jobs(events)
         if len(waits):
-            _decide(trace, now, waits, settle(settings, patience, _see(trace, now, waits)), decided, rows)
+            longest = _see(trace, now, waits, recent)
+            _decide(trace, now, waits, settle(settings, patience, longest), decided, rows)
             rows += 1
     return rows, gone
 
 
 @compiled
-def _see(trace: WholeLookahead, now: int, waits: IntArray) -> int:
-    """Take note of who waits and runs; return the longest wait under EASY so far, known or expected, seconds."""
+def _see(trace: WholeLookahead, now: int, waits: IntArray, recent: int) -> int:
+    """Take note of who waits and runs; return the longest wait under EASY of late, known or expected, seconds."""
     numbers, jobs = trace.numbers, trace.events.jobs
     runs = running_jobs(trace.events)
     waited, ran = trace.seen[_WAITED, : numbers[_LAST_WAITING]], trace.seen[_RAN, : numbers[_LAST_RUNNING]]
@@ -172,7 +175,7 @@ def _see(trace: WholeLookahead, now: int, waits: IntArray) -> int:
     trace.seen[_WAITED, : len(waits)] = waits
     trace.seen[_RAN, : len(runs)] = runs
     predict(trace.shadow, trace.expected, waits, predicted, trace.asked[waits])
-    return longest_wait(trace.shadow, trace.expected, trace.events.counts[ARRIVED], now)
+    return longest_wait(trace.shadow, trace.expected, trace.events.counts[ARRIVED], now, recent)
 
 
 @compiled

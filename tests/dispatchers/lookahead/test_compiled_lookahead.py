@@ -47,7 +47,9 @@ def dispatchers(draw):
     patience = draw(st.sampled_from([math.inf, 0.9, 0.1]))
     blocked, guards = draw(st.sampled_from([0, 3])), draw(st.sampled_from([0, 2, 30]))
     trust, iterations = draw(st.sampled_from([math.inf, 0.1, 1])), draw(st.sampled_from([0, 60]))
-    return Lookahead(patience=patience, blocked=blocked, guards=guards, iterations=iterations, trust=trust)
+    due, recent = draw(st.sampled_from(["12h", 5])), draw(st.sampled_from([math.inf, 10, 2 * HOUR]))
+    chosen = {"blocked": blocked, "guards": guards, "iterations": iterations, "trust": trust}
+    return Lookahead(patience=patience, least_due=due, recent=recent, **chosen)
 
 
 @pytest.mark.parametrize("overrun", ["run", "kill"])

@@ -8,7 +8,7 @@ import pytest
 from hpcdispatch.dispatchers import create_dispatcher
 from hpcdispatch.dispatchers.lookahead.history import History
 from hpcdispatch.dispatchers.protocol import id_of
-from hpcdispatch.models.lookahead.shadow import CLOCK, LONGEST
+from hpcdispatch.models.lookahead.shadow import CLOCK, longest_since
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import Job, Machine, Provenance, Workload, generate
 
@@ -30,7 +30,7 @@ class Watched:
         actions = self.over.dispatch(state)
         self.history.see(state)
         longest = self.history.longest_wait(state.now)
-        upto, known = self.history.jobs.state, self.history.jobs.state[LONGEST]
+        upto, known = self.history.jobs.state, longest_since(self.history.jobs, 0)
         if known < longest:
             upto = self.history.expected.state
         self.noted.append((int(upto[CLOCK]), int(known), longest))

@@ -43,6 +43,13 @@ def test_the_bound_is_a_multiple_of_easys_longest_wait():
     assert bound < longest(looser) <= 1.3 * bound < longest(simulate(workload, "ljf"))
 
 
+def test_a_long_wait_under_easy_counts_of_late_only():
+    workload = generate("lublin:jobs=400,processors=32,load=1.0", seed=2)
+    ever, late = (simulate(workload, f"guarded:over=ljf,least=1,recent={recent}") for recent in ("inf", "1m"))
+    assert late.decisions["held"].sum() > ever.decisions["held"].sum()
+    assert late.jobs["wait"].mean() != ever.jobs["wait"].mean()
+
+
 def test_easy_is_not_held():
     workload = generate("lublin:jobs=400,processors=32,load=1.0", seed=2)
     guarded = simulate(workload, "guarded:over=easy")
@@ -153,6 +160,7 @@ def test_who_starts_in_place_of_another_gets_the_nodes_that_are_left():
     [
         ({"guard": 0}, "guard must be"),
         ({"least": "0s"}, "least must be"),
+        ({"recent": "-1d"}, "recent: expected a time"),
         ({"over": "nobody"}, "nobody"),
     ],
 )

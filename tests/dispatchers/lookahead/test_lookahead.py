@@ -301,6 +301,19 @@ def test_the_due_time_is_patience_times_easys_longest_wait():
     assert due.max() > LEAST_DUE / HOUR
 
 
+@pytest.mark.parametrize("recent", ["30m", "6h"])
+def test_the_due_time_falls_once_a_long_wait_under_easy_is_long_ago(recent):
+    workload = generate("lublin:jobs=600,processors=32,load=1.1", seed=1)
+    given = {"patience": 0.5, "least_due": "1m"}
+    ever, late = (simulate(workload, Lookahead(**given, recent=each)) for each in (math.inf, recent))
+    known = simulate(workload, Lookahead(**given, recent="inf"))
+    assert known.decisions.equals(ever.decisions)
+    fallen = []
+    for due in (ever.decisions["due_hours"], late.decisions["due_hours"]):
+        fallen.append((due.cummax() - due).max() / due.max())
+    assert fallen[0] < 0.2 < 0.4 < fallen[1]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -310,6 +323,8 @@ def test_the_due_time_is_patience_times_easys_longest_wait():
         ({"trust": "no"}, "trust must be a number > 0, got 'no'"),
         ({"least_due": 0}, "least_due must be at least 1 s, got 0"),
         ({"least_due": "soon"}, "least_due: expected a time such as 90s, 15m or 1h30m, got 'soon'"),
+        ({"recent": 0.5}, "recent must be at least 1 s, got 0.5"),
+        ({"recent": "always"}, "recent: expected a time such as 90s, 15m or 1h30m, got 'always'"),
         ({"blocked": -1}, "blocked must be a whole number >= 0 and <= 100000, got -1"),
         ({"iterations": -1}, "iterations must be a whole number >= 0 and <= 100000, got -1"),
         ({"guards": -2}, "guards must be a whole number >= 0 and <= 100000, got -2"),

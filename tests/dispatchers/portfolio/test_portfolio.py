@@ -87,11 +87,12 @@ def test_the_first_one_is_not_turned_away(waits, chosen):
     assert set(tunings(run(made))["chosen"]) == {chosen}
 
 
-@pytest.mark.parametrize(("share", "chosen"), [(0.5, "ljf"), (2.0, "sjf")])
-def test_the_bound_is_easys_longest_wait_so_far_where_that_is_more(share, chosen):
+@pytest.mark.parametrize(("share", "recent", "chosen"), [(0.6, "28d", "ljf"), (2.0, "28d", "sjf"), (0.6, "1m", "sjf")])
+def test_the_bound_is_easys_longest_wait_of_late_where_that_is_more(share, recent, chosen):
     longest = run("easy").jobs["wait"].max()
     waits = {"SJF": [1000] * 2, "LJF": [0] * 999 + [share * longest], "FCFS": [1500] * 2}
-    found = tunings(run(replayed_as(waits)(of="sjf+ljf", reference="fcfs", every="2h", window="12h")))
+    given = {"of": "sjf+ljf", "reference": "fcfs", "every": "2h", "window": "12h", "recent": recent}
+    found = tunings(run(replayed_as(waits)(**given)))
     assert found["chosen"].iloc[0] == "sjf"
     assert found["chosen"].iloc[-1] == chosen
 
@@ -104,6 +105,20 @@ def test_candidates_are_told_the_longest_wait_under_easy(monkeypatch):
     assert told[0] == 0
     assert told == sorted(told)
     assert 0 < told[-1] <= run("easy").jobs["wait"].max()
+
+
+def test_candidates_are_told_the_longest_wait_of_late(monkeypatch):
+    def told(recent):
+        heard = []
+        monkeypatch.setattr(Lookahead, "use_longest_wait", lambda self, seconds: heard.append(seconds))
+        # The one that decides is the same, so that all that differs is what it hears.
+        run(f"portfolio:of=lookahead:patience=inf,reference=fcfs,every=9d,window=9d,recent={recent}")
+        return np.array(heard)
+
+    ever, late = told("inf"), told("2h")
+    assert (late <= ever).all()
+    assert (late < ever).mean() > 0.2
+    assert (np.diff(late) < 0).any()
 
 
 def test_changes_do_not_change_what_is_known_of_easy():
@@ -238,6 +253,8 @@ def test_an_unknown_candidate_and_goal_are_refused():
         ({"window": "1h"}, "window must be at least every = 1d, got '1h'"),
         ({"window": math.nan}, "window: a time must be a number >= 0"),
         ({"guard": 0}, "guard must be a number > 0, got 0"),
+        ({"recent": 0}, "recent must be at least 1 s, got 0"),
+        ({"recent": math.nan}, "recent: a time must be a number >= 0"),
         ({"hysteresis": -1}, "hysteresis must be a number >= 0, got -1"),
         ({"budget": 0}, "budget must be a whole number >= 1, got 0"),
         ({"halving": 1}, "halving must be a whole number >= 2, got 1"),

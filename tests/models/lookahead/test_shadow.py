@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 from hpcdispatch.models.lookahead.expected_shadow import ANEW, BEGUN, longest_wait, open_expected, predict
-from hpcdispatch.models.lookahead.shadow import BLOCK, CLOCK, LONGEST, begin_with, go_on, lengthen, open_shadow, replay
+from hpcdispatch.models.lookahead.shadow import (
+    BLOCK,
+    CLOCK,
+    begin_with,
+    go_on,
+    lengthen,
+    longest_since,
+    open_shadow,
+    replay,
+)
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import generate
 
@@ -28,9 +37,9 @@ class TestShadow:
 
     def test_it_is_easy_where_everything_is_known(self):
         jobs = shadow_of(self.workload, 400)
-        longest = replay(jobs, 400, 10**9)
+        replay(jobs, 400, 10**9)
         assert jobs.start.tolist() == self.easy["start"].tolist()
-        assert longest == self.easy["wait"].max()
+        assert longest_since(jobs, 0) == self.easy["wait"].max()
 
     def test_it_stops_where_an_end_is_unknown_and_goes_on_when_it_is_known(self):
         jobs = shadow_of(self.workload, 200)
@@ -52,6 +61,16 @@ class TestShadow:
         assert jobs.state[CLOCK] <= now
         assert (jobs.start <= now).all()
 
+    @pytest.mark.parametrize("recent", [0, 5_000, 50_000, 10**9])
+    def test_of_late_counts_who_waits_or_has_started_since(self, recent):
+        jobs = shadow_of(self.workload, 400)
+        submit, start = self.easy["submit"].to_numpy(), self.easy["start"].to_numpy()
+        for now in np.unique(start):
+            arrived = int((submit <= now).sum())
+            replay(jobs, arrived, now)
+            here = (submit <= now) & ((start > now) | (start >= now - recent))
+            assert longest_since(jobs, now - recent) == (np.minimum(start, now) - submit)[here].max()
+
     def test_it_goes_on_from_what_runs(self):
         """Guards against a schedule in which what runs has yet to come, and its run time counts as a wait."""
         start, end = self.easy["start"].to_numpy(), self.easy["end"].to_numpy()
@@ -66,16 +85,16 @@ class TestShadow:
         jobs.arrival[:] = np.maximum(jobs.submit, at)
         jobs.start[:] = -1
         begin_with(jobs, np.arange(len(runs)), start[runs])
-        longest = replay(jobs, len(order), 10**9)
+        replay(jobs, len(order), 10**9)
         assert jobs.start.tolist() == start[order].tolist()
-        assert longest == self.easy["wait"].to_numpy()[rest].max()
+        assert longest_since(jobs, 0) == self.easy["wait"].to_numpy()[rest].max()
 
 
 class TestExpected:
     workload = generate("lublin:jobs=1200,processors=32,load=1.1", seed=4)
 
-    @pytest.mark.parametrize("shorter", [False, True])
-    def test_it_goes_on_from_the_exact_one_to_now_though_little_is_copied(self, shorter):
+    @pytest.mark.parametrize(("shorter", "recent"), [(False, 10**9), (True, 10**9), (False, 40_000)])
+    def test_it_goes_on_from_the_exact_one_to_now_though_little_is_copied(self, shorter, recent):
         """Guards against what is left from before, as who started where, or a least duration that is not the least."""
         frame = self.workload.frame()
         jobs = shadow_of(self.workload, 0)
@@ -96,15 +115,16 @@ class TestExpected:
                 jobs.duration[waits] = np.maximum(jobs.duration[waits] * 9 // 10, 1)
                 jobs.least[waits // BLOCK, -1] = np.minimum(jobs.least[waits // BLOCK, -1], jobs.duration[waits])
             predict(jobs, expected, waits, guess, jobs.duration[waits])
-            found = longest_wait(jobs, expected, arrived, now)
+            found = longest_wait(jobs, expected, arrived, now, recent)
             rows = np.flatnonzero(expected.start[:arrived] < 0)
             assert (expected.least[rows // BLOCK, -1] <= jobs.duration[rows]).all()
             if expected.numbers[BEGUN] == now and not expected.numbers[ANEW]:
                 begun += 1
                 whole = jobs._replace(
-                    **{name: getattr(jobs, name).copy() for name in ("start", "running", "least", "state")}
+                    **{name: getattr(jobs, name).copy() for name in ("start", "running", "peaks", "least", "state")}
                 )
-                assert found == max(jobs.state[LONGEST], go_on(whole, arrived, now, expected.guessed)[0])
+                go_on(whole, arrived, now, expected.guessed)
+                assert found == max(longest_since(jobs, now - recent), longest_since(whole, now - recent))
                 assert expected.start[:arrived].tolist() == whole.start[:arrived].tolist()
                 assert expected.state.tolist() == whole.state.tolist()
         assert begun > 30
@@ -119,10 +139,10 @@ class TestExpected:
         rows = np.arange(4)
         predict(jobs, expected, rows, np.array([1000, 1000, 10_000, 1000]), jobs.duration[:4])
         assert expected.guessed.tolist() == [1000, 1000, 10_000, 1000, 0]
-        longest_wait(jobs, expected, 4, 1)
+        longest_wait(jobs, expected, 4, 1, 10**9)
         jobs.run[:3], jobs.known[:3] = [100, 500, 2000], 1
         jobs.run[3] = 600
-        longest_wait(jobs, expected, 4, 5000)
+        longest_wait(jobs, expected, 4, 5000, 10**9)
         predict(jobs, expected, rows[3:], np.array([1000]), jobs.duration[3:4])
         predict(jobs, expected, rows[2:3], np.array([10_000]), jobs.duration[2:3])
         assert expected.guessed[3] == round(1000 * (2 * 100 + 6 * 500) / (8 * 1000))
