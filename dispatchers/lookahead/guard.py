@@ -16,6 +16,8 @@ from .history import History
 
 #: Waits up to here are not bounded, seconds.
 LEAST = 3600
+#: Nobody is held while more wait: what EASY, by requests, would make of a crowd says least of what becomes of it.
+MOST_WAITING = 256
 
 
 class Guard:
@@ -45,8 +47,9 @@ class Guard:
     def kept(self, state: State, actions: Sequence[Action], history: History) -> Sequence[Action]:
         """Return what is done of what a dispatcher wants to do.
 
-        All of it passes where jobs have several shapes, where nodes are of several kinds or shared, where more is done
-        than jobs started, and where that cannot be done, so that the simulation says so.
+        All of it passes where more than :data:`MOST_WAITING` wait, where jobs have several shapes, where nodes are of
+        several kinds or shared, where more is done than jobs started, and where that cannot be done, so that the
+        simulation says so.
 
         Parameters
         ----------
@@ -56,7 +59,7 @@ class Guard:
             Has seen the state.
         """
         self.held = False
-        if self._factor == math.inf:
+        if self._factor == math.inf or len(state.queue) > MOST_WAITING:
             return actions
         starts = {id_of(action.job): action for action in actions if isinstance(action, Start)}
         plain = all(isinstance(action, Start | Wake) for action in actions)

@@ -64,6 +64,19 @@ def test_without_a_bound_everything_passes(off):
     assert guarded.jobs["start"].equals(simulate(workload, "ljf").jobs["start"])
 
 
+def test_in_a_crowd_nobody_is_held(monkeypatch):
+    """Guards against EASY, by requests far too long, that takes over for as long as thousands wait."""
+    monkeypatch.setattr("hpcdispatch.dispatchers.lookahead.guard.MOST_WAITING", 20)
+    workload = generate("lublin:jobs=300,processors=32,load=1.2", seed=3)
+    decisions = simulate(workload, "guarded:over=ljf,least=1").decisions
+    crowd = decisions["queued"] > 20
+    assert not decisions["held"][crowd].any()
+    assert decisions["held"][~crowd].any()
+    monkeypatch.setattr("hpcdispatch.dispatchers.lookahead.guard.MOST_WAITING", 10**9)
+    decisions = simulate(workload, "guarded:over=ljf,least=1").decisions
+    assert decisions["held"][decisions["queued"] > 20].any()
+
+
 def test_what_it_says_of_the_last_decision_is_what_the_one_underneath_says_and_whether_it_was_held():
     workload = generate("lublin:jobs=200,processors=32,load=1.0", seed=3)
     decisions = simulate(workload, "guarded:over=lookahead").decisions
