@@ -72,7 +72,7 @@ class Portfolio(Configured[PortfolioOptions]):
         self._ended: Sequence[Job] = ()
         self._next = 0
         self._gap = self.options.first_period
-        self._guard = Guard(self.options.guard, LEAST)
+        self._guard = Guard(self.options.factor, LEAST)
         self._last, self._longest = Tuning(0), 0
         self._parts: dict[int, Dispatcher] = {}
         self._record: dict[str, Any] = {}

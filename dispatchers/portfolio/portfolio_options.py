@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import cast
 
 from ...base import InputError, Registry
 from ...base.checks import check_number, check_whole
@@ -19,6 +20,8 @@ portfolio_goals = Registry("goal", "hpcdispatch.goals")
 CANDIDATES = "lookahead:least_due=1h/trust=1.1+lookahead:least_due=1h/trust=1.1/blocked=0+easy-sjbf:promises=requests"
 #: By what run times are predicted then.
 LEARNS = "empirical:least=3/quantile=0.75"
+#: How they are guarded, as a multiple of the longest wait under EASY.
+GUARD = 1.0
 #: The most candidates: each is replayed at every tuning.
 MOST_CANDIDATES = 100
 
@@ -58,7 +61,8 @@ class PortfolioOptions:
     guard
         Above 0. Of what the chosen one starts only that is done after which EASY, if it decided from then on, could
         keep every wait within so many times the longest one under EASY, see :class:`.Guarded`; ``inf`` for all of it,
-        as on nodes of several kinds, or shared ones, in any case.
+        as in a crowd, and on nodes of several kinds or shared ones, in any case. ``auto`` is :data:`GUARD` with the
+        default candidates, and ``inf`` with others.
     hysteresis
         By which part another candidate must be better than the one that is chosen, at least 0.
     budget
@@ -77,7 +81,7 @@ class PortfolioOptions:
     goal: str | Goal = "means"
     reference: str = "easy:promises=requests"
     recent: float | str = "28d"
-    guard: float = math.inf
+    guard: float | str = "auto"
     hysteresis: float = 0.3
     budget: int = 100_000
     halving: int = 3
@@ -88,7 +92,7 @@ class PortfolioOptions:
         if self.length < self.period:
             raise ValueError(f"window must be at least every = {self.every}, got {self.window!r}")
         _ = self.first_period, self.recent_seconds
-        check_number("guard", self.guard, above=0, infinite=True)
+        check_number("guard", self.factor, above=0, infinite=True)
         check_number("hysteresis", self.hysteresis, least=0)
         check_whole("budget", self.budget, 1)
         check_whole("halving", self.halving, 2)
@@ -106,6 +110,13 @@ class PortfolioOptions:
         if learns == "auto":
             learns = LEARNS if self.of == CANDIDATES else ""
         return spec_of_inner(learns)
+
+    @property
+    def factor(self) -> float:
+        """The bound of the guard, as a multiple of the longest wait under EASY; infinite for none."""
+        if self.guard != "auto":
+            return cast(float, self.guard)
+        return GUARD if self.of == CANDIDATES else math.inf
 
     @property
     def period(self) -> int:

@@ -162,6 +162,15 @@ def test_what_would_let_a_job_wait_longer_than_under_easy_is_held(seed):
     assert held.jobs["wait"].max() < free.jobs["wait"].max()
 
 
+def test_the_default_candidates_are_guarded_and_others_only_if_asked():
+    workload = generate("lublin:jobs=400,processors=32,load=1.0", seed=1)
+    found, named = simulate(workload, "portfolio"), "portfolio:of=ljf,reference=ljf"
+    assert found.decisions["held"].any()
+    assert found.jobs["start"].equals(simulate(workload, "portfolio:guard=1").jobs["start"])
+    assert not simulate(workload, named).decisions["held"].any()
+    assert simulate(workload, f"{named},guard=1").decisions["held"].any()
+
+
 def test_a_budget_that_allows_no_replay_leaves_the_candidate():
     found = tunings(run(f"{QUICK},budget=1"))
     assert set(found["chosen"]) == {"fcfs"}
@@ -253,6 +262,7 @@ def test_an_unknown_candidate_and_goal_are_refused():
         ({"window": "1h"}, "window must be at least every = 1d, got '1h'"),
         ({"window": math.nan}, "window: a time must be a number >= 0"),
         ({"guard": 0}, "guard must be a number > 0, got 0"),
+        ({"guard": "on"}, "guard must be a number > 0, got 'on'"),
         ({"recent": 0}, "recent must be at least 1 s, got 0"),
         ({"recent": math.nan}, "recent: a time must be a number >= 0"),
         ({"hysteresis": -1}, "hysteresis must be a number >= 0, got -1"),
