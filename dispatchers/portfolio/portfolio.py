@@ -31,7 +31,8 @@ class Portfolio(Configured[PortfolioOptions]):
     Every so often (`every`) what really happened of late (`window`) is replayed under each candidate (`of`), from the
     state at the beginning of the window and with the run times that are known by now, and the best one by a `goal` goes
     on. Candidates whose longest wait is above that of the `reference`, but for a slack, are not chosen, save the first.
-    Run times are predicted by what it learns from those that end (`learns`), if nobody else predicts any.
+    Run times are predicted by what it learns from those that end (`learns`), if nobody else predicts any. With the
+    default candidates only those start after which EASY could still keep its own longest wait (`guard`).
 
     The past can be replayed in simulations only; elsewhere the first candidate goes on. Its options are those of
     :class:`PortfolioOptions`.
