@@ -104,7 +104,7 @@ class Guarded(Configured[GuardedOptions]):
     def dispatch(self, state: State) -> Sequence[Action]:
         """Ask the dispatcher underneath, and start those with whom EASY could take over."""
         if self._history is None or self._history.machine is not state.machine:
-            self._history = History(state.machine, state.now, True, self.options.recent_seconds)
+            self._history = History(state.machine, state.now, by_requests=True, recent=self.options.recent_seconds)
         self._history.see(state)
         actions = self._guard.kept(state, self.over.dispatch(state), self._history)
         self._history.start(id_of(action.job) for action in actions if isinstance(action, Start))

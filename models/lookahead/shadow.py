@@ -139,7 +139,7 @@ def longest_since(jobs: ShadowJobs, since: int) -> int:
 
     To be asked for times that do not fall: who started before is forgotten.
     """
-    state, peaks, start, longest = jobs.state, jobs.peaks, jobs.start, int(np.int64(0))
+    state, peaks, start, longest = jobs.state, jobs.peaks, jobs.start, 0
     while state[PEAK] < state[PEAKS] and start[peaks[state[PEAK]]] < since:
         state[PEAK] += 1
     if state[PEAK] < state[PEAKS]:
