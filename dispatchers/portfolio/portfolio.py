@@ -59,6 +59,7 @@ class Portfolio(Configured[PortfolioOptions]):
             if any(isinstance(part, Portfolio) for part in layers(create_dispatcher(dispatcher))):
                 raise ValueError(f"of must be dispatchers other than portfolios, got {name!r}")
         self._learns = self.options.learned
+        self._most_residual = self.options.most_residual
         for predictor in filter(None, [*self._predictors, self._learns]):
             predictor_of(predictor)
         self._replay: Replay | None = None
@@ -120,7 +121,8 @@ class Portfolio(Configured[PortfolioOptions]):
         seen = {name: own.see(state) for name, own in self._own.items()}
         learned = seen.get(self._learns, state)
         self._easy.see(state, learned)
-        self._longest = self._easy.longest_wait(state.now)
+        residual = min(self._easy.residual_time(), self._most_residual)
+        self._longest = max(self._easy.longest_wait(state.now), residual)
         tuning = None
         if state.now >= self._next:
             self._gap = min(self.options.period, 2 * self._gap)
@@ -147,14 +149,14 @@ class Portfolio(Configured[PortfolioOptions]):
         return self._predictors[place] or ("" if others or place == self._reference else self._learns)
 
     def _made(self, place: int) -> Dispatcher:
-        """Return the dispatcher of a place as it is before its first decision, told how long jobs waited of late."""
+        """Return the dispatcher of a place as it is before its first decision, told how long a wait to expect."""
         made = create_dispatcher(self._dispatchers[place])
         reset_part(made, self._machine, np.random.default_rng((self._seed, place)))
         self._tell(made)
         return made
 
     def _tell(self, dispatcher: Dispatcher) -> None:
-        """Tell a dispatcher the longest wait expected under EASY of late, if it wants to know."""
+        """Tell a dispatcher how long a wait is to be expected, if it wants to know."""
         for part in layers(dispatcher):
             if hasattr(part, "use_longest_wait"):
                 part.use_longest_wait(self._longest)

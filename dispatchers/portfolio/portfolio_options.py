@@ -22,6 +22,8 @@ CANDIDATES = "lookahead:least_due=1h/trust=1.1+lookahead:least_due=1h/trust=1.1/
 LEARNS = "empirical:least=3/quantile=0.75"
 #: How they are guarded, as a multiple of the longest wait under EASY.
 GUARD = 1.0
+#: Up to which time they are told of no shorter wait than jobs that run have left in the mean.
+RESIDUAL = "6h"
 #: The most candidates: each is replayed at every tuning.
 MOST_CANDIDATES = 100
 
@@ -63,6 +65,11 @@ class PortfolioOptions:
         keep every wait within so many times the longest one under EASY, see :class:`.Guarded`; ``inf`` for all of it,
         as in a crowd, and on nodes of several kinds or shared ones, in any case. ``auto`` is :data:`GUARD` with the
         default candidates, and ``inf`` with others.
+    residual
+        Candidates are told of no shorter wait than the time that jobs which run have left in the mean, by their
+        requests, up to so much, in seconds or as ``6h``: so long anybody may have to wait who needs what is held;
+        ``0`` for the longest wait under EASY alone. ``auto`` is :data:`RESIDUAL` with the default candidates, and 0
+        with others.
     hysteresis
         By which part another candidate must be better than the one that is chosen, at least 0.
     budget
@@ -82,6 +89,7 @@ class PortfolioOptions:
     reference: str = "easy:promises=requests"
     recent: float | str = "28d"
     guard: float | str = "auto"
+    residual: float | str = "auto"
     hysteresis: float = 0.3
     budget: int = 100_000
     halving: int = 3
@@ -91,7 +99,7 @@ class PortfolioOptions:
             raise ValueError(f"of must be 1 to {MOST_CANDIDATES} dispatchers with + between them, got {self.of!r}")
         if self.length < self.period:
             raise ValueError(f"window must be at least every = {self.every}, got {self.window!r}")
-        _ = self.first_period, self.recent_seconds
+        _ = self.first_period, self.recent_seconds, self.most_residual
         check_number("guard", self.factor, above=0, infinite=True)
         check_number("hysteresis", self.hysteresis, least=0)
         check_whole("budget", self.budget, 1)
@@ -132,6 +140,13 @@ class PortfolioOptions:
     def recent_seconds(self) -> int:
         """For how long a long wait under EASY counts."""
         return seconds_option("recent", self.recent, 1, infinite=True)
+
+    @property
+    def most_residual(self) -> int:
+        """Up to how many seconds candidates are told of no shorter wait than jobs that run have left in the mean."""
+        if self.residual != "auto":
+            return seconds_option("residual", self.residual)
+        return seconds_option("residual", RESIDUAL if self.of == CANDIDATES else 0)
 
     @property
     def length(self) -> int:

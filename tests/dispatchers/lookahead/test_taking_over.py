@@ -72,6 +72,18 @@ def test_what_is_ahead_of_those_that_wait_is_what_they_wait_under_easy(seed):
     assert asked(workload, ahead) == longest(workload, "easy")
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_runs_has_half_the_mean_duration_left_if_jobs_count_by_their_work(seed):
+    workload = at_once(seed)
+    work = [job.nodes * job.per_node.get("core", 1) * job.walltime for job in workload.jobs]
+    half = np.average([job.walltime for job in workload.jobs], weights=work) / 2
+    assert asked(workload, lambda history, state: history.residual_time()) == int(half)
+
+
+def test_before_anybody_has_come_nothing_runs():
+    assert History(at_once(0).machine, 0).residual_time() == 0
+
+
 @pytest.mark.parametrize("most", [0, 1, 3, 8])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_bound_is_kept_with_some_if_it_is_in_a_simulation_and_by_no_second_less(seed, most):

@@ -9,7 +9,7 @@ from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import SJF, Lookahead, Portfolio, Start
 from hpcdispatch.dispatchers.portfolio import Goal, Outcome, Replayed
 from hpcdispatch.simulation import ActionError, SimulationError, check, simulate
-from hpcdispatch.workloads import generate
+from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 WORKLOAD = generate("lublin:jobs=100,processors=16,load=0.9", seed=4)
 QUICK = "portfolio:of=fcfs+sjf,reference=fcfs,every=2h,window=12h"
@@ -105,6 +105,27 @@ def test_candidates_are_told_the_longest_wait_under_easy(monkeypatch):
     assert told[0] == 0
     assert told == sorted(told)
     assert 0 < told[-1] <= run("easy").jobs["wait"].max()
+
+
+@pytest.mark.parametrize(
+    ("given", "hours", "told"),
+    [
+        ("", 2, 3600),
+        ("", 100, 6 * 3600),
+        (":residual=20h", 100, 20 * 3600),
+        (":residual=0", 100, 0),
+        (":of=lookahead", 100, 0),
+        (":of=lookahead,residual=20h", 30, 15 * 3600),
+    ],
+)
+def test_candidates_are_told_of_no_shorter_wait_than_jobs_that_run_have_left_up_to_a_bound(
+    given, hours, told, monkeypatch
+):
+    jobs = tuple(Job(str(number), 60 * number, 600, hours * 3600) for number in range(3))
+    heard = []
+    monkeypatch.setattr(Lookahead, "use_longest_wait", lambda self, seconds: heard.append(seconds))
+    simulate(Workload(jobs, Machine.pool(4)), f"portfolio{given}")
+    assert set(heard) == {told}
 
 
 def test_candidates_are_told_the_longest_wait_of_late(monkeypatch):
