@@ -12,6 +12,9 @@ _Key = tuple[int, *tuple[Hashable, ...]]
 #: Node slots and amounts a slot.
 _Resources = tuple[int, Mapping[str, int]] | None
 
+#: So many different resources are kept under a rule: a prediction looks at all of them.
+_MOST_RESOURCES = 256
+
 Correction = Literal["walltime", "none"]
 
 WALLTIME_RULE = 7
@@ -34,7 +37,7 @@ class Heuristic:
     7. the requested time
 
     Of names that begin alike those with the longest common prefix are meant; in rules 3 and 4, then, those of the most
-    similar resources (`difference`); and of these the job that ended last.
+    similar resources (`difference`) among the 256 different ones seen last; and of these the job that ended last.
 
     A job without a name has no prefix, and rules 2, 4, 5, 6 pass it by. In rules 1 and 3 "no name" equals "no name", so
     that traces without executables, such as KTH, are still predicted by queue, requested time and resources. Jobs whose
@@ -44,7 +47,8 @@ class Heuristic:
     A job that outruns its prediction gets the requested time, the last of the rules; one that has outrun that as well
     may end at any second.
 
-    A prediction takes a look-up for each letter of the name and rule; memory grows with the number of different
+    A prediction takes a look-up for each letter of the name and rule, and a comparison with each of those resources
+    where rule 3 or 4 decides; memory grows with the number of different
     profiles and the length of their names, not with the number of jobs.
 
     Parameters
@@ -95,7 +99,11 @@ class Heuristic:
         for key in self._keys(job):
             # Where resources do not count, the latest job stands for all.
             resources = (job.nodes, job.per_node) if key[0] in {3, 4} else None
-            self._latest.setdefault(key, {})[resources] = (self._ended, job.runtime)
+            known = self._latest.setdefault(key, {})
+            known.pop(resources, None)
+            known[resources] = (self._ended, job.runtime)
+            if len(known) > _MOST_RESOURCES:
+                del known[next(iter(known))]
 
     def reset(self) -> None:
         """Forget all finished jobs."""

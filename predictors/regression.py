@@ -14,10 +14,13 @@ from ..base.checks import check_number, check_whole
 from ..workloads import Job
 
 _NORMAL = NormalDist()
-#: Of the matrix of the regression at the beginning, and the most that an entry of its diagonal grows to: with little
-#: news in what comes, forgetting alone would let it grow without bound.
+#: Of the diagonal of the matrix of the regression: what it is at the beginning, and about what an entry grows to of
+#: which nothing is ever learned.
 _UNKNOWN, _MOST = 10.0, 1e4
 _LEAST_DEVIATION = 0.05
+#: A corrected prediction is longer than the time that has passed by this part of it, at least, so that there are
+#: hundreds of corrections of a job at most.
+_LEAST_MORE = 0.01
 
 
 class LogNormal:
@@ -68,12 +71,14 @@ class LogNormal:
 class Regression:
     """A regression of the run time on request, size, hour and the user's recent errors, learned as jobs end.
 
-    The logarithm of the run time is linear in the logarithms of the requested time and the node slots, in sine and
-    cosine of the hour of submission, and in the means of log(run time / request) of the user and of the user's jobs of
-    the same name, in which a new job counts a third. It is fitted by recursive least squares with forgetting
-    (L. Ljung, System Identification, 2nd edition, 1999, section 11.2). What is left is taken to be normal, with a
-    variance that is forgotten alike. A job is predicted the `quantile` of that, never above its request; one that
-    outruns it, the same quantile of the run times that are longer.
+    The logarithm of the run time is linear in the logarithms of the requested time and the cores (node slots, where
+    none are asked for), in sine and cosine of the hour of submission, and in the means of log(run time / request) of
+    the user and of the user's jobs of the same name, in which a new job counts a third. It is fitted by recursive least
+    squares with forgetting (L. Ljung, System Identification, 2nd edition, 1999, section 11.2). Of what never changes,
+    such as the size where all jobs are of one core, nothing is learned and all is forgotten, so that the matrix would
+    grow without bound: with each job one of the weights, in turn, is taken to be what it is with a little certainty.
+    What is left is taken to be normal, with a variance that is forgotten alike. A job is predicted the `quantile` of
+    that, never above its request; one that outruns it, the same quantile of the run times that are longer.
 
     Parameters
     ----------
@@ -101,7 +106,7 @@ class Regression:
 
     def reset(self) -> None:
         """Forget all finished jobs."""
-        size = len(self._features(1, 1, 0, 0.0, 0.0))
+        size = len(self._features(1, 1.0, 0, 0.0, 0.0))
         self._weights = [0.0] * size
         self._weights[1] = 1.0  # At first a job runs as long as it asks for.
         self._matrix = [[_UNKNOWN * (row == column) for column in range(size)] for row in range(size)]
@@ -126,7 +131,8 @@ class Regression:
         law = self.distribution(job)
         if law is None or elapsed >= job.walltime:
             return float(max(elapsed, job.walltime))
-        return max(float(elapsed), math.ceil(law.quantile(self.quantile, elapsed)))
+        least = min(math.ceil(elapsed * (1 + _LEAST_MORE)), job.walltime)
+        return float(max(least, math.ceil(law.quantile(self.quantile, elapsed))))
 
     def observe(self, job: Job) -> None:
         """Learn from the run time of a finished job."""
@@ -139,9 +145,7 @@ class Regression:
             [(entry - mine * other / scale) / keep for entry, other in zip(row, moved, strict=True)]
             for row, mine in zip(self._matrix, moved, strict=True)
         ]
-        most = max(row[place] for place, row in enumerate(self._matrix))
-        if most > _MOST:
-            self._matrix = [[entry * _MOST / most for entry in row] for row in self._matrix]
+        self._anchor(self._ended % len(self._matrix))
         self._ended += 1
         share = max(1 / self.memory, 1 / self._ended)
         self._variance += share * (error * error * keep / scale - self._variance)
@@ -150,14 +154,28 @@ class Regression:
             known = self._errors.get(key, ratio)
             self._errors[key] = known + (ratio - known) / 3
 
+    def _anchor(self, place: int) -> None:
+        """Take the weight at a place for known with a little certainty, as much as makes up for what is forgotten.
+
+        That is an observation of this weight alone, with no error, by which no weight changes. By one that comes round
+        every so many jobs as there are weights, what nothing is learned of stays at about the bound.
+        """
+        column = [row[place] for row in self._matrix]
+        scale = self.memory * _MOST / len(column) + column[place]
+        self._matrix = [
+            [entry - mine * other / scale for entry, other in zip(row, column, strict=True)]
+            for row, mine in zip(self._matrix, column, strict=True)
+        ]
+
     def _of(self, job: Job) -> list[float]:
         user = self._errors.get((job.user,), 0.0)
-        return self._features(job.walltime, job.nodes, job.submit, user, self._errors.get((job.user, job.name), user))
+        cores = job.nodes * float(job.per_node.get("core", 0) or 1)
+        return self._features(job.walltime, cores, job.submit, user, self._errors.get((job.user, job.name), user))
 
     @staticmethod
-    def _features(walltime: int, nodes: int, submit: int, user: float, name: float) -> list[float]:
+    def _features(walltime: int, cores: float, submit: int, user: float, name: float) -> list[float]:
         hour = 2 * math.pi * (submit % 86400) / 86400
-        return [1.0, math.log(walltime), math.log(nodes), math.sin(hour), math.cos(hour), user, name]
+        return [1.0, math.log(walltime), math.log(cores), math.sin(hour), math.cos(hour), user, name]
 
 
 def _dot(first: list[float], second: list[float]) -> float:

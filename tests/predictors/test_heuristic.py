@@ -53,6 +53,20 @@ def test_latest_match_wins_within_a_rule(rule):
     assert taught(BY_RULE[rule], latest).match(NEW) == (rule, 55)
 
 
+def test_of_many_different_resources_the_latest_count():
+    predictor = taught(*(like(1000 - mem, per_node={"core": 4, "mem": mem}) for mem in range(300)))
+    asked = dataclasses.replace(NEW, per_node={"core": 4, "mem": 10})
+    assert predictor.match(asked) == (1, 990)
+    assert predictor.match(dataclasses.replace(asked, per_node={"core": 5, "mem": 10})) == (3, 1000 - 44)
+    predictor.observe(like(7, per_node={"core": 4, "mem": 10}))
+    for mem in range(1000, 1255):
+        predictor.observe(like(1000, per_node={"core": 4, "mem": mem}))
+    assert predictor.match(dataclasses.replace(asked, per_node={"core": 5, "mem": 10})) == (3, 7)
+    predictor.observe(like(7, per_node={"core": 4, "mem": 10}))
+    predictor.observe(like(1000, per_node={"core": 4, "mem": 2000}))
+    assert predictor.match(dataclasses.replace(asked, per_node={"core": 5, "mem": 10})) == (3, 7)
+
+
 def test_without_a_match_it_is_the_walltime():
     assert Heuristic().match(NEW) == (7, 1000)
     assert taught(UNLIKE).predict(NEW, now=0) == 1000.0

@@ -47,6 +47,40 @@ def test_it_forgets():
     assert predictor.predict(job(999), 0) == pytest.approx(3000, rel=0.1)
 
 
+@pytest.mark.parametrize("before", [300, 3000])
+def test_it_forgets_as_fast_after_many_jobs_of_which_some_features_never_change(before):
+    """Guards against a bound on what is unknown that takes the forgetting of all else back."""
+    predictor, rng, errors = Regression(memory=100), np.random.default_rng(3), []
+    for number in range(before + 500):
+        walltime = int(rng.choice([3600, 36000]))
+        share = 0.5 if (walltime == 3600) == (number < before) else 0.1
+        asked = job(number, round(walltime * share * math.exp(rng.normal(0, 0.1))), walltime, f"u{number % 20}")
+        errors.append(abs(math.log(predictor.predict(asked, 0) / asked.runtime)))
+        predictor.observe(asked)
+    assert np.mean(errors[before : before + 50]) > 0.5
+    assert np.mean(errors[-100:]) < 0.15
+
+
+@pytest.mark.parametrize("asked", [lambda cores: (cores, {"core": 1}), lambda cores: (1, {"core": cores})])
+def test_size_is_cores(asked):
+    predictor = Regression()
+    for number in range(400):
+        nodes, per_node = asked(1 + number % 40)
+        predictor.observe(Job(str(number), 6007 * number, 10 * (1 + number % 40), 3600, nodes=nodes, per_node=per_node))
+    nodes, per_node = asked(25)
+    assert predictor.predict(Job("new", 0, 1, 3600, nodes=nodes, per_node=per_node), 0) == pytest.approx(250, rel=0.05)
+
+
+@pytest.mark.parametrize("quantile", [0.5, 0.0001])
+def test_a_job_is_corrected_hundreds_of_times_at_most(quantile):
+    predictor, elapsed, misses = taught(quantile=quantile), 100, 0
+    while elapsed < 36000:
+        longer = predictor.correct(job(1, walltime=36000), elapsed, misses)
+        assert elapsed < longer <= 36000
+        elapsed, misses = math.ceil(longer), misses + 1
+    assert misses < 600
+
+
 def test_a_user_who_never_changes_anything_does_not_blow_it_up():
     predictor = Regression(memory=10)
     for _ in range(3000):
