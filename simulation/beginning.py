@@ -33,7 +33,7 @@ def begin_from(engine: Engine, dispatcher: Dispatcher, predictor: Predictor, sta
     """
     mapper, at = engine.mapper, state.at
     for ended in sorted(state.ended, key=attrgetter("end")):
-        asked(lambda: type(predictor).__name__, "observe", predictor.observe, ended.job)
+        asked(lambda: type(predictor).__name__, "observe", predictor.observe, ended.whole)
     for part in layers(dispatcher):
         if hasattr(part, "recall"):
             name = type(part).__name__
@@ -116,6 +116,8 @@ def _start(engine: Engine, jobs: dict[str, SimulatedJob], since: RunningSince, a
         mapper.cycle.start(*mapper.decisions.checks.start(action), since.start)
     except ActionError as error:
         raise InputError(f"state: {str(error).removeprefix('state: ')}") from None
+    if since.predicted_end is not None:
+        mapper.cycle.predict_end(job, since.predicted_end, since.misses, at)
     engine.dispatched_jobs += 1
     if job.completion[0] < at:
         raise InputError(f"{where}: expected an end at {at} or later, got {job.completion[0]}")

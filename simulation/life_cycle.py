@@ -154,6 +154,16 @@ class LifeCycle:
         if running.kill_at is None or end < running.kill_at:
             job.correction = self._calendar.add(end, CORRECTION, job)
 
+    def predict_end(self, job: SimulatedJob, end: int, misses: int, now: int) -> None:
+        """Take over when a running job is predicted to end, and how often that was corrected."""
+        assert job.running is not None
+        self._cancel_correction(job)
+        job.misses = misses
+        self.running.expect(job.running, end)
+        # Where it has passed, nobody knew better.
+        if self._forecasts.corrects and now <= end < job.completion[0]:
+            job.correction = self._calendar.add(end, CORRECTION, job)
+
     def reject(self, job: SimulatedJob, reason: str, now: int) -> None:
         """Take a waiting job out for good; it stays in `jobs`, from which AccaSim takes it."""
         self._leave_queue(job)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ..dispatchers import Running, ShapeView, Waiting
@@ -48,8 +47,7 @@ class Request(NamedTuple):
     def of_shape(cls, job: Job, index: int, view: ShapeView) -> Request:
         """Return the request of one of its shapes, which `view` shows to dispatchers."""
         runtime, walltime = job.shapes[index].runtime, job.shapes[index].walltime
-        alone = replace(job, nodes=view.nodes, per_node=view.per_node, runtime=runtime, walltime=walltime, shapes=())
-        return cls(index, view.nodes, view.demand, runtime, walltime, alone)
+        return cls(index, view.nodes, view.demand, runtime, walltime, job.on_shape(index))
 
 
 class SimulatedJob:

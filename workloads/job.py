@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NoReturn
 
 from ..base.checks import LARGEST, LONGEST, check_choice, check_number, check_whole
@@ -195,6 +195,16 @@ class Job:
     def __deepcopy__(self, memo: dict[int, Any]) -> Job:
         """Return itself: nothing of it changes."""
         return self
+
+    def on_shape(self, index: int | None) -> Job:
+        """Return the job as it would be with one of its shapes alone; itself for ``None``, its own request."""
+        if index is None:
+            return self
+        shape = self.shapes[index]
+        per_node = self.per_node if shape.per_node is None else shape.per_node
+        return replace(
+            self, nodes=shape.nodes, per_node=per_node, runtime=shape.runtime, walltime=shape.walltime, shapes=()
+        )
 
     @classmethod
     def trusted(cls, **values: Any) -> Job:

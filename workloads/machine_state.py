@@ -32,6 +32,11 @@ class RunningSince:
         On which of its shapes it runs; ``None``: its own request.
     write
         Seconds at the end of its limit in which it writes a checkpoint.
+    predicted_end
+        When it is predicted to end by now, seconds; ``None``: as was predicted before it started, and what has been
+        outlived of that is corrected by what is known at the instant of the state.
+    misses
+        How often that was corrected.
     """
 
     id: str
@@ -40,19 +45,37 @@ class RunningSince:
     limit: int | None = None
     shape: int | None = None
     write: int = 0
+    predicted_end: int | None = None
+    misses: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A job that ended before, with the run time that it had, and when it started, seconds."""
+    """A job that ended before.
+
+    Attributes
+    ----------
+    job
+        The job, with what it asked for and for how long it ran on the machine when it was there last.
+    start
+        When that began, seconds.
+    ran
+        How long it ran in all, seconds; ``None``: not before then.
+    """
 
     job: Job
     start: int
+    ran: int | None = None
 
     @property
     def end(self) -> int:
         """When it ended, seconds."""
         return self.start + self.job.runtime
+
+    @property
+    def whole(self) -> Job:
+        """The job with the time that it ran in all, as predictors learn from it."""
+        return self.job if self.ran is None else replace(self.job, runtime=self.ran)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +91,8 @@ class MachineState:
     running
         What runs.
     predicted
-        Run times that were predicted at submission, seconds, by id; those of other jobs are predicted anew.
+        Run times that were predicted at submission, seconds, by id; those of other jobs, and on other shapes, are
+        predicted anew.
     ended
         What ended before: predictors learn from it, and so does a dispatcher that counts past usage.
     timers

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from ...base import InputError
 from ...base.checks import check_choice, check_number, check_whole
 from ...workloads import Machine
+from ...workloads.machine_state import MachineState
 from ..backfilling import Conservative
 from ..options import Configured
 from ..protocol import Action, Dispatcher, Start, State, Waiting
@@ -103,6 +104,8 @@ class SA(Configured[SAOptions]):
     def forget(self) -> None:
         """Forget every choice."""
         self._chosen: dict[int, Size] = {}
+        self._ids: dict[int, str] = {}
+        self._recalled: Mapping[str, Any] = {}
         self._choosers: set[int] = set()
         self.predicted_ends: dict[int, int] = {}
         self.changes: dict[int, int] = {}
@@ -115,6 +118,25 @@ class SA(Configured[SAOptions]):
         self.forget()
         self._rng = np.random.default_rng(0) if rng is None else rng
         reset_part(self.over, machine, rng)
+
+    def memory(self) -> dict[str, Any]:
+        """Return what every job has chosen, and where the draws stand; see :meth:`recall`."""
+        chosen = {
+            self._ids[order]: {
+                "shape": size.shape,
+                "chooses": order in self._choosers,
+                "changes": self.changes.get(order, 0),
+                "predicted_end": self.predicted_ends.get(order),
+            }
+            for order, size in self._chosen.items()
+        }
+        return {"chosen": chosen, "draws": self._rng.bit_generator.state}
+
+    def recall(self, state: MachineState, memory: Mapping[str, Any] | None) -> None:
+        """Let jobs keep what they have chosen; where nobody knows, they choose when they are seen."""
+        if memory is not None:
+            self._recalled = memory["chosen"]
+            self._rng.bit_generator.state = memory["draws"]
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Choose for who arrived, and let the dispatcher underneath start jobs."""
@@ -139,6 +161,8 @@ class SA(Configured[SAOptions]):
         """Return a job that has just come, or come back, as the dispatcher underneath is shown it."""
         if not waiting.job.shapes:
             return waiting
+        if waiting.order not in self._chosen and waiting.id in self._recalled:
+            self._keep(waiting, state.machine)
         size = self._chosen.get(waiting.order)
         if size is None:
             return self._choose(waiting, state, shown)
@@ -147,6 +171,21 @@ class SA(Configured[SAOptions]):
         shape = waiting.job.shapes[size.shape]
         return as_rigid(waiting, replace(size, predicted=shape.predicted, walltime=shape.walltime))
 
+    def _keep(self, waiting: Waiting, machine: Machine) -> None:
+        """Take over what a job had chosen before the simulation began."""
+        order, known = waiting.order, self._recalled[waiting.id]
+        size = next((size for size in sizes_of(waiting, machine) if size.shape == known["shape"]), None)
+        if size is None:
+            return
+        self._chosen[order], self._ids[order] = size, waiting.id
+        self._shown[order] = waiting, waiting  # It has been shown before, and may choose anew.
+        if known["chooses"]:
+            self._choosers.add(order)
+        if known["changes"]:
+            self.changes[order] = known["changes"]
+        if known["predicted_end"] is not None:
+            self.predicted_ends[order] = known["predicted_end"]
+
     def _choose(self, waiting: Waiting, state: State, shown: dict[int, Waiting]) -> Waiting:
         """Choose the size of a job that has just arrived."""
         sizes = sizes_of(waiting, state.machine)
@@ -154,7 +193,7 @@ class SA(Configured[SAOptions]):
         if len(sizes) > 1 and (self.options.share == 1 or self._rng.random() < self.options.share):
             self._choosers.add(waiting.order)
             size = self._best(waiting, sizes, state, shown)
-        self._chosen[waiting.order] = size
+        self._chosen[waiting.order], self._ids[waiting.order] = size, waiting.id
         return as_rigid(waiting, size)
 
     def _best(self, waiting: Waiting, sizes: list[Size], state: State, shown: dict[int, Waiting]) -> Size:

@@ -43,10 +43,14 @@ def predictor_of(spec: str) -> Predicting:
         For an unknown name or option.
     """
     made = predictors.create(spec)
-    if isinstance(made, type) or not callable(getattr(made, "predict", None)):
+    if isinstance(made, type) or not all(callable(getattr(made, call, None)) for call in ("predict", "observe")):
         raise InputError(f"predictor: expected one with predict and observe, got {spec!r}")
     if hasattr(made, "reset"):
-        made.reset()
+        try:
+            made.reset()
+        except Exception as error:
+            raised = " ".join(f"{type(error).__name__}: {error}".split())
+            raise InputError(f"predictor {spec}: reset raised {raised}") from error
     return cast(Predicting, made)
 
 
@@ -136,7 +140,7 @@ class OwnPredictions:
         self._misses.pop(id_, None)
         if asked is not None and not self.failure:
             self._correct_ends(now - 1)
-            self._asked("observe", self._predictor.observe, replace(_on_shape(asked, shape), runtime=ran), now)
+            self._asked("observe", self._predictor.observe, replace(asked.on_shape(shape), runtime=ran), now)
             if self._repredicts:
                 self._anew.end(asked)
 
@@ -220,7 +224,7 @@ class OwnPredictions:
 
     def _corrected(self, run: _Run, entry: _Entry) -> int:
         """Return when a job that outlives its predicted end is expected to end; that end if nobody knows."""
-        shown, job = run.shown, _on_shape(entry.job, self._starts.get(run.run.id, (0, None))[1])
+        shown, job = run.shown, entry.job.on_shape(self._starts.get(run.run.id, (0, None))[1])
         at = shown.predicted_end
         elapsed = shown.done + max(0, at - shown.start - shown.restart)
         whole = self._asked("correct", self._correct, job, at, elapsed, self._misses[job.id])
@@ -247,12 +251,3 @@ class OwnPredictions:
             raised = " ".join(f"{type(error).__name__}: {error}".split())
             self.failure = self.failure or f"{self._name}: {call} raised {raised}, job {job.id} at t={now}"
             return None
-
-
-def _on_shape(job: Job, index: int | None) -> Job:
-    """Return a job as it would be with one of its shapes alone, or with its own request."""
-    if index is None:
-        return job
-    shape = job.shapes[index]
-    per_node = job.per_node if shape.per_node is None else shape.per_node
-    return replace(job, nodes=shape.nodes, per_node=per_node, runtime=shape.runtime, walltime=shape.walltime, shapes=())

@@ -89,15 +89,23 @@ def _since(job: SimulatedJob) -> RunningSince:
     shape = job.request.shape if job.places is None else job.places.index(job.request.shape) - 1
     limit = None if running.kill_at is None else running.kill_at - running.start
     return RunningSince(
-        job.id, running.start, tuple(running.placement.tolist()), limit, None if shape < 0 else shape, job.write
-    )
+        job.id, running.start, tuple(running.placement.tolist()), limit, None if shape < 0 else shape, job.write,
+        running.predicted_end, job.misses,
+    )  # fmt: skip
 
 
 def _ended(recorder: Recorder, workload: Workload) -> list[Ended]:
-    """Return the jobs that have ended, each with the time of its last stay."""
-    width, last = len(STAY), {}
+    """Return the jobs that have ended, each as it was there last, and for how long predictors were told that it ran."""
+    width, ended = len(STAY), dict[int, Ended]()
     for row in range(0, len(recorder.stays), width):
-        order, start, end, *_ = recorder.stays[row : row + width]
-        last[order] = start, end
-    kept = ((order, *times) for order, times in last.items() if recorder.failed.get(order, ("",))[0] != "rejected")
-    return [Ended(replace(workload.jobs[order], runtime=end - start), start) for order, start, end in kept]
+        stay = dict(zip(STAY, recorder.stays[row : row + width], strict=True))
+        order, start, length, status = stay["order"], stay["start"], stay["end"] - stay["start"], ""
+        if order in recorder.failed:
+            status = recorder.failed[order][0]
+        if status == "rejected":
+            continue
+        job = workload.jobs[order].on_shape(None if stay["shape"] < 0 else stay["shape"])
+        before = ended[order].ran or 0 if order in ended else 0
+        ran = length if status == "killed" else before + stay["useful"]
+        ended[order] = Ended(replace(job, runtime=length, walltime=stay["walltime"]), start, ran)
+    return list(ended.values())

@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcdispatch.base import InputError
+from hpcdispatch.dispatchers import Start, Stop, Wake
+from hpcdispatch.predictors import LastTwo
 from hpcdispatch.simulation import InvariantError, check, simulate, state_at
-from hpcdispatch.testing import cluster, overrunning, pool
+from hpcdispatch.testing import cluster, moldable, overrunning, pool
 from hpcdispatch.testing.strategies import workloads
 from hpcdispatch.workloads import Ended, Job, Machine, MachineState, RunningSince, Workload
 
@@ -77,6 +79,91 @@ def test_a_prediction_that_was_corrected_before_is_corrected_again():
     before, after = cut_and_joined(workload, 2_000, "easy", "heuristic")
     assert len(after) > 10
     assert before.equals(after)
+
+
+def test_what_ended_later_does_not_correct_what_was_outlived_before():
+    """Guards against the run time of h3, known at 450, in the correction of A at 300."""
+
+    def core(name, submit, runs, asks, cores=1, user="a"):
+        return Job(name, submit, runs, asks, per_node={"core": cores}, user=user)
+
+    jobs = (
+        core("h1", 0, 10, 1000), core("h2", 0, 100, 1000), core("h3", 150, 300, 1000), core("A", 200, 600, 1000, 2),
+        core("wide", 460, 50, 50, 4, "w"), core("fill", 461, 300, 300, 2, "f"),
+    )  # fmt: skip
+    before, after = cut_and_joined(
+        Workload(jobs, Machine.pool(4)), 455, "easy", "empirical:by=user,least=1,quantile=0.5"
+    )
+    assert after.loc["fill", "start"] == 461
+    assert before.equals(after)
+
+
+@pytest.mark.parametrize("over", ["easy", "conservative"])
+@pytest.mark.parametrize("options", ["", ",again=1,gain=0", ",share=0.5", ",by=range", ",by=knee"])
+def test_moldable_jobs_keep_what_they_have_chosen(over, options):
+    workload, dispatcher = moldable(60), f"sa:over={over}{options}"
+    last = int(simulate(workload, dispatcher).jobs["end"].max())
+    for part in np.linspace(0.1, 0.9, 7):
+        before, after = cut_and_joined(workload, int(part * last), dispatcher)
+        assert before.equals(after)
+
+
+class Listening(LastTwo):
+    """Keeps of whom it learns."""
+
+    def reset(self):
+        super().reset()
+        self.heard = []
+
+    def observe(self, job):
+        self.heard.append((job.id, job.runtime, job.walltime, job.nodes, dict(job.per_node)))
+        super().observe(job)
+
+
+def learned(workload, at, dispatcher, overrun="run"):
+    """Return of whom a predictor learned before an instant, once a simulation that begins there was told the same."""
+    whole, again = Listening(), Listening()
+    simulate(workload, dispatcher, whole, overrun=overrun)
+    rest, state = state_at(workload, dispatcher, "last2", at=at, overrun=overrun)
+    simulate(rest, dispatcher, again, overrun=overrun, state=state)
+    assert again.heard == whole.heard
+    return whole.heard[: len(state.ended)]
+
+
+#: The first outruns its request, and is gone when the last one comes.
+OUTRUN = Workload((Job("1", 0, 140, 100), Job("2", 0, 30, 100), Job("3", 5000, 50, 100)), Machine.pool(4))
+
+
+@pytest.mark.parametrize(
+    ("overrun", "runtime", "walltime"), [("run", 140, 100), ("kill", 100, 100), ("resubmit", 140, 150)]
+)
+def test_predictors_learn_the_same_of_what_ended_before(overrun, runtime, walltime):
+    assert learned(OUTRUN, 4000, "easy", overrun)[-1][:3] == ("1", runtime, walltime)
+
+
+class Pausing:
+    """Stops the first job once, after a minute."""
+
+    def reset(self, machine, rng=None):
+        self.stopped = False
+
+    def dispatch(self, state):
+        starts = [Start(waiting, (0,) * waiting.nodes) for waiting in state.queue]
+        if state.now == 60 and not self.stopped:
+            self.stopped = True
+            return [Stop("1", "checkpoint", delay=10)]
+        return [*starts, Wake(60)] if state.now < 60 else starts
+
+
+def test_they_learn_the_same_of_what_was_stopped_and_came_back():
+    assert learned(OUTRUN, 4000, Pausing())[-1][:2] == ("1", 140)
+
+
+def test_they_learn_the_same_of_what_chose_another_shape():
+    workload = moldable(60)
+    workload = workload.with_jobs((*workload.jobs[:20], replace(workload.jobs[20], submit=10**6, shapes=())))
+    requests = {job.id: job.nodes for job in workload.jobs}
+    assert any(nodes != requests[id_] for id_, _, _, nodes, _ in learned(workload, 10**6 - 1, "sa:over=easy"))
 
 
 def test_slurm_needs_what_it_had_in_memory():
