@@ -69,7 +69,10 @@ def shown(value: Any) -> str:
     """Return a value as it was received, cut short where it is long, for a message of one line."""
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > 8 * _SHOWN:
         return f"a number of {value.bit_length():,} bits"  # Python turns no more than so many digits into text
-    text = repr(value[: 2 * _SHOWN] if isinstance(value, str | bytes) else value)
+    try:
+        text = repr(value[: 2 * _SHOWN] if isinstance(value, str | bytes) else value)
+    except Exception as error:  # noqa: BLE001 - a plugged-in part may hand over anything
+        text = f"a {type(value).__name__} of which repr raises {type(error).__name__}"
     return text if len(text) <= _SHOWN + 20 else f"{text[:_SHOWN]}..."
 
 
@@ -82,6 +85,18 @@ def check_choice(name: str, value: Any, choices: Any) -> None:
     known = get_args(choices) or choices
     if value not in known:
         raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {shown(value)}")
+
+
+def check_text(name: str, value: Any, none: bool = False) -> None:
+    """Raise ``ValueError`` unless `value` is a text or, with `none`, ``None``."""
+    if not isinstance(value, str) and not (none and value is None):
+        raise ValueError(f"{name} must be a text, got {shown(value)}")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Raise ``ValueError`` unless `value` is true or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false, got {shown(value)}")
 
 
 def check_whole(name: str, value: Any, least: int, most: int | None = None, why: str = "") -> int:
@@ -107,8 +122,12 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None, why:
 
 def is_number(value: Any) -> bool:
     """Tell whether `value` is a number of at most :data:`LARGEST`, which leaves out inf and nan."""
-    known = isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
-    return known and -LARGEST <= value <= LARGEST
+    return is_real(value) and -LARGEST <= value <= LARGEST
+
+
+def is_real(value: Any) -> bool:
+    """Tell whether `value` is a real number, inf and nan among them."""
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
 
 
 def check_number(

@@ -417,6 +417,22 @@ def id_of(named: object) -> str:
     return named if isinstance(named, str) else str(named.id)  # type: ignore[attr-defined]
 
 
+def well_formed(actions: object) -> bool:
+    """Return whether an answer is a sequence of actions whose jobs have ids, and whose placements are node indices.
+
+    Whoever looks at what another dispatcher wants hands on what is not as it is, so that the simulation says so.
+    """
+    return isinstance(actions, Sequence) and all(map(_well_formed, actions))
+
+
+def _well_formed(action: object) -> bool:
+    named, placement = getattr(action, "job", ""), getattr(action, "placement", ())
+    if not isinstance(named if isinstance(named, str) else getattr(named, "id", None), str):
+        return False
+    nodes = np.asarray(placement)
+    return nodes.ndim == 1 and (not nodes.size or nodes.dtype.kind in "iu")
+
+
 @runtime_checkable
 class Dispatcher(Protocol):
     """Decides which waiting job starts when and where, and which running one gives way.

@@ -65,6 +65,13 @@ def reset_part(part: Dispatcher, machine: Machine | None, rng: np.random.Generat
         reset(machine, rng)
 
 
+def tell_end(dispatcher: Dispatcher, id_: str, ran: int, now: int) -> None:
+    """Let a dispatcher and those it stands on learn of a job that has ended, as far as they want to."""
+    for part in layers(dispatcher):
+        if hasattr(part, "job_ended"):
+            part.job_ended(id_, ran, now)
+
+
 def reported(part: Dispatcher) -> Mapping[str, Any]:
     """Return what a dispatcher has to say of its last decision, nothing if it never does."""
     report = getattr(part, "report", None)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from time import perf_counter_ns
 from typing import Any
 
-from ..base.checks import LONGEST, is_number, shown
+from ..base.checks import LONGEST, is_real, shown
 from ..dispatchers import Running
 from ..predictors import Predictor
 from ..workloads import Job
@@ -48,12 +48,9 @@ class Forecasts:
             If the predictor raises anything or gives no time.
         """
         predicted = self._asked("predict", self._predict, job, now, now)
-        try:
-            seconds = math.ceil(predicted) or 1 if 0 <= predicted <= LONGEST else -1
-        except (TypeError, ValueError):
-            seconds = -1
-        if seconds < 0:
+        if not is_real(predicted) or not 0 <= predicted <= LONGEST:
             raise SimulationError(self._wrong(job, now, predicted))
+        seconds = math.ceil(predicted) or 1
         return job.walltime if self._bounded and seconds > job.walltime else seconds
 
     def of_rest(self, job: SimulatedJob, now: int, ran: int = 0) -> int:
@@ -72,7 +69,7 @@ class Forecasts:
         own = job.request.job
         whole = self._asked("correct", self._correct, own, now, elapsed, job.misses)
         job.misses += 1
-        if not is_number(whole) and not (isinstance(whole, float) and whole == math.inf):
+        if not is_real(whole) or math.isnan(whole):
             raise SimulationError(self._wrong(own, now, whole))
         if not elapsed < whole <= LONGEST:
             return None
@@ -110,5 +107,5 @@ class Forecasts:
         return f"{type(self._predictor).__name__} at t={now}: job {job.id}"
 
     def _wrong(self, job: Job, now: int, predicted: Any) -> str:
-        most = f" and at most {LONGEST}" if is_number(predicted) and predicted > LONGEST else ""
+        most = f" and at most {LONGEST}" if is_real(predicted) and predicted > LONGEST else ""
         return f"{self._where(job, now)}: a prediction must be >= 0 s{most}, got {shown(predicted)}"

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...base.checks import LONGEST
 from ...models.lookahead import all_safe, safe_starts
 from ..fitting import needs, sums_suffice
 from ..protocol import Action, Start, State, Wake, id_of
@@ -61,8 +62,9 @@ class Guard:
         self.held = False
         if self._factor == math.inf or len(state.queue) > MOST_WAITING:
             return actions
-        starts = {id_of(action.job): action for action in actions if isinstance(action, Start)}
-        plain = all(isinstance(action, Start | Wake) for action in actions)
+        named = [action for action in actions if isinstance(action, Start)]
+        starts = {id_of(action.job): action for action in named}
+        plain = len(starts) == len(named) and all(isinstance(action, Start | Wake) for action in actions)
         if not plain or len(starts) >= len(state.queue) or history.molds() or not sums_suffice(state):
             return actions
         wanted = history.places(starts)
@@ -72,14 +74,27 @@ class Guard:
         if all_safe(stands, wanted, bound):
             return actions
         safe = safe_starts(stands, wanted, max(bound, self._bound(history.longest_ahead(state.now))))
-        self.held = not np.array_equal(safe, wanted)
+        self.held = not np.array_equal(safe, wanted) and _possible(state, starts)
         if not self.held:
             return actions
         wakes = (action for action in actions if isinstance(action, Wake))
         return [*_placed(state, safe.tolist(), starts), *wakes]
 
     def _bound(self, longest: int) -> int:
-        return max(self._least, int(self._factor * longest))
+        return max(self._least, int(min(self._factor * longest, LONGEST)))
+
+
+def _possible(state: State, starts: dict[str, Start]) -> bool:
+    """Return whether starts find room together where they are wanted."""
+    space, nodes = space_of(state, "first-fit"), len(state.free)
+    for waiting in state.queue:
+        if waiting.id in starts:
+            placement = np.asarray(starts[waiting.id].placement)
+            if len(placement) != waiting.nodes or placement.min() < 0 or placement.max() >= nodes:
+                return False
+            if not space.put(placement, waiting.demand):
+                return False
+    return True
 
 
 def _placed(state: State, places: Sequence[int], given: dict[str, Start]) -> list[Start]:

@@ -14,7 +14,7 @@ from ...base.checks import check_number
 from ...base.time_texts import seconds_option
 from ...workloads import Machine
 from ..options import Configured
-from ..protocol import Action, Dispatcher, Start, State, id_of
+from ..protocol import Action, Dispatcher, Start, State, id_of, well_formed
 from ..registered import create_inner, reported, reset_part
 from .guard import LEAST, Guard
 from .history import History
@@ -106,6 +106,9 @@ class Guarded(Configured[GuardedOptions]):
         if self._history is None or self._history.machine is not state.machine:
             self._history = History(state.machine, state.now, by_requests=True, recent=self.options.recent_seconds)
         self._history.see(state)
-        actions = self._guard.kept(state, self.over.dispatch(state), self._history)
+        wanted = self.over.dispatch(state)
+        if not well_formed(wanted):
+            return wanted
+        actions = self._guard.kept(state, wanted, self._history)
         self._history.start(id_of(action.job) for action in actions if isinstance(action, Start))
         return actions

@@ -17,8 +17,8 @@ from ...workloads.machine_state import MachineState
 from ..lookahead.guard import LEAST, Guard
 from ..lookahead.history import History
 from ..options import Configured
-from ..protocol import Action, Dispatcher, Start, State, id_of
-from ..registered import create_dispatcher, layers, reset_part, spec_of_inner
+from ..protocol import Action, Dispatcher, Start, State, id_of, well_formed
+from ..registered import create_dispatcher, layers, reset_part, spec_of_inner, tell_end
 from .own_predictions import OwnPredictions, predictor_of
 from .portfolio_options import PortfolioOptions
 from .recorded_past import RecordedPast, Replay
@@ -85,7 +85,7 @@ class Portfolio(Configured[PortfolioOptions]):
 
     def recall(self, state: MachineState, memory: object) -> None:
         """Let predictors of candidates learn from what had ended before a simulation begins."""
-        self._ended = [before.job for before in sorted(state.ended, key=attrgetter("end"))]
+        self._ended = [before.whole for before in sorted(state.ended, key=attrgetter("end"))]
 
     def job_ended(self, id_: str, ran: int, now: int) -> None:
         """Learn that a job has ended, and how long it ran in all, seconds."""
@@ -94,6 +94,8 @@ class Portfolio(Configured[PortfolioOptions]):
             self._easy.ended(id_, ran)
         for own in self._own.values():
             own.ended(id_, ran, now)
+        for candidate in self._parts.values():
+            tell_end(candidate, id_, ran, now)
 
     def report(self) -> Mapping[str, Any]:
         """Return what is to be known of the last decision.
@@ -134,6 +136,8 @@ class Portfolio(Configured[PortfolioOptions]):
         self._tell(self._parts[place])
         predictor = self._predictor(place)
         wanted = self._parts[place].dispatch(seen.get(predictor, state))
+        if not well_formed(wanted):
+            return wanted
         actions = self._guard.kept(state, wanted, self._easy)
         self._past.act(state.now, actions)
         self._easy.start(id_of(action.job) for action in actions if isinstance(action, Start))
@@ -190,11 +194,17 @@ class Portfolio(Configured[PortfolioOptions]):
             "held": int(self._guard.held),
             "predictor": predictor,
             "tuned": int(tuning is not None),
-            "gain": math.nan if tuning is None else math.expm1(tuning.gain),
+            "gain": math.nan if tuning is None else _part_of(tuning.gain),
             "replays": 0 if tuning is None else tuning.replays,
             "replayed": 0 if tuning is None else tuning.decisions,
             "failure": "" if tuning is None else "; ".join(tuning.notes),
         }
+
+
+def _part_of(gain: float) -> float:
+    """Return by which part one is better whose cost is so much lower; infinite for more than logarithms differ by."""
+    with np.errstate(over="ignore"):
+        return float(np.expm1(gain))
 
 
 def _outcome(history: History, now: int) -> Outcome:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from ...base import InputError, Registry
-from ...base.checks import check_number, check_whole
+from ...base.checks import check_flag, check_number, check_text, check_whole
 from ...base.time_texts import seconds_option
 from ...models.portfolio import Goal
 from ..registered import spec_of_inner
@@ -95,6 +95,10 @@ class PortfolioOptions:
     halving: int = 3
 
     def __post_init__(self) -> None:
+        for name in ("of", "reference"):
+            check_text(name, getattr(self, name))
+        check_text("learns", self.learns, none=True)
+        check_flag("repredict", self.repredict)
         if not self.candidates or not all(self.candidates) or len(self.candidates) > MOST_CANDIDATES:
             raise ValueError(f"of must be 1 to {MOST_CANDIDATES} dispatchers with + between them, got {self.of!r}")
         if self.length < self.period:

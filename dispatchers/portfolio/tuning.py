@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from ...models.portfolio import Outcome, Rung, admitted, best_of, gains, rungs, survivors
@@ -136,21 +137,32 @@ class Tuner:
 
     def _judge(self, outcomes: dict[int, Outcome], found: Tuning) -> _Compared:
         """Return what candidates cost; those that the goal cannot tell are left out, and that is noted."""
-        costs, tails, goal = dict[int, float](), dict[int, float](), self._goal
+        costs, tails, exceeding = dict[int, float](), dict[int, float](), set[int]()
         for place, outcome in outcomes.items():
-            try:
-                cost, tail = float(goal.cost(outcome)), float(goal.tail(outcome))
-            except (Exception, SystemExit) as error:  # noqa: BLE001 - a site's own goal may raise anything
-                found.notes.append(f"{self._names[place]} is left out: goal raised {type(error).__name__}: {error}")
-                continue
-            if not math.isfinite(cost) or not math.isfinite(tail):
-                note = f"expected a finite cost and tail, got {cost} and {tail}"
-                found.notes.append(f"{self._names[place]} is left out: {note}")
-                continue
-            costs[place], tails[place] = cost, tail
+            with self._asking(place, found):
+                cost, tail = float(self._goal.cost(outcome)), float(self._goal.tail(outcome))
+                if math.isfinite(cost) and math.isfinite(tail):
+                    costs[place], tails[place] = cost, tail
+                else:
+                    note = f"expected a finite cost and tail, got {cost} and {tail}"
+                    found.notes.append(f"{self._names[place]} is left out: {note}")
         bound = max(tails.get(self._reference, 0.0), self._tail_under_easy())
-        over = {place for place, tail in tails.items() if not goal.allows(tail, bound)} - {self._reference}
-        return _Compared(costs, over)
+        for place, tail in tails.items():
+            cost = costs.pop(place)
+            with self._asking(place, found):
+                if place != self._reference and not self._goal.allows(tail, bound):
+                    exceeding.add(place)
+                costs[place] = cost
+        return _Compared(costs, exceeding)
+
+    @contextmanager
+    def _asking(self, place: int, found: Tuning) -> Iterator[None]:
+        """Ask the goal about a candidate; what it raises leaves that one out, and is noted."""
+        try:
+            yield
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a site's own goal may raise anything
+            raised = " ".join(f"{type(error).__name__}: {error}".split())
+            found.notes.append(f"{self._names[place]} is left out: goal raised {raised}")
 
     def _tail_under_easy(self) -> float:
         """Return the wait that is bounded of the jobs of late under EASY; 0 if the goal cannot tell."""

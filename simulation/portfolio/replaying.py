@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,14 +13,14 @@ import numpy as np
 from ...base import InputError, IntArray
 from ...dispatchers import Action, Dispatcher, Start, State, Stop, Wake
 from ...dispatchers.portfolio import CompiledReplays, Outcome, Past, Replayed
-from ...dispatchers.registered import layers
+from ...dispatchers.registered import layers, tell_end
 from ...predictors import Predictor
 from ...workloads import Job, Provenance, Workload
 from ..budget import Budget, BudgetError
 from ..metrics import bounded_slowdown
 from ..overrun import Overrun
 from ..recorder import Attempt, Recorder
-from ..simulation_errors import SimulationError
+from ..simulation_errors import SimulationError, asked
 
 #: Makes the engine of a simulation.
 EngineOf = Callable[..., Any]
@@ -27,12 +28,12 @@ EngineOf = Callable[..., Any]
 
 def let_learn(dispatcher: Dispatcher, replay: Replayer) -> list[Callable[[str, int, int], None]]:
     """Give replays to the dispatchers that use them; return whom to tell of jobs that have ended."""
-    told = []
+    told = list[Callable[[str, int, int], None]]()
     for part in layers(dispatcher):
         if hasattr(part, "use_replays"):
             part.use_replays(replay)
         if hasattr(part, "job_ended"):
-            told.append(part.job_ended)
+            told.append(partial(asked, partial(getattr, type(part), "__name__"), "job_ended", part.job_ended))
     return told
 
 
@@ -152,6 +153,10 @@ class _GoingOn:
         self._script = deque(past.script)
         self._dispatcher = dispatcher
         self.name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
+
+    def job_ended(self, id_: str, ran: int, now: int) -> None:
+        """Let the dispatcher learn of a job that has ended."""
+        tell_end(self._dispatcher, id_, ran, now)
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Decide, or do what is due and come back for what follows."""

@@ -1,5 +1,8 @@
 """A predictor's answers in whole seconds."""
 
+import math
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -54,6 +57,28 @@ def test_what_is_no_time(said):
         forecasts(Says(said)).of(JOB, 7)
 
 
+@pytest.mark.parametrize("said", [1e30, 10**30, 1e308])
+def test_what_is_too_long(said):
+    with pytest.raises(SimulationError, match=r"a prediction must be >= 0 s and at most 10000000000, got 1"):
+        forecasts(Says(said)).of(JOB, 7)
+
+
+class Unspeakable:
+    """Has no text."""
+
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+
+@pytest.mark.parametrize("said", [True, None, "5", Decimal(5), np.True_, Unspeakable(), [1.0]])
+def test_what_is_no_number_is_none_at_any_time(said):
+    with pytest.raises(SimulationError, match="a prediction must be >= 0 s, got"):
+        forecasts(Says(said)).of(JOB, 7)
+    running = Running(JobView(JOB, MACHINE), 1000, np.zeros(1, dtype=np.int64), (1,), 0)
+    with pytest.raises(SimulationError, match="a prediction must be >= 0 s, got"):
+        forecasts(Corrects(40, said)).corrected_end(SimulatedJob(JOB, 0, (1,)), running, 1050)
+
+
 @pytest.mark.parametrize(("said", "left", "ran", "rest"), [(80, 60, 0, 40), (30, 60, 0, 1), (30, 100, 70, 71)])
 def test_the_rest_of_a_job_that_comes_back(said, left, ran, rest):
     job = SimulatedJob(JOB, 0, (1,))
@@ -63,7 +88,15 @@ def test_the_rest_of_a_job_that_comes_back(said, left, ran, rest):
 
 @pytest.mark.parametrize(
     ("corrected", "done", "kill_at", "end"),
-    [(90, 0, None, 1090), (50, 0, None, None), (90, 20, None, 1070), (90, 0, 1060, 1060), (50.5, 0, None, 1051)],
+    [
+        (90, 0, None, 1090),
+        (50, 0, None, None),
+        (math.inf, 0, None, None),
+        (1e308, 0, None, None),
+        (90, 20, None, 1070),
+        (90, 0, 1060, 1060),
+        (50.5, 0, None, 1051),
+    ],
 )
 def test_the_end_of_a_job_that_outlives_its_prediction_by_now(corrected, done, kill_at, end):
     predictor, job = Corrects(40, corrected), SimulatedJob(JOB, 0, (1,))

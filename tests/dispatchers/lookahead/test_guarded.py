@@ -137,7 +137,7 @@ def test_where_somebody_gives_way_all_of_it_passes():
 
 
 class Wrong:
-    """Starts whoever is first, twice as often as there is room, or somebody who is not there."""
+    """Starts whoever is first, twice as often as there is room, or somebody who is not there, or in no way."""
 
     def __init__(self, wrong):
         self.wrong = wrong
@@ -148,14 +148,43 @@ class Wrong:
             return [Start(first, (0,) * first.nodes)] if not len(state.running) else []
         if self.wrong == "room":
             return [Start(waiting, (0,) * waiting.nodes) for waiting in state.queue[:2]]
-        return [Start("nobody", (0,))]
+        return {"nobody": [Start("nobody", (0,))], "number": [Start(5, (0,))], "none": None}[self.wrong]
 
 
-@pytest.mark.parametrize("wrong", ["room", "nobody"])
+@pytest.mark.parametrize("wrong", ["room", "nobody", "number", "none"])
 def test_what_cannot_be_done_is_said_as_ever(wrong):
     jobs = tuple(Job(str(number), 10 * number, 20_000, 20_000, nodes=3) for number in range(6))
     with pytest.raises(ActionError):
         simulate(Workload(jobs, Machine.pool(4)), Guarded(over=Wrong(wrong), least=1))
+
+
+class Misplaced:
+    """Starts who waits longest to run, on nodes that it has been told, and where the first one is held."""
+
+    def __init__(self, nodes):
+        self.nodes, self.held = nodes, False
+
+    def dispatch(self, state):
+        waits = {waiting.id: waiting for waiting in state.queue}
+        if "1" in waits:
+            return [Start(waits["1"], (0, 1))]
+        return [Start("3", self.nodes)] * (2 if self.nodes == (2, 3) else 1) if "3" in waits else []
+
+
+@pytest.mark.parametrize("nodes", [(0, 0), (2, 2), (2, 999), ("a", "b"), (2.5, 3.5), (2,), (2, 3)])
+def test_where_a_start_that_would_be_held_cannot_be_done_that_is_said(nodes):
+    jobs = (
+        Job("1", 0, 4000, 4000, nodes=2), Job("2", 1, 4000, 4000, nodes=4), Job("3", 2, 90_000, 90_000, nodes=2),
+    )  # fmt: skip
+    with pytest.raises(ActionError, match="t=2:"):
+        simulate(Workload(jobs, Machine.homogeneous(4, core=1)), Guarded(over=Misplaced(nodes), least=1))
+
+
+def test_a_bound_beyond_all_times_is_none():
+    workload = generate("lublin:jobs=200,processors=32,load=1.0", seed=2)
+    assert (
+        simulate(workload, "guarded:over=ljf,guard=9e15").jobs["start"].equals(simulate(workload, "ljf").jobs["start"])
+    )
 
 
 def test_who_starts_in_place_of_another_gets_the_nodes_that_are_left():

@@ -8,6 +8,7 @@ import pytest
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import SJF, Lookahead, Portfolio, Start
 from hpcdispatch.dispatchers.portfolio import Goal, Outcome, Replayed
+from hpcdispatch.dispatchers.portfolio.tuning import Tuner
 from hpcdispatch.simulation import ActionError, SimulationError, check, simulate
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
@@ -213,17 +214,92 @@ class Broken(Goal):
         raise KeyError("cost")
 
 
+class Wordy(Goal):
+    """No answer, in two lines."""
+
+    def cost(self, outcome: Outcome) -> float:
+        raise ValueError("no\ncost")
+
+
 @pytest.mark.parametrize(
     ("goal", "message"),
     [
         (Nowhere(), "fcfs is left out: expected a finite cost and tail, got nan and 0.0"),
         (Broken(), "fcfs is left out: goal raised KeyError: 'cost'"),
+        (Wordy(), "fcfs is left out: goal raised ValueError: no cost"),
     ],
 )
 def test_a_goal_that_is_no_number_is_noted_and_changes_nothing(goal, message):
     found = tunings(run(Portfolio(of="fcfs+sjf", reference="fcfs", every="2h", window="12h", goal=goal)))
     assert set(found["chosen"]) == {"fcfs"}
     assert found["failure"].str.startswith(message).all()
+
+
+class Seconds(Goal):
+    """The mean wait, which is no logarithm."""
+
+    def cost(self, outcome: Outcome) -> float:
+        return outcome.mean_wait
+
+
+def test_costs_may_differ_by_more_than_logarithms_do():
+    workload = generate("lublin:jobs=300,processors=32,load=1.0", seed=0)
+    found = tunings(simulate(workload, Portfolio(of="easy+lxf", goal=Seconds())))
+    assert set(found["chosen"]) == {"easy", "lxf"}
+    assert found["gain"].max() == math.inf
+
+
+class Undecided(Seconds):
+    """Cannot tell whether a wait is allowed."""
+
+    def allows(self, tail: float, reference: float) -> bool:
+        raise ValueError("who knows")
+
+
+def test_a_goal_that_cannot_tell_what_is_allowed_leaves_all_but_the_reference_out():
+    found = tunings(run(Portfolio(of="sjf+lxf", reference="fcfs", every="2h", window="12h", goal=Undecided())))
+    assert set(found["chosen"]) == {"fcfs"}
+    left_out = "; ".join(f"{name} is left out: goal raised ValueError: who knows" for name in ("sjf", "lxf"))
+    assert found["failure"].str.contains(left_out, regex=False).any()
+
+
+def test_a_candidate_learns_of_jobs_that_end_as_it_does_by_itself():
+    workload = generate("lublin:jobs=300,processors=32,load=0.3", seed=1)
+    alone, candidate = "guarded:over=ljf,least=1s", "guarded:over=ljf/least=1s"
+    found = simulate(workload, f"portfolio:of={candidate},reference={candidate}")
+    assert found.jobs["start"].equals(simulate(workload, alone).jobs["start"])
+
+
+def test_in_replays_as_well(monkeypatch):
+    heard, tune = [], Tuner.tune
+
+    def noting(self, past, now, *given):
+        heard.clear()
+        found = tune(self, past, now, *given)
+        times = [ended for _, _, ended in heard]
+        assert all(now - 12 * 3600 <= ended <= now for ended in times)
+        noting.told += len(times)
+        return found
+
+    noting.told = 0
+    monkeypatch.setattr(Tuner, "tune", noting)
+    monkeypatch.setattr(SJF, "job_ended", lambda self, *told: heard.append(told), raising=False)
+    run("portfolio:of=fcfs+sjf,reference=fcfs,every=2h,window=12h")
+    assert noting.told > 100
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (None, "expected a sequence of actions, got None"),
+        ([Start(5, [0])], "expected a job or its id, got 5"),
+        ([Start(WORKLOAD.jobs[0].id, ["a"])], "placement must be 1 node indices"),
+    ],
+)
+def test_what_no_action_is_is_said_as_ever(monkeypatch, answer, said):
+    monkeypatch.setattr(SJF, "dispatch", lambda self, state: answer)
+    with pytest.raises(ActionError, match=said):
+        run("portfolio:of=sjf,reference=fcfs")
 
 
 def test_a_candidate_that_fails_in_a_replay_is_left_out():
