@@ -429,7 +429,10 @@ def _well_formed(action: object) -> bool:
     named, placement = getattr(action, "job", ""), getattr(action, "placement", ())
     if not isinstance(named if isinstance(named, str) else getattr(named, "id", None), str):
         return False
-    nodes = np.asarray(placement)
+    try:
+        nodes = np.asarray(placement)
+    except ValueError:  # Lists of different lengths.
+        return False
     return nodes.ndim == 1 and (not nodes.size or nodes.dtype.kind in "iu")
 
 

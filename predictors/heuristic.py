@@ -48,8 +48,8 @@ class Heuristic:
     may end at any second.
 
     A prediction takes a look-up for each letter of the name and rule, and a comparison with each of those resources
-    where rule 3 or 4 decides; memory grows with the number of different
-    profiles and the length of their names, not with the number of jobs.
+    where rule 3 or 4 decides; memory grows with the number of different profiles and the length of their names, not
+    with the number of jobs.
 
     Parameters
     ----------

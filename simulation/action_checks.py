@@ -97,7 +97,10 @@ class ActionChecks:
         return self._jobs.get(id_)
 
     def _placement(self, job: SimulatedJob, given: Sequence[int] | Placement, nodes: int) -> Placement:
-        placement = np.asarray(given)
+        try:
+            placement = np.asarray(given)
+        except ValueError:  # Lists of different lengths.
+            raise ActionError(f"job {job.id}: placement must be {nodes} node indices, got {shown(given)}") from None
         dtype = placement.dtype
         if placement.shape != (nodes,) or dtype.kind not in "iu":
             found = f"{dtype} of shape {placement.shape}"

@@ -148,10 +148,13 @@ class Wrong:
             return [Start(first, (0,) * first.nodes)] if not len(state.running) else []
         if self.wrong == "room":
             return [Start(waiting, (0,) * waiting.nodes) for waiting in state.queue[:2]]
-        return {"nobody": [Start("nobody", (0,))], "number": [Start(5, (0,))], "none": None}[self.wrong]
+        ragged = [Start(first, ((0, 0), (0,)))]
+        return {"nobody": [Start("nobody", (0,))], "number": [Start(5, (0,))], "none": None, "ragged": ragged}[
+            self.wrong
+        ]
 
 
-@pytest.mark.parametrize("wrong", ["room", "nobody", "number", "none"])
+@pytest.mark.parametrize("wrong", ["room", "nobody", "number", "none", "ragged"])
 def test_what_cannot_be_done_is_said_as_ever(wrong):
     jobs = tuple(Job(str(number), 10 * number, 20_000, 20_000, nodes=3) for number in range(6))
     with pytest.raises(ActionError):

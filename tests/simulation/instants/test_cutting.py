@@ -103,7 +103,7 @@ def test_what_ended_later_does_not_correct_what_was_outlived_before():
 def test_moldable_jobs_keep_what_they_have_chosen(over, options):
     workload, dispatcher = moldable(60), f"sa:over={over}{options}"
     last = int(simulate(workload, dispatcher).jobs["end"].max())
-    for part in np.linspace(0.1, 0.9, 7):
+    for part in (0.1, 0.3, 0.56, 0.8):
         before, after = cut_and_joined(workload, int(part * last), dispatcher)
         assert before.equals(after)
 
