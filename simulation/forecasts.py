@@ -107,5 +107,5 @@ class Forecasts:
         return f"{type(self._predictor).__name__} at t={now}: job {job.id}"
 
     def _wrong(self, job: Job, now: int, predicted: Any) -> str:
-        most = f" and at most {LONGEST}" if is_real(predicted) and predicted > LONGEST else ""
+        most = f" and at most {LONGEST}" if is_real(predicted) and LONGEST < predicted < math.inf else ""
         return f"{self._where(job, now)}: a prediction must be >= 0 s{most}, got {shown(predicted)}"
