@@ -9,3 +9,8 @@ class InputError(ValueError):
     The message is one line that names the file, line or job, the field, what was expected and what was
     received. On the command line it ends the program with exit code 2.
     """
+
+
+def raised(error: BaseException) -> str:
+    """Return what a plugged-in part raised, its type and what it says, as one line."""
+    return " ".join(f"{type(error).__name__}: {error}".split())

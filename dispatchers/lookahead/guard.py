@@ -74,7 +74,7 @@ class Guard:
         if all_safe(stands, wanted, bound):
             return actions
         safe = safe_starts(stands, wanted, max(bound, self._bound(history.longest_ahead(state.now))))
-        self.held = not np.array_equal(safe, wanted) and _possible(state, starts)
+        self.held = not np.array_equal(safe, wanted) and _possible(state, wanted.tolist(), starts)
         if not self.held:
             return actions
         wakes = (action for action in actions if isinstance(action, Wake))
@@ -84,16 +84,15 @@ class Guard:
         return max(self._least, int(min(self._factor * longest, LONGEST)))
 
 
-def _possible(state: State, starts: dict[str, Start]) -> bool:
-    """Return whether starts find room together where they are wanted."""
+def _possible(state: State, places: Sequence[int], wanted: dict[str, Start]) -> bool:
+    """Return whether those in these places of the queue find room together where they are wanted."""
     space, nodes = space_of(state, "first-fit"), len(state.free)
-    for waiting in state.queue:
-        if waiting.id in starts:
-            placement = np.asarray(starts[waiting.id].placement)
-            if len(placement) != waiting.nodes or placement.min() < 0 or placement.max() >= nodes:
-                return False
-            if not space.put(placement, waiting.demand):
-                return False
+    for waiting in map(state.queue.__getitem__, places):
+        placement = np.asarray(wanted[waiting.id].placement)
+        if len(placement) != waiting.nodes or placement.min() < 0 or placement.max() >= nodes:
+            return False
+        if not space.put(placement, waiting.demand):
+            return False
     return True
 
 

@@ -65,7 +65,7 @@ class History:
         self._last = Seen(nothing, nothing, now, 0)
         self._still = 0
         self._moldable: list[int] = []
-        self._work = self._residual = 0.0
+        self._summed, self._work, self._residual = 0, 0.0, 0.0  # Over so many jobs, for the time that they have left.
 
     def see(self, state: State, predicted_in: State | None = None) -> None:
         """Take note of a state; of what is predicted of those who wait in another one of the same jobs, if it is given.
@@ -122,6 +122,12 @@ class History:
         Who looks at a busy machine at any time finds a job the more often the longer it runs and the more it holds, and
         in the middle of its run: half the mean duration, weighted with work.
         """
+        for row in range(self._summed, len(self._row)):
+            duration = float(self.jobs.duration[row])
+            work = duration * float((self.jobs.need[row] / self.expected.capacity).max())
+            self._work += work
+            self._residual += work * duration / 2
+        self._summed = len(self._row)
         return int(self._residual / self._work) if self._work else 0
 
     def places(self, ids: Iterable[str]) -> IntArray:
@@ -199,10 +205,6 @@ class History:
         self.jobs.arrival[row] = now
         self.jobs.duration[row] = self._length(job, now)
         self.jobs.need[row] = [job.nodes * amount for amount in job.demand]
-        duration = float(self.jobs.duration[row])
-        work = duration * float((self.jobs.need[row] / self.expected.capacity).max())
-        self._work += work
-        self._residual += work * duration / 2
         self.jobs.run[row] = 1
         self.jobs.start[row] = self.expected.start[row] = -1
         return row

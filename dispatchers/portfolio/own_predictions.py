@@ -12,6 +12,7 @@ from typing import Any, Protocol, cast
 from ...base import InputError, Registry
 from ...base.checks import LONGEST, is_number
 from ...base.checks import shown as shown_value
+from ...base.errors import raised
 from ...workloads import Job, Machine
 from ..ordered_jobs import ChangesSeen, JobsOnMachine, WaitingQueue
 from ..protocol import Action, Running, Start, State, Waiting, id_of
@@ -49,8 +50,7 @@ def predictor_of(spec: str) -> Predicting:
         try:
             made.reset()
         except Exception as error:
-            raised = " ".join(f"{type(error).__name__}: {error}".split())
-            raise InputError(f"predictor {spec}: reset raised {raised}") from error
+            raise InputError(f"predictor {spec}: reset raised {raised(error)}") from error
     return cast(Predicting, made)
 
 
@@ -248,6 +248,5 @@ class OwnPredictions:
         try:
             return function(job, *given)
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a plugged-in part may raise anything
-            raised = " ".join(f"{type(error).__name__}: {error}".split())
-            self.failure = self.failure or f"{self._name}: {call} raised {raised}, job {job.id} at t={now}"
+            self.failure = self.failure or f"{self._name}: {call} raised {raised(error)}, job {job.id} at t={now}"
             return None

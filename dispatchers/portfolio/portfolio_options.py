@@ -148,9 +148,10 @@ class PortfolioOptions:
     @property
     def most_residual(self) -> int:
         """Up to how many seconds candidates are told of no shorter wait than jobs that run have left in the mean."""
-        if self.residual != "auto":
-            return seconds_option("residual", self.residual)
-        return seconds_option("residual", RESIDUAL if self.of == CANDIDATES else 0)
+        given = self.residual
+        if given == "auto":
+            given = RESIDUAL if self.of == CANDIDATES else 0
+        return seconds_option("residual", given)
 
     @property
     def length(self) -> int:

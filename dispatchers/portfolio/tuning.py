@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from ...base.errors import raised
 from ...models.portfolio import Outcome, Rung, admitted, best_of, gains, rungs, survivors
 from ..protocol import Dispatcher
 from .own_predictions import OwnPredictions
@@ -161,8 +162,7 @@ class Tuner:
         try:
             yield
         except (Exception, SystemExit) as error:  # noqa: BLE001 - a site's own goal may raise anything
-            raised = " ".join(f"{type(error).__name__}: {error}".split())
-            found.notes.append(f"{self._names[place]} is left out: goal raised {raised}")
+            found.notes.append(f"{self._names[place]} is left out: goal raised {raised(error)}")
 
     def _tail_under_easy(self) -> float:
         """Return the wait that is bounded of the jobs of late under EASY; 0 if the goal cannot tell."""

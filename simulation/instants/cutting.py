@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from operator import attrgetter
@@ -96,16 +97,15 @@ def _since(job: SimulatedJob) -> RunningSince:
 
 def _ended(recorder: Recorder, workload: Workload) -> list[Ended]:
     """Return the jobs that have ended, each as it was there last, and for how long predictors were told that it ran."""
-    width, ended = len(STAY), dict[int, Ended]()
+    width, ended, useful = len(STAY), dict[int, Ended](), Counter[int]()
     for row in range(0, len(recorder.stays), width):
         stay = dict(zip(STAY, recorder.stays[row : row + width], strict=True))
-        order, start, length, status = stay["order"], stay["start"], stay["end"] - stay["start"], ""
-        if order in recorder.failed:
-            status = recorder.failed[order][0]
+        order, start, length = stay["order"], stay["start"], stay["end"] - stay["start"]
+        status = recorder.failed.get(order, ("",))[0]
         if status == "rejected":
             continue
+        useful[order] += stay["useful"]
         job = workload.jobs[order].on_shape(None if stay["shape"] < 0 else stay["shape"])
-        before = ended[order].ran or 0 if order in ended else 0
-        ran = length if status == "killed" else before + stay["useful"]
+        ran = length if status == "killed" else useful[order]
         ended[order] = Ended(replace(job, runtime=length, walltime=stay["walltime"]), start, ran)
     return list(ended.values())
