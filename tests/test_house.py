@@ -20,9 +20,9 @@ REPEATED = {
 #: Folders of `models` for what every family shares.
 SHARED = {"scheduling"}
 
-#: Folders of `tests` for what breaks anywhere: all parts with all others; inputs as nobody should write them;
+#: Folders of `tests` for the whole: all parts with all others; malformed inputs; recorded schedules;
 #: processes, disks and plug-ins.
-OF_THE_WHOLE = {"cross", "faults", "fuzz"}
+OF_THE_WHOLE = {"cross", "faults", "fuzz", "recorded"}
 
 FUNCTIONS = [
     (path, node)

@@ -1,0 +1,1 @@
+"""Digests of recorded schedules: `python -m recorded`, with `tests` in the path."""

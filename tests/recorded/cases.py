@@ -1,0 +1,159 @@
+"""Schedules that must not change: workloads, the cases run on them, and the digest of their records."""
+
+import hashlib
+import json
+from dataclasses import replace
+from functools import cache
+from itertools import product
+from pathlib import Path
+from time import perf_counter
+from typing import NamedTuple
+
+import numpy as np
+from conftest import quick
+from cross.cases import drawn_workload
+
+from hpcdispatch.dispatchers import registry as dispatchers
+from hpcdispatch.models.moldable import DowneyLaw
+from hpcdispatch.predictors import registry as predictors
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads import Job, Machine, Workload, generate, mold
+
+#: The recorded digests, by case.
+DIGESTS = Path(__file__).with_name("digests.json")
+OVERRUNS = ("run", "kill", "resubmit")
+#: Decision columns that the engine itself writes; what a dispatcher reports has a digest of its own.
+DECISIONS = ("time", "queued", "running", "started", "stopped", "rejected")
+#: Dispatchers that need seconds per decision on long queues of unequal jobs.
+SLOW_ON_LONG_QUEUES = {"cp", "hcp", "pcp", "pcp1", "pcp2", "pcp3", "portfolio", "sa"}
+#: Options under which a dispatcher takes another way through the code.
+VARIANTS = (
+    "easy:placement=best-fit", "easy:promises=requests", "easy-sjbf:placement=best-fit", "fcfs:blocked=wait",
+    "conservative:compress=never", "conservative:compress=once", "lookahead:blocked=0", "lookahead:patience=inf",
+    "lookahead:patience=1.5", "rounds:move=never", "rounds:batch=20", "guarded:over=lxf", "cp:solver=none",
+    "sa:over=easy", "portfolio:every=1d,window=3d,budget=3000",
+)  # fmt: skip
+
+
+class Case(NamedTuple):
+    """One simulation: dispatcher, as a name or a variant, workload name, overrun policy and predictor."""
+
+    dispatcher: str
+    workload: str
+    overrun: str
+    predictor: str
+
+
+def burst(nodes: int, cores: int, count: int, seed: int) -> Workload:
+    """Draw `count` jobs that arrive within half an hour, on `nodes` equal nodes; one in five overruns its walltime."""
+    rng = np.random.default_rng(seed)
+    machine = Machine(("core",), np.full((nodes, 1), cores))
+    submits = np.sort(rng.integers(0, 1800, count))
+    jobs = []
+    for number, submit in enumerate(submits.tolist(), 1):
+        walltime = int(rng.choice([600, 1800, 3600, 7200]))
+        runtime = int(walltime * (rng.uniform(1, 1.6) if rng.random() < 0.2 else rng.uniform(0, 1) ** 2))
+        size = int(min(2 ** rng.integers(0, 6), nodes if nodes > 1 else cores))
+        slots, per_slot = (size, cores) if nodes > 1 else (1, size)
+        job = Job(str(number), submit, runtime, walltime, slots, {"core": per_slot})
+        jobs.append(replace(job, user=f"user{rng.integers(6)}", name=f"app{number % 5}"))
+    return Workload(tuple(jobs), machine)
+
+
+def part(workload: Workload, first: int, count: int) -> Workload:
+    """Return `count` jobs of a workload, from its `first` one on."""
+    return Workload(tuple(workload.jobs[first : first + count]), workload.machine)
+
+
+WORKLOADS = {
+    "pool": lambda: drawn_workload(11, "pool"),
+    "pool-load": lambda: generate("lublin", jobs=300, processors=64, load=1.1, seed=5),
+    "pool-burst": lambda: burst(1, 100, 700, 7),
+    "equal": lambda: generate("accre", jobs=120, wide=12, nodes=16, interarrival=900.0, seed=3),
+    "equal-burst": lambda: burst(48, 4, 500, 9),
+    "mixed": lambda: drawn_workload(12, "nodes"),
+    "mixed-shared": lambda: part(generate("eurora", jobs=1000, seed=4), 100, 220),
+    "moldable": lambda: mold(generate("lublin", jobs=60, processors=64, load=0.9, seed=6), DowneyLaw()),
+    "stochastic": lambda: generate("stochastic", large=40, small_share=0.5, seed=2),
+    "on-demand": lambda: part(generate("theta", days=4, seed=2), 0, 150),
+}
+#: Workloads long enough for the compiled event loop, with the dispatchers that it knows.
+LONG = {
+    "pool-long": (lambda: generate("lublin", jobs=10500, processors=128, load=0.9, seed=8),
+                  ("fcfs", "easy", "easy-sjbf", "sjf", "ljf", "lxf", "conservative", "rounds", "lookahead")),
+    "equal-long": (lambda: generate("accre", jobs=10000, wide=500, nodes=40, interarrival=650.0, seed=8),
+                   ("fcfs", "easy", "easy-sjbf", "sjf", "ljf", "lxf")),
+    "pool-weeks": (lambda: generate("lublin", jobs=2500, processors=64, load=0.9, seed=9),
+                   ("lookahead", "lookahead:patience=1.5", "guarded", "rounds", VARIANTS[-1])),
+}  # fmt: skip
+
+
+@cache
+def workload(name: str) -> Workload:
+    """Return a workload by its name."""
+    return WORKLOADS[name]() if name in WORKLOADS else LONG[name][0]()
+
+
+def cases() -> list[Case]:
+    """Return all cases: `walltime` and one other predictor for each dispatcher, workload and overrun policy."""
+    others = [name for name in predictors.names() if name != "walltime"]
+    found = []
+    for (row, spec), (column, name), (turn, overrun) in product(
+        enumerate([*dispatchers.names(), *VARIANTS]), enumerate(WORKLOADS), enumerate(OVERRUNS)
+    ):
+        if (name.endswith("burst") and spec.split(":")[0] in SLOW_ON_LONG_QUEUES) or (spec, name) == ("pcp", "equal"):
+            continue
+        other = others[(row + column + turn) % len(others)]
+        found += [Case(spec, name, overrun, predictor) for predictor in ("walltime", other)]
+    for name, (_, specs) in LONG.items():
+        found += [
+            Case(spec, name, overrun, predictor)
+            for spec in specs
+            for overrun, predictor in (("run", "walltime"), ("kill", "oracle"))
+        ]
+    return found
+
+
+def digests(case: Case) -> list[str]:
+    """Simulate a case; return digests of its jobs, attempts, decisions, and what the dispatcher reports itself."""
+    spec = case.dispatcher if ":" in case.dispatcher else quick(case.dispatcher)
+    result = simulate(workload(case.workload), spec, case.predictor, overrun=case.overrun, seed=3)
+    own = [column for column in result.decisions if column not in DECISIONS]
+    tables = (result.jobs, result.attempts, result.decisions[list(DECISIONS)], result.decisions[own])
+    return [_digest(table) for table in tables]
+
+
+def timed(case):
+    """Return a case, its digests, or what it raised, and the seconds it took."""
+    began = perf_counter()
+    try:
+        found = digests(case)
+    except Exception as error:  # noqa: BLE001 - a case that raises is recorded by what it raises
+        found = [f"{type(error).__name__}: {error}"[:200]]
+    return case, found, perf_counter() - began
+
+
+def _digest(table) -> str:
+    """Return the digest of a table's values; the names of its columns do not count."""
+    sha = hashlib.sha256()
+    for position in range(table.shape[1]):
+        for value in table.iloc[:, position].tolist():
+            sha.update(_text(value).encode())
+        sha.update(b"\n")
+    return sha.hexdigest()[:12]
+
+
+def _text(value) -> str:
+    if isinstance(value, float):
+        return f"{value:.9g},"
+    return f"{value.tolist()}," if isinstance(value, np.ndarray) else f"{value},"
+
+
+def recorded() -> dict[str, list[str]]:
+    """Return the recorded digests, by case."""
+    return json.loads(DIGESTS.read_text(encoding="utf-8")) if DIGESTS.is_file() else {}
+
+
+def key(case: Case) -> str:
+    """Return the name under which a case is recorded."""
+    return " ".join(case)
