@@ -2,68 +2,99 @@
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any, Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
 from ...base import IntArray
-from ...models.backfilling import FIRST_SLOT, STARTED, go_on, whole_trace
+from ...models.backfilling import NEVER, SUBMISSION
+from ...models.events import FIRST_SLOT, Events, open_events, run_easy, run_in_order
 from ..compiled_steps import CompiledSteps
-from ..protocol import Dispatcher
-from .easy import EASY
-from .list_scheduling import FCFS
+from .easy import EASY, EASYSJBF
+from .list_scheduling import FCFS, LJF, LXF, SJF
 
 #: Decisions that are taken at a time.
 _DECISIONS = 1 << 16
 
 
-def in_compiled_code(dispatcher: Dispatcher, nodes: int) -> bool:
-    """Return whether FCFS or EASY decides, themselves and nobody who stands on them, and takes the first nodes."""
+class Entry(Protocol):
+    """The event loop under a policy, see :func:`.models.events.run_in_order`."""
+
+    def __call__(self, events: Events, until: int, decisions: IntArray, ended: IntArray, /) -> tuple[int, int]:
+        """Go on; return how many decisions and ended jobs there are."""
+        ...
+
+
+def entry_of(dispatcher: Any) -> Entry | None:
+    """Return the event loop under a dispatcher: a list order or EASY, itself and no kind of it; else ``None``."""
     kind = type(dispatcher)
-    if kind is FCFS and dispatcher.blocked != "wait":  # type: ignore[attr-defined]
-        return False
-    if kind is EASY and dispatcher.promises != "predictions":  # type: ignore[attr-defined]
-        return False
-    return kind in (FCFS, EASY) and (nodes == 1 or dispatcher.placement == "first-fit")  # type: ignore[attr-defined]
+    if kind in (EASY, EASYSJBF):
+        return partial(_easy, kind is EASYSJBF, dispatcher.promises == "requests")
+    if kind in (FCFS, SJF, LJF, LXF):
+        order = SUBMISSION if dispatcher.order is None else dispatcher.order
+        return partial(_in_order, order, dispatcher.blocked == "skip")
+    return None
+
+
+def _easy(
+    shortest_first: bool, by_walltime: bool, events: Events, until: int, decisions: IntArray, ended: IntArray
+) -> tuple[int, int]:
+    return run_easy(events, until, decisions, ended, shortest_first, by_walltime)
+
+
+def _in_order(
+    order: int, skip: bool, events: Events, until: int, decisions: IntArray, ended: IntArray
+) -> tuple[int, int]:
+    return run_in_order(events, until, decisions, ended, order, skip)
 
 
 class CompiledTrace(CompiledSteps):
-    """A trace under a dispatcher that decides :func:`in_compiled_code`, as :func:`~.models.backfilling.whole_trace`.
+    """A trace of rigid jobs in the event loop.
 
     Parameters
     ----------
-    dispatcher
-        Who decides.
+    entry
+        The event loop under the policy.
     columns
-        Of the jobs: submission, time on the machine, prediction, seconds, and what they take; each of shape (jobs,).
+        Of the jobs: submission, time on the machine, prediction, seconds; each of shape (jobs,).
     walltime
-        What they request, seconds, shape (jobs,).
-    room
-        The slots of each node, or the units of a pool.
+        Seconds, shape (jobs,).
+    need
+        Amounts on a pool, slots on nodes, shape (jobs, resources).
+    capacity
+        Of the pool, or slots of each node; shape (resources,) or (nodes,).
+    pool
+        Whether it is a pool.
     """
 
     def __init__(
-        self, dispatcher: Dispatcher, columns: tuple[IntArray, IntArray, IntArray, IntArray], walltime: IntArray,
-        room: IntArray,
+        self, entry: Entry, columns: tuple[IntArray, IntArray, IntArray], walltime: IntArray, need: IntArray,
+        capacity: IntArray, pool: bool,
     ) -> None:  # fmt: skip
-        self._trace = whole_trace(*columns, room)
-        self._backfilling = type(dispatcher) is EASY
-        _, self._work, self.lengths, self._amount = columns
+        self._entry = entry
+        slots = None if pool else capacity
+        total = capacity if pool else np.array([capacity.sum()])
+        self._events = open_events(*columns, walltime, need, total, slots=slots)
+        _, self._work, self.lengths = columns
         self._walltime = walltime
         self._decisions = np.empty((_DECISIONS, 4), dtype=np.int64)
-        self._ended = np.empty(_DECISIONS + self._trace.running.shape[1] + 1, dtype=np.int64)
+        self._ended = np.empty(_DECISIONS + self._events.running.shape[1] + 1, dtype=np.int64)
 
     def go_on(self) -> tuple[IntArray, IntArray]:
         """See :meth:`.CompiledSteps.go_on`."""
-        decided, gone = go_on(self._trace, self._decisions, self._ended, self._backfilling)
+        decided, gone = self._entry(self._events, NEVER, self._decisions, self._ended)
         return self._decisions[:decided], self._ended[:gone]
 
     def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """Return the one attempt of each of the jobs."""
-        return np.arange(len(jobs)), self._trace.jobs[STARTED, jobs], self._work[jobs], self._walltime[jobs]
+        return np.arange(len(jobs)), self._events.queue.start[jobs], self._work[jobs], self._walltime[jobs]
 
     def placements(self, jobs: IntArray) -> list[NDArray[np.int32]] | None:
         """See :meth:`.CompiledSteps.placements`."""
-        if not len(self._trace.room):
+        if not len(self._events.slots):
             return None
-        first, placed = self._trace.jobs[FIRST_SLOT, jobs], self._trace.placed
-        return [placed[at:end] for at, end in zip(first.tolist(), (first + self._amount[jobs]).tolist(), strict=True)]
+        first, placed = self._events.queue.columns[FIRST_SLOT, jobs], self._events.placed
+        last = first + self._events.need[jobs, 0]
+        return [placed[at:end] for at, end in zip(first.tolist(), last.tolist(), strict=True)]

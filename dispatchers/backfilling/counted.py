@@ -1,63 +1,115 @@
-"""Where what is free is one number: a pool of one resource, or slots of nodes if all jobs ask for the same ones."""
+"""Long queues where amounts tell who fits: on a pool, or on nodes if all jobs ask for the same amounts per slot."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import NamedTuple
+from itertools import chain, starmap
+
+import numpy as np
 
 from ...base import IntArray
 from ...models import count_slots
-from ..columns import RunningJobs
-from ..protocol import Running, Start, State, Waiting
+from ...models.backfilling import COUNT, ORDER, Room, chosen_by_easy, chosen_in_order, enlarged, follow, open_queue
+from ..protocol import Start, State, Waiting
 from ..space import NodeSpace, PoolSpace
-from .queue_index import QueueIndex
 from .slot_space import SlotSpace
 
 #: Queues from this length on are looked through by compiled code; a call of it costs as much as some hundred jobs.
 LONG = 256
+_FEW = 64
 
 
-class Counted(NamedTuple):
-    """What is free, and what jobs take of it.
+class QueueIndex:
+    """The queue as :class:`.JobQueue`, kept from decision to decision.
 
-    Attributes
+    Parameters
     ----------
-    free
-        Units of the pool, or slots of nodes.
-    queue
-        The queue by what its jobs take of that.
+    entries
+        The waiting jobs.
     slots
-        Whether it is slots.
+        Whether amounts are slots of nodes, and not those of a pool.
+    resources
+        How many amounts there are.
     """
 
-    free: int
-    queue: QueueIndex
-    slots: bool
+    def __init__(self, entries: Sequence[Waiting], slots: bool, resources: int) -> None:
+        self._slots = slots
+        self._waiting: dict[int, Waiting] = {}
+        self._queue = open_queue(0, resources)
+        self._changes = [(waiting, 1) for waiting in entries]
+        self._scratch = np.empty((3, 0), dtype=np.int64)
 
-    def held(self, running: RunningJobs[Running]) -> IntArray:
-        """Return what each running job holds, shape (running jobs,)."""
-        return running.nodes if self.slots else running.nodes * running.demand[:, 0]
+    def changed(self, job: Waiting, came: bool) -> bool:
+        """Note a job that came or left; return whether to be told of more.
+
+        Not if the index was not used while about all jobs changed: to make it anew costs no more.
+        """
+        self._changes.append((job, 1 if came else 0))
+        return len(self._changes) <= len(self._waiting) + _FEW
+
+    def in_order(self, state: State, order: int, skip: bool) -> list[Waiting]:
+        """Return the jobs that start in an order, see :func:`.models.backfilling.fill`."""
+        room = self._room(state, None)
+        return self._jobs(room, chosen_in_order(self._queue, room, state.now, order, skip))
+
+    def by_easy(self, state: State, shortest_first: bool) -> list[Waiting]:
+        """Return the jobs that start under EASY backfilling, see :func:`.models.backfilling.backfill`."""
+        running = state.running
+        held = running.nodes[:, None] if self._slots else running.nodes[:, None] * running.demand
+        room, ends = self._room(state, held), running.predicted_end.copy()
+        return self._jobs(room, chosen_by_easy(self._queue, room, ends, state.now, shortest_first))
+
+    def _room(self, state: State, held: IntArray | None) -> Room:
+        """Bring the queue up to date; return what is free, and room to decide in."""
+        if self._changes:
+            width = 7 + self._queue.need.shape[1]
+            rows = chain.from_iterable(starmap(self._row, self._changes))
+            changes = np.fromiter(rows, np.int64, width * len(self._changes)).reshape(-1, width)
+            self._changes.clear()
+            if self._queue.numbers[COUNT] + len(changes) > len(self._queue.start):
+                self._queue = enlarged(self._queue, 2 * (len(self._waiting) + len(changes)))
+            follow(self._queue, changes)
+        most = len(self._queue.start) + len(state.running)
+        if self._scratch.shape[1] < most:
+            self._scratch = np.empty((3, 2 * most), dtype=np.int64)
+        free = state.free[0].copy()
+        if self._slots:
+            free = np.array([count_slots(state.free, state.queue[0].demand).sum()])
+        if held is None:
+            held = np.empty((0, len(free)), dtype=np.int64)
+        return Room(free, self._scratch[0], self._scratch[1], held, np.empty_like(free), self._scratch[2])
+
+    def _row(self, waiting: Waiting, came: int) -> tuple[int, ...]:
+        """Note a change; return what the queue is told of it."""
+        order, demand, nodes = waiting.order, waiting.demand, waiting.nodes
+        if came:
+            self._waiting[order] = waiting
+        else:
+            del self._waiting[order]
+        need = (nodes,) if self._slots else tuple(nodes * amount for amount in demand)
+        times = waiting.job.submit, waiting.since, waiting.predicted, waiting.requested, 0
+        return came, order, *times, *need
+
+    def _jobs(self, room: Room, count: int) -> list[Waiting]:
+        """Return the chosen jobs."""
+        return [self._waiting[order] for order in self._queue.columns[ORDER, room.chosen[:count]].tolist()]
 
 
-def counted(state: State, longest: bool = False) -> Counted | None:
-    """Return what is free as one number, if numbers tell all there is to know.
+def indexed(state: State) -> QueueIndex | None:
+    """Return the index of a long queue, if amounts tell who fits.
 
-    On one node with one resource, that is its free amount; where every job asks for the same amounts a slot, the number
-    of slots that fit, for a slot that is freed makes room for exactly one. ``None`` otherwise, for short queues, and
-    for those that nobody keeps: to make an index costs more than to walk over the jobs.
+    On a pool they do; on nodes where every job asks for the same amounts per slot, for a slot that is freed makes room
+    for exactly one. ``None`` otherwise, for short queues, and for those whose columns are not kept: to make an index
+    costs more than to walk over the jobs.
     """
-    queue = state.queue
-    if len(queue.entries) < LONG or not queue.kept or 1 == len(state.free) < state.free.size:
+    queue, slots = state.queue, len(state.free) > 1
+    if len(queue.entries) < LONG or not queue.kept:
         return None
-    slots = len(state.free) > 1
-    index = queue.followed((slots, longest), partial(QueueIndex, slots=slots, longest=longest))
-    if not slots:
-        return Counted(int(state.free[0, 0]), index, slots)
-    demand, _ = queue[0].demand, index.tree()
-    if len(index.demands) > 1 or not (state.running.demand == demand).all():
+    if slots and (len(queue.slots) > 1 or not (state.running.demand == queue[0].demand).all()):
         return None
-    return Counted(int(count_slots(state.free, demand).sum()), index, slots)
+    resources = 1 if slots else state.free.shape[1]
+    return queue.followed(slots, partial(QueueIndex, slots=slots, resources=resources))
 
 
 def start_at(state: State, space: PoolSpace | NodeSpace | SlotSpace, chosen: Iterable[Waiting]) -> list[Start]:

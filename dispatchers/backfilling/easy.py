@@ -13,11 +13,10 @@ import numpy as np
 from ...base import IntArray
 from ...base.checks import check_choice
 from ...models import count_slots, shift
-from ...models.backfilling import AMOUNT, LENGTH, backfill, backfill_shortest_first, reservation, start_of_queue
 from ..options import PlacementOption, PromiseRule
 from ..protocol import Action, Placement, Running, Start, State, Waiting
 from ..space import NodeSpace, PoolSpace
-from .counted import Counted, counted, start_at
+from .counted import indexed, start_at
 from .slot_space import SlotSpace, room_of
 
 _by_prediction = attrgetter("predicted")
@@ -54,9 +53,9 @@ class EASY(PlacementOption):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start from the head of the queue, then backfill behind the first job that does not fit."""
-        numbers = counted(state) if self.promises == "predictions" else None
-        if numbers is not None:
-            chosen = self._chosen(state, numbers) if numbers.free else ()
+        index = indexed(state) if self.promises == "predictions" else None
+        if index is not None:
+            chosen = index.by_easy(state, self._shortest_first) if state.free.any() else ()
             return start_at(state, room_of(state, self.placement), chosen) if chosen else ()
         return self.in_order(state, state.queue.entries)
 
@@ -89,27 +88,6 @@ class EASY(PlacementOption):
         assert isinstance(space, NodeSpace)
         return started + _backfill_placing(state.now, space, head, behind, ending, length)
 
-    def _chosen(self, state: State, numbers: Counted) -> list[Waiting]:
-        """Return who starts, by the compiled functions."""
-        index, now = numbers.queue, state.now
-        tree = index.tree()
-        ahead, free, blocked = start_of_queue(tree, numbers.free)
-        started = index.jobs(ahead) if len(ahead) else []
-        if blocked < 0:
-            return started
-        ends, held = state.running.predicted_end, numbers.held(state.running)
-        if started:
-            ends = np.append(ends, now + tree.places[ahead, LENGTH])
-            order = np.argsort(ends, kind="stable")
-            ends, held = ends[order], np.append(held, tree.places[ahead, AMOUNT])[order]
-            ends.flags.writeable = False
-        shadow, spare = reservation(now, free - int(tree.places[blocked, AMOUNT]), ends, held)
-        if self._shortest_first:
-            behind = backfill_shortest_first(tree, free, ahead, blocked, spare, shadow - now, False)
-        else:
-            behind = backfill(tree, free, blocked, spare, shadow - now)
-        return started + index.jobs(behind)
-
 
 @dataclass(frozen=True)
 class EASYSJBF(EASY):
@@ -119,7 +97,7 @@ class EASYSJBF(EASY):
 
 
 def _countable(state: State, space: PoolSpace | NodeSpace | SlotSpace, head: Waiting) -> int | None:
-    """Return what is free as one number, as :func:`.counted`, of a short queue whose first jobs have started."""
+    """Return what is free as one number, as :func:`.indexed`, of a short queue whose first jobs have started."""
     if isinstance(space, PoolSpace):
         return space.free[0] if len(space.free) == 1 else None
     if isinstance(space, SlotSpace):

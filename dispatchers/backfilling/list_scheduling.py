@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol
 
 from ...base.checks import check_choice
-from ...models.backfilling import fill_best_first
+from ...models.backfilling import EXPANSION, LONGEST, SHORTEST
 from ..options import PlacementOption
 from ..protocol import Action, Start, State, Waiting
-from .counted import counted, start_at
+from .counted import indexed, start_at
 from .slot_space import room_of
 
 #: What happens when a job does not fit: the ones behind it wait as well, or are tried.
@@ -35,11 +35,13 @@ class ListScheduler(PlacementOption):
         What happens when a job does not fit: ``"wait"`` holds back all behind it, ``"skip"`` tries them.
     key
         What a policy sorts by; ties, and where it is ``None`` all, by submission.
+    order
+        The same as an order of :func:`.models.events.best_allowed`.
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
     key: ClassVar[Key | None] = None
-    _indexed: ClassVar[Literal["shortest", "longest", "expansion"] | None] = None
+    order: ClassVar[int | None] = None
     blocked: Blocked = "wait"
 
     def __post_init__(self) -> None:
@@ -49,10 +51,9 @@ class ListScheduler(PlacementOption):
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start what fits, in order."""
         queue, now, key, skip = state.queue.entries, state.now, self.key, self.blocked == "skip"
-        numbers = counted(state, self._indexed == "longest") if self._indexed is not None else None
-        if numbers is not None:
-            tree, expansion = numbers.queue.tree(), self._indexed == "expansion"
-            chosen = numbers.queue.jobs(fill_best_first(tree, numbers.free, now, expansion, skip))
+        index = indexed(state) if self.order is not None else None
+        if self.order is not None and index is not None:
+            chosen = index.in_order(state, self.order, skip)
             return start_at(state, room_of(state, self.placement), chosen) if chosen else ()
         space = room_of(state, self.placement)
         waits: Sequence[Waiting] = queue
@@ -78,7 +79,7 @@ class SJF(ListScheduler):
     """Shortest predicted job first; ties by submission."""
 
     key: ClassVar[Key | None] = staticmethod(lambda predicted, submit, now: predicted)
-    _indexed = "shortest"
+    order: ClassVar[int | None] = SHORTEST
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ class LJF(ListScheduler):
     """Longest predicted job first; ties by submission."""
 
     key: ClassVar[Key | None] = staticmethod(lambda predicted, submit, now: -predicted)
-    _indexed = "longest"
+    order: ClassVar[int | None] = LONGEST
 
 
 @dataclass(frozen=True)
@@ -97,5 +98,5 @@ class LXF(ListScheduler):
     """
 
     key: ClassVar[Key | None] = staticmethod(lambda predicted, submit, now: (submit - now) / predicted)
-    _indexed = "expansion"
+    order: ClassVar[int | None] = EXPANSION
     blocked: Blocked = "skip"

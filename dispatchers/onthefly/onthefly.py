@@ -10,8 +10,8 @@ from typing import ClassVar, Literal
 
 from ...base.checks import check_choice, check_number
 from ...models import PlacementRule
-from ...models.backfilling import fill_best_first
-from ..backfilling.counted import Counted, counted, start_at
+from ...models.backfilling import LONGEST, SHORTEST
+from ..backfilling.counted import QueueIndex, indexed, start_at
 from ..backfilling.slot_space import room_of
 from ..options import Configured, Preset
 from ..protocol import Action, Start, State, Waiting
@@ -98,9 +98,9 @@ class OnTheFly(Configured[OnTheFlyOptions]):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start what fits, in order, unless a large job has waited long enough."""
-        numbers = self._counted(state)
-        if numbers is not None:
-            chosen = numbers.queue.jobs(fill_best_first(numbers.queue.tree(), numbers.free, state.now, False, True))
+        index = self._indexed(state)
+        if index is not None:
+            chosen = index.in_order(state, LONGEST if self.options.first == "longest" else SHORTEST, True)
             return start_at(state, room_of(state, self.options.placement), chosen) if chosen else []
         space = space_of(state, self.options.placement)
         if not any(space.totals):
@@ -115,11 +115,11 @@ class OnTheFly(Configured[OnTheFlyOptions]):
         self._start(self.ordered(queue), space, actions, state.now)
         return actions
 
-    def _counted(self, state: State) -> Counted | None:
-        """Return the queue by its predictions, where these and what is free are all that counts."""
+    def _indexed(self, state: State) -> QueueIndex | None:
+        """Return the index of the queue, where predictions and what is free are all that counts."""
         if self.options.order != "estimate" or self.ahead or self._drain < math.inf:
             return None
-        return counted(state, self.options.first == "longest")
+        return indexed(state)
 
     def _serve(self, state: State, space: Space, actions: list[Action]) -> list[Waiting] | None:
         """Start the jobs that were passed over long ago; return the others, or ``None`` if one must be waited for."""

@@ -1,24 +1,32 @@
-"""List scheduling and backfilling where what is free is one number, compiled."""
+"""The queue, and EASY backfilling, list scheduling and reservations on it, compiled."""
 
-from .counting import backfill, backfill_shortest_first, fill_best_first, reservation, start_of_queue
-from .queue_tree import AMOUNT, LENGTH, ORDER, QueueTree, enlarged, follow, open_tree
-from .whole_trace import FIRST_SLOT, STARTED, go_on, whole_trace
+from .easy import SUBMISSION, Room, chosen_by_easy, chosen_in_order
+from .job_queue import (
+    COUNT,
+    EXPANSION,
+    LONGEST,
+    NEVER,
+    ORDER,
+    SHORTEST,
+    JobQueue,
+    enlarged,
+    follow,
+    open_queue,
+)
 
 __all__ = [
-    "AMOUNT",
-    "FIRST_SLOT",
-    "LENGTH",
+    "COUNT",
+    "EXPANSION",
+    "LONGEST",
+    "NEVER",
     "ORDER",
-    "STARTED",
-    "QueueTree",
-    "backfill",
-    "backfill_shortest_first",
+    "SHORTEST",
+    "SUBMISSION",
+    "JobQueue",
+    "Room",
+    "chosen_by_easy",
+    "chosen_in_order",
     "enlarged",
-    "fill_best_first",
     "follow",
-    "go_on",
-    "open_tree",
-    "reservation",
-    "start_of_queue",
-    "whole_trace",
+    "open_queue",
 ]

@@ -1,4 +1,4 @@
-"""The event manager of simulations that compiled code can do whole: FCFS, EASY, look-ahead, and standing rounds.
+"""The event manager of simulations that compiled code can do whole: lists, EASY, look-ahead, and standing rounds.
 
 Events, decisions and records are those of :class:`.DispatchEvents`, of which tests hold it to every byte.
 """
@@ -15,7 +15,7 @@ import numpy as np
 from ...base import IntArray
 from ...base.arrays import count_slots
 from ...dispatchers import Dispatcher
-from ...dispatchers.backfilling.compiled_traces import CompiledTrace, in_compiled_code
+from ...dispatchers.backfilling.compiled_traces import CompiledTrace, Entry, entry_of
 from ...dispatchers.compiled_steps import CompiledSteps
 from ...dispatchers.lookahead import Lookahead
 from ...dispatchers.lookahead.compiled_lookahead import CompiledLookahead, looks_ahead_compiled
@@ -132,9 +132,8 @@ def compiled_events(
 ) -> CompiledEvents | None:  # fmt: skip
     """Return the event manager of a simulation of which compiled code can do all; ``None`` for others.
 
-    That is of rigid jobs. Under EASY or FCFS many of them, where what is free is one number: a pool of one resource, or
-    nodes of which all jobs ask for the same amounts a slot; under look-ahead on any pool; with requested times or the
-    actual ones as predictions. Or jobs on a pool in rounds whose reservations stand, by requested times or those that a
+    That is of rigid jobs, many of them. Under a list order or EASY on a pool, or on nodes of which all jobs ask for the
+    same amounts per slot; under look-ahead on a pool; with walltimes or the actual run times as predictions. Or jobs on a pool in rounds whose reservations stand, by requested times or those that a
     strategy chooses for stochastic jobs.
     """
     workload = recorder.workload
@@ -160,7 +159,9 @@ def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
         return partial(_rounds, rounds)
     if looks_ahead_compiled(dispatcher, machine.nodes):
         return partial(_ahead, dispatcher) if jobs >= WORTH_AHEAD else None
-    return partial(_plain, dispatcher) if jobs >= WORTH and in_compiled_code(dispatcher, machine.nodes) else None
+    entry = entry_of(dispatcher) if jobs >= WORTH else None
+    first_fit = machine.nodes == 1 or getattr(dispatcher, "placement", None) == "first-fit"
+    return partial(_plain, entry) if entry is not None and first_fit else None
 
 
 def _stays(predictor: Predictor, jobs: JobColumns, bounded: bool) -> tuple[IntArray, IntArray] | None:
@@ -175,15 +176,15 @@ def _stays(predictor: Predictor, jobs: JobColumns, bounded: bool) -> tuple[IntAr
 
 
 def _plain(
-    dispatcher: Dispatcher, predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
+    entry: Entry, predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
 ) -> CompiledTrace | None:
-    """Return jobs that fit under FCFS or EASY."""
-    stays = _stays(predictor, jobs, bounded)
-    room = None if stays is None else _room(machine, jobs)
-    if stays is None or room is None:
+    """Return jobs that fit under a list order or EASY, where amounts tell who fits."""
+    stays, pool = _stays(predictor, jobs, bounded), machine.nodes == 1
+    capacity = machine.capacity[0] if pool else _slots(machine, jobs)
+    if stays is None or capacity is None:
         return None
-    amount = jobs.amounts(machine.resources[machine.primary]) if machine.nodes == 1 else jobs.nodes
-    return CompiledTrace(dispatcher, (jobs.submit, *stays, amount), jobs.walltime, room)
+    need = _amounts(machine, jobs) if pool else jobs.nodes[:, None]
+    return CompiledTrace(entry, (jobs.submit, *stays), jobs.walltime, need, capacity, pool)
 
 
 def _ahead(
@@ -193,8 +194,7 @@ def _ahead(
     stays = _stays(predictor, jobs, bounded)
     if stays is None:
         return None
-    need = np.column_stack([jobs.amounts(resource) for resource in machine.resources])
-    return CompiledLookahead(dispatcher, (jobs.submit, *stays), need, jobs.walltime, machine.capacity[0])
+    return CompiledLookahead(dispatcher, (jobs.submit, *stays), _amounts(machine, jobs), jobs.walltime, machine.capacity[0])
 
 
 def _rounds(
@@ -215,12 +215,13 @@ def _rounds(
     return CompiledRounds(columns, jobs.walltime, chosen, int(machine.capacity[0, 0]), batch)
 
 
-def _room(machine: Machine, jobs: JobColumns) -> IntArray | None:
-    """Return the units of a pool or the slots of nodes, if these tell all there is to know."""
-    if machine.nodes == 1:
-        return machine.capacity[0] if machine.capacity.size == 1 else None
+def _amounts(machine: Machine, jobs: JobColumns) -> IntArray:
+    """Return the amounts that jobs take of a pool, shape (jobs, resources)."""
+    return np.column_stack([jobs.amounts(resource) for resource in machine.resources])
+
+
+def _slots(machine: Machine, jobs: JobColumns) -> IntArray | None:
+    """Return the slots of each node, if all jobs ask for the same amounts per slot."""
     codes = np.unique(jobs.per_node.codes)
     demands = {machine.demand(jobs.per_node.values[code]) for code in codes.tolist()}
-    if len(demands) != 1:
-        return None
-    return count_slots(machine.capacity, demands.pop())
+    return count_slots(machine.capacity, demands.pop()) if len(demands) == 1 else None

@@ -1,0 +1,210 @@
+"""EASY backfilling and list scheduling on a pool, compiled.
+
+One decision each, for the engine, for whole traces and for the schedule that EASY would have made. Jobs that are chosen
+leave the queue at once; their rows are returned in the order in which they are to start.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import IntArray
+from ..compiled import borrowing
+from .job_queue import (
+    COUNT,
+    HEAD,
+    LENGTH,
+    NEVER,
+    SHORTEST,
+    JobQueue,
+    best_allowed,
+    fits,
+    leave,
+    next_allowed,
+    put_back,
+)
+
+#: The order of the queue, beside those of :func:`.best_allowed`.
+SUBMISSION = -1
+
+
+class Room(NamedTuple):
+    """What is free, when more will be, and room to decide in.
+
+    Attributes
+    ----------
+    free
+        Amounts, shape (resources,); less what was chosen, after a decision.
+    ends, rows
+        When running jobs are expected to end, the latest first, seconds, and which they are, with those chosen, after
+        a decision; shape (most,). A row of the queue, or -1 - r for row r of `held`.
+    held
+        Amounts of running jobs that have no row in the queue, shape (held, resources).
+    spare
+        Room for amounts, shape (resources,).
+    chosen
+        Filled with the rows of the jobs that start, shape (rows,).
+    """
+
+    free: IntArray
+    ends: IntArray
+    rows: IntArray
+    held: IntArray
+    spare: IntArray
+    chosen: IntArray
+
+
+@borrowing
+def insert_end(ends: IntArray, rows: IntArray, count: int, end: int, row: int) -> None:
+    """Insert an end among falling ones, of which there are so many, behind those that are later."""
+    place = first_by(ends, count, end)
+    for index in range(count, place, -1):
+        ends[index], rows[index] = ends[index - 1], rows[index - 1]
+    ends[place], rows[place] = end, row
+
+
+@borrowing
+def first_by(ends: IntArray, count: int, end: int) -> int:
+    """Return the first place of falling ends, of which there are so many, that is not after one."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if ends[middle] > end:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@borrowing
+def _choose(queue: JobQueue, room: Room, count: int, running: int, row: int, end: int) -> None:
+    """Let a job start: it leaves the queue, less is free, and it is expected to end by a time."""
+    leave(queue, row, 0)
+    for resource in range(len(room.free)):
+        room.free[resource] -= queue.need[row, resource]
+    insert_end(room.ends, room.rows, running + count, end, row)
+    room.chosen[count] = row
+
+
+@borrowing
+def fill(queue: JobQueue, room: Room, running: int, now: int, order: int, skip: bool) -> int:
+    """Choose jobs in an order, each where it fits; return how many.
+
+    Parameters
+    ----------
+    queue, room
+        The waiting jobs and what is free.
+    running
+        How many jobs run.
+    now
+        Seconds.
+    order
+        :data:`SUBMISSION`, or one of :func:`.best_allowed`.
+    skip
+        Whether jobs behind one that does not fit are tried; otherwise they wait.
+    """
+    free, spare, count, row, lengths = room.free, room.spare, 0, queue.numbers[HEAD], queue.columns[LENGTH]
+    while True:
+        for resource in range(len(spare)):
+            spare[resource] = free[resource] if skip else NEVER
+        if order == SUBMISSION:
+            row = next_allowed(queue, row, spare, spare, NEVER, LENGTH)
+        else:
+            row = best_allowed(queue, queue.numbers[HEAD], spare, spare, NEVER, LENGTH, order, now)
+        if row == queue.numbers[COUNT] or not fits(queue.need, row, free):
+            return count
+        _choose(queue, room, count, running, row, now + lengths[row])
+        count += 1
+
+
+@borrowing
+def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first: bool, column: int) -> int:
+    """Choose from the head of the queue, then jobs that do not delay the first one that does not fit; return how many.
+
+    Lifka, JSSPP 1995; Mu'alem and Feitelson, TPDS 2001; the shortest first: Tsafrir, Etsion and Feitelson, TPDS 2007.
+
+    Parameters
+    ----------
+    queue, room
+        The waiting jobs and what is free.
+    running
+        How many jobs run.
+    now
+        Seconds.
+    shortest_first
+        Whether jobs behind the blocked one are tried by their predicted run times, not in order of the queue.
+    column
+        What bounds how long jobs run: :data:`LENGTH` or :data:`WALLTIME`.
+    """
+    free, spare, numbers, lengths, count = room.free, room.spare, queue.numbers, queue.columns[column], 0
+    while numbers[HEAD] < numbers[COUNT] and fits(queue.need, numbers[HEAD], free):
+        row = numbers[HEAD]
+        _choose(queue, room, count, running, row, now + lengths[row])
+        count += 1
+    blocked = numbers[HEAD]
+    row = next_allowed(queue, blocked + 1, free, free, NEVER, column)
+    if row >= numbers[COUNT]:
+        return count
+    limit = _reserve(queue, room, blocked, running + count, now) - now
+    while True:
+        if shortest_first:
+            row = best_allowed(queue, blocked + 1, free, spare, limit, column, SHORTEST, now)
+        else:
+            row = next_allowed(queue, row, free, spare, limit, column)
+        if row == numbers[COUNT]:
+            return count
+        if lengths[row] > limit:
+            for resource in range(len(spare)):
+                spare[resource] -= queue.need[row, resource]
+        _choose(queue, room, count, running, row, now + lengths[row])
+        count += 1
+
+
+@borrowing
+def _reserve(queue: JobQueue, room: Room, blocked: int, running: int, now: int) -> int:
+    """Return the shadow time of the blocked job, seconds; fill `spare` with what it leaves then.
+
+    A job whose expected end has passed is expected to end in the next second.
+    """
+    spare, shadow = room.spare, now
+    for resource in range(len(spare)):
+        spare[resource] = room.free[resource] - queue.need[blocked, resource]
+    for at in range(running - 1, -1, -1):
+        end = max(room.ends[at], now + 1)
+        if end > shadow:
+            enough = True
+            for resource in range(len(spare)):
+                enough = enough and spare[resource] >= 0
+            if enough:
+                break
+            shadow = end
+        row = room.rows[at]
+        for resource in range(len(spare)):
+            spare[resource] += queue.need[row, resource] if row >= 0 else room.held[-1 - row, resource]
+    return int(shadow)
+
+
+@borrowing
+def chosen_in_order(queue: JobQueue, room: Room, now: int, order: int, skip: bool) -> int:
+    """Return how many jobs :func:`fill` chooses; they stay in the queue."""
+    count = fill(queue, room, 0, now, order, skip)
+    for index in range(count):
+        put_back(queue, room.chosen[index])
+    return count
+
+
+@borrowing
+def chosen_by_easy(queue: JobQueue, room: Room, ends: IntArray, now: int, shortest_first: bool) -> int:
+    """Return how many jobs :func:`backfill` chooses by predicted run times; they stay in the queue.
+
+    `ends` are the expected ends of the running jobs in the order of `held`, rising, seconds, shape (running,).
+    """
+    running = len(ends)
+    for index in range(running):
+        room.ends[running - 1 - index], room.rows[running - 1 - index] = ends[index], -1 - index
+    count = backfill(queue, room, running, now, shortest_first, LENGTH)
+    for index in range(count):
+        put_back(queue, room.chosen[index])
+    return count

@@ -1,0 +1,313 @@
+"""The queue as columns with a block index, compiled: find waiting jobs that fit without a look at all the others.
+
+Every job has a row, in order of the queue. A row stays when its job leaves, so that rows are names for jobs. Blocks of
+rows know the least amounts and lengths of their waiting jobs; a search passes over blocks in which no job can start.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import IntArray
+from ..compiled import borrowing
+
+#: More than any amount and later than any time.
+NEVER = int(np.iinfo(np.int64).max)
+#: The columns: place in the trace; submission; when the job entered the queue; predicted run time; walltime; and time
+#: on the machine, seconds.
+ORDER, SUBMIT, SINCE, LENGTH, WALLTIME, WORK = range(6)
+COLUMNS = 6
+#: The numbers: no row before `HEAD` waits, rows in use, and waiting jobs.
+HEAD, COUNT, WAITING = range(3)
+#: The start of a job that waits.
+WAITS = -NEVER - 1
+#: Rows per block.
+BLOCK = 64
+#: What a block knows behind the least amounts: least predicted run time and walltime, longest prediction below zero,
+#: and earliest submission.
+_LENGTH, _WALLTIME, _LONGEST, _SUBMIT = range(4)
+#: The orders of :func:`best_allowed`: shortest prediction, longest prediction, largest expansion factor.
+SHORTEST, LONGEST, EXPANSION = range(3)
+
+
+class JobQueue(NamedTuple):
+    """Jobs in order of the queue, with those that have left.
+
+    Attributes
+    ----------
+    columns
+        Shape (6, rows), see :data:`ORDER` and the following.
+    need
+        Amounts of the whole job, shape (rows, resources).
+    start
+        When the job started, seconds, or :data:`WAITS`; shape (rows,).
+    least
+        Of the waiting jobs of each block, :data:`NEVER` without any, shape (blocks, resources + 4).
+    numbers
+        See :data:`HEAD` and the following.
+    """
+
+    columns: IntArray
+    need: IntArray
+    start: IntArray
+    least: IntArray
+    numbers: IntArray
+
+
+def open_queue(rows: int, resources: int, columns: int = 0, numbers: int = 0) -> JobQueue:
+    """Return an empty queue with room for so many rows, and as many columns and numbers more as its user keeps."""
+    return JobQueue(
+        columns=np.zeros((COLUMNS + columns, rows), dtype=np.int64),
+        need=np.zeros((rows, resources), dtype=np.int64),
+        start=np.zeros(rows, dtype=np.int64),
+        least=np.full((rows // BLOCK + 1, resources + 4), NEVER, dtype=np.int64),
+        numbers=np.zeros(3 + numbers, dtype=np.int64),
+    )
+
+
+def enlarged(queue: JobQueue, rows: int) -> JobQueue:
+    """Return a queue with room for so many rows, with the waiting jobs of another one."""
+    made = open_queue(rows, queue.need.shape[1])
+    waits = np.flatnonzero(queue.start[: queue.numbers[COUNT]] == WAITS)
+    count = len(waits)
+    made.columns[:, :count], made.need[:count], made.start[:count] = queue.columns[:, waits], queue.need[waits], WAITS
+    made.numbers[:3] = 0, count, count
+    for block in range(len(made.least)):
+        refresh(made, block)
+    return made
+
+
+@borrowing
+def fits(need: IntArray, row: int, amounts: IntArray) -> bool:
+    """Return whether the amounts in a row are at most the given ones."""
+    if need[row, 0] > amounts[0]:
+        return False
+    for resource in range(1, len(amounts)):
+        if need[row, resource] > amounts[resource]:
+            return False
+    return True
+
+
+@borrowing
+def append(queue: JobQueue) -> int:
+    """Let the job in the first unused row wait, behind all others; return its row."""
+    row = queue.numbers[COUNT]
+    queue.numbers[COUNT] += 1
+    queue.numbers[WAITING] += 1
+    queue.start[row] = WAITS
+    if row % BLOCK == 0:
+        queue.least[row // BLOCK, :] = NEVER
+    _include(queue, row)
+    return int(row)
+
+
+@borrowing
+def insert(queue: JobQueue) -> None:
+    """Let the job in the first unused row wait, in its place by the time at which it entered, then by the trace."""
+    columns, need, start = queue.columns, queue.need, queue.start
+    row = append(queue)
+    last = row // BLOCK
+    while row > 0 and _precedes(columns, row, row - 1):
+        for column in range(COLUMNS):
+            columns[column, row], columns[column, row - 1] = columns[column, row - 1], columns[column, row]
+        for resource in range(need.shape[1]):
+            need[row, resource], need[row - 1, resource] = need[row - 1, resource], need[row, resource]
+        start[row], start[row - 1] = start[row - 1], start[row]
+        row -= 1
+    queue.numbers[HEAD] = min(queue.numbers[HEAD], row)
+    for block in range(row // BLOCK, last + 1):
+        refresh(queue, block)
+
+
+@borrowing
+def follow(queue: JobQueue, changes: IntArray) -> None:
+    """Note jobs that came and left.
+
+    Parameters
+    ----------
+    queue
+        With room for the jobs that came.
+    changes
+        In order: 1 if the job came, 0 if it left; its columns; its amounts; shape (changes, 7 + resources).
+    """
+    for index in range(len(changes)):
+        if changes[index, 0] == 0:
+            remove(queue, changes[index, 1 + SINCE], changes[index, 1 + ORDER])
+            continue
+        row = queue.numbers[COUNT]
+        for column in range(COLUMNS):
+            queue.columns[column, row] = changes[index, 1 + column]
+        for resource in range(queue.need.shape[1]):
+            queue.need[row, resource] = changes[index, 1 + COLUMNS + resource]
+        insert(queue)
+
+
+@borrowing
+def _precedes(columns: IntArray, row: int, other: int) -> bool:
+    if columns[SINCE, row] != columns[SINCE, other]:
+        return bool(columns[SINCE, row] < columns[SINCE, other])
+    return bool(columns[ORDER, row] < columns[ORDER, other])
+
+
+@borrowing
+def remove(queue: JobQueue, since: int, order: int) -> None:
+    """Take a job out that waits, by the time at which it entered and its place in the trace."""
+    columns, low, high = queue.columns, 0, queue.numbers[COUNT]
+    while low < high:
+        middle = (low + high) // 2
+        before = columns[SINCE, middle] - since
+        if before < 0 or (before == 0 and columns[ORDER, middle] < order):
+            low = middle + 1
+        else:
+            high = middle
+    while queue.start[low] != WAITS or columns[ORDER, low] != order:
+        low += 1
+    leave(queue, low, 0)
+
+
+@borrowing
+def leave(queue: JobQueue, row: int, now: int) -> None:
+    """Note that a waiting job has started, or left."""
+    queue.start[row] = now
+    queue.numbers[WAITING] -= 1
+    start, numbers = queue.start, queue.numbers
+    while numbers[HEAD] < numbers[COUNT] and start[numbers[HEAD]] != WAITS:
+        numbers[HEAD] += 1
+    if _counts(queue, row):
+        refresh(queue, row // BLOCK)
+
+
+@borrowing
+def _counts(queue: JobQueue, row: int) -> bool:
+    """Return whether anything of a job is the least of its block."""
+    least, need, columns, resources = queue.least[row // BLOCK], queue.need, queue.columns, queue.need.shape[1]
+    for resource in range(resources):
+        if need[row, resource] == least[resource]:
+            return True
+    length, walltime = columns[LENGTH, row], columns[WALLTIME, row]
+    return bool(
+        length == least[resources + _LENGTH]
+        or walltime == least[resources + _WALLTIME]
+        or -length == least[resources + _LONGEST]
+        or columns[SUBMIT, row] == least[resources + _SUBMIT]
+    )
+
+
+@borrowing
+def put_back(queue: JobQueue, row: int) -> None:
+    """Let a job wait again in its row."""
+    queue.start[row] = WAITS
+    queue.numbers[WAITING] += 1
+    queue.numbers[HEAD] = min(queue.numbers[HEAD], row)
+    _include(queue, row)
+
+
+@borrowing
+def _include(queue: JobQueue, row: int) -> None:
+    """Let the index of a block count a row."""
+    least, need, columns, resources = queue.least[row // BLOCK], queue.need, queue.columns, queue.need.shape[1]
+    for resource in range(resources):
+        least[resource] = min(least[resource], need[row, resource])
+    least[resources + _LENGTH] = min(least[resources + _LENGTH], columns[LENGTH, row])
+    least[resources + _WALLTIME] = min(least[resources + _WALLTIME], columns[WALLTIME, row])
+    least[resources + _LONGEST] = min(least[resources + _LONGEST], -columns[LENGTH, row])
+    least[resources + _SUBMIT] = min(least[resources + _SUBMIT], columns[SUBMIT, row])
+
+
+@borrowing
+def refresh(queue: JobQueue, block: int) -> None:
+    """Make the index of a block anew."""
+    least, need, columns, start = queue.least[block], queue.need, queue.columns, queue.start
+    resources, first = need.shape[1], max(block * BLOCK, queue.numbers[HEAD])
+    stop = min((block + 1) * BLOCK, queue.numbers[COUNT])
+    for resource in range(resources):
+        lowest = NEVER
+        for row in range(first, stop):
+            if start[row] == WAITS:
+                lowest = min(lowest, need[row, resource])
+        least[resource] = lowest
+    shortest = walltime = longest = submit = NEVER
+    for row in range(first, stop):
+        if start[row] == WAITS:
+            shortest, longest = min(shortest, columns[LENGTH, row]), min(longest, -columns[LENGTH, row])
+            walltime, submit = min(walltime, columns[WALLTIME, row]), min(submit, columns[SUBMIT, row])
+    least[resources + _LENGTH], least[resources + _WALLTIME] = shortest, walltime
+    least[resources + _LONGEST], least[resources + _SUBMIT] = longest, submit
+
+
+@borrowing
+def next_allowed(queue: JobQueue, first: int, free: IntArray, spare: IntArray, limit: int, column: int) -> int:
+    """Return the first row from one on of a waiting job that is allowed, or the rows in use if there is none.
+
+    A job is allowed if it takes at most `free`, and either at most `spare` or no longer than `limit` seconds.
+
+    Parameters
+    ----------
+    queue, first
+        The jobs, and the first row to look at.
+    free, spare
+        Amounts, shape (resources,).
+    limit, column
+        Seconds, and what they bound: :data:`LENGTH` or :data:`WALLTIME`.
+    """
+    least, need, start, lengths, row = queue.least, queue.need, queue.start, queue.columns[column], first
+    index, count = len(free) + (_WALLTIME if column == WALLTIME else _LENGTH), queue.numbers[COUNT]
+    while row < count:
+        block = row // BLOCK
+        stop = min(count, (block + 1) * BLOCK)
+        if fits(least, block, free) and (least[block, index] <= limit or fits(least, block, spare)):
+            for at in range(row, stop):
+                if start[at] == WAITS and fits(need, at, free) and (lengths[at] <= limit or fits(need, at, spare)):
+                    return int(at)
+        row = stop
+    return int(count)
+
+
+@borrowing
+def best_allowed(
+    queue: JobQueue, first: int, free: IntArray, spare: IntArray, limit: int, column: int, order: int, now: int
+) -> int:
+    """Return the row of the best allowed job by an order, ties by row; the rows in use if there is none.
+
+    Parameters
+    ----------
+    queue, first, free, spare, limit, column
+        As for :func:`next_allowed`.
+    order, now
+        :data:`SHORTEST`, :data:`LONGEST` or :data:`EXPANSION`; the time, seconds, counts for the last.
+    """
+    least, need, start, columns, resources = queue.least, queue.need, queue.start, queue.columns, len(free)
+    index, count = resources + (_WALLTIME if column == WALLTIME else _LENGTH), queue.numbers[COUNT]
+    lengths, best, found, row = columns[column], np.inf, count, first
+    while row < count:
+        block = row // BLOCK
+        stop = min(count, (block + 1) * BLOCK)
+        if (
+            fits(least, block, free)
+            and _bound(least, block, resources, order, now) < best
+            and (least[block, index] <= limit or fits(least, block, spare))
+        ):
+            for at in range(row, stop):
+                if start[at] == WAITS and fits(need, at, free) and (lengths[at] <= limit or fits(need, at, spare)):
+                    key = _key(columns[SUBMIT, at], columns[LENGTH, at], order, now)
+                    if key < best:
+                        best, found = key, at
+        row = stop
+    return int(found)
+
+
+@borrowing
+def _key(submit: int, length: int, order: int, now: int) -> float:
+    if order == EXPANSION:
+        return float((submit - now) / length)
+    return -float(length) if order == LONGEST else float(length)
+
+
+@borrowing
+def _bound(least: IntArray, block: int, resources: int, order: int, now: int) -> float:
+    """Return a key below which no job of a block is."""
+    if order == LONGEST:
+        return float(least[block, resources + _LONGEST])
+    return _key(least[block, resources + _SUBMIT], least[block, resources + _LENGTH], order, now)

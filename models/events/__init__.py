@@ -1,0 +1,6 @@
+"""The event loop of simulations of rigid jobs, compiled."""
+
+from .events import FIRST_SLOT, RUNNING, Events, enter, open_events, start
+from .runs import run_easy, run_in_order
+
+__all__ = ["FIRST_SLOT", "RUNNING", "Events", "enter", "open_events", "run_easy", "run_in_order", "start"]

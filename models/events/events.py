@@ -1,0 +1,297 @@
+"""Rigid jobs that arrive, wait, run and leave, compiled: the events of a simulation without an object per job.
+
+On a pool, or on nodes of which all jobs ask for the same amounts per slot. At one instant completions come first, then
+arrivals, then one decision. Jobs get rows in the order in which they enter the queue.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...base import IntArray
+from ..backfilling.easy import Room, first_by, insert_end
+from ..compiled import borrowing
+from ..backfilling.job_queue import LENGTH, NEVER, ORDER, SINCE, SUBMIT, WAITING, WALLTIME, WORK, JobQueue, append, leave, open_queue
+
+#: The rows of the jobs that are given: when they may enter the queue, their submission, predicted run time, walltime,
+#: and time on the machine, seconds; how many jobs they wait for; where in `lists` the jobs that wait for them begin,
+#: and the corrections of their predictions.
+_ELIGIBLE, _SUBMIT, _LENGTH, _WALLTIME, _WORK, _BLOCKERS, _SUCCESSORS, _CORRECTIONS = range(8)
+#: Of a job that has a row already, in place of its blockers.
+_ENTERED = -1
+#: The columns behind those of the queue: where the slots of a row begin in `placed`, and its next correction.
+FIRST_SLOT, _CORRECTION = 6, 7
+#: The numbers behind those of the queue: jobs whose time to enter has come, running jobs, changes of capacity that are
+#: past; the lowest node that may have a free slot, and slots that were given out.
+_ARRIVED, RUNNING, _CHANGED, _LOWEST, _PLACED = range(3, 8)
+#: The rows of the running jobs, the latest end first: the end and the row; the same by expected ends; the same by
+#: walltimes, see :func:`by_walltimes`.
+_END, _ROW, _EXPECTED, _EXPECTED_ROW, _LITERAL, _LITERAL_ROW = range(6)
+
+
+class Events(NamedTuple):
+    """The jobs of a simulation, and how far it is.
+
+    Attributes
+    ----------
+    jobs
+        What is given of the jobs, in order of the time at which they may enter the queue, shape (8, jobs + 1).
+    need
+        Amounts of the whole job, shape (jobs, resources).
+    lists
+        Jobs that wait for another one to end, and predicted run times of a job that outlives one prediction after the
+        other, seconds; those of job `j` begin where `jobs` says, and end where those of job `j + 1` begin.
+    changes
+        When the capacity changes, rising, seconds, and by how much; shape (changes, 1 + resources).
+    queue
+        Those that have entered the queue, in this order, whatever has become of them.
+    running
+        Shape (6, most).
+    amounts
+        What is free, and room for what a decision leaves; shape (2, resources).
+    chosen
+        Rows of the jobs that start at a decision, shape (most,).
+    slots
+        Free slots of each node; of shape (0,) on a pool.
+    placed
+        Nodes of the slots that were given out.
+    """
+
+    jobs: IntArray
+    need: IntArray
+    lists: IntArray
+    changes: IntArray
+    queue: JobQueue
+    running: IntArray
+    amounts: IntArray
+    chosen: IntArray
+    slots: IntArray
+    placed: NDArray[np.int32]
+
+
+def open_events(
+    submit: IntArray,
+    work: IntArray,
+    predicted: IntArray,
+    walltime: IntArray,
+    need: IntArray,
+    capacity: IntArray,
+    *,
+    slots: IntArray | None = None,
+    eligible: IntArray | None = None,
+    successors: tuple[IntArray, IntArray] | None = None,
+    changes: IntArray | None = None,
+    corrections: tuple[IntArray, IntArray] | None = None,
+) -> Events:
+    """Return a simulation before its first instant.
+
+    Parameters
+    ----------
+    submit, work, predicted, walltime
+        Of the jobs, in order of their eligibility: submission, time on the machine, predicted run time, walltime,
+        seconds; shape (jobs,).
+    need
+        Amounts, at most the capacity; on nodes the slots; shape (jobs, resources).
+    capacity
+        Of the pool, or all slots; shape (resources,).
+    slots
+        The slots of each node, shape (nodes,); ``None`` on a pool.
+    eligible
+        When jobs may enter the queue, rising, seconds, shape (jobs,); by default as they are submitted.
+    successors, corrections
+        Where the values of each job begin, shape (jobs + 1,), and the values: jobs that enter the queue once all jobs
+        that they wait for have ended; predicted run times, seconds. None by default.
+    changes
+        As in :class:`Events`; none by default.
+    """
+    count, resources = len(submit), need.shape[1]
+    nothing = np.zeros(count + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    first, following = nothing if successors is None else successors
+    corrected_first, corrected = nothing if corrections is None else corrections
+    jobs = np.zeros((8, count + 1), dtype=np.int64)
+    jobs[:5, :count] = submit if eligible is None else eligible, submit, predicted, walltime, work
+    jobs[_BLOCKERS, :count] = np.bincount(following, minlength=count)
+    jobs[_SUCCESSORS], jobs[_CORRECTIONS] = first, corrected_first + len(following)
+    queue = open_queue(count, resources, 2, 5)
+    at_once = min(int(capacity.min()), count) if need.all() else count
+    return Events(
+        jobs=jobs,
+        need=np.ascontiguousarray(need, dtype=np.int64),
+        lists=np.concatenate((following, corrected)).astype(np.int64),
+        changes=np.zeros((0, 1 + resources), dtype=np.int64) if changes is None else changes,
+        queue=queue,
+        running=np.zeros((6, at_once + 1), dtype=np.int64),
+        amounts=np.stack((capacity, capacity)).astype(np.int64),
+        chosen=np.zeros(at_once + 1, dtype=np.int64),
+        slots=np.zeros(0, dtype=np.int64) if slots is None else slots.astype(np.int64),
+        placed=np.empty(0 if slots is None else int(need.sum()), dtype=np.int32),
+    )
+
+
+@borrowing
+def next_instant(events: Events) -> int:
+    """Return when the next event is, seconds; :data:`.NEVER` if there is none."""
+    numbers, now = events.queue.numbers, NEVER
+    if numbers[_ARRIVED] < len(events.need):
+        now = events.jobs[_ELIGIBLE, numbers[_ARRIVED]]
+    if numbers[RUNNING] > 0:
+        now = min(now, events.running[_END, numbers[RUNNING] - 1])
+    if numbers[_CHANGED] < len(events.changes):
+        now = min(now, events.changes[numbers[_CHANGED], 0])
+    return int(now)
+
+
+@borrowing
+def advance(events: Events, now: int, ended: IntArray, gone: int) -> int:
+    """Let jobs end and enter the queue that do so by now.
+
+    Parameters
+    ----------
+    events, now
+        Brought forward to an instant, seconds.
+    ended, gone
+        Filled from a place on with the jobs that ended.
+
+    Returns
+    -------
+    How many jobs there are in `ended` then.
+    """
+    jobs, numbers, running = events.jobs, events.queue.numbers, events.running
+    while numbers[RUNNING] > 0 and running[_END, numbers[RUNNING] - 1] <= now:
+        row = running[_ROW, numbers[RUNNING] - 1]
+        job = events.queue.columns[ORDER, row]
+        _end(events, row)
+        for place in range(jobs[_SUCCESSORS, job], jobs[_SUCCESSORS, job + 1]):
+            successor = events.lists[place]
+            jobs[_BLOCKERS, successor] -= 1
+            if jobs[_BLOCKERS, successor] == 0 and successor < numbers[_ARRIVED]:
+                enter(events, successor, now)
+        ended[gone] = job
+        gone += 1
+    while numbers[_CHANGED] < len(events.changes) and events.changes[numbers[_CHANGED], 0] <= now:
+        for resource in range(events.amounts.shape[1]):
+            events.amounts[0, resource] += events.changes[numbers[_CHANGED], 1 + resource]
+        numbers[_CHANGED] += 1
+    while numbers[_ARRIVED] < len(events.need) and jobs[_ELIGIBLE, numbers[_ARRIVED]] <= now:
+        job = numbers[_ARRIVED]
+        if jobs[_BLOCKERS, job] == 0:
+            enter(events, job, jobs[_ELIGIBLE, job])
+        numbers[_ARRIVED] += 1
+    return gone
+
+
+@borrowing
+def enter(events: Events, job: int, now: int) -> int:
+    """Let a job wait, behind all others; return its row."""
+    jobs, queue, row = events.jobs, events.queue, events.queue.numbers[1]
+    columns = queue.columns
+    columns[ORDER, row], columns[SUBMIT, row], columns[SINCE, row] = job, jobs[_SUBMIT, job], now
+    columns[LENGTH, row], columns[WALLTIME, row] = jobs[_LENGTH, job], jobs[_WALLTIME, job]
+    columns[WORK, row], columns[_CORRECTION, row] = jobs[_WORK, job], jobs[_CORRECTIONS, job]
+    for resource in range(events.need.shape[1]):
+        queue.need[row, resource] = events.need[job, resource]
+    jobs[_BLOCKERS, job] = _ENTERED
+    return append(queue)
+
+
+@borrowing
+def _end(events: Events, row: int) -> None:
+    """Take the job that ends first off the machine."""
+    queue, numbers, ends, rows = events.queue, events.queue.numbers, events.running[_EXPECTED], events.running[_EXPECTED_ROW]
+    at = first_by(ends, numbers[RUNNING], queue.start[row] + queue.columns[LENGTH, row])
+    while rows[at] != row:
+        at += 1
+    numbers[RUNNING] -= 1
+    for later in range(at, numbers[RUNNING]):
+        ends[later], rows[later] = ends[later + 1], rows[later + 1]
+    for resource in range(events.amounts.shape[1]):
+        events.amounts[0, resource] += queue.need[row, resource]
+    if len(events.slots):
+        first = queue.columns[FIRST_SLOT, row]
+        for slot in range(first, first + queue.need[row, 0]):
+            events.slots[events.placed[slot]] += 1
+        numbers[_LOWEST] = min(numbers[_LOWEST], np.int64(events.placed[first]))
+
+
+@borrowing
+def room_of(events: Events) -> Room:
+    """Return what is free, and the expected ends, for a decision."""
+    running, amounts = events.running, events.amounts
+    held = events.need[:0]
+    return Room(amounts[0], running[_EXPECTED], running[_EXPECTED_ROW], held, amounts[1], events.chosen)
+
+
+@borrowing
+def literal_room_of(events: Events, now: int) -> Room:
+    """Return what is free, and the ends by walltimes; as expected, or the next second, where these have passed."""
+    columns, begun, running, amounts = events.queue.columns, events.queue.start, events.running, events.amounts
+    for at in range(events.queue.numbers[RUNNING]):
+        row = running[_EXPECTED_ROW, at]
+        end = begun[row] + columns[WALLTIME, row]
+        if end <= now:
+            end = max(running[_EXPECTED, at], now + 1)
+        insert_end(running[_LITERAL], running[_LITERAL_ROW], at, end, row)
+    held = events.need[:0]
+    return Room(amounts[0], running[_LITERAL], running[_LITERAL_ROW], held, amounts[1], events.chosen)
+
+
+@borrowing
+def expect(events: Events, row: int, now: int) -> None:
+    """Note the expected end of a job that starts, before :func:`put_on_machine`."""
+    end, running = now + events.queue.columns[LENGTH, row], events.running
+    insert_end(running[_EXPECTED], running[_EXPECTED_ROW], events.queue.numbers[RUNNING], end, row)
+
+
+@borrowing
+def put_on_machine(events: Events, row: int, now: int) -> None:
+    """Start a job that was chosen: it has left the queue and is among the expected ends; slots are the first free."""
+    queue, numbers = events.queue, events.queue.numbers
+    queue.start[row] = now
+    insert_end(events.running[_END], events.running[_ROW], numbers[RUNNING], now + queue.columns[WORK, row], row)
+    numbers[RUNNING] += 1
+    if len(events.slots):
+        queue.columns[FIRST_SLOT, row] = numbers[_PLACED]
+        for _ in range(queue.need[row, 0]):
+            while events.slots[numbers[_LOWEST]] == 0:
+                numbers[_LOWEST] += 1
+            events.slots[numbers[_LOWEST]] -= 1
+            events.placed[numbers[_PLACED]] = numbers[_LOWEST]
+            numbers[_PLACED] += 1
+
+
+@borrowing
+def start(events: Events, row: int, now: int) -> None:
+    """Start a waiting job: it leaves the queue, and less is free."""
+    leave(events.queue, row, now)
+    for resource in range(events.amounts.shape[1]):
+        events.amounts[0, resource] -= events.queue.need[row, resource]
+    expect(events, row, now)
+    put_on_machine(events, row, now)
+
+
+@borrowing
+def correct(events: Events, now: int) -> None:
+    """Predict longer run times of running jobs that have outlived what was predicted, as often as they have."""
+    columns, jobs, at = events.queue.columns, events.jobs, events.queue.numbers[RUNNING] - 1
+    ends, rows = events.running[_EXPECTED], events.running[_EXPECTED_ROW]
+    while at >= 0 and ends[at] <= now:
+        row = rows[at]
+        if columns[_CORRECTION, row] == jobs[_CORRECTIONS, columns[ORDER, row] + 1]:
+            at -= 1
+            continue
+        columns[LENGTH, row] = events.lists[columns[_CORRECTION, row]]
+        columns[_CORRECTION, row] += 1
+        end, place = events.queue.start[row] + columns[LENGTH, row], at
+        while place > 0 and ends[place - 1] <= end:
+            ends[place], rows[place] = ends[place - 1], rows[place - 1]
+            place -= 1
+        ends[place], rows[place] = end, row
+
+
+@borrowing
+def note(events: Events, now: int, decision: IntArray) -> None:
+    """Note the time and the jobs that wait and run before a decision, shape (4,)."""
+    decision[0], decision[1], decision[2] = now, events.queue.numbers[WAITING], events.queue.numbers[RUNNING]
