@@ -17,7 +17,6 @@ from ...models.lookahead import (
     go_on_looking_ahead,
     whole_lookahead,
 )
-from ...models.scheduling.pool_events import STARTED
 from ..compiled_steps import CompiledSteps
 from ..protocol import Dispatcher
 from .lookahead import Lookahead
@@ -75,7 +74,7 @@ class CompiledLookahead(CompiledSteps):
 
     def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """Return the one attempt of each of the jobs."""
-        return np.arange(len(jobs)), self._trace.events.jobs[STARTED, jobs], self._work[jobs], self._walltime[jobs]
+        return np.arange(len(jobs)), self._trace.events.queue.start[jobs], self._work[jobs], self._walltime[jobs]
 
     def reports(self) -> Mapping[str, list[Any]]:
         """Return what :meth:`.Lookahead.report` says of the decisions of the last step, a column a key."""

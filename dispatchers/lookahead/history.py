@@ -8,6 +8,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...base import IntArray
+from ...models.backfilling import WAITS
 from ...models.lookahead import (
     CLOCK,
     GONE,
@@ -124,7 +125,7 @@ class History:
         """
         for row in range(self._summed, len(self._row)):
             duration = float(self.jobs.duration[row])
-            work = duration * float((self.jobs.need[row] / self.expected.capacity).max())
+            work = duration * float((self.jobs.queue.need[row] / self.expected.capacity).max())
             self._work += work
             self._residual += work * duration / 2
         self._summed = len(self._row)
@@ -159,9 +160,10 @@ class History:
         Both of shape (jobs,); of a job that still waits there, what it has waited by then.
         """
         some, clock = len(self._row), int(self.jobs.state[CLOCK])
-        submit, start, run = (column[:some] for column in (self.jobs.submit, self.jobs.start, self.jobs.run))
-        late = (start < 0) | (start >= now - self._recent)
-        return np.maximum(np.where(start < 0, clock, start) - submit, 0)[late], run[late]
+        submit, start, run = (column[:some] for column in (self.jobs.submit, self.jobs.queue.start, self.jobs.run))
+        waiting = start == WAITS
+        late = waiting | (start >= now - self._recent)
+        return np.maximum(np.where(waiting, clock, start) - submit, 0)[late], run[late]
 
     def _rows(self, state: State, waiting: IntArray, started: IntArray) -> tuple[IntArray, IntArray]:
         """Return the rows of those who wait and of those who run, by their places in the trace; new ones get one."""
@@ -193,7 +195,7 @@ class History:
         row = self._row[job.id] = len(self._row)
         if job.job.shapes:
             self._moldable.append(row)
-        if row == len(self.jobs.submit):
+        if row == len(self.jobs.running):
             rows = max(1024, 2 * row)
             self.jobs = lengthen(self.jobs, rows)
             self.expected = lengthen_expected(self.expected, self.jobs)
@@ -204,9 +206,8 @@ class History:
         self.jobs.submit[row] = min(job.job.submit, now) if isinstance(job, Waiting) else now
         self.jobs.arrival[row] = now
         self.jobs.duration[row] = self._length(job, now)
-        self.jobs.need[row] = [job.nodes * amount for amount in job.demand]
+        self.jobs.queue.need[row] = [job.nodes * amount for amount in job.demand]
         self.jobs.run[row] = 1
-        self.jobs.start[row] = self.expected.start[row] = -1
         return row
 
     def _length(self, job: Waiting | Running, now: int) -> int:

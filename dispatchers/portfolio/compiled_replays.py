@@ -17,9 +17,7 @@ from ...models.portfolio import (
     LOOKAHEAD,
     Decider,
     PoolPast,
-    go_on_replaying,
     pool_replay,
-    waits_until,
 )
 from ...workloads import Job
 from ...workloads.fitting_requests import room_for
@@ -72,15 +70,15 @@ class CompiledReplays:
         """
         decider = _decider(dispatcher, past)
         jobs = None if decider is None else self._jobs(past, correct)
-        replay = None if jobs is None else pool_replay(jobs, past.machine.capacity[0])
+        replay = None if jobs is None else pool_replay(jobs, past.machine.capacity[0], past.begin)
         if decider is None or replay is None:
             return None
         decisions, ended = 0, False
         while not ended and decisions < budget:
             most = min(_DECISIONS, budget - decisions)
-            taken, ended = go_on_replaying(replay, decider, past.begin, past.end, most)
+            taken, ended = replay.go_on(decider, past.end, most)
             decisions += taken
-        return waits_until(replay, past.end) if ended else None, decisions
+        return replay.waits_until(past.end) if ended else None, decisions
 
     def _jobs(self, past: Past, correct: Correct | None) -> PoolPast | None:
         """Return the jobs as arrays, those of the last call if it is the same past."""

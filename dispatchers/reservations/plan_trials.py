@@ -64,16 +64,16 @@ class PlanTrials:
     def add(self, entry: Waiting, now: int, plans: Sequence[int]) -> None:
         """Add a job that has come, with the run time that each way of planning has of it, seconds."""
         row = self._rows[entry.id] = len(self._rows)
-        if row == len(self._replays[0].submit):
+        if row == len(self._replays[0].running):
             self._replays = [lengthen(each, max(1024, 2 * row)) for each in self._replays]
         for each, plan in zip(self._replays, plans, strict=True):
             each.submit[row], each.arrival[row], each.duration[row] = min(entry.job.submit, now), now, plan
-            each.need[row] = [entry.nodes * amount for amount in entry.demand]
-            each.run[row], each.start[row] = 1, -1
+            each.queue.need[row] = [entry.nodes * amount for amount in entry.demand]
+            each.run[row] = 1
 
     def starts(self) -> IntArray:
         """Return when each job started in each replay, -1 where it has not, shape (plans, jobs)."""
-        return np.array([each.start[: len(self._rows)] for each in self._replays])
+        return np.maximum([each.queue.start[: len(self._rows)] for each in self._replays], -1)
 
     def best(self, now: int) -> int | None:
         """Return which way of planning has the least mean wait of the last jobs, the first of those that are as good.

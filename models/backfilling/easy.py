@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from ...base import IntArray
 from ..compiled import borrowing
 from .job_queue import (

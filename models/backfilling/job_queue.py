@@ -84,10 +84,10 @@ def fits(need: IntArray, row: int, amounts: IntArray) -> bool:
     """Return whether the amounts in a row are at most the given ones."""
     if need[row, 0] > amounts[0]:
         return False
+    more = False
     for resource in range(1, len(amounts)):
-        if need[row, resource] > amounts[resource]:
-            return False
-    return True
+        more = more or need[row, resource] > amounts[resource]
+    return not more
 
 
 @borrowing
@@ -214,6 +214,14 @@ def _include(queue: JobQueue, row: int) -> None:
     least[resources + _WALLTIME] = min(least[resources + _WALLTIME], columns[WALLTIME, row])
     least[resources + _LONGEST] = min(least[resources + _LONGEST], -columns[LENGTH, row])
     least[resources + _SUBMIT] = min(least[resources + _SUBMIT], columns[SUBMIT, row])
+
+
+@borrowing
+def expect_length(queue: JobQueue, row: int) -> None:
+    """Let the index of a block count another prediction of a job."""
+    least, length, resources = queue.least[row // BLOCK], queue.columns[LENGTH, row], queue.need.shape[1]
+    least[resources + _LENGTH] = min(least[resources + _LENGTH], length)
+    least[resources + _LONGEST] = min(least[resources + _LONGEST], -length)
 
 
 @borrowing

@@ -13,8 +13,24 @@ from numpy.typing import NDArray
 
 from ...base import IntArray
 from ..backfilling.easy import Room, first_by, insert_end
-from ..compiled import borrowing
-from ..backfilling.job_queue import LENGTH, NEVER, ORDER, SINCE, SUBMIT, WAITING, WALLTIME, WORK, JobQueue, append, leave, open_queue
+from ..backfilling.job_queue import (
+    COUNT,
+    HEAD,
+    LENGTH,
+    NEVER,
+    ORDER,
+    SINCE,
+    SUBMIT,
+    WAITING,
+    WAITS,
+    WALLTIME,
+    WORK,
+    JobQueue,
+    append,
+    leave,
+    open_queue,
+)
+from ..compiled import borrowing, compiled
 
 #: The rows of the jobs that are given: when they may enter the queue, their submission, predicted run time, walltime,
 #: and time on the machine, seconds; how many jobs they wait for; where in `lists` the jobs that wait for them begin,
@@ -51,7 +67,7 @@ class Events(NamedTuple):
     running
         Shape (6, most).
     amounts
-        What is free, and room for what a decision leaves; shape (2, resources).
+        What is free, room for what a decision leaves, and what there is, at least 1; shape (3, resources).
     chosen
         Rows of the jobs that start at a decision, shape (most,).
     slots
@@ -124,7 +140,7 @@ def open_events(
         changes=np.zeros((0, 1 + resources), dtype=np.int64) if changes is None else changes,
         queue=queue,
         running=np.zeros((6, at_once + 1), dtype=np.int64),
-        amounts=np.stack((capacity, capacity)).astype(np.int64),
+        amounts=np.stack((capacity, capacity, np.maximum(capacity, 1))).astype(np.int64),
         chosen=np.zeros(at_once + 1, dtype=np.int64),
         slots=np.zeros(0, dtype=np.int64) if slots is None else slots.astype(np.int64),
         placed=np.empty(0 if slots is None else int(need.sum()), dtype=np.int32),
@@ -186,7 +202,7 @@ def advance(events: Events, now: int, ended: IntArray, gone: int) -> int:
 @borrowing
 def enter(events: Events, job: int, now: int) -> int:
     """Let a job wait, behind all others; return its row."""
-    jobs, queue, row = events.jobs, events.queue, events.queue.numbers[1]
+    jobs, queue, row = events.jobs, events.queue, events.queue.numbers[COUNT]
     columns = queue.columns
     columns[ORDER, row], columns[SUBMIT, row], columns[SINCE, row] = job, jobs[_SUBMIT, job], now
     columns[LENGTH, row], columns[WALLTIME, row] = jobs[_LENGTH, job], jobs[_WALLTIME, job]
@@ -200,7 +216,12 @@ def enter(events: Events, job: int, now: int) -> int:
 @borrowing
 def _end(events: Events, row: int) -> None:
     """Take the job that ends first off the machine."""
-    queue, numbers, ends, rows = events.queue, events.queue.numbers, events.running[_EXPECTED], events.running[_EXPECTED_ROW]
+    queue, numbers, ends, rows = (
+        events.queue,
+        events.queue.numbers,
+        events.running[_EXPECTED],
+        events.running[_EXPECTED_ROW],
+    )
     at = first_by(ends, numbers[RUNNING], queue.start[row] + queue.columns[LENGTH, row])
     while rows[at] != row:
         at += 1
@@ -227,13 +248,10 @@ def room_of(events: Events) -> Room:
 @borrowing
 def literal_room_of(events: Events, now: int) -> Room:
     """Return what is free, and the ends by walltimes; as expected, or the next second, where these have passed."""
-    columns, begun, running, amounts = events.queue.columns, events.queue.start, events.running, events.amounts
+    running, amounts = events.running, events.amounts
     for at in range(events.queue.numbers[RUNNING]):
         row = running[_EXPECTED_ROW, at]
-        end = begun[row] + columns[WALLTIME, row]
-        if end <= now:
-            end = max(running[_EXPECTED, at], now + 1)
-        insert_end(running[_LITERAL], running[_LITERAL_ROW], at, end, row)
+        insert_end(running[_LITERAL], running[_LITERAL_ROW], at, expected_end(events, row, now, True), row)
     held = events.need[:0]
     return Room(amounts[0], running[_LITERAL], running[_LITERAL_ROW], held, amounts[1], events.chosen)
 
@@ -289,6 +307,36 @@ def correct(events: Events, now: int) -> None:
             ends[place], rows[place] = ends[place - 1], rows[place - 1]
             place -= 1
         ends[place], rows[place] = end, row
+
+
+@compiled
+def waiting_rows(events: Events) -> IntArray:
+    """Return the rows of the jobs that wait, in order of the queue."""
+    queue = events.queue
+    rows, count = np.empty(queue.numbers[WAITING], dtype=np.int64), 0
+    for row in range(queue.numbers[HEAD], queue.numbers[COUNT]):
+        if queue.start[row] == WAITS:
+            rows[count] = row
+            count += 1
+    return rows
+
+
+@compiled
+def running_rows(events: Events) -> IntArray:
+    """Return the rows of the jobs that run, by their expected ends."""
+    count = events.queue.numbers[RUNNING]
+    rows = np.empty(count, dtype=np.int64)
+    for at in range(count):
+        rows[count - 1 - at] = events.running[_EXPECTED_ROW, at]
+    return rows
+
+
+@borrowing
+def expected_end(events: Events, row: int, now: int, literally: bool) -> int:
+    """Return when a running job is to end, after `now`, seconds: `literally` by its walltime, while that lasts."""
+    columns, begun = events.queue.columns, events.queue.start[row]
+    end = begun + columns[WALLTIME, row] if literally else now
+    return int(end if end > now else max(begun + columns[LENGTH, row], now + 1))
 
 
 @borrowing

@@ -8,9 +8,20 @@ from __future__ import annotations
 
 from ...base import IntArray
 from ..backfilling.easy import backfill, fill
-from ..compiled import borrowing
-from .events import RUNNING, Events, advance, correct, expect, literal_room_of, next_instant, note, put_on_machine, room_of
 from ..backfilling.job_queue import LENGTH, WAITING, WALLTIME
+from ..compiled import borrowing
+from .events import (
+    RUNNING,
+    Events,
+    advance,
+    correct,
+    expect,
+    literal_room_of,
+    next_instant,
+    note,
+    put_on_machine,
+    room_of,
+)
 
 
 @borrowing

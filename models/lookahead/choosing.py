@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import BoolArray, IntArray
+from ..backfilling.job_queue import LENGTH, SUBMIT, WALLTIME
 from ..compiled import compiled
-from ..scheduling.pool_events import LENGTH, SUBMIT, PoolEvents, end_by, running_jobs
+from ..events.events import Events, expected_end, running_rows
 from ..scheduling.selection import fitting
 from .kept_promises import Asked, foretold, plan_by_requests
 from .planning import plan
@@ -38,31 +39,38 @@ class Choice(NamedTuple):
 
 
 @compiled
-def look_ahead(events: PoolEvents, asked: IntArray, now: int, settings: Settings, waits: IntArray) -> Choice:
-    """Start everybody if there is room, else who is planned to start now; no plan if nobody fits.
+def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray) -> Choice:
+    """Start all waiting jobs if there is room, else those planned to start now; no plan if no job fits.
 
-    Once predictions are not trusted, starts are promised by the requested times `asked`, seconds, shape (all jobs,),
-    and nobody starts who would delay one by them.
+    Once predictions are not trusted, starts are promised by walltimes, and no job starts that would delay one by them.
+
+    Parameters
+    ----------
+    events, now, settings
+        How far the simulation is, the time, seconds, and how to plan.
+    waits
+        Rows of the waiting jobs, shape (waiting,).
     """
-    need, nothing = events.need[waits], np.zeros(0, dtype=np.int64)
-    literally = doubts(settings, now - events.jobs[SUBMIT, waits[0]])
-    fits, count, together = fitting(need, events.free)
+    need, nothing, columns = events.queue.need[waits], np.zeros(0, dtype=np.int64), events.queue.columns
+    literally = doubts(settings, now - columns[SUBMIT, waits[0]])
+    fits, count, together = fitting(need, events.amounts[0])
     if not count:
         return Choice(nothing, (0, 0, 0, NOBODY, literally), np.nan)
     if together:
         return Choice(np.arange(len(waits)), (len(waits), need.sum(), 0, ALL, literally), 0.0)
-    runs = running_jobs(events)
-    ends = _ends(events, runs, asked[:0], now)
-    queue = Queue(now - events.jobs[SUBMIT][waits], events.jobs[LENGTH][waits], need, fits)
-    running = Running(ends, events.need[runs], events.free.copy(), events.capacity)
+    runs = running_rows(events)
+    queue = Queue(now - columns[SUBMIT][waits], columns[LENGTH][waits], need, fits)
+    running = Running(
+        _ends(events, runs, now, False), events.queue.need[runs], events.amounts[0].copy(), events.amounts[2]
+    )
     by_requests = Asked(nothing, nothing, nothing)
     if literally:
-        by_requests = Asked(asked[waits], _ends(events, runs, asked, now), nothing)
+        by_requests = Asked(columns[WALLTIME][waits], _ends(events, runs, now, True), nothing)
     if literally and not foretold(queue, running, by_requests):
         found = plan_by_requests(queue, running, settings, by_requests)[0]
     else:
         found = plan(queue, running, settings)
-    starts = _with_room(found.start, need, events.free.copy())
+    starts = _with_room(found.start, need, events.amounts[0].copy())
     if not len(starts) and not len(runs):
         # Nothing else will happen: the first that fits may not wait.
         starts = _first(fits)
@@ -77,11 +85,11 @@ def look_ahead(events: PoolEvents, asked: IntArray, now: int, settings: Settings
 
 
 @compiled
-def _ends(events: PoolEvents, runs: IntArray, asked: IntArray, now: int) -> IntArray:
-    """Return when those that run end by their requests, or as expected if none are given, seconds from now."""
+def _ends(events: Events, runs: IntArray, now: int, literally: bool) -> IntArray:
+    """Return when running jobs are expected to end, or have to by their walltimes, seconds from now."""
     ends = np.empty(len(runs), dtype=np.int64)
     for index in range(len(runs)):
-        ends[index] = end_by(events.jobs, runs[index], asked, now) - now
+        ends[index] = expected_end(events, runs[index], now, literally) - now
     return ends
 
 

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import FloatArray, IntArray
+from ..backfilling.job_queue import BLOCK, COUNT, HEAD, WORK, expect_length
 from ..compiled import compiled
-from .shadow import BLOCK, CLOCK, COUNTED, HEAD, PEAK, PEAKS, RUNNING, ShadowJobs, go_on, longer, longest_since, replay
+from .shadow import CLOCK, KNOWN, PEAK, PEAKS, RUNNING, ShadowJobs, go_on, lengthen, longest_since, replay
 
 #: The expected schedule begins anew from the exact one after so many seconds at least, or once the time has passed by
 #: this part of what the exact one lags behind: what is gone through again is then at most so many times what is new.
@@ -37,8 +38,8 @@ class ExpectedShadow(NamedTuple):
         by what was predicted of them, up to the request; 0 for as long as the schedule has it.
     counted
         1 where the run time is in `sums`, shape (jobs,).
-    start, running, peaks, least, state
-        As those of :class:`.ShadowJobs`, of the expected schedule.
+    jobs
+        The expected schedule; its columns and amounts are those of the exact one.
     capacity
         Of the machine, shape (resources,).
     sums
@@ -51,11 +52,7 @@ class ExpectedShadow(NamedTuple):
     asked: IntArray
     guessed: IntArray
     counted: IntArray
-    start: IntArray
-    running: IntArray
-    peaks: IntArray
-    least: IntArray
-    state: IntArray
+    jobs: ShadowJobs
     capacity: IntArray
     sums: FloatArray
     numbers: IntArray
@@ -63,21 +60,26 @@ class ExpectedShadow(NamedTuple):
 
 def open_expected(jobs: ShadowJobs, capacity: IntArray) -> ExpectedShadow:
     """Return what is expected of a shadow before anything has been predicted, on a machine of these amounts."""
-    predicted, asked, guessed, counted = np.zeros((4, len(jobs.submit)), dtype=np.int64)
-    start, running, peaks, least, state = (column.copy() for column in jobs[6:])
+    predicted, asked, guessed, counted = np.zeros((4, len(jobs.running)), dtype=np.int64)
     sums, numbers = np.zeros((2, 2)), np.array([1, 0, 0, 0], dtype=np.int64)
-    given = np.maximum(capacity, 1)
-    return ExpectedShadow(predicted, asked, guessed, counted, start, running, peaks, least, state, given, sums, numbers)
+    schedule = _sharing(lengthen(jobs, len(jobs.running))._replace(state=jobs.state.copy()), jobs)
+    return ExpectedShadow(predicted, asked, guessed, counted, schedule, np.maximum(capacity, 1), sums, numbers)
 
 
 def lengthen_expected(expected: ExpectedShadow, jobs: ShadowJobs) -> ExpectedShadow:
     """Return the same with room for as many jobs as a shadow has."""
-    rows = len(jobs.submit)
-    predicted, asked, guessed, counted, start, running, peaks = (longer(column, rows) for column in expected[:7])
-    return expected._replace(
-        predicted=predicted, asked=asked, guessed=guessed, counted=counted, start=start, running=running, peaks=peaks,
-        least=longer(expected.least, len(jobs.least)),
-    )  # fmt: skip
+    rows = len(jobs.running)
+    made = np.zeros((4, rows), dtype=np.int64)
+    for new, old in zip(made, expected[:4], strict=True):
+        new[: len(old)] = old
+    schedule = _sharing(lengthen(expected.jobs, rows), jobs)
+    return ExpectedShadow(*made, schedule, *expected[5:])
+
+
+def _sharing(schedule: ShadowJobs, jobs: ShadowJobs) -> ShadowJobs:
+    """Return a schedule with the columns and amounts of another one."""
+    queue = schedule.queue._replace(columns=jobs.queue.columns, need=jobs.queue.need)
+    return schedule._replace(queue=queue)
 
 
 @compiled
@@ -92,7 +94,7 @@ def predict(jobs: ShadowJobs, expected: ExpectedShadow, rows: IntArray, predicte
         guess = round(ratios[int(predicted[index] >= asked[index])] * predicted[index])
         expected.guessed[row] = min(max(int(guess), 1), asked[index])
         # What the jobs of a block ask for at least is kept apart, durations are not.
-        expected.least[row // BLOCK, -1] = min(expected.least[row // BLOCK, -1], jobs.duration[row])
+        expect_length(expected.jobs.queue, row)
 
 
 @compiled
@@ -120,29 +122,25 @@ def longest_wait(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int, now: 
         _learn(jobs, expected, arrived)
         _begin(jobs, expected)
         numbers[ANEW], numbers[BEGUN] = 0, now
-    schedule = ShadowJobs(
-        jobs.submit, jobs.arrival, jobs.duration, jobs.need, jobs.run, jobs.known,
-        expected.start, expected.running, expected.peaks, expected.least, expected.state,
-    )  # fmt: skip
-    go_on(schedule, arrived, now, expected.guessed)
-    return max(exact, longest_since(schedule, now - recent))
+    go_on(expected.jobs, arrived, now, expected.guessed)
+    return max(exact, longest_since(expected.jobs, now - recent))
 
 
 @compiled
 def _learn(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int) -> None:
     """Add those that have ended since to the sums."""
-    counted, predicted, numbers = expected.counted, expected.predicted, expected.numbers
+    counted, predicted, numbers, columns = expected.counted, expected.predicted, expected.numbers, jobs.queue.columns
     for job in range(numbers[UNCOUNTED], arrived):
-        if not jobs.known[job] or counted[job]:
+        if not columns[KNOWN, job] or counted[job]:
             continue
         counted[job] = 1
-        if jobs.run[job] > 0 and predicted[job] > 0:
+        if columns[WORK, job] > 0 and predicted[job] > 0:
             part = 0.0
             for resource in range(len(expected.capacity)):
-                part = max(part, jobs.need[job, resource] / expected.capacity[resource])
+                part = max(part, jobs.queue.need[job, resource] / expected.capacity[resource])
             sums = expected.sums[int(predicted[job] >= expected.asked[job])]
             sums[_PREDICTED] += part * predicted[job]
-            sums[_RAN] += part * jobs.run[job]
+            sums[_RAN] += part * columns[WORK, job]
     while numbers[UNCOUNTED] < arrived and counted[numbers[UNCOUNTED]]:
         numbers[UNCOUNTED] += 1
 
@@ -150,12 +148,13 @@ def _learn(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int) -> None:
 @compiled
 def _begin(jobs: ShadowJobs, expected: ExpectedShadow) -> None:
     """Begin the expected schedule from where the exact one is: only what may differ is copied."""
-    first, state = expected.numbers[APART], jobs.state
-    last = max(state[COUNTED], expected.state[COUNTED])
-    expected.start[first:last] = jobs.start[first:last]
-    expected.running[: state[RUNNING]] = jobs.running[: state[RUNNING]]
-    expected.peaks[state[PEAK] : state[PEAKS]] = jobs.peaks[state[PEAK] : state[PEAKS]]
+    first, state, queue, schedule = expected.numbers[APART], jobs.state, jobs.queue, expected.jobs
+    last = max(queue.numbers[COUNT], schedule.queue.numbers[COUNT])
+    schedule.queue.start[first:last] = queue.start[first:last]
+    schedule.running[: state[RUNNING]] = jobs.running[: state[RUNNING]]
+    schedule.peaks[state[PEAK] : state[PEAKS]] = jobs.peaks[state[PEAK] : state[PEAKS]]
     blocks = last // BLOCK + 1
-    expected.least[first // BLOCK : blocks] = jobs.least[first // BLOCK : blocks]
-    expected.state[:] = state
-    expected.numbers[APART] = state[HEAD]
+    schedule.queue.least[first // BLOCK : blocks] = queue.least[first // BLOCK : blocks]
+    schedule.state[:] = state
+    schedule.queue.numbers[:] = queue.numbers
+    expected.numbers[APART] = queue.numbers[HEAD]

@@ -11,23 +11,23 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
-from ..compiled import compiled
-from ..scheduling.pool_events import NEVER
-from .expected_shadow import ANEW, ExpectedShadow
-from .shadow import (
+from ..backfilling.job_queue import (
     BLOCK,
-    CLOCK,
-    COUNTED,
+    COUNT,
     HEAD,
-    HEADER,
-    RUNNING,
-    ShadowJobs,
-    arrive,
-    complete,
-    easy,
-    next_event,
-    start_job,
+    LENGTH,
+    NEVER,
+    SINCE,
+    SUBMIT,
+    WAITING,
+    WAITS,
+    WORK,
+    JobQueue,
+    append,
 )
+from ..compiled import compiled
+from .expected_shadow import ANEW, ExpectedShadow
+from .shadow import CLOCK, HEADER, KNOWN, RUNNING, ShadowJobs, complete, easy, next_event, start_job
 
 #: So many of the oldest that wait are followed until they have started.
 MOST_AHEAD = 64
@@ -74,20 +74,22 @@ def standing(
     now
         Seconds.
     """
-    rows, waiting = np.concatenate((waits, runs)), len(waits)
-    start, running = np.full(len(rows), -1, dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
+    rows, waiting, resources = np.concatenate((waits, runs)), len(waits), len(free)
+    start, running = np.full(len(rows), WAITS, dtype=np.int64), np.zeros(len(rows), dtype=np.int64)
     start[waiting:] = started
     running[: len(runs)] = np.arange(waiting, len(rows))
-    state, nobody = np.zeros(HEADER + len(free), dtype=np.int64), np.zeros(0, dtype=np.int64)
-    state[COUNTED], state[RUNNING], state[CLOCK] = waiting, len(runs), now
+    state, nobody = np.zeros(HEADER + resources, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    state[RUNNING], state[CLOCK] = len(runs), now
     state[HEADER:] = free
-    submit, least = jobs.submit[rows], np.zeros((waiting // BLOCK + 1, len(free) + 1), dtype=np.int64)
-    made = ShadowJobs(
-        submit, submit, jobs.duration[rows], jobs.need[rows], jobs.run[rows], jobs.known[rows],
-        start, running, nobody, least, state,
-    )  # fmt: skip
-    for job in range(waiting):
-        arrive(made, job)
+    columns, need = np.zeros((KNOWN + 1, len(rows)), dtype=np.int64), jobs.queue.need[rows]
+    for column in (SUBMIT, LENGTH, WORK, KNOWN):
+        columns[column] = jobs.queue.columns[column][rows]
+    columns[SINCE] = columns[SUBMIT]
+    least = np.zeros((waiting // BLOCK + 1, jobs.queue.least.shape[1]), dtype=np.int64)
+    queue = JobQueue(columns, need, start, least, np.zeros(3, dtype=np.int64))
+    for _ in range(waiting):
+        append(queue)
+    made = ShadowJobs(queue, running, nobody, np.zeros((3, len(rows) + 1), dtype=np.int64), state)
     return Standing(made, expected.guessed[rows], expected.predicted[rows])
 
 
@@ -97,12 +99,15 @@ def longest_ahead(jobs: ShadowJobs, expected: ExpectedShadow, now: int) -> int:
 
     The schedules are to have been brought forward to `now`, as :func:`.longest_wait` does.
     """
-    start, running, state = expected.start, expected.running, expected.state
-    if expected.numbers[ANEW]:
-        start, running, state = jobs.start, jobs.running, jobs.state
-    runs = running[: state[RUNNING]]
-    waits = np.flatnonzero(start[state[HEAD] : state[COUNTED]] < 0) + state[HEAD]
-    stands = standing(jobs, expected, waits, runs, start[runs], state[HEADER:], now)
+    schedule = jobs if expected.numbers[ANEW] else expected.jobs
+    queue, state = schedule.queue, schedule.state
+    runs = schedule.running[: state[RUNNING]]
+    waits, count = np.empty(queue.numbers[WAITING], dtype=np.int64), 0
+    for row in range(queue.numbers[HEAD], queue.numbers[COUNT]):
+        if queue.start[row] == WAITS:
+            waits[count] = row
+            count += 1
+    stands = standing(jobs, expected, waits, runs, queue.start[runs], state[HEADER:], now)
     return _longest(stands, NEVER)
 
 
@@ -141,7 +146,7 @@ def safe_starts(stands: Standing, starts: IntArray, bound: int) -> IntArray:
         return starts
     longest = _at_once(stands, NEVER)
     late, bound = longest > bound, max(longest, bound)
-    chosen, count = np.empty(jobs.state[COUNTED], dtype=np.int64), 0
+    chosen, count = np.empty(jobs.queue.numbers[COUNT], dtype=np.int64), 0
     for place in starts:
         tried = _copied(stands)
         start_job(tried.jobs, place, now)
@@ -152,10 +157,10 @@ def safe_starts(stands: Standing, starts: IntArray, bound: int) -> IntArray:
             stands.guessed[place] = tried.guessed[place]
             chosen[count] = place
             count += 1
-    before = jobs.start.copy()
+    before = jobs.queue.start.copy()
     easy(jobs, now)
-    for place in range(jobs.state[COUNTED]):
-        if jobs.start[place] != before[place]:
+    for place in range(jobs.queue.numbers[COUNT]):
+        if jobs.queue.start[place] != before[place]:
             chosen[count] = place
             count += 1
     return chosen[:count]
@@ -172,28 +177,24 @@ def _at_once(stands: Standing, bound: int) -> int:
 @compiled
 def _copied(stands: Standing) -> Standing:
     """Return the same, of which what changes is a copy."""
-    jobs = stands.jobs
-    made = ShadowJobs(
-        jobs.submit, jobs.arrival, jobs.duration, jobs.need, jobs.run, jobs.known,
-        jobs.start.copy(), jobs.running.copy(), jobs.peaks, jobs.least.copy(), jobs.state.copy(),
-    )  # fmt: skip
+    jobs, queue = stands.jobs, stands.jobs.queue
+    copied = JobQueue(queue.columns, queue.need, queue.start.copy(), queue.least.copy(), queue.numbers.copy())
+    made = ShadowJobs(copied, jobs.running.copy(), jobs.peaks, jobs.scratch, jobs.state.copy())
     return Standing(made, stands.guessed.copy(), stands.predicted)
 
 
 @compiled
 def _longest(stands: Standing, bound: int) -> int:
     """Let EASY go on until the oldest have started; return the longest wait of them, or the first above the bound."""
-    jobs, state, longest = stands.jobs, stands.jobs.state, 0
-    state[COUNTED] = min(state[COUNTED], MOST_AHEAD)
+    jobs, numbers, state, longest = stands.jobs, stands.jobs.queue.numbers, stands.jobs.state, 0
+    numbers[COUNT] = min(numbers[COUNT], MOST_AHEAD)
     while True:
-        while state[HEAD] < state[COUNTED] and jobs.start[state[HEAD]] >= 0:
-            state[HEAD] += 1
-        if state[HEAD] == state[COUNTED] or longest > bound:
+        if numbers[HEAD] >= numbers[COUNT] or longest > bound:
             return int(longest)
-        time = next_event(jobs, state[COUNTED], stands.guessed)[0]
+        time = next_event(jobs, numbers[COUNT], stands.guessed)[0]
         if time == NEVER:
-            return int(NEVER)  # Nobody runs, and nobody was started: that would go on for ever.
-        longest = max(longest, time - jobs.submit[state[HEAD]])
+            return int(NEVER)  # Nothing runs, and nothing was started: that would go on for ever.
+        longest = max(longest, time - jobs.queue.columns[SUBMIT, numbers[HEAD]])
         state[CLOCK] = time
         complete(jobs, time, stands.guessed)
         easy(jobs, time)

@@ -11,27 +11,24 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import FloatArray, IntArray
+from ..backfilling.job_queue import COUNT, LENGTH, NEVER, WAITING, WALLTIME
 from ..compiled import compiled
-from ..scheduling.pool_events import (
-    ARRIVED,
-    LENGTH,
-    NEVER,
+from ..events.events import (
     RUNNING,
-    STARTED,
-    PoolEvents,
-    end_one,
-    expected_end,
-    let_arrive,
+    Events,
+    advance,
+    correct,
     next_instant,
-    pool_events,
-    running_jobs,
-    start_of,
-    waiting_jobs,
+    note,
+    open_events,
+    running_rows,
+    start,
+    waiting_rows,
 )
 from .choosing import look_ahead
 from .expected_shadow import ExpectedShadow, longest_wait, open_expected, predict
 from .promises import Settings, settle
-from .shadow import ShadowJobs, lengthen, open_shadow
+from .shadow import ShadowJobs, open_shadow
 from .sightings import RUNS, Seen, Sightings, see_jobs
 
 #: The rows of the jobs when last seen: who waited and who ran.
@@ -47,17 +44,14 @@ class WholeLookahead(NamedTuple):
     Attributes
     ----------
     events
-        Who comes, waits and runs.
-    asked
-        Requested times, seconds, shape (jobs,).
+        The jobs that come, wait and run.
     seen, numbers
         Who waited and ran at the last decision, shape (2, jobs), and how far the history is.
     shadow, expected, known
         The schedule of EASY beside this one, what is expected of it, and what was seen of the jobs.
     """
 
-    events: PoolEvents
-    asked: IntArray
+    events: Events
     seen: IntArray
     numbers: IntArray
     shadow: ShadowJobs
@@ -100,21 +94,40 @@ def whole_lookahead(
     capacity
         Of the pool, shape (resources,).
     """
-    count, zeros = len(submit), np.zeros(len(submit), dtype=np.int64)
+    count = len(submit)
     begin = int(submit[0]) if count else 0
-    shadow = lengthen(open_shadow(capacity, begin), count)
-    for kept, given in zip(shadow[:4], (submit, submit, length, need), strict=True):
-        kept[:] = given
-    shadow.run[:], shadow.start[:] = 1, -1
+    shadow = open_shadow(capacity, begin, count)
+    shadow.submit[:], shadow.arrival[:], shadow.duration[:] = submit, submit, length
+    shadow.queue.need[:], shadow.run[:] = need, 1
     return WholeLookahead(
-        events=pool_events(submit, work, length, need, capacity),
-        asked=np.maximum(asked, 1),
+        events=open_events(submit, work, length, np.maximum(asked, 1), need, capacity),
         seen=np.zeros((2, count), dtype=np.int64),
         numbers=np.array([0, 0, 0, begin, 0], dtype=np.int64),
         shadow=shadow,
         expected=open_expected(shadow, capacity),
-        known=Sightings(*(zeros.copy() for _ in range(4))),
+        known=Sightings(*np.zeros((4, count), dtype=np.int64)),
     )
+
+
+@compiled
+def run_look_ahead(
+    events: Events, until: int, decisions: IntArray, ended: IntArray, settings: Settings
+) -> tuple[int, int]:
+    """Go through instants under look-ahead with settled settings; see :func:`.run_in_order`."""
+    rows, gone, now, numbers = 0, 0, next_instant(events), events.queue.numbers
+    while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
+        gone = advance(events, now, ended, gone)
+        if numbers[WAITING] > 0:
+            correct(events, now)
+            note(events, now, decisions[rows])
+            waits = waiting_rows(events)
+            starts = look_ahead(events, now, settings, waits).starts
+            for place in starts:
+                start(events, waits[place], now)
+            decisions[rows, 3] = len(starts)
+            rows += 1
+        now = next_instant(events)
+    return rows, gone
 
 
 @compiled
@@ -140,42 +153,35 @@ def go_on_looking_ahead(
     -------
     How many decisions and ended jobs there are; nothing is left to come if there are none.
     """
-    # A plain 0 would be a type of its own, for which what decides is compiled as well.
-    events, rows, gone = trace.events, int(np.int64(0)), 0
-    while rows < len(decided.counts) and gone + events.counts[RUNNING] < len(ended):
-        now = next_instant(events)
-        if now == NEVER:
-            break
-        job = end_one(events, now)
-        while job >= 0:
-            ended[gone] = job
-            gone += 1
-            job = end_one(events, now)
-        let_arrive(events, now)
-        waits = waiting_jobs(events)
-        if len(waits):
+    rows, gone, events = 0, 0, trace.events
+    now, numbers = next_instant(events), events.queue.numbers
+    while now < NEVER and rows < len(decided.counts) and gone + numbers[RUNNING] < len(ended):
+        gone = advance(events, now, ended, gone)
+        if numbers[WAITING] > 0:
+            waits = waiting_rows(events)
             longest = _see(trace, now, waits, recent)
             _decide(trace, now, waits, settle(settings, patience, longest), decided, rows)
             rows += 1
+        now = next_instant(events)
     return rows, gone
 
 
 @compiled
 def _see(trace: WholeLookahead, now: int, waits: IntArray, recent: int) -> int:
     """Take note of who waits and runs; return the longest wait under EASY of late, known or expected, seconds."""
-    numbers, jobs = trace.numbers, trace.events.jobs
-    runs = running_jobs(trace.events)
+    numbers, columns = trace.numbers, trace.events.queue.columns
+    runs = running_rows(trace.events)
     waited, ran = trace.seen[_WAITED, : numbers[_LAST_WAITING]], trace.seen[_RAN, : numbers[_LAST_RUNNING]]
     last = Seen(waited, ran, numbers[_LAST], numbers[_DECISIONS])
     numbers[_DECISIONS] += 1
     seen = Seen(waits, runs, now, numbers[_DECISIONS])
-    predicted, start, length = jobs[LENGTH][waits], jobs[STARTED][runs], jobs[LENGTH][runs]
-    see_jobs(trace.shadow, trace.known, last, seen, numbers[_STILL], predicted, start, start + length)
+    predicted, begun, length = columns[LENGTH][waits], trace.events.queue.start[runs], columns[LENGTH][runs]
+    see_jobs(trace.shadow, trace.known, last, seen, numbers[_STILL], predicted, begun, begun + length)
     numbers[_LAST_WAITING], numbers[_LAST_RUNNING], numbers[_LAST] = len(waits), len(runs), now
     trace.seen[_WAITED, : len(waits)] = waits
     trace.seen[_RAN, : len(runs)] = runs
-    predict(trace.shadow, trace.expected, waits, predicted, trace.asked[waits])
-    return longest_wait(trace.shadow, trace.expected, trace.events.counts[ARRIVED], now, recent)
+    predict(trace.shadow, trace.expected, waits, predicted, columns[WALLTIME][waits])
+    return longest_wait(trace.shadow, trace.expected, trace.events.queue.numbers[COUNT], now, recent)
 
 
 @compiled
@@ -183,15 +189,16 @@ def _decide(trace: WholeLookahead, now: int, waits: IntArray, settings: Settings
     """Choose who starts, start them, take note of it, and tell of it."""
     events, numbers, known = trace.events, trace.numbers, trace.known
     counts, planned, values = decided.counts[row], decided.planned[row], decided.values[row]
-    counts[0], counts[1], counts[2] = now, len(waits), events.counts[RUNNING]
-    planned[2] = events.free.sum()
-    choice = look_ahead(events, trace.asked, now, settings, waits)
+    note(events, now, counts)
+    planned[2] = events.amounts[0].sum()
+    choice = look_ahead(events, now, settings, waits)
     planned[0], planned[1], planned[3], planned[4], planned[5] = choice.planned
     values[0], values[1] = choice.objective, settings.due
-    start_of(events, waits, choice.starts, now)
     for place in choice.starts:
         job = waits[place]
-        known.status[job], known.start[job], known.end[job] = RUNS, now, expected_end(events.jobs, job)
+        start(events, job, now)
+        known.status[job], known.start[job] = RUNS, now
+        known.end[job] = now + events.queue.columns[LENGTH, job]
         trace.seen[_RAN, numbers[_LAST_RUNNING]] = job
         numbers[_LAST_RUNNING] += 1
     numbers[_STILL] = len(waits) - len(choice.starts)

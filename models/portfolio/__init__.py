@@ -7,9 +7,8 @@ from .pool_replay import (
     LOOKAHEAD,
     Decider,
     PoolPast,
-    go_on_replaying,
+    PoolReplay,
     pool_replay,
-    waits_until,
 )
 from .screening import Rung, admitted, best_of, gains, rungs, survivors
 
@@ -23,13 +22,12 @@ __all__ = [
     "Means",
     "Outcome",
     "PoolPast",
+    "PoolReplay",
     "Rung",
     "admitted",
     "best_of",
     "gains",
-    "go_on_replaying",
     "pool_replay",
     "rungs",
     "survivors",
-    "waits_until",
 ]

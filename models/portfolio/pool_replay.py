@@ -7,47 +7,31 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
-from ..backfilling.pool_choice import backfill_on_pool
-from ..compiled import compiled
-from ..lookahead.choosing import look_ahead
+from ..backfilling.job_queue import ORDER, SUBMIT, WAITS
+from ..events.events import Events, enter, open_events, start
+from ..events.runs import run_easy
 from ..lookahead.promises import Settings
-from ..scheduling.pool_events import (
-    NEVER,
-    RUNNING,
-    STARTED,
-    SUBMIT,
-    PoolEvents,
-    end_one,
-    expect_later,
-    expected_end,
-    let_arrive,
-    next_instant,
-    pool_events,
-    running_at,
-    start_of,
-    start_one,
-    waiting_jobs,
-)
+from ..lookahead.whole_lookahead import run_look_ahead
 
-#: Who decides: EASY, EASY that backfills the shortest first, look-ahead.
+#: Policies: EASY, EASY that backfills the shortest first, look-ahead.
 EASY_FIRST_COME, EASY_SHORTEST_FIRST, LOOKAHEAD = range(3)
 
 
 class Decider(NamedTuple):
-    """Who decides, and how.
+    """The policy, and how it decides.
 
     Attributes
     ----------
     kind
         :data:`EASY_FIRST_COME`, :data:`EASY_SHORTEST_FIRST` or :data:`LOOKAHEAD`.
-    by_requests
-        Whether EASY reserves by the requested times, and not by the expected ones.
+    by_walltime
+        Whether EASY reserves by walltimes, and not by predicted run times.
     settings
         Of look-ahead, settled.
     """
 
     kind: int
-    by_requests: bool
+    by_walltime: bool
     settings: Settings
 
 
@@ -57,15 +41,15 @@ class PoolPast(NamedTuple):
     Attributes
     ----------
     submit, work, length, asked
-        When they come, how long they stay on the machine, how long they are predicted to, and what they request, at
+        When they come, how long they stay on the machine, how long they are predicted to, and their walltimes, at
         least 1, seconds; shape (jobs,).
     need
         Amounts, at most all there is, shape (jobs, resources).
     start
         When those started that run as the stretch begins, seconds, at least 0; -1 of the others; shape (jobs,).
     first, corrected
-        How long jobs are expected to stay in all that outlive what was expected before, seconds: those of job `j` are
-        `corrected` from `first[j]` to `first[j + 1]`; shapes (jobs + 1,) and (corrections,).
+        Predicted run times of jobs that outlive one prediction after the other: those of job `j` are `corrected` from
+        `first[j]` to `first[j + 1]`; shapes (jobs + 1,) and (corrections,).
     """
 
     submit: IntArray
@@ -78,18 +62,8 @@ class PoolPast(NamedTuple):
     corrected: IntArray
 
 
-class PoolReplay(NamedTuple):
-    """A replay, and how far it is: the events, the requests, the corrections, and which comes next, shape (jobs,)."""
-
-    events: PoolEvents
-    asked: IntArray
-    first: IntArray
-    corrected: IntArray
-    following: IntArray
-
-
-def pool_replay(past: PoolPast, capacity: IntArray) -> PoolReplay | None:
-    """Return a replay at the beginning of a stretch; ``None`` if there is no room for what ran then.
+class PoolReplay:
+    """A replay from the beginning of a stretch, brought forward by :meth:`go_on`.
 
     Parameters
     ----------
@@ -97,76 +71,61 @@ def pool_replay(past: PoolPast, capacity: IntArray) -> PoolReplay | None:
         The jobs.
     capacity
         Of the pool, shape (resources,).
+    begin
+        When the stretch begins, seconds.
     """
-    events = pool_events(past.submit, past.work, past.length, past.need, capacity)
-    for job in np.flatnonzero(past.start >= 0).tolist():
-        start_one(events, job, int(past.start[job]))
-    if (events.free < 0).any():
-        return None
-    return PoolReplay(events, past.asked, past.first, past.corrected, past.first[:-1].copy())
 
+    def __init__(self, past: PoolPast, capacity: IntArray, begin: int) -> None:
+        self._submit = past.submit
+        eligible = np.maximum(past.submit, begin)
+        self._events: Events = open_events(
+            past.submit, past.work, past.length, past.asked, past.need, capacity, eligible=eligible,
+            corrections=(past.first, past.corrected),
+        )  # fmt: skip
+        for job in np.flatnonzero(past.start >= 0).tolist():
+            start(self._events, enter(self._events, job, int(past.submit[job])), int(past.start[job]))
+        self._ended = np.empty(2 * len(past.submit) + 2, dtype=np.int64)
 
-@compiled
-def go_on_replaying(replay: PoolReplay, decider: Decider, begin: int, end: int, most: int) -> tuple[int, bool]:
-    """Go through the instants of a stretch: completions, arrivals, corrections, then a decision if anybody waits.
+    @property
+    def has_room(self) -> bool:
+        """Whether there is room for what runs."""
+        return bool((self._events.amounts[0] >= 0).all())
 
-    Parameters
-    ----------
-    replay
-        Brought forward.
-    decider
-        Who decides.
-    begin, end
-        Of the stretch, seconds.
-    most
-        After how many decisions to come back.
+    def go_on(self, decider: Decider, end: int, most: int) -> tuple[int, bool]:
+        """Go through the instants of a stretch.
 
-    Returns
-    -------
-    How many decisions were taken, and whether the stretch has ended.
-    """
-    events, decisions = replay.events, 0
-    while decisions < most:
-        now = max(next_instant(events), begin)
-        if now >= end or now == NEVER:
-            return decisions, True
-        while end_one(events, now) >= 0:
-            pass
-        let_arrive(events, now)
-        waits = waiting_jobs(events)
-        if len(waits):
-            _correct(replay, now)
-            start_of(events, waits, _chosen(replay, now, decider, waits), now)
-            decisions += 1
-    return decisions, False
+        Parameters
+        ----------
+        decider
+            The policy.
+        end
+            Of the stretch, seconds.
+        most
+            After how many decisions to come back.
 
-
-@compiled
-def _chosen(replay: PoolReplay, now: int, decider: Decider, waits: IntArray) -> IntArray:
-    events, asked = replay.events, replay.asked
-    if decider.kind == LOOKAHEAD:
-        return look_ahead(events, asked, now, decider.settings, waits).starts
-    promised = asked if decider.by_requests else asked[:0]
-    return backfill_on_pool(events, now, waits, promised, decider.kind == EASY_SHORTEST_FIRST)
-
-
-@compiled
-def _correct(replay: PoolReplay, now: int) -> None:
-    """Expect those to stay for longer that have outlived what was expected, as often as they have."""
-    events, at = replay.events, 0
-    while at < events.counts[RUNNING]:
-        job = running_at(events, at)
-        if expected_end(events.jobs, job) > now:
-            return
-        if replay.following[job] < replay.first[job + 1]:
-            expect_later(events, at, replay.corrected[replay.following[job]])
-            replay.following[job] += 1
+        Returns
+        -------
+        How many decisions were taken, and whether the stretch has ended.
+        """
+        decisions = np.empty((most, 4), dtype=np.int64)
+        if decider.kind == LOOKAHEAD:
+            taken, _ = run_look_ahead(self._events, end, decisions, self._ended, decider.settings)
         else:
-            at += 1
+            shortest_first = decider.kind == EASY_SHORTEST_FIRST
+            taken, _ = run_easy(self._events, end, decisions, self._ended, shortest_first, decider.by_walltime)
+        return taken, taken < most
+
+    def waits_until(self, end: int) -> IntArray:
+        """Return how long jobs have waited until a time, seconds, shape (jobs,)."""
+        queue = self._events.queue
+        waits: IntArray = end - self._submit
+        rows = np.flatnonzero(queue.start != WAITS)
+        rows = rows[rows < queue.numbers[1]]
+        waits[queue.columns[ORDER, rows]] = queue.start[rows] - queue.columns[SUBMIT, rows]
+        return waits
 
 
-def waits_until(replay: PoolReplay, end: int) -> IntArray:
-    """Return how long jobs have waited until a time, seconds, shape (jobs,)."""
-    submit, start = replay.events.jobs[SUBMIT], replay.events.jobs[STARTED]
-    waits: IntArray = np.where(start < 0, end, start) - submit
-    return waits
+def pool_replay(past: PoolPast, capacity: IntArray, begin: int) -> PoolReplay | None:
+    """Return a :class:`PoolReplay`; ``None`` if there is no room for what ran as the stretch begins."""
+    replay = PoolReplay(past, capacity, begin)
+    return replay if replay.has_room else None

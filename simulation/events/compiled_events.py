@@ -133,7 +133,8 @@ def compiled_events(
     """Return the event manager of a simulation of which compiled code can do all; ``None`` for others.
 
     That is of rigid jobs, many of them. Under a list order or EASY on a pool, or on nodes of which all jobs ask for the
-    same amounts per slot; under look-ahead on a pool; with walltimes or the actual run times as predictions. Or jobs on a pool in rounds whose reservations stand, by requested times or those that a
+    same amounts per slot; under look-ahead on a pool; with walltimes or the actual run times as predictions.
+    Or jobs on a pool in rounds whose reservations stand, by requested times or those that a
     strategy chooses for stochastic jobs.
     """
     workload = recorder.workload
@@ -194,7 +195,9 @@ def _ahead(
     stays = _stays(predictor, jobs, bounded)
     if stays is None:
         return None
-    return CompiledLookahead(dispatcher, (jobs.submit, *stays), _amounts(machine, jobs), jobs.walltime, machine.capacity[0])
+    return CompiledLookahead(
+        dispatcher, (jobs.submit, *stays), _amounts(machine, jobs), jobs.walltime, machine.capacity[0]
+    )
 
 
 def _rounds(
