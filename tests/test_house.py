@@ -18,7 +18,7 @@ REPEATED = {
     "evict": "the dispatcher and the command, both called so by users",
 }
 #: Folders of `models` for what every family shares.
-SHARED = {"scheduling"}
+SHARED = {"events", "scheduling"}
 
 #: Folders of `tests` for the whole: all parts with all others; malformed inputs; recorded schedules;
 #: processes, disks and plug-ins.

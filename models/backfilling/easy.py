@@ -145,7 +145,8 @@ def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first
     row = next_allowed(queue, blocked + 1, free, free, NEVER, column)
     if row >= numbers[COUNT]:
         return count
-    limit = _reserve(queue, room, blocked, running + count, now) - now
+    shadow = _reserve(queue, room, blocked, running + count, now)
+    limit = shadow - now if shadow < NEVER else NEVER
     while True:
         if shortest_first:
             row = best_allowed(queue, blocked + 1, free, spare, limit, column, SHORTEST, now)
@@ -164,7 +165,8 @@ def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first
 def _reserve(queue: JobQueue, room: Room, blocked: int, running: int, now: int) -> int:
     """Return the shadow time of the blocked job, seconds; fill `spare` with what it leaves then.
 
-    A job whose expected end has passed is expected to end in the next second.
+    A job whose expected end has passed is expected to end in the next second. Where the job does not fit when all
+    have ended, since capacity is missing, there is no shadow time, and :data:`.NEVER` is returned.
     """
     spare, shadow = room.spare, now
     for resource in range(len(spare)):
@@ -172,16 +174,21 @@ def _reserve(queue: JobQueue, room: Room, blocked: int, running: int, now: int) 
     for at in range(running - 1, -1, -1):
         end = max(room.ends[at], now + 1)
         if end > shadow:
-            enough = True
-            for resource in range(len(spare)):
-                enough = enough and spare[resource] >= 0
-            if enough:
+            if _suffices(spare):
                 break
             shadow = end
         row = room.rows[at]
         for resource in range(len(spare)):
             spare[resource] += queue.need[row, resource] if row >= 0 else room.held[-1 - row, resource]
-    return int(shadow)
+    return int(shadow) if _suffices(spare) else NEVER
+
+
+@borrowing
+def _suffices(spare: IntArray) -> bool:
+    enough = True
+    for resource in range(len(spare)):
+        enough = enough and spare[resource] >= 0
+    return enough
 
 
 @borrowing

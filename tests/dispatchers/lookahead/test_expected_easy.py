@@ -32,7 +32,7 @@ class Watched:
         longest = self.history.longest_wait(state.now)
         upto, known = self.history.jobs.state, longest_since(self.history.jobs, 0)
         if known < longest:
-            upto = self.history.expected.state
+            upto = self.history.expected.jobs.state
         self.noted.append((int(upto[CLOCK]), int(known), longest))
         self.history.start(id_of(action.job) for action in actions)
         return actions

@@ -287,9 +287,9 @@ def test_the_shadow_is_easys_schedule_but_for_ends_that_nobody_saw():
     known = shadow.known[:400] == 1
     assert known.sum() > 380
     assert (shadow.run[:400] == workload.frame()["runtime"])[known].mean() > 0.97
-    started = shadow.start[:400] >= 0
+    started = shadow.queue.start[:400] >= 0
     assert started.sum() > 380
-    assert (shadow.start[:400] == easy)[started].mean() > 0.97
+    assert (shadow.queue.start[:400] == easy)[started].mean() > 0.97
 
 
 def test_the_due_time_is_patience_times_easys_longest_wait():

@@ -4,30 +4,21 @@ import numpy as np
 import pytest
 
 from hpcdispatch.models.lookahead.expected_shadow import ANEW, BEGUN, longest_wait, open_expected, predict
-from hpcdispatch.models.lookahead.shadow import (
-    BLOCK,
-    CLOCK,
-    begin_with,
-    go_on,
-    lengthen,
-    longest_since,
-    open_shadow,
-    replay,
-)
+from hpcdispatch.models.backfilling.job_queue import BLOCK, COUNT, WAITS, expect_length
+from hpcdispatch.models.lookahead.shadow import CLOCK, begin_with, go_on, longest_since, open_shadow, replay
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import generate
 
 
 def shadow_of(workload, known):
     """Return a shadow of a pool workload in which the first `known` jobs have ended."""
-    jobs = lengthen(open_shadow(workload.machine.capacity[0], 0), len(workload))
+    jobs = open_shadow(workload.machine.capacity[0], 0, len(workload))
     frame = workload.frame()
     jobs.submit[:] = jobs.arrival[:] = frame["submit"]
     jobs.duration[:] = frame["walltime"]
-    jobs.need[:, 0] = [job.nodes * job.per_node["core"] for job in workload.jobs]
+    jobs.queue.need[:, 0] = [job.nodes * job.per_node["core"] for job in workload.jobs]
     jobs.run[:known] = frame["runtime"][:known]
     jobs.known[:known] = 1
-    jobs.start[:] = -1
     return jobs
 
 
@@ -38,28 +29,28 @@ class TestShadow:
     def test_it_is_easy_where_everything_is_known(self):
         jobs = shadow_of(self.workload, 400)
         replay(jobs, 400, 10**9)
-        assert jobs.start.tolist() == self.easy["start"].tolist()
+        assert jobs.queue.start.tolist() == self.easy["start"].tolist()
         assert longest_since(jobs, 0) == self.easy["wait"].max()
 
     def test_it_stops_where_an_end_is_unknown_and_goes_on_when_it_is_known(self):
         jobs = shadow_of(self.workload, 200)
         replay(jobs, 400, 10**9)
-        done = jobs.start >= 0
+        done = jobs.queue.start != WAITS
         assert 100 < done.sum() < 400
-        assert (jobs.start[done] == self.easy["start"].to_numpy()[done]).all()
+        assert (jobs.queue.start[done] == self.easy["start"].to_numpy()[done]).all()
         first_unknown = self.easy["start"].to_numpy()[200:].min()
         assert jobs.state[CLOCK] <= first_unknown + 1
         jobs.run[200:] = self.workload.frame()["runtime"][200:]
         jobs.known[200:] = 1
         replay(jobs, 400, 10**9)
-        assert jobs.start.tolist() == self.easy["start"].tolist()
+        assert jobs.queue.start.tolist() == self.easy["start"].tolist()
 
     def test_it_does_not_run_ahead(self):
         jobs = shadow_of(self.workload, 400)
         now = int(self.easy["start"].median())
         replay(jobs, 400, now)
         assert jobs.state[CLOCK] <= now
-        assert (jobs.start <= now).all()
+        assert (jobs.queue.start <= now).all()
 
     @pytest.mark.parametrize("recent", [0, 5_000, 50_000, 10**9])
     def test_of_late_counts_who_waits_or_has_started_since(self, recent):
@@ -78,15 +69,13 @@ class TestShadow:
         runs, rest = np.flatnonzero((start < at) & (end > at)), np.flatnonzero(start >= at)
         assert len(runs) > 1
         order = np.concatenate((runs, rest))
-        jobs = lengthen(open_shadow(self.workload.machine.capacity[0], at), len(order))
+        jobs = open_shadow(self.workload.machine.capacity[0], at, len(order))
         all_known = shadow_of(self.workload, 400)
-        for begun, whole in zip(jobs[:6], all_known[:6], strict=True):
-            begun[:] = whole[order]
+        jobs.queue.columns[:], jobs.queue.need[:] = all_known.queue.columns[:, order], all_known.queue.need[order]
         jobs.arrival[:] = np.maximum(jobs.submit, at)
-        jobs.start[:] = -1
         begin_with(jobs, np.arange(len(runs)), start[runs])
         replay(jobs, len(order), 10**9)
-        assert jobs.start.tolist() == start[order].tolist()
+        assert jobs.queue.start.tolist() == start[order].tolist()
         assert longest_since(jobs, 0) == self.easy["wait"].to_numpy()[rest].max()
 
 
@@ -113,28 +102,32 @@ class TestExpected:
             guess = rng.integers(1, jobs.duration[waits] + 1)
             if shorter:
                 jobs.duration[waits] = np.maximum(jobs.duration[waits] * 9 // 10, 1)
-                jobs.least[waits // BLOCK, -1] = np.minimum(jobs.least[waits // BLOCK, -1], jobs.duration[waits])
+                for row in waits:
+                    expect_length(jobs.queue, row)
             predict(jobs, expected, waits, guess, jobs.duration[waits])
             found = longest_wait(jobs, expected, arrived, now, recent)
-            rows = np.flatnonzero(expected.start[:arrived] < 0)
-            assert (expected.least[rows // BLOCK, -1] <= jobs.duration[rows]).all()
+            schedule = expected.jobs
+            rows = np.flatnonzero(schedule.queue.start[: schedule.queue.numbers[COUNT]] == WAITS)
+            assert (schedule.queue.least[rows // BLOCK, 1] <= jobs.duration[rows]).all()
             if expected.numbers[BEGUN] == now and not expected.numbers[ANEW]:
                 begun += 1
-                whole = jobs._replace(
-                    **{name: getattr(jobs, name).copy() for name in ("start", "running", "peaks", "least", "state")}
+                queue = jobs.queue._replace(
+                    **{name: getattr(jobs.queue, name).copy() for name in ("start", "least", "numbers")}
                 )
+                copies = {name: getattr(jobs, name).copy() for name in ("running", "peaks", "state")}
+                whole = jobs._replace(queue=queue, **copies)
                 go_on(whole, arrived, now, expected.guessed)
                 assert found == max(longest_since(jobs, now - recent), longest_since(whole, now - recent))
-                assert expected.start[:arrived].tolist() == whole.start[:arrived].tolist()
-                assert expected.state.tolist() == whole.state.tolist()
+                assert schedule.queue.start[:arrived].tolist() == whole.queue.start[:arrived].tolist()
+                assert schedule.state.tolist() == whole.state.tolist()
         assert begun > 30
 
     def test_as_long_as_those_that_ended_ran_by_what_was_predicted_of_them(self):
         """Amounts weigh: 2 of 32 units that ran a tenth, 6 of 32 that ran half; those of the request apart."""
-        jobs = lengthen(open_shadow(np.array([32]), 0), 5)
+        jobs = open_shadow(np.array([32]), 0, 5)
         jobs.submit[:] = jobs.arrival[:] = [0, 0, 0, 0, 10**6]
-        jobs.duration[:], jobs.start[:] = 10_000, -1
-        jobs.need[:, 0] = [2, 6, 8, 32, 32]
+        jobs.duration[:] = 10_000
+        jobs.queue.need[:, 0] = [2, 6, 8, 32, 32]
         expected = open_expected(jobs, np.array([32]))
         rows = np.arange(4)
         predict(jobs, expected, rows, np.array([1000, 1000, 10_000, 1000]), jobs.duration[:4])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.dispatchers import EASY, FCFS
+from hpcdispatch.dispatchers import EASY, EASYSJBF, FCFS, LXF, SJF
 from hpcdispatch.simulation import Budget, check, simulate
 from hpcdispatch.simulation.events import compiled_events
 from hpcdispatch.testing import assert_same_records, pool
@@ -55,12 +55,12 @@ def test_has_the_records_of_the_engine(kind, overrun, predictor, data):
     check(workload, result)
 
 
-@pytest.mark.parametrize("dispatcher", [EASY(), FCFS()])
+@pytest.mark.parametrize("dispatcher", [EASY(), FCFS(), EASYSJBF(promises="requests"), SJF(), LXF()])
 def test_has_them_with_a_long_queue_and_in_many_steps(monkeypatch, dispatcher):
     # More jobs wait than are passed over together, and the records come in parts.
     monkeypatch.setattr("hpcdispatch.dispatchers.backfilling.compiled_traces._DECISIONS", 50)
     told = []
-    workload = generate("lublin", jobs=1200, processors=64, load=3.0, seed=2)
+    workload = generate("lublin", jobs=1200, processors=64, load=6.0, seed=2)
     result = simulate(workload, dispatcher, progress=told.append)
     assert result.decisions["queued"].max() > 200
     assert told == sorted(told)
@@ -89,8 +89,9 @@ def test_takes_what_nobody_else_has_a_say_in(compiled):
     assert compiled(workload)
     assert compiled(workload, "fcfs", "oracle", overrun="kill")
     assert not compiled(workload, PlugIn(EASY()))
-    assert not compiled(workload, "easy-sjbf")
-    assert not compiled(workload, "fcfs:blocked=skip")
+    assert all(compiled(workload, name) for name in ("easy-sjbf", "fcfs:blocked=skip", "sjf", "ljf", "lxf"))
+    assert compiled(workload, "easy:promises=requests")
+    assert not compiled(workload, "pbs")
     assert not compiled(workload, "easy", "last2")
     assert not compiled(workload, overrun="resubmit")
     assert not compiled(workload, same_instant="sequence")

@@ -1,0 +1,141 @@
+"""List scheduling and EASY on the queue against the same policies in a few lines of Python."""
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hpcdispatch.models.backfilling import (
+    COUNT,
+    EXPANSION,
+    LONGEST,
+    ORDER,
+    SHORTEST,
+    SUBMISSION,
+    Room,
+    chosen_by_easy,
+    chosen_in_order,
+    enlarged,
+    follow,
+    open_queue,
+)
+
+NOW = 1000
+sizes = st.integers(1, 12)
+ORDERS = {
+    SUBMISSION: lambda submit, length: 0,
+    SHORTEST: lambda submit, length: length,
+    LONGEST: lambda submit, length: -length,
+    EXPANSION: lambda submit, length: (submit - NOW) / length,
+}
+
+
+def queue_of(jobs):
+    """Return a queue of jobs of amounts, a length and a submission, in this order."""
+    queue = open_queue(len(jobs), len(jobs[0][0]))
+    follow(queue, np.array([(1, order, job[2], 0, job[1], job[1], 0, *job[0]) for order, job in enumerate(jobs)]))
+    return queue
+
+
+def room_of(free, held=(), most=200):
+    """Return what is free, with running jobs that hold something."""
+    ends, rows, chosen = np.zeros((3, most), dtype=np.int64)
+    shape = len(held), len(free)
+    amounts = np.array(held, dtype=np.int64).reshape(shape)
+    return Room(np.array(free), ends, rows, amounts, np.zeros(len(free), dtype=np.int64), chosen)
+
+
+def fitting(need, free):
+    return all(asked <= left for asked, left in zip(need, free, strict=True))
+
+
+def less(free, need):
+    return [left - asked for left, asked in zip(free, need, strict=True)]
+
+
+@st.composite
+def queues(draw):
+    """Return jobs with amounts of one or two resources, a length and a submission."""
+    resources = draw(st.integers(1, 2))
+    amounts = st.tuples(*[sizes] * resources)
+    return draw(st.lists(st.tuples(amounts, sizes, st.integers(NOW - 20, NOW)), min_size=1, max_size=150))
+
+
+@given(queues(), st.integers(0, 30), st.sampled_from(list(ORDERS)), st.booleans())
+@settings(max_examples=150)
+def test_fills_by_least_key(jobs, free, order, skip):
+    free = [free] * len(jobs[0][0])
+    queue = queue_of(jobs)
+    before = queue.least.copy(), queue.numbers.copy()
+    room = room_of(free)
+    found = room.chosen[: chosen_in_order(queue, room, NOW, order, skip)]
+    started = []
+    for place in sorted(range(len(jobs)), key=lambda place: ORDERS[order](jobs[place][2], jobs[place][1])):
+        if fitting(jobs[place][0], free):
+            started.append(place)
+            free = less(free, jobs[place][0])
+        elif not skip:
+            break
+    assert found.tolist() == started
+    assert all((one == other).all() for one, other in zip(before, (queue.least, queue.numbers), strict=True))
+
+
+@given(
+    queues(), st.integers(0, 12), st.lists(st.tuples(st.integers(NOW - 3, NOW + 15), sizes), max_size=8), st.booleans()
+)
+@settings(max_examples=200)
+def test_backfills_by_the_book(jobs, free, running, shortest):
+    """A job starts if it fits, and ends by the shadow time or takes what the head leaves then."""
+    resources = len(jobs[0][0])
+    free, running = [free] * resources, sorted(running)
+    room = room_of(free, [[amount] * resources for _, amount in running])
+    ends = np.array([end for end, _ in running], dtype=np.int64)
+    found = room.chosen[: chosen_by_easy(queue_of(jobs), room, ends, NOW, shortest)]
+
+    started, busy = [], [(max(end, NOW + 1), [amount] * resources) for end, amount in running]
+    for place, (need, length, _) in enumerate(jobs):
+        if not fitting(need, free):
+            break
+        started.append(place)
+        free = less(free, need)
+        busy.append((NOW + length, need))
+    head = len(started)
+    if head < len(jobs):
+        shadow, spare = NOW, less(free, jobs[head][0])
+        for end in sorted({end for end, _ in busy}):
+            if min(spare) >= 0:
+                break
+            shadow = end
+            spare = [left + sum(held[r] for when, held in busy if when == end) for r, left in enumerate(spare)]
+        shadow = shadow if min(spare) >= 0 else np.inf
+        behind = range(head + 1, len(jobs))
+        for place in sorted(behind, key=lambda place: jobs[place][1]) if shortest else behind:
+            need, length, _ = jobs[place]
+            late = NOW + length > shadow
+            if fitting(need, free) and (not late or fitting(need, spare)):
+                started.append(place)
+                free = less(free, need)
+                spare = less(spare, need) if late else spare
+    assert found.tolist() == started
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), sizes, sizes), min_size=1, max_size=200))
+@settings(max_examples=100)
+def test_a_queue_follows_changes(changes):
+    """Jobs leave, come back to their place, and come in between."""
+    queue, waiting = open_queue(0, 1), {}
+    for rank, amount, length in changes:
+        came = rank not in waiting
+        if came:
+            waiting[rank] = (amount, length)
+        else:
+            amount, length = waiting.pop(rank)
+        if queue.numbers[COUNT] == len(queue.start):
+            queue = enlarged(queue, 2 * len(waiting) + 1)
+        follow(queue, np.array([(came, rank, rank, rank // 3, length, length, 0, amount)], dtype=np.int64))
+        room = room_of([10**6])
+        found = room.chosen[: chosen_in_order(queue, room, 0, SHORTEST, True)]
+        shortest = sorted(waiting, key=lambda rank: (waiting[rank][1], rank))
+        assert queue.columns[ORDER, found].tolist() == shortest
+    room = room_of([10**6])
+    found = room.chosen[: chosen_in_order(queue, room, 0, SUBMISSION, True)]
+    assert queue.columns[ORDER, found].tolist() == sorted(waiting)

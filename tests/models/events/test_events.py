@@ -1,0 +1,71 @@
+"""The event loop: dependencies, eligibility, capacity over time, and going on from where it stopped."""
+
+import numpy as np
+import pytest
+
+from hpcdispatch.models.backfilling import NEVER, SUBMISSION
+from hpcdispatch.models.events import open_events, run_easy, run_in_order
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads import generate
+
+
+def opened(jobs, capacity, **options):
+    """Return a simulation of (submit, run time, cores) on a pool."""
+    submit, work, cores = np.array(jobs, dtype=np.int64).T.copy()
+    return open_events(submit, work, work, work, cores[:, None], np.array([capacity]), **options)
+
+
+def run(events, until=NEVER, most=1000, run_one=run_in_order, options=(SUBMISSION, False)):
+    """Run until a time; return the starts by job, and the jobs in the order of their ends."""
+    decisions, ended = np.empty((most, 4), dtype=np.int64), np.empty(1000, dtype=np.int64)
+    order = []
+    while True:
+        rows, gone = run_one(events, until, decisions, ended, *options)
+        order += ended[:gone].tolist()
+        if not rows and not gone:
+            break
+    count = events.queue.numbers[1]
+    starts = dict(zip(events.queue.columns[0, :count].tolist(), events.queue.start[:count].tolist(), strict=True))
+    return starts, order
+
+
+def test_successors_wait_for_all_their_predecessors():
+    # Job 2 waits for 0 and 1, job 3 for 2; job 4 for none.
+    links = np.array([0, 1, 2, 3, 3, 3]), np.array([2, 2, 3])
+    events = opened([(0, 10, 1), (0, 25, 1), (0, 5, 1), (0, 5, 1), (1, 2, 1)], 8, successors=links)
+    starts, order = run(events)
+    assert starts == {0: 0, 1: 0, 2: 25, 3: 30, 4: 1}
+    assert order == [4, 0, 1, 2, 3]
+
+
+def test_a_successor_queues_behind_jobs_that_came_before_it_was_free():
+    links = np.array([0, 1, 1, 1]), np.array([1])
+    events = opened([(0, 10, 4), (1, 5, 4), (2, 5, 4)], 4, successors=links)
+    assert run(events)[0] == {0: 0, 2: 10, 1: 15}
+
+
+def test_a_job_enters_when_it_is_eligible():
+    events = opened([(0, 10, 4), (0, 10, 4)], 8, eligible=np.array([0, 50]))
+    assert run(events)[0] == {0: 0, 1: 50}
+
+
+def test_capacity_changes_over_time():
+    # Two of four cores leave at 5 and come back at 40: what runs goes on, what waits finds less.
+    changes = np.array([[5, -2], [40, 2]])
+    events = opened([(0, 10, 4), (1, 10, 4), (2, 10, 2)], 4, changes=changes)
+    assert run(events, run_one=run_easy, options=(False, False))[0] == {0: 0, 2: 10, 1: 40}
+
+
+@pytest.mark.parametrize("most", [1, 7, 1000])
+@pytest.mark.parametrize("step", [300, 10**4, NEVER])
+def test_goes_on_from_where_it_stopped(most, step):
+    workload = generate("lublin", jobs=300, processors=32, load=1.0, seed=2)
+    expected = simulate(workload, "easy").jobs["start"].tolist()
+    columns = workload.columns
+    times = columns.submit, columns.runtime, columns.walltime, columns.walltime
+    events = open_events(*times, columns.amounts("core")[:, None], workload.machine.capacity[0])
+    until = 0
+    while until < 10**7:
+        until = min(until, NEVER - step) + step
+        run(events, until, most, run_easy, (False, False))
+    assert events.queue.start.tolist() == expected
