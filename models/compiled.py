@@ -48,7 +48,7 @@ def borrowing(function: Callable[P, T]) -> Callable[P, T]:
 def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[P, T]:
     made: Any
     try:
-        made = numba.njit(cache=True, **options)(function)
+        made = numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
     except RuntimeError:
         return cast(Callable[P, T], numba.njit(**options)(function))
     kept: Any = getattr(getattr(made, "_cache", None), "_cache_file", None)
