@@ -42,12 +42,15 @@ class Option:
         The value without it; ``inspect.Parameter.empty`` where it must be given.
     was
         Its name in earlier versions, which an error for that name says; empty if it had no other.
+    internal
+        Whether it is for code alone: known to the constructor, not to :meth:`Registry.create`.
     """
 
     name: str
     annotation: Any
     default: Any
     was: str = ""
+    internal: bool = False
 
     def __str__(self) -> str:
         """Render as ``name=default``, with the choices where the type lists them."""
@@ -97,8 +100,15 @@ class Registry:
             value = f"{self.kind} {name!r}: cannot load {entries[name].value}: {type(error).__name__}: {error}"
             raise InputError(value) from error
 
-    def options(self, name: str) -> list[Option]:
+    def options(self, name: str, internal: bool = False) -> list[Option]:
         """Return the options of the part registered as `name`, in the order it declares them.
+
+        Parameters
+        ----------
+        name
+            The part.
+        internal
+            Whether those for code alone are among them.
 
         Raises
         ------
@@ -107,7 +117,7 @@ class Registry:
         """
         factory = self.factory(name)
         try:
-            return options_of(factory)
+            return [option for option in options_of(factory) if internal or not option.internal]
         except Exception as error:  # annotations are evaluated, and a third party's may be anything
             reason = f"{type(error).__name__}: {error}"
             raise InputError(f"{self.kind} {name!r}: cannot read its options: {reason}") from error
@@ -118,13 +128,15 @@ class Registry:
         told: str = getattr(factory, "summary", None) or inspect.getdoc(factory) or ""
         return told.partition("\n")[0]
 
-    def create(self, spec: str, **fixed: Any) -> Any:
+    def create(self, spec: str, internal: bool = False, **fixed: Any) -> Any:
         """Build the part that `spec` describes.
 
         Parameters
         ----------
         spec
             ``NAME`` or ``NAME:key=value,key=value``.
+        internal
+            Whether options for code alone may be given; for specs that no user writes.
         **fixed
             Further arguments, already of their types.
 
@@ -135,7 +147,7 @@ class Registry:
         """
         name, given = parse_spec(spec)
         factory = self.factory(name)
-        arguments = convert_options(f"{self.kind} {name}", self.options(name), {**given, **fixed})
+        arguments = convert_options(f"{self.kind} {name}", self.options(name, internal), {**given, **fixed})
         try:
             return factory(**arguments)
         except InputError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import lru_cache
 from inspect import Parameter
 from typing import Any, ClassVar, Generic, Literal, TypeVar
@@ -24,6 +24,11 @@ OptionsT = TypeVar("OptionsT")
 BuiltT = TypeVar("BuiltT")
 
 
+def internal(default: Any) -> Any:
+    """Return a field of a dataclass of options that only code sets: for presets, studies and ablations."""
+    return field(default=default, metadata={"internal": True})
+
+
 def declared(options: Any, fixed: frozenset[str] = frozenset()) -> list[Option]:
     """Return what can be set in a dataclass of options, or in an instance of it, which gives the defaults.
 
@@ -36,16 +41,17 @@ def declared(options: Any, fixed: frozenset[str] = frozenset()) -> list[Option]:
     """
     kind = options if isinstance(options, type) else type(options)
     hints = _hints(kind)
-    settable = [field for field in fields(kind) if field.init and field.name not in fixed]
-    defaults = [field.default if isinstance(options, type) else getattr(options, field.name) for field in settable]
+    settable = [each for each in fields(kind) if each.init and each.name not in fixed]
+    defaults = [each.default if isinstance(options, type) else getattr(options, each.name) for each in settable]
     return [
         Option(
-            field.name,
-            hints[field.name],
+            each.name,
+            hints[each.name],
             Parameter.empty if default is MISSING else default,
-            field.metadata.get("was", ""),
+            each.metadata.get("was", ""),
+            each.metadata.get("internal", False),
         )
-        for field, default in zip(settable, defaults, strict=True)
+        for each, default in zip(settable, defaults, strict=True)
     ]
 
 

@@ -20,8 +20,10 @@ MOST_LAYERS = 8
 _LAYER = re.compile(r"\b(?:over|first)\s*=")
 
 
-def create_dispatcher(spec: str | Dispatcher) -> Dispatcher:
+def create_dispatcher(spec: str | Dispatcher, internal: bool = False) -> Dispatcher:
     """Build a registered dispatcher from ``NAME:key=value,...``; an object that dispatches passes as it is.
+
+    With `internal`, options for code alone may be given, as presets and studies do.
 
     Raises
     ------
@@ -29,7 +31,7 @@ def create_dispatcher(spec: str | Dispatcher) -> Dispatcher:
         For an unknown name or option, or an object without a ``dispatch`` method.
     """
     if isinstance(spec, str):
-        return cast(Dispatcher, registry.create(spec))
+        return cast(Dispatcher, registry.create(spec, internal))
     if not callable(getattr(spec, "dispatch", None)) or isinstance(spec, type):
         raise InputError(f"dispatcher: expected a name or an object with dispatch(state), got {spec!r}")
     return spec

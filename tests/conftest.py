@@ -35,7 +35,7 @@ def trace() -> Callable[[str], Path]:
 
 #: Options with which dispatchers that look at the queue by the clock, or at much of the past, do so less.
 QUICK = {
-    "portfolio": "of=fcfs+sjf,reference=fcfs,every=12h,window=1d,budget=1000",
+    "portfolio": "of=fcfs+sjf,every=12h,window=1d,budget=1000",
     "slurm": "bf_interval=300,sched_interval=600,PriorityCalcPeriod=30",
 }
 

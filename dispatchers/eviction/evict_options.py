@@ -7,6 +7,7 @@ from typing import Literal
 
 from ...base.checks import check_choice, check_number, check_whole
 from ...models.eviction import Storage
+from ..options import internal
 from ..protocol import Dispatcher
 
 #: Who gives way: the best choice, that of a heuristic, killed jobs only, nobody; or nodes are set apart.
@@ -60,7 +61,7 @@ class EvictOptions:
     node: float = 0.7
     sharing: bool = False
     ends: bool = False
-    unsure: float = 0.0
+    unsure: float = internal(0.0)
 
     def __post_init__(self) -> None:
         check_choice("policy", self.policy, Policy)

@@ -13,7 +13,7 @@ import numpy as np
 from ...base.checks import check_number
 from ...base.time_texts import seconds_option
 from ...workloads import Machine
-from ..options import Configured
+from ..options import Configured, internal
 from ..protocol import Action, Dispatcher, Start, State, id_of, well_formed
 from ..registered import create_inner, reported, reset_part
 from .guard import LEAST, Guard
@@ -41,7 +41,7 @@ class GuardedOptions:
     over: str | Dispatcher = "lookahead"
     guard: float = 1.0
     least: float | str = LEAST
-    recent: float | str = math.inf
+    recent: float | str = internal(math.inf)
 
     def __post_init__(self) -> None:
         check_number("guard", self.guard, above=0, infinite=True)

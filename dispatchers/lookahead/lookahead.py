@@ -14,7 +14,7 @@ from ...base.time_texts import seconds_option
 from ...models import PlacementRule
 from ...models.lookahead import Settings, doubts, settle
 from ..moldable.job_modes import JobModes
-from ..options import Configured, PromiseRule
+from ..options import Configured, PromiseRule, internal
 from ..protocol import Action, Start, State, Wake
 from ..space import NodeSpace, place_all
 from .history import History
@@ -62,14 +62,14 @@ class LookaheadOptions:
 
     patience: float = 0.9
     least_due: float | str = "12h"
-    recent: float | str = math.inf
+    recent: float | str = internal(math.inf)
     blocked: int = 3
     iterations: int = 60
     guards: int = 5
-    tolerance: float = 0.5
+    tolerance: float = internal(0.5)
     placement: PlacementRule = "first-fit"
     promises: PromiseRule = "predictions"
-    trust: float = 1.4
+    trust: float = internal(1.4)
     molds: bool = False
 
     def __post_init__(self) -> None:

@@ -56,7 +56,7 @@ class Portfolio(Configured[PortfolioOptions]):
         self._reference = self._names.index(reference)
         self._dispatchers, self._predictors = zip(*map(_parts_of, self._names), strict=True)
         for name, dispatcher in zip(self._names, self._dispatchers, strict=True):
-            if any(isinstance(part, Portfolio) for part in layers(create_dispatcher(dispatcher))):
+            if any(isinstance(part, Portfolio) for part in layers(create_dispatcher(dispatcher, self.options.default))):
                 raise ValueError(f"of must be dispatchers other than portfolios, got {name!r}")
         self._learns = self.options.learned
         self._most_residual = self.options.most_residual
@@ -154,7 +154,7 @@ class Portfolio(Configured[PortfolioOptions]):
 
     def _made(self, place: int) -> Dispatcher:
         """Return the dispatcher of a place as it is before its first decision, told how long a wait to expect."""
-        made = create_dispatcher(self._dispatchers[place])
+        made = create_dispatcher(self._dispatchers[place], self.options.default)
         reset_part(made, self._machine, np.random.default_rng((self._seed, place)))
         self._tell(made)
         return made

@@ -10,12 +10,13 @@ from ...base import InputError, Registry
 from ...base.checks import check_flag, check_number, check_text, check_whole
 from ...base.time_texts import seconds_option
 from ...models.portfolio import Goal
+from ..options import internal
 from ..registered import spec_of_inner
 
 #: The goals that can be had by name.
 portfolio_goals = Registry("goal", "hpcdispatch.goals")
 
-#: What is tried if nothing else is said: those that bound waits by themselves. A portfolio tells them EASY's longest
+#: The default candidates: those that bound waits by themselves. A portfolio tells them EASY's longest
 #: wait in time, so that predictions are trusted until a job has waited 1.1 x 0.9 = 0.99 of that.
 CANDIDATES = "lookahead:least_due=1h/trust=1.1+lookahead:least_due=1h/trust=1.1/blocked=0+easy-sjbf:promises=requests"
 #: By what run times are predicted then.
@@ -35,9 +36,9 @@ class PortfolioOptions:
     Attributes
     ----------
     of
-        The candidates, at least one, with ``+`` between them and ``/`` in place of the comma between their options. The
-        first one is the one that is trusted: it begins, and the bound does not turn it away. ``DISPATCHER@PREDICTOR``
-        goes by predictions of its own in place of the simulation's.
+        The candidates, at least one, with ``+`` between them and ``/`` in place of the comma between their options;
+        ``auto`` for :data:`CANDIDATES`. The first one is the one that is trusted: it begins, and the bound does not
+        turn it away. ``DISPATCHER@PREDICTOR`` goes by predictions of its own in place of the simulation's.
     learns
         The predictor of the candidates that name none, as long as nobody else predicts anything but requests, with
         ``/`` in place of the comma; ``none`` for what the simulation predicts, by which the reference always goes.
@@ -79,20 +80,20 @@ class PortfolioOptions:
         least 2.
     """
 
-    of: str = CANDIDATES
-    learns: str | None = "auto"
-    repredict: bool = True
+    of: str = "auto"
+    learns: str | None = internal("auto")
+    repredict: bool = internal(True)
     every: float | str = "1d"
-    first: float | str | None = None
+    first: float | str | None = internal(None)
     window: float | str = "14d"
     goal: str | Goal = "means"
-    reference: str = "easy:promises=requests"
-    recent: float | str = "28d"
+    reference: str = internal("easy:promises=requests")
+    recent: float | str = internal("28d")
     guard: float | str = "auto"
-    residual: float | str = "auto"
-    hysteresis: float = 0.3
+    residual: float | str = internal("auto")
+    hysteresis: float = internal(0.3)
     budget: int = 100_000
-    halving: int = 3
+    halving: int = internal(3)
 
     def __post_init__(self) -> None:
         for name in ("of", "reference"):
@@ -113,14 +114,19 @@ class PortfolioOptions:
     @property
     def candidates(self) -> list[str]:
         """The candidates by name, with the comma between their options."""
-        return [spec_of_inner(name.strip()) for name in self.of.split("+")]
+        return [spec_of_inner(name.strip()) for name in (CANDIDATES if self.default else self.of).split("+")]
+
+    @property
+    def default(self) -> bool:
+        """Whether the candidates are the default ones."""
+        return self.of in ("auto", CANDIDATES)
 
     @property
     def learned(self) -> str:
         """The predictor of the candidates that name none, with the comma between its options; empty for none."""
         learns = (self.learns or "").strip()
         if learns == "auto":
-            learns = LEARNS if self.of == CANDIDATES else ""
+            learns = LEARNS if self.default else ""
         return spec_of_inner(learns)
 
     @property
@@ -128,7 +134,7 @@ class PortfolioOptions:
         """The bound of the guard, as a multiple of the longest wait under EASY; infinite for none."""
         if self.guard != "auto":
             return cast(float, self.guard)
-        return GUARD if self.of == CANDIDATES else math.inf
+        return GUARD if self.default else math.inf
 
     @property
     def period(self) -> int:
@@ -150,7 +156,7 @@ class PortfolioOptions:
         """Up to how many seconds candidates are told of no shorter wait than jobs that run have left in the mean."""
         given = self.residual
         if given == "auto":
-            given = RESIDUAL if self.of == CANDIDATES else 0
+            given = RESIDUAL if self.default else 0
         return seconds_option("residual", given)
 
     @property

@@ -13,6 +13,7 @@ import numpy as np
 from conftest import quick
 from cross.cases import drawn_workload
 
+from hpcdispatch.dispatchers import create_dispatcher
 from hpcdispatch.dispatchers import registry as dispatchers
 from hpcdispatch.models.moldable import DowneyLaw
 from hpcdispatch.predictors import registry as predictors
@@ -26,6 +27,8 @@ OVERRUNS = ("run", "kill", "resubmit")
 DECISIONS = ("time", "queued", "running", "started", "stopped", "rejected")
 #: Dispatchers that need seconds per decision on long queues of unequal jobs.
 SLOW_ON_LONG_QUEUES = {"cp", "hcp", "pcp", "pcp1", "pcp2", "pcp3", "portfolio", "sa"}
+#: Dispatchers that are recorded with other options than their own.
+SPECS = {"portfolio": "portfolio:of=fcfs+sjf,reference=fcfs,every=12h,window=1d,budget=1000"}
 #: What `pcp` needs minutes for, or refuses: an interval for each job and node.
 LEFT_OUT = {("pcp", "equal"), ("pcp", "on-demand")}
 #: Options under which a dispatcher takes another way through the code.
@@ -118,8 +121,9 @@ def cases() -> list[Case]:
 
 def digests(case: Case) -> list[str]:
     """Simulate a case; return digests of its jobs, attempts, decisions, and what the dispatcher reports itself."""
-    spec = case.dispatcher if ":" in case.dispatcher else quick(case.dispatcher)
-    result = simulate(workload(case.workload), spec, case.predictor, overrun=case.overrun, seed=3)
+    spec = case.dispatcher if ":" in case.dispatcher else SPECS.get(case.dispatcher, quick(case.dispatcher))
+    dispatcher = create_dispatcher(spec, internal=True)
+    result = simulate(workload(case.workload), dispatcher, case.predictor, overrun=case.overrun, seed=3)
     own = [column for column in result.decisions if column not in DECISIONS]
     tables = (result.jobs, result.attempts, result.decisions[list(DECISIONS)], result.decisions[own])
     return [_digest(table) for table in tables]

@@ -137,9 +137,9 @@ class TestOwnEnds:
 
     def test_what_may_not_end_is_not_relied_on_where_that_risks_more(self):
         jobs = [Job("ends", 0, 600, 600, 2), batch("long", 2), demand("now", 2, deadline=300)]
-        assert evictions(run(jobs, "evict:ends=true,unsure=0.4")) == (0, 0, 0)
+        assert evictions(run(jobs, Evict(ends=True, unsure=0.4))) == (0, 0, 0)
         other = [jobs[0], batch("young", 2, submit=250), jobs[2]]
-        assert evictions(run(other, "evict:ends=true,unsure=0.4")) == (1, 0, 0)
+        assert evictions(run(other, Evict(ends=True, unsure=0.4))) == (1, 0, 0)
 
     def test_nodes_of_who_ended_early_are_kept(self):
         jobs = [

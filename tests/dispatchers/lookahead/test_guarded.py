@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from internal_options import simulate
 from jobs_at_once import at_once
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import Guarded, Start, Stop
-from hpcdispatch.simulation import ActionError, check, simulate
+from hpcdispatch.simulation import ActionError, check
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 

@@ -3,12 +3,13 @@
 import math
 
 import pytest
+from internal_options import made, simulate
 
 from hpcdispatch.base import InputError
-from hpcdispatch.dispatchers import Portfolio, State, create_dispatcher
+from hpcdispatch.dispatchers import Portfolio, State
 from hpcdispatch.dispatchers.portfolio import own_predictions
 from hpcdispatch.predictors import LastTwo
-from hpcdispatch.simulation import check, simulate
+from hpcdispatch.simulation import check
 from hpcdispatch.testing import samples
 from hpcdispatch.workloads import generate
 
@@ -124,8 +125,8 @@ def test_the_default_candidates_learn_and_others_are_left_as_they_are():
         "portfolio:of=easy+lxf",
         "portfolio:of=easy,learns=auto",
     ):
-        assert create_dispatcher(name).options.learned == "", name
-    assert create_dispatcher("portfolio:of=easy,learns=last2").options.learned == "last2"
+        assert made(name).options.learned == "", name
+    assert made("portfolio:of=easy,learns=last2").options.learned == "last2"
 
 
 def tunings(portfolio, **given):

@@ -4,12 +4,13 @@ import math
 
 import numpy as np
 import pytest
+from internal_options import simulate
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import SJF, Lookahead, Portfolio, Start
 from hpcdispatch.dispatchers.portfolio import Goal, Outcome, Replayed
 from hpcdispatch.dispatchers.portfolio.tuning import Tuner
-from hpcdispatch.simulation import ActionError, SimulationError, check, simulate
+from hpcdispatch.simulation import ActionError, SimulationError, check
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 WORKLOAD = generate("lublin:jobs=100,processors=16,load=0.9", seed=4)

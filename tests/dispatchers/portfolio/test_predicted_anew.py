@@ -1,10 +1,11 @@
 """Jobs that wait while others of their kind end are predicted again."""
 
 import pytest
+from internal_options import simulate
 
 from hpcdispatch.dispatchers import Portfolio
 from hpcdispatch.dispatchers.portfolio.predicted_anew import PredictedAnew
-from hpcdispatch.simulation import check, simulate
+from hpcdispatch.simulation import check
 from hpcdispatch.workloads import Job, Machine, Provenance, Workload
 
 MACHINE = Machine.pool(4)

@@ -123,12 +123,11 @@ def test_backfills_by_the_book(jobs, free, running, shortest):
 def test_a_queue_follows_changes(changes):
     """Jobs leave, come back to their place, and come in between."""
     queue, waiting = open_queue(0, 1), {}
-    for rank, amount, length in changes:
+    for rank, *drawn in changes:
         came = rank not in waiting
+        amount, length = drawn if came else waiting.pop(rank)
         if came:
             waiting[rank] = (amount, length)
-        else:
-            amount, length = waiting.pop(rank)
         if queue.numbers[COUNT] == len(queue.start):
             queue = enlarged(queue, 2 * len(waiting) + 1)
         follow(queue, np.array([(came, rank, rank, rank // 3, length, length, 0, amount)], dtype=np.int64))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from hpcdispatch.models.lookahead.expected_shadow import ANEW, BEGUN, longest_wait, open_expected, predict
 from hpcdispatch.models.backfilling.job_queue import BLOCK, COUNT, WAITS, expect_length
+from hpcdispatch.models.lookahead.expected_shadow import ANEW, BEGUN, longest_wait, open_expected, predict
 from hpcdispatch.models.lookahead.shadow import CLOCK, begin_with, go_on, longest_since, open_shadow, replay
 from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import generate

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from internal_options import made, simulate
 from standing_states import state_of
 
-from hpcdispatch.dispatchers import Portfolio, create_dispatcher
+from hpcdispatch.dispatchers import Portfolio
 from hpcdispatch.dispatchers.portfolio import CompiledReplays
-from hpcdispatch.simulation import simulate
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 CANDIDATES = (
@@ -54,7 +54,7 @@ class Both(Portfolio):
     def both(self, replay, past, name, budget):
         answers = []
         for compiled in (False, True):
-            dispatcher = create_dispatcher(name)
+            dispatcher = made(name)
             if hasattr(dispatcher, "use_longest_wait"):
                 dispatcher.use_longest_wait(5000)
             with pytest.MonkeyPatch.context() as patched:

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from internal_options import simulate
 from standing_states import state_of
 
 from hpcdispatch.dispatchers import Portfolio
-from hpcdispatch.simulation import simulate
 from hpcdispatch.testing import samples
 
 WORKLOADS = samples()[1:]
