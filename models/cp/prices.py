@@ -110,7 +110,8 @@ def _kinds(problem: Problem, need: IntArray) -> tuple[Jobs, IntArray]:
     first, kind = equal_rows(columns)
     absent = need[first] <= 0
     jobs = Jobs(
-        need[first].astype(np.float64), np.column_stack((np.argsort(absent, axis=1, kind="stable"), (~absent).sum(axis=1))),
+        need[first].astype(np.float64),
+        np.column_stack((np.argsort(absent, axis=1, kind="stable"), (~absent).sum(axis=1))),
         problem.duration[first], problem.weight[first].astype(np.float64),
         problem.due[first], problem.earliest[first], np.bincount(kind),
         np.array([problem.first_later]),

@@ -24,7 +24,7 @@ class NodeSearch(NamedTuple):
     need
         Of the quotas, shape (jobs, quotas).
     left, room
-        What is left of the quotas beside what is held, without steps if there are none; and where a decoding fills that.
+        What is left of the quotas beside what is held, without steps if there are none; and where it is filled.
     nodes, node_room
         The nodes. All times of `after` and `left` are among those at which their profile begins a step.
     kind

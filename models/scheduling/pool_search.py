@@ -197,7 +197,7 @@ def search_orders(search: PoolSearch, orders: IntArray, moves: IntArray) -> tupl
         if trial < len(orders):
             for position in range(length):
                 order[_TRIED, position] = orders[trial, position]
-        elif best == 0 or best == np.inf:
+        elif not 0 < best < np.inf:
             break
         else:
             move = trial - len(orders)
@@ -313,10 +313,15 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
     while position < until:
         place, job = position // _EVERY, order[_TRIED, position]
         if position % _EVERY == 0 and position > first:
-            if position > last and count == counts[BEST, _PROFILES, place] and groups == counts[BEST, _GROUPS, place]:
-                if _same(profile, count, kept[BEST, place]) and _same(now.room, groups, kept_groups[BEST, place]):
-                    until = position
-                    break
+            alike = count == counts[BEST, _PROFILES, place] and groups == counts[BEST, _GROUPS, place]
+            if (
+                position > last
+                and alike
+                and _same(profile, count, kept[BEST, place])
+                and _same(now.room, groups, kept_groups[BEST, place])
+            ):
+                until = position
+                break
             counts[_TRIED, _PROFILES, place], counts[_TRIED, _GROUPS, place] = count, groups
             _copy(profile, count, kept[_TRIED, place])
             _copy(now.room, groups, kept_groups[_TRIED, place])
@@ -330,9 +335,8 @@ def _decode(search: PoolSearch, bound: float) -> tuple[int, int, float]:
             begin = step_of(profile, count, now.later[0])
         release_promise(jobs, job, profile, count)
         step, end = earliest_steps(jobs, job, profile, count, begin)
-        start = -1
+        start = profile[0, step] if step < count else -1
         if step < count:
-            start = profile[0, step]
             count = hold_steps(jobs, job, profile, count, step, end)
             if placed and not start:
                 groups = take_slots(now, groups, job, now.nodes[:0])
