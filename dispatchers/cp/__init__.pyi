@@ -1,13 +1,11 @@
-from .constraint_programming import ConstraintProgramming
+from .constraint_programming import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming
 from .cp_options import ConstraintProgrammingOptions
-from .decision_record import DecisionRecord
-from .expected_waits import ExpectedWaits
+from .cp_plan import DecisionRecord
 from .fair_share import FairShare
-from .presets import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3
-from .running_limits import Licence, PowerCap, RunningLimit
 from .site_constraints import Closed, SiteConstraint, constraints, create_constraints
 from .site_objectives import (
     ExcessWait,
+    ExpectedWaits,
     Goal,
     Objective,
     Slowdown,
@@ -16,7 +14,7 @@ from .site_objectives import (
     create_objective,
     objectives,
 )
-from .time_constraints import Deadline, Maintenance
+from .standard_constraints import Deadline, Licence, Maintenance, PowerCap, RunningLimit
 
 __all__ = [
     "HCP",

@@ -9,20 +9,23 @@ import numpy as np
 
 from ...workloads import Machine
 from ..moldable.job_modes import JobModes
-from ..options import Configured
+from ..options import Configured, Preset
 from ..protocol import Action, Start, State
 from ..space import NodeSpace, PoolSpace, Space, space_of
-from .candidates import Candidates, Chosen, all_together, candidates_of, most_urgent
-from .checked_goal import CheckedGoal
-from .cp_options import ConstraintProgrammingOptions
-from .cp_plan import Planner
-from .decision_record import DecisionRecord
-from .expected_waits import ExpectedWaits
-from .moldable_plan import ModesPlanner, all_fastest, moldable_candidates
-from .restrictions import Restrictions
+from .candidates import (
+    Candidates,
+    Chosen,
+    all_fastest,
+    all_together,
+    candidates_of,
+    moldable_candidates,
+    most_urgent,
+)
+from .cp_options import ConstraintProgrammingOptions, Formulation
+from .cp_plan import DecisionRecord, ModesPlanner, Planner
+from .restrictions import Restrictions, SiteRules
 from .site_constraints import create_constraints
-from .site_objectives import ExcessWait, Goal, Slowdown, WeightedWait, create_objective
-from .site_rules import SiteRules
+from .site_objectives import CheckedGoal, ExcessWait, ExpectedWaits, Goal, Slowdown, WeightedWait, create_objective
 
 
 class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
@@ -179,3 +182,30 @@ def _placed(space: Space, chosen: Chosen, restrictions: Restrictions | None) -> 
             if restrictions is not None:
                 restrictions.take(waiting)
     return starts
+
+
+_FIXED = frozenset(("formulation", "version", "reduced", "underestimates", "durations"))
+
+
+def _column(formulation: Formulation, version: int, summary: str) -> Preset[ConstraintProgramming]:
+    # Without the reduction there is no choice of candidates; who must have nodes is asked with PCP only.
+    fixed = _FIXED | ({"filter"} if formulation == "pcp" else {"horizon"})
+    if version or formulation == "pcp":
+        fixed |= {"rest"}
+    if not version:
+        fixed |= {"horizon", "filter", "blocked", "iterations", "solver"}
+    return Preset(ConstraintProgramming, ConstraintProgrammingOptions(formulation, version), summary, fixed)
+
+
+HCP = _column(
+    "hcp",
+    0,
+    "HCP of Borghesi et al. (CP 2015): all jobs in the model, those past the first m at the end of the horizon.",
+)
+HCP1 = _column("hcp", 1, "HCP with a reduced model and search control.")
+HCP2 = _column("hcp", 2, "HCP1 that copes with underestimated durations.")
+HCP3 = _column("hcp", 3, "HCP2 that minimises the sum of slowdowns.")
+PCP = _column("pcp", 0, "PCP of Bartolini et al. (CP 2014): all jobs and all nodes in the model.")
+PCP1 = _column("pcp", 1, "PCP with a reduced model and search control.")
+PCP2 = _column("pcp", 2, "PCP1 that copes with underestimated durations.")
+PCP3 = _column("pcp", 3, "PCP2 that minimises the sum of slowdowns, searched from the priority order.")

@@ -1,4 +1,4 @@
-"""The plan of one decision: the candidates as a problem, lists and local search, and the solver where it matters."""
+"""The plan of one decision: the candidates as a problem, lists and local search, the solver, and what is reported."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ from ...models import (
     Status,
     best_of,
     comparable,
+    earliest_starts,
     improve,
+    in_order,
+    least_cost,
     list_orders,
     list_schedule,
     narrowed,
@@ -33,8 +36,10 @@ from ...models import (
     solve_placed,
     solve_pooled,
 )
+from ..moldable.job_modes import JobModes
 from ..problems import problem_of
 from ..protocol import State, Waiting
+from ..space import Space
 from .candidates import Candidates, Chosen
 from .cp_options import ConstraintProgrammingOptions
 from .restrictions import Restrictions
@@ -327,3 +332,196 @@ class Planner:
 def _kept(families: Sequence[Constraint], problem: Problem, schedule: Schedule) -> bool:
     """Return whether all of the families hold."""
     return all(family.holds(problem, schedule.starts) for family in families)
+
+
+#: Modes of all jobs of a plan with which CP-SAT is asked: with more it hardly proves anything within its limits.
+MOST_ROWS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class EndObjective(Objective):
+    """An objective of jobs by the starts of their modes, -1 for those that are not taken: the end counts.
+
+    A job is as late as it would be in its fastest mode with the same end; so the slowdown is over the least time that
+    it could take.
+
+    Attributes
+    ----------
+    fastest, duration
+        Seconds that a job takes in its fastest mode, and in this one, shape (rows,).
+    """
+
+    fastest: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    duration: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def value(self, starts: IntArray) -> float:
+        """Return the objective of a schedule, recomputed."""
+        late = starts + self.duration - self.fastest
+        if self.due is not None:
+            late = np.maximum(late - self.due, 0)
+        return float((self.rates * late)[starts >= 0].sum()) + self.constant
+
+
+@dataclass(eq=False)
+class ModesPlanner(Planner):
+    """How plans of moldable jobs are made.
+
+    Attributes
+    ----------
+    modes
+        Of the jobs.
+    """
+
+    modes: JobModes = field(default_factory=JobModes)
+
+    def plan(self, state: State, candidates: Candidates, most: int, restrictions: Restrictions | None = None) -> Plan:
+        """Look for the best modes and starts of the candidates; as always if nobody has a choice.
+
+        Under constraints for all sites, which know no modes, every job runs on its own request.
+        """
+        jobs = candidates.fitting
+        if self.families or all(len(self.modes.of(job, state.machine)) == 1 and not job.job.shapes for job in jobs):
+            return super().plan(state, candidates, most, restrictions)
+        each = [[mode.waiting for mode in self.modes.of(job, state.machine)] for job in jobs]
+        rows, job_of = [entry for modes in each for entry in modes], np.repeat(np.arange(len(jobs)), [*map(len, each)])
+        objective = self._ends(jobs, rows, job_of, state)
+        due = None if objective.due is None else objective.due + objective.fastest
+        problem, scale = problem_of(
+            state, rows, objective.rates, due=due, overdue=bool(self.options.underestimates)
+        )  # fmt: skip
+        problem = replace(problem, mode_of=job_of)
+        listed, answer = self._planned_modes(problem, rows)
+        used = "list" if answer.source == "hint" else answer.source
+        return Plan(rows, objective, scale, problem, listed, answer, answer.schedule, used)
+
+    def objective(self, jobs: list[Waiting], chosen: Sequence[Waiting], state: State) -> EndObjective:
+        """Return what the ends of jobs cost, each in the mode that is chosen."""
+        return self._ends(jobs, chosen, np.arange(len(jobs)), state)
+
+    def _ends(self, jobs: list[Waiting], rows: Sequence[Waiting], job_of: IntArray, state: State) -> EndObjective:
+        fastest = [self.modes.fastest(job, state.machine).predicted for job in jobs]
+        shown = [job.shown_as(predicted=least) for job, least in zip(jobs, fastest, strict=True)]
+        terms = self.goal.objective(shown, state.now)
+        return EndObjective(
+            terms.rates[job_of], None if terms.due is None else terms.due[job_of], terms.constant,
+            np.array(fastest, dtype=np.int64)[job_of], np.array([row.predicted for row in rows], dtype=np.int64),
+        )  # fmt: skip
+
+    def _planned_modes(self, problem: Problem, rows: list[Waiting]) -> tuple[Schedule | None, Answer]:
+        if self.goal.failure:
+            return list_schedule(problem, problem.first_rows), Answer(Status.UNKNOWN, None, None, 0.0, "none")
+        orders = list_orders(problem)
+        orders.append(self._resumed(rows, orders[1]))
+        listed, which = best_of(problem, orders)
+        if listed is None:
+            return None, Answer(Status.INFEASIBLE, None, None, 0.0, "none")
+        least = _least(problem)
+        if listed.cost == least:
+            return listed, Answer(Status.OPTIMAL, listed, least, 0.0, "list")
+        best, source = self._improved(problem, listed, orders[which])
+        answer = Answer(Status.OPTIMAL if best.cost == least else Status.FEASIBLE, best, least, 0.0, source)
+        if self.options.solver == "cp-sat" and answer.status is not Status.OPTIMAL and problem.jobs <= MOST_ROWS:
+            answer = solve_pooled(problem, best, self.options.solver_limit)
+            answer = replace(answer, source=source) if answer.source == "hint" else answer
+        assert answer.schedule is not None
+        self.last = [rows[row].order for row in in_order(answer.schedule.starts).tolist()]
+        return listed, answer
+
+
+def _least(problem: Problem) -> int:
+    """Return what the jobs cost if each were alone beside what is held."""
+    alone = earliest_starts(problem)
+    if alone is None:
+        return least_cost(problem)
+    late = problem.weight * np.maximum(alone - problem.due_start, 0)
+    return int(np.minimum.reduceat(late, problem.first_rows).sum())
+
+
+@dataclass
+class DecisionRecord:
+    """One decision, as it is reported.
+
+    Attributes
+    ----------
+    candidates
+        Jobs that could get a start time and fit now.
+    blocked
+        Jobs that do not fit now and got one.
+    intervals
+        Those and the running ones.
+    requested, available
+        Resource units that the candidates ask for and that are free.
+    status
+        ``none`` (nobody can start), ``trivial`` (all can), ``unchanged``, or what is known of the schedule:
+        ``optimal``, ``decided`` (none in which other jobs start now costs less), ``feasible``, ``infeasible``,
+        ``unknown``.
+    proved
+        Whether no schedule in which other jobs start now costs less.
+    objective, bound
+        Of the paper, over the jobs with a start time; ``None`` without a schedule or a bound.
+    gap
+        How far the objective may be from the best, as a share of what a schedule can change: what it has when all start
+        now is taken out.
+    deterministic_time
+        Seconds of CP-SAT.
+    used
+        Who made the schedule: ``list``, ``local search``, ``cp-sat``, ``fluid`` or ``none``.
+    gain
+        By how much the objective is below that of the best list schedule.
+    changed
+        Whether other jobs are to start now than in that.
+    postponed
+        Jobs that were to start now but found no place.
+    failure
+        Which objective or constraint failed, so that the list schedule was followed or jobs were held back; and whether
+        no plan keeps all deadlines. Empty if nothing of that was so.
+    """
+
+    candidates: int
+    blocked: int
+    intervals: int
+    requested: int
+    available: int
+    status: str = "none"
+    proved: bool = True
+    objective: float | None = None
+    bound: float | None = None
+    gap: float | None = None
+    deterministic_time: float = 0.0
+    used: str = "none"
+    gain: float = 0.0
+    changed: bool = False
+    postponed: int = 0
+    failure: str = ""
+
+    @classmethod
+    def of(cls, state: State, space: Space, candidates: Candidates, resources: int) -> DecisionRecord:
+        """Begin the record of a decision between `candidates` on a machine of so many resources, the first of all."""
+        fitting, blocked = candidates
+        requested = sum(entry.nodes * sum(entry.demand[:resources]) for entry in fitting)
+        intervals = len(fitting) + len(blocked) + len(state.running)
+        return cls(len(fitting), len(blocked), intervals, requested, sum(space.totals[:resources]))
+
+    def starts_all(self, value: float) -> None:
+        """Note that all candidates start, which is best, and the objective of that."""
+        self.status, self.objective, self.bound, self.gap, self.used = "trivial", value, value, 0.0, "list"
+
+    def follows(self, plan: Plan) -> None:
+        """Note what is known of the problem and what comes of it."""
+        answer, schedule, listed = plan.answer, plan.schedule, plan.listed
+        self.status, self.deterministic_time, self.used = answer.status.value, answer.time, plan.used
+        if answer.decided and answer.status is Status.FEASIBLE:
+            self.status = "decided"
+        self.proved = answer.decided or answer.status is Status.INFEASIBLE
+        if schedule is None:
+            return
+        self.objective = plan.objective.value(schedule.starts)
+        problem = plan.problem
+        at_once = least_cost(problem) if problem.has_modes else problem.cost(np.zeros_like(schedule.starts))
+        changeable = schedule.cost - at_once
+        if answer.bound is not None:
+            self.bound = self.objective - (schedule.cost - answer.bound) / plan.scale
+            self.gap = (schedule.cost - answer.bound) / changeable if changeable else 0.0
+        if listed is not None:
+            self.gain = (listed.cost - schedule.cost) / plan.scale
+            self.changed = bool(((listed.starts == 0) != (schedule.starts == 0)).any())

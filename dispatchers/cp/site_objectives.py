@@ -1,20 +1,112 @@
-"""What the CP dispatchers minimise, and the priority rule that goes with it."""
+"""What the CP dispatchers minimise, with the expected waits of queues and the priority rule that goes with it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...base import FloatArray, InputError, IntArray, Registry, parse_spec
 from ...base.checks import SECONDS, check_number
-from ...workloads import Machine
+from ...workloads import Machine, expected_waits, read
 from ..columns import WaitingJobs
 from ..protocol import State, Waiting
 from ..registered import spec_of_inner
-from .expected_waits import ExpectedWaits
+from .restrictions import SiteRules
+from .site_constraints import PlugInCalls, PlugInError
+
+_FIRST = 3600.0
+_EXPECTED = "'measured', seconds > 0, queue:seconds;queue:seconds, or the path of a trace"
+
+
+class ExpectedWaits:
+    """Seconds that a job of a queue is expected to wait: ewt of Galleguillos et al. (CP 2019).
+
+    Parameters
+    ----------
+    given
+        ``"measured"``: the mean wait of the jobs of the queue started so far, an hour counted as the first of them. A
+        number: the same for every queue. ``"long:7200;short:600"`` or a mapping: a number for each. The path of a
+        trace: the mean recorded wait of each of its queues.
+
+    Raises
+    ------
+    ValueError
+        If `given` is none of these, or a wait is not above 0.
+    """
+
+    def __init__(self, given: str | float | Mapping[str, float]) -> None:
+        self.measured = given == "measured"
+        self._all: float | None = None
+        self._queues: dict[str, float] = {}
+        self._sums: dict[str, tuple[float, int]] = {}
+        if not self.measured:
+            self._read(given)
+        known = self._queues.values() if self._all is None else [self._all]
+        for wait in known:
+            if not 0 < wait < float("inf"):
+                raise ValueError(f"ewt must be > 0 seconds for every queue, got {wait:g}")
+
+    def _read(self, given: str | float | Mapping[str, float]) -> None:
+        if isinstance(given, Mapping):
+            self._queues = {queue: float(wait) for queue, wait in given.items()}
+        elif isinstance(given, str) and Path(given).is_file():
+            self._queues = expected_waits(read(given, lenient=True))
+        elif isinstance(given, str) and ":" in given:
+            for entry in given.split(";"):
+                queue, _, wait = entry.rpartition(":")
+                self._queues[queue] = _number(wait, given)
+        else:
+            self._all = _number(given, given)
+
+    def reset(self) -> None:
+        """Forget what was measured."""
+        self._sums.clear()
+
+    def started(self, queue: str, wait: int) -> None:
+        """Learn how long a job that starts now has waited."""
+        if self.measured:
+            total, count = self._sums.get(queue, (_FIRST, 1))
+            self._sums[queue] = (total + wait, count + 1)
+
+    def of(self, queue: str) -> float:
+        """Return the expected wait of `queue`.
+
+        Raises
+        ------
+        InputError
+            If waits were given for other queues only.
+        """
+        if self._all is not None:
+            return self._all
+        if self.measured:
+            total, count = self._sums.get(queue, (_FIRST, 1))
+            return total / count
+        wait = self._queues.get(queue)
+        if wait is None:
+            known = ", ".join(f"{name or 'the unnamed one'} {wait:g}" for name, wait in sorted(self._queues.items()))
+            raise InputError(f"ewt: expected seconds > 0 for every queue, got none for queue {queue!r}; given: {known}")
+        return wait
+
+    def longest(self) -> float:
+        """Return the longest expected wait of all queues known."""
+        if self._all is not None:
+            return self._all
+        if self.measured:
+            return max((total / count for total, count in self._sums.values()), default=_FIRST)
+        return max(self._queues.values())
+
+
+def _number(text: str | float, given: object) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"ewt must be {_EXPECTED}, got {given!r}") from None
+
 
 objectives = Registry("objective", "hpcdispatch.objectives")
 #: The least that a second may cost: below, numbers lose their digits.
@@ -251,3 +343,77 @@ def create_objective(given: str | Goal, **defaults: object) -> Goal:
     if not isinstance(goal, Goal):
         raise InputError(f"objective: expected a name or a Goal with objective(waiting, now), got {goal!r}")
     return goal
+
+
+T = TypeVar("T")
+
+
+class CheckedGoal(Goal):
+    """A goal that may fail: once it has worked, a decision in which it does goes by the slowdown, and says so.
+
+    Parameters
+    ----------
+    inner
+        The goal.
+    rules
+        Constraints, of which some may raise the rates of jobs.
+    """
+
+    def __init__(self, inner: Goal, rules: SiteRules | None) -> None:
+        self.inner = inner
+        self.rules = rules
+        self.name = inner.name
+        self._calls = PlugInCalls("objective")
+        self._instead = Slowdown()
+
+    def reset(self, machine: Machine | None) -> None:
+        """Begin a simulation."""
+        self._calls = PlugInCalls("objective")
+        self._calls.call(self.inner, self.inner.reset, machine)
+
+    def observe(self, state: State) -> None:
+        """Look at the state before a decision."""
+        self.failure = ""
+        self._tried(self.inner.observe, state)
+
+    def started(self, waiting: Waiting, now: int) -> None:
+        """Learn that a job starts now."""
+        self._tried(self.inner.started, waiting, now)
+
+    def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
+        """Return how urgent jobs are; of all alike where that fails."""
+        found = self._tried(self._priorities, queue, places, now)
+        urgency = self._instead.priorities(queue, places, now) if found is None else found
+        return urgency * self._factors([queue[place] for place in places.tolist()], now)
+
+    def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
+        """Return the terms of the goal, or those of the slowdown where it fails."""
+        found = self._tried(self._terms, waiting, now)
+        terms = self._instead.objective(waiting, now) if found is None else found
+        return replace(terms, rates=terms.rates * self._factors(waiting, now))
+
+    def _factors(self, waiting: Sequence[Waiting], now: int) -> FloatArray:
+        rules = self.rules
+        if rules is None or not rules.weighing:
+            return np.ones(len(waiting))
+        try:
+            return np.array([rules.factor(entry.job, now) for entry in waiting], dtype=np.float64)
+        except PlugInError as error:
+            self.failure = str(error)
+            return np.ones(len(waiting))
+
+    def _priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
+        return numbers_of("priorities", self.inner.priorities(queue, places, now), len(places))
+
+    def _terms(self, waiting: Sequence[Waiting], now: int) -> Objective:
+        return checked_terms(self.inner.objective(waiting, now), len(waiting))
+
+    def _tried(self, function: Callable[..., T], *arguments: object) -> T | None:
+        """Call what asks the goal; ``None`` where it fails, or has failed in this decision."""
+        if self.failure:
+            return None
+        try:
+            return self._calls.call(self.inner, function, *arguments)
+        except PlugInError as error:
+            self.failure = str(error)
+            return None

@@ -102,7 +102,7 @@ def slot_cuts(problem: Problem, size: IntArray) -> Family:
     """
     demand = problem.slots[:, None] * _count(problem.demand, size)
     level = np.zeros((len(problem.classes.times), len(size)), dtype=np.int64)
-    _fitting(problem.classes.free, problem.classes.count, size, level)
+    fitting_slots(problem.classes.free, problem.classes.count, size, level)
     return Family(demand, level)
 
 
@@ -112,7 +112,7 @@ def usable_cuts(problem: Problem, size: IntArray) -> Family:
     bigger = np.all(problem.demand[:, None] >= size[None], axis=2).reshape(problem.jobs, -1)
     demand = (bigger[:, :, None] * problem.need[:, None, :]).reshape(problem.jobs, -1)
     level = np.zeros((len(problem.classes.times), len(size), resources), dtype=np.int64)
-    _usable(problem.classes.free, problem.classes.count, size, level)
+    usable_slots(problem.classes.free, problem.classes.count, size, level)
     return Family(demand, level.reshape(len(level), -1))
 
 
@@ -137,7 +137,7 @@ def _count(demand: IntArray, size: IntArray) -> IntArray:
 
 
 @compiled
-def _fitting(free: IntArray, count: IntArray, size: IntArray, level: IntArray) -> None:
+def fitting_slots(free: IntArray, count: IntArray, size: IntArray, level: IntArray) -> None:
     """Add up the slots of each size that fit on the nodes at each step."""
     for step in range(free.shape[0]):
         for which in range(size.shape[0]):
@@ -156,7 +156,7 @@ def _fitting(free: IntArray, count: IntArray, size: IntArray, level: IntArray) -
 
 
 @compiled
-def _usable(free: IntArray, count: IntArray, size: IntArray, level: IntArray) -> None:
+def usable_slots(free: IntArray, count: IntArray, size: IntArray, level: IntArray) -> None:
     """Add up what is free at each step on the nodes where a slot of each size fits."""
     for step in range(free.shape[0]):
         for which in range(size.shape[0]):

@@ -6,8 +6,7 @@ import numpy as np
 
 from ...base import IntArray
 from ..compiled import compiled
-from ..scheduling.node_layout import NodeData, NodeRoom
-from ..scheduling.serial_on_nodes import choose_nodes, fill, least_between, open_room, take_given
+from ..scheduling.serial_on_nodes import NodeData, NodeRoom, choose_nodes, fill, least_between, open_room, take_given
 
 
 @compiled

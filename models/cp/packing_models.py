@@ -14,8 +14,8 @@ from ortools.sat.python import cp_model
 
 from ...base import IntArray
 from ..scheduling.node_classes import NodeClasses
-from ..scheduling.node_layout import node_arrays
 from ..scheduling.problem import Problem
+from ..scheduling.serial_on_nodes import node_arrays
 from .packing import add_patterns, pack_in_order
 
 #: Up to how many patterns there is a model of them, and how many are looked at for those of a class.

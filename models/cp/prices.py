@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import BoolArray, FloatArray, IntArray
-from ..compiled import borrowing, compiled
+from ..compiled import borrowing
 from ..scheduling.node_classes import equal_rows
 from ..scheduling.problem import Problem, rising
 from .starting import slots_asked
@@ -22,6 +22,8 @@ STEPS, INTERVALS = 60, 48
 DEMANDS = 12
 #: What a job pays: until an edge, and each second from there on.
 UNTIL, EACH_SECOND = range(2)
+#: Bounds of a job that starts now, or later.
+NOW, LATER = range(2)
 
 
 class Bounds(NamedTuple):
@@ -44,16 +46,20 @@ class Bounds(NamedTuple):
         return float(np.where(starts_now, self.later, self.now).min(initial=np.inf))
 
 
-class _Jobs(NamedTuple):
-    """Jobs, those that differ in nothing once: with the same prices they do the same."""
+class Jobs(NamedTuple):
+    """Jobs, those that differ in nothing once: with the same prices they do the same.
+
+    `asked` lists the resources that each job needs, and how many these are in the last column.
+    """
 
     need: FloatArray
+    asked: IntArray
     duration: IntArray
     weight: FloatArray
     due: IntArray
     earliest: IntArray
     many: IntArray
-    later: int
+    later: IntArray
 
 
 def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STEPS) -> Bounds:
@@ -77,9 +83,14 @@ def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STE
     rooms = np.concatenate((room[:, asked], np.diff(edges)[:, None] * slots.sum(axis=0)), axis=1)
     rooms[0, asked.sum() :] = edges[1] * most
     jobs, kind = _kinds(problem, np.concatenate((problem.need[:, asked], slots), axis=1))
-    now, later = np.empty(len(jobs.many)), np.empty(len(jobs.many))
+    room, count = np.ascontiguousarray(rooms.T, np.float64), len(jobs.many)
+    ends = np.empty((4, count))
     # Capacity on an interval: the sum over its seconds; a schedule keeps it if it keeps that of each second.
-    best = _ascend(jobs, edges, np.ascontiguousarray(rooms.T, np.float64), float(cost), steps, now, later)
+    best = ascend(
+        jobs, edges, room, np.zeros_like(room), np.zeros_like(room), np.zeros((2, len(edges))),
+        np.empty(count, dtype=np.int64), ends, float(cost), steps,
+    )  # fmt: skip
+    now, later = ends[NOW], ends[LATER]
     slack = 1e-9 * abs(best) + 1e-6
     alone = problem.cost(problem.earliest)
     return Bounds(max(alone, int(np.ceil(best - slack))), now[kind] - slack, later[kind] - slack)
@@ -93,13 +104,17 @@ def _room(times: IntArray, free: IntArray, edges: IntArray) -> IntArray:
     return np.diff(until + (edges - times[step])[:, None] * free[step], axis=0)
 
 
-def _kinds(problem: Problem, need: IntArray) -> tuple[_Jobs, IntArray]:
+def _kinds(problem: Problem, need: IntArray) -> tuple[Jobs, IntArray]:
     """Return what jobs there are, and which of these each job is, shape (jobs,); `need` has what a price is put on."""
     columns = np.column_stack((need, problem.duration, problem.weight, problem.due, problem.earliest))
     first, kind = equal_rows(columns)
-    jobs = _Jobs(
-        need[first].astype(np.float64), problem.duration[first], problem.weight[first].astype(np.float64),
-        problem.due[first], problem.earliest[first], np.bincount(kind), problem.first_later,
+    absent = need[first] <= 0
+    jobs = Jobs(
+        need[first].astype(np.float64),
+        np.column_stack((np.argsort(absent, axis=1, kind="stable"), (~absent).sum(axis=1))),
+        problem.duration[first], problem.weight[first].astype(np.float64),
+        problem.due[first], problem.earliest[first], np.bincount(kind),
+        np.array([problem.first_later]),
     )  # fmt: skip
     return jobs, kind
 
@@ -127,115 +142,98 @@ def _slots_now(problem: Problem) -> tuple[IntArray, IntArray]:
     return slots[:, scarce], most[scarce]
 
 
-@compiled
-def _ascend(
-    jobs: _Jobs, edges: IntArray, room: FloatArray, cost: float, steps: int, now: FloatArray, later: FloatArray
-) -> float:
-    """Return the best bound, and fill in those of each job that starts now, or does not."""
-    count, (resources, intervals) = len(jobs.duration), room.shape
-    asked = _asked(jobs.need)
-    price, use = np.zeros((resources, intervals)), np.zeros((resources, intervals))
-    starts, first, second = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
-    paid, best, scale, vain = np.zeros((2, len(edges))), -np.inf, 1.0, 0
+@borrowing
+def ascend(
+    jobs: Jobs, edges: IntArray, room: FloatArray, price: FloatArray, use: FloatArray, paid: FloatArray,
+    starts: IntArray, ends: FloatArray, cost: float, steps: int,
+) -> float:  # fmt: skip
+    """Return the best bound; fill in ``ends[NOW]`` and ``ends[LATER]``, those of each job that starts then.
+
+    Parameters
+    ----------
+    jobs, edges, room
+        The jobs, the intervals, and what is free in each, shape (resources, intervals).
+    price, use
+        Of each resource in each interval, of the shape of `room`; the prices zero.
+    paid
+        Room for what a job pays until each edge, and each second from there on, shape (2, edges), zeros.
+    starts, ends
+        Room for the cheapest start of each job, shape (jobs,), and for bounds and costs, shape (4, jobs).
+    cost, steps
+        Of a schedule, and how many steps are taken.
+    """
+    (resources, intervals), best, scale, vain = room.shape, -np.inf, 1.0, 0
     for _ in range(steps):
-        bound = _priced(jobs, asked, edges, price, paid, starts, first, second)
+        bound = _priced(jobs, edges, price, paid, starts, ends)
         for interval in range(intervals):
             for resource in range(resources):
                 bound -= price[resource, interval] * room[resource, interval]
         if bound > best:
-            vain = 0
-            best = bound
-            for job in range(count):
-                least = min(first[job], second[job])
-                now[job] = bound - least + first[job]
-                later[job] = bound - least + second[job]
+            vain, best = 0, bound
+            for job in range(len(starts)):
+                least = min(ends[2, job], ends[3, job])
+                ends[NOW, job] = bound - least + ends[2, job]
+                ends[LATER, job] = bound - least + ends[3, job]
         else:
             vain += 1
             if vain == 8:
                 scale, vain = scale / 2, 0
-        _usage(jobs, asked, edges, starts, use)
-        if not _step(price, use, room, scale * max(cost - bound, 0.0)):
+        _usage(jobs, edges, starts, use)
+        # Raise the price of what is requested too much, and lower that of the rest. Measured in shares of the room, so
+        # that long intervals and rare resources count alike.
+        norm, distance = 0.0, scale * max(cost - bound, 0.0)
+        for interval in range(intervals):
+            for resource in range(resources):
+                unit = max(room[resource, interval], 1.0)
+                over = (use[resource, interval] - room[resource, interval]) / unit
+                if over > 0 or price[resource, interval] > 0:
+                    norm += over * over
+        if norm <= 0 or distance <= 0:
             break
+        for interval in range(intervals):
+            for resource in range(resources):
+                unit = max(room[resource, interval], 1.0)
+                over = (use[resource, interval] - room[resource, interval]) / unit
+                price[resource, interval] = max(price[resource, interval] + distance / norm * over / unit, 0.0)
     return best
-
-
-@compiled
-def _asked(need: FloatArray) -> IntArray:
-    """Return the resources that each job needs, and how many these are in the last column."""
-    count, resources = need.shape
-    asked = np.zeros((count, resources + 1), dtype=np.int64)
-    for job in range(count):
-        for resource in range(resources):
-            if need[job, resource] > 0:
-                asked[job, asked[job, resources]] = resource
-                asked[job, resources] += 1
-    return asked
-
-
-@borrowing
-def _step(price: FloatArray, use: FloatArray, room: FloatArray, distance: float) -> bool:
-    """Raise the price of what is asked for too much, lower that of the rest; return whether there is anything to do.
-
-    Measured in shares of the room, so that long intervals and rare resources count alike.
-    """
-    norm = 0.0
-    for interval in range(price.shape[1]):
-        for resource in range(len(price)):
-            unit = max(room[resource, interval], 1.0)
-            over = (use[resource, interval] - room[resource, interval]) / unit
-            if over > 0 or price[resource, interval] > 0:
-                norm += over * over
-    if norm <= 0 or distance <= 0:
-        return False
-    for interval in range(price.shape[1]):
-        for resource in range(len(price)):
-            unit = max(room[resource, interval], 1.0)
-            over = (use[resource, interval] - room[resource, interval]) / unit
-            price[resource, interval] = max(price[resource, interval] + distance / norm * over / unit, 0.0)
-    return True
 
 
 @borrowing
 def _priced(
-    jobs: _Jobs, asked: IntArray, edges: IntArray, price: FloatArray, paid: FloatArray, starts: IntArray,
-    first: FloatArray, second: FloatArray,
-) -> float:  # fmt: skip
-    """Return the sum of the least costs; fill in the starts, and the least cost of a start now and of a later one.
-
-    `paid` is room for what a job pays until each edge, and each second from there to the next.
-    """
+    jobs: Jobs, edges: IntArray, price: FloatArray, paid: FloatArray, starts: IntArray, ends: FloatArray
+) -> float:
+    """Return the sum of the least costs; fill in the starts, and the least cost of a start now and of a later one."""
     total, last = 0.0, len(edges) - 1
     for job in range(len(starts)):
+        weight, due, duration = jobs.weight[job], jobs.due[job], jobs.duration[job]
         for edge in range(last):
             paid[EACH_SECOND, edge] = 0.0
-        for place in range(asked[job, -1]):
-            resource, need = asked[job, place], jobs.need[job, asked[job, place]]
+        for place in range(jobs.asked[job, -1]):
+            resource, need = jobs.asked[job, place], jobs.need[job, jobs.asked[job, place]]
             for edge in range(last):
                 paid[EACH_SECOND, edge] += need * price[resource, edge]
         for edge in range(last):
             paid[UNTIL, edge + 1] = paid[UNTIL, edge] + paid[EACH_SECOND, edge] * (edges[edge + 1] - edges[edge])
-        first[job] = np.inf
+        first, lowest = np.inf, max(jobs.earliest[job], jobs.later[0])
         if not jobs.earliest[job]:
-            first[job] = _cost(job, 0, jobs, edges, paid)
-        lowest = max(jobs.earliest[job], jobs.later)
-        second[job], when = _best_later(job, lowest, jobs, edges, paid)
-        starts[job] = 0 if first[job] <= second[job] else when
-        total += jobs.many[job] * min(first[job], second[job])
+            first = weight * max(-due, 0) + (_paid(duration, edges, paid) - paid[UNTIL, 0])
+        second, when = _best_later(lowest, weight, due, duration, edges, paid)
+        starts[job] = 0 if first <= second else when
+        ends[2, job], ends[3, job] = first, second
+        total += jobs.many[job] * min(first, second)
     return total
 
 
 @borrowing
-def _cost(job: int, start: int, jobs: _Jobs, edges: IntArray, paid: FloatArray) -> float:
-    late, end = max(start - jobs.due[job], 0), start + jobs.duration[job]
-    before = _paid(start, int(np.searchsorted(edges, start, side="right")) - 1, edges, paid)
-    after = _paid(end, int(np.searchsorted(edges, end, side="right")) - 1, edges, paid)
-    cost: float = jobs.weight[job] * late + (after - before)
-    return cost
-
-
-@borrowing
-def _paid(time: int, edge: int, edges: IntArray, paid: FloatArray) -> float:
-    """Return what a job pays from now until a time in the interval that begins at `edge`."""
+def _paid(time: int, edges: IntArray, paid: FloatArray) -> float:
+    """Return what a job pays from now until a time."""
+    edge, end = 0, len(edges)
+    while end - edge > 1:
+        middle = (edge + end) // 2
+        if edges[middle] <= time:
+            edge = middle
+        else:
+            end = middle
     value: float = paid[UNTIL, edge]
     if edge < len(edges) - 1:
         value += (time - edges[edge]) * paid[EACH_SECOND, edge]
@@ -243,14 +241,15 @@ def _paid(time: int, edge: int, edges: IntArray, paid: FloatArray) -> float:
 
 
 @borrowing
-def _best_later(job: int, lowest: int, jobs: _Jobs, edges: IntArray, paid: FloatArray) -> tuple[float, int]:
+def _best_later(
+    lowest: int, weight: float, due: int, duration: int, edges: IntArray, paid: FloatArray
+) -> tuple[float, int]:
     """Return the least cost of a start from a time on, and when: there, when it is due, or where a price changes.
 
     The other ends of jobs that start or end at one edge after the other are met in one pass over the edges.
     """
-    best, when = _cost(job, lowest, jobs, edges, paid), lowest
-    weight, due, duration, last = jobs.weight[job], jobs.due[job], jobs.duration[job], len(edges) - 1
-    behind, ahead = 0, 0
+    last, behind, ahead, when = len(edges) - 1, 0, 0, lowest
+    best = weight * max(lowest - due, 0) + (_paid(lowest + duration, edges, paid) - _paid(lowest, edges, paid))
     for edge in range(len(edges)):
         start = edges[edge]
         if weight * (start - duration - due) >= best:
@@ -258,33 +257,42 @@ def _best_later(job: int, lowest: int, jobs: _Jobs, edges: IntArray, paid: Float
         if start > lowest:
             while ahead < last and edges[ahead + 1] <= start + duration:
                 ahead += 1
-            cost = weight * max(start - due, 0) + (_paid(start + duration, ahead, edges, paid) - paid[UNTIL, edge])
+            until = paid[UNTIL, ahead]
+            if ahead < last:
+                until += (start + duration - edges[ahead]) * paid[EACH_SECOND, ahead]
+            cost = weight * max(start - due, 0) + (until - paid[UNTIL, edge])
             if cost < best:
                 best, when = cost, start
         start -= duration
         if start > lowest:
             while behind < last and edges[behind + 1] <= start:
                 behind += 1
-            cost = weight * max(start - due, 0) + (paid[UNTIL, edge] - _paid(start, behind, edges, paid))
+            until = paid[UNTIL, behind]
+            if behind < last:
+                until += (start - edges[behind]) * paid[EACH_SECOND, behind]
+            cost = weight * max(start - due, 0) + (paid[UNTIL, edge] - until)
             if cost < best:
                 best, when = cost, start
     if due > lowest:
-        cost = _cost(job, due, jobs, edges, paid)
+        cost = _paid(due + duration, edges, paid) - _paid(due, edges, paid)
         if cost < best:
             best, when = cost, due
     return best, when
 
 
 @borrowing
-def _usage(jobs: _Jobs, asked: IntArray, edges: IntArray, starts: IntArray, use: FloatArray) -> None:
+def _usage(jobs: Jobs, edges: IntArray, starts: IntArray, use: FloatArray) -> None:
     """Fill in what the jobs take of each interval."""
-    use[:] = 0.0
+    for resource in range(use.shape[0]):
+        for interval in range(use.shape[1]):
+            use[resource, interval] = 0.0
     for job in range(len(starts)):
-        end = starts[job] + jobs.duration[job]
-        interval = int(np.searchsorted(edges, starts[job], side="right")) - 1
+        interval, end = 0, starts[job] + jobs.duration[job]
+        while interval + 1 < len(edges) and edges[interval + 1] <= starts[job]:
+            interval += 1
         while interval < use.shape[1] and edges[interval] < end:
             seconds = min(end, edges[interval + 1]) - max(starts[job], edges[interval])
-            for place in range(asked[job, -1]):
-                resource = asked[job, place]
+            for place in range(jobs.asked[job, -1]):
+                resource = jobs.asked[job, place]
                 use[resource, interval] += seconds * jobs.need[job, resource] * jobs.many[job]
             interval += 1

@@ -8,18 +8,10 @@ import numpy as np
 
 from ...base import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
-from ..scheduling.list_search import by_falling_weight
 from ..scheduling.modes import choose_rows
 from ..scheduling.node_groups import no_instant
-from ..scheduling.pool_search import (
-    BEST,
-    REMODED,
-    PoolSearch,
-    best_of_orders,
-    improve_order,
-    limit_promised,
-    open_mode_search,
-)
+from ..scheduling.pool_search import BEST, REMODED, PoolSearch, limit_promised, open_search, search_orders
+from ..scheduling.selection import by_falling_weight
 from .planning import candidates, moves, promised_starts, shares, weights
 from .promises import Queue, Running, Settings, promise
 
@@ -90,18 +82,17 @@ def plan_modes(wait: IntArray, modes: Modes, running: Running, settings: Setting
     rows, mode_of = _rows_of(jobs, modes.first)
     duration, need = modes.duration[rows], modes.need[rows]
     promised, weight = promised_starts(jobs, promises.start)[mode_of], weight[jobs][mode_of]
-    search = open_mode_search(
-        weight, -duration, duration, need, promised, promises.free, mode_of, mode_of[:0], no_instant()
+    none = mode_of[:0]
+    search = open_search(
+        weight, -duration, duration, need, promised, promises.free, mode_of, none, no_instant(), none, none
     )
     limit_promised(search)
     orders = _orders(mode_of, weight, duration, shares(need, running.capacity), search)
-    best_of_orders(search, orders, np.inf)
-    listed = search.cost[BEST, len(jobs)]
     changes = moves(len(jobs), settings.iterations)
     for move in range(0, len(changes), _EVERY):
         changes[move, 2] = REMODED
-    improve_order(search, changes)
-    cost, starting = search.cost[BEST, len(jobs)], search.order[BEST][search.starts[BEST] == 0]
+    _, listed = search_orders(search, orders, changes)
+    cost, starting = search.cost[0], search.order[BEST][search.starts[BEST] == 0]
     begin = np.sort(starting)
     begin = begin[modes.fits[rows[begin]]]
     begin = np.concatenate((begin[promised[begin] == 0], begin[promised[begin] != 0]))

@@ -8,10 +8,9 @@ import numpy as np
 
 from ...base import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
-from ..scheduling.list_search import by_falling_weight
 from ..scheduling.node_groups import no_instant
-from ..scheduling.pool_search import BEST, best_of_orders, improve_order, open_pool_search
-from ..scheduling.selection import first_by
+from ..scheduling.pool_search import BEST, open_search, search_orders
+from ..scheduling.selection import by_falling_weight, first_by, stable_order
 from .promises import Promises, Queue, Running, Settings, promise
 
 #: Run time below which a slowdown counts a job as that long, seconds.
@@ -66,14 +65,13 @@ def plan_between(queue: Queue, running: Running, settings: Settings, promises: P
     jobs = candidates(queue.fits, weight, promises.start, settings.blocked)
     promised, duration, need = promised_starts(jobs, promises.start), queue.duration[jobs], queue.need[jobs]
     weight, due = weight[jobs], np.zeros(len(jobs), dtype=np.int64)
-    search = open_pool_search(weight, due, duration, need, promised, promises.free, promised[:0], no_instant())
+    none = promised[:0]
+    search = open_search(weight, due, duration, need, promised, promises.free, none, none, no_instant(), none, none)
     orders = np.empty((5, len(jobs)), dtype=np.int64)
     by_falling_weight(weight, duration, shares(need, running.capacity), orders)
-    orders[4] = np.argsort(jobs.astype(np.float64), kind="mergesort")  # Real, so that no other sort is compiled.
-    best_of_orders(search, orders, np.inf)
-    listed = search.cost[BEST, len(jobs)]
-    improve_order(search, moves(len(jobs), settings.iterations))
-    cost, starts = search.cost[BEST, len(jobs)], np.empty(len(jobs), dtype=np.int64)
+    orders[4] = stable_order(jobs.astype(np.float64))
+    _, listed = search_orders(search, orders, moves(len(jobs), settings.iterations))
+    cost, starts = search.cost[0], np.empty(len(jobs), dtype=np.int64)
     starts[search.order[BEST]] = search.starts[BEST]
     in_turn(weight, duration, need, promised, starts)
     now = (starts == 0) & queue.fits[jobs]

@@ -12,18 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base import IntArray
-from .list_search import Costs, Inputs, alone, best_order, by_falling_weight, on_nodes, on_the_pool, search
+from .list_search import NodeSearch, alone, decode_on_nodes, search_on_nodes
 from .modes import KINDS_OF_MOVES, mode_orders
 from .node_groups import place_in_order
-from .node_layout import node_arrays
 from .placement import PlacementRule
-from .pool_search import BEST, PoolSearch, best_of_orders, improve_order, open_mode_search
+from .pool_search import AFTER, BEST, PoolSearch, earliest_steps, open_search, search_orders, step_of
 from .problem import WHENEVER, Problem
-from .serial_on_nodes import learn
+from .selection import by_falling_weight
+from .serial_on_nodes import node_arrays
 from .step_profile import Steps, make_steps
 
-_NO_BOUND = np.iinfo(np.int64).max
-_NO_KINDS = np.zeros(0, dtype=np.int64)
+_NOTHING = np.zeros(0, dtype=np.int64)
+_NO_MOVES, _NO_ORDERS = np.zeros((0, 3), dtype=np.int64), np.zeros((0, 0), dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,9 +69,18 @@ def in_order(starts: IntArray) -> IntArray:
 
 def earliest_starts(problem: Problem) -> IntArray | None:
     """Return the earliest time at which each job alone fits until its end, shape (jobs,); or ``None``."""
-    starts = np.zeros(problem.jobs, dtype=np.int64)
-    alone(_inputs(problem, "first-fit"), starts)
-    return None if starts.min(initial=0) < 0 else starts
+    starts = np.full(problem.jobs, -1)
+    if problem.nodes > 1:
+        alone(_node_search(problem, "first-fit"), starts)
+        return None if starts.min(initial=0) < 0 else starts
+    search = _pool_search(problem)
+    profile, count = search.kept[BEST, 0], search.counts[BEST, 0, 0]
+    for job in range(problem.jobs):
+        step, _ = earliest_steps(search.jobs, job, profile, count, step_of(profile, count, search.jobs[job, AFTER]))
+        if step == count:
+            return None
+        starts[job] = profile[0, step]
+    return starts
 
 
 def list_orders(problem: Problem, first: IntArray | None = None) -> list[IntArray]:
@@ -93,14 +102,13 @@ def best_of(
 ) -> tuple[Schedule | None, int]:
     """Return the schedule of least cost that one of `orders` leads to, and which; the first among equals."""
     tried = np.array(orders, dtype=np.int64)
-    if _is_plain_pool(problem):
+    if problem.nodes == 1:
         found = _pool_search(problem)
-        which = best_of_orders(found, tried, _NO_BOUND)
+        which, _ = search_orders(found, tried, _NO_MOVES)
         return _pool_schedule(problem, found), which
-    starts, counts = _no_schedule(problem)
-    inputs = _inputs(problem, rule)
-    cost, which = best_order(tried, inputs, _NO_BOUND, starts, counts)
-    return _schedule(problem, inputs, tried[which], starts, cost, counts), which
+    search, best, starts = _node_search(problem, rule), tried[0].copy(), np.zeros(problem.jobs, dtype=np.int64)
+    which, cost = search_on_nodes(search, tried, _NO_MOVES, best, starts, np.inf)
+    return _node_schedule(problem, search, best, cost), which
 
 
 def improve(
@@ -138,55 +146,43 @@ def improve(
     """
     if iterations < 0:
         raise ValueError(f"iterations must be >= 0, got {iterations}")
-    best, steps = np.array(order, dtype=np.int64), [-(-iterations // parts)] * parts
-    if _is_plain_pool(problem):
-        schedule, best = _improve_on_pool(problem, best, steps, rng)
-    else:
-        schedule, best = _improve_otherwise(problem, best, steps, rng, rule)
+    given, steps = np.array(order, dtype=np.int64), -(-iterations // parts)
+    find = _improve_on_pool if problem.nodes == 1 else _improve_on_nodes
+    schedule, best = find(problem, given, [steps] * parts, rng, rule)
     if schedule is None:
         raise ValueError("order leads to no schedule: more is held than there is")
     return schedule, best
 
 
 def _improve_on_pool(
-    problem: Problem, order: IntArray, parts: Sequence[int], rng: np.random.Generator
+    problem: Problem, order: IntArray, parts: Sequence[int], rng: np.random.Generator, rule: PlacementRule
 ) -> tuple[Schedule | None, IntArray]:
+    del rule  # There are no nodes to choose, but those of the instant, always by best fit.
     found = _pool_search(problem)
-    best_of_orders(found, order[None], _NO_BOUND)
-    kinds = KINDS_OF_MOVES if problem.has_modes else 2
+    search_orders(found, order[None], _NO_MOVES)
     for steps in parts:
-        cost, starts, order = found.cost[BEST, -1], found.starts[BEST].copy(), found.order[BEST].copy()
-        improve_order(found, _moves(len(order), steps if cost else 0, rng, kinds))
-        if len(parts) > 1 and found.cost[BEST, -1] >= cost:
+        cost, starts, order = found.cost[0], found.starts[BEST].copy(), found.order[BEST].copy()
+        moves = _moves(len(order), steps if cost else 0, rng, KINDS_OF_MOVES if problem.has_modes else 2)
+        search_orders(found, _NO_ORDERS, moves)
+        if len(parts) > 1 and found.cost[0] >= cost:
             found.starts[BEST], found.order[BEST] = starts, order
             break
     return _pool_schedule(problem, found), found.order[BEST]
 
 
-def _improve_otherwise(
-    problem: Problem, best: IntArray, parts: Sequence[int], rng: np.random.Generator, rule: PlacementRule
+def _improve_on_nodes(
+    problem: Problem, order: IntArray, parts: Sequence[int], rng: np.random.Generator, rule: PlacementRule
 ) -> tuple[Schedule | None, IntArray]:
-    """Do so where jobs have nodes, or times of their own."""
-    inputs = _inputs(problem, rule)
-    starts, counts = _no_schedule(problem)
-    cost, _ = best_order(best[None], inputs, _NO_BOUND, starts, counts)
+    search, best, starts = _node_search(problem, rule), order, np.zeros(problem.jobs, dtype=np.int64)
+    _, cost = search_on_nodes(search, order[None], _NO_MOVES, best, starts, np.inf)
     for steps in parts:
-        moves = _moves(problem.jobs, steps if cost else 0, rng)
-        if len(moves) and problem.nodes > 1:
-            learn(inputs.nodes, inputs.node_room)
         before, order = cost, best.copy()
-        cost = search(best, moves, inputs, problem.kind, cost, starts)
+        moves = _moves(problem.jobs, steps if cost else 0, rng)
+        _, cost = search_on_nodes(search, _NO_ORDERS, moves, best, starts, cost)
         if len(parts) > 1 and cost >= before:
             best = order
             break
-    best_order(best[None], inputs, _NO_BOUND, starts, counts)
-    return _schedule(problem, inputs, best, starts, cost, counts), best
-
-
-def _is_plain_pool(problem: Problem) -> bool:
-    """Return whether jobs may start whenever the pool has room for them, and the nodes if that is now."""
-    whenever = not problem.earliest.any() and int(problem.latest.min(initial=WHENEVER)) == WHENEVER
-    return problem.nodes == 1 and whenever
+    return _node_schedule(problem, search, best, cost), best
 
 
 def _moves(jobs: int, iterations: int, rng: np.random.Generator, kinds: int = 2) -> IntArray:
@@ -198,66 +194,48 @@ def _moves(jobs: int, iterations: int, rng: np.random.Generator, kinds: int = 2)
 
 
 def _pool_search(problem: Problem) -> PoolSearch:
-    """Lay out a problem on a pool where nothing but room matters."""
-    nothing, kind = np.full(problem.jobs, -1), problem.kind if len(problem.free_now) else _NO_KINDS
+    """Lay out a problem on a pool."""
+    bounded = bool(problem.earliest.any() or int(problem.latest.min(initial=WHENEVER)) < WHENEVER)
     short = problem.shortage
-    return open_mode_search(
-        problem.weight, problem.due_start, problem.duration, short.need, nothing, Steps(short.times, short.free),
-        problem.mode_of, kind, problem.instant,
+    return open_search(
+        problem.weight.astype(np.float64), problem.due_start, problem.duration, short.need, np.full(problem.jobs, -1),
+        Steps(short.times, short.free), problem.mode_of, problem.kind if bounded or len(problem.free_now) else _NOTHING,
+        problem.instant, problem.earliest, problem.latest,
     )  # fmt: skip
 
 
 def _pool_schedule(problem: Problem, found: PoolSearch) -> Schedule | None:
-    """Return the best schedule of a search on a pool."""
+    """Return the best schedule of a search on a pool; ``None`` if a job never fits, or no order keeps latest starts."""
     if found.starts[BEST].min(initial=0) < 0:
         return None
-    cost, starts = int(found.cost[BEST, -1]), np.full(problem.jobs, -1)
+    starts = np.full(problem.jobs, -1)
     starts[found.order[BEST]] = found.starts[BEST]
+    counts = (problem.slots * (starts >= 0))[:, None]
     if len(problem.free_now):
         counts = np.zeros((problem.jobs, len(problem.free_now)), dtype=np.int64)
         place_in_order(problem.instant, found.order[BEST], starts, counts)
-        return Schedule(starts, cost, counts)
-    return Schedule(starts, cost, (problem.slots * (starts >= 0))[:, None])
+    return Schedule(starts, problem.cost(starts), counts)
 
 
-def _inputs(problem: Problem, rule: PlacementRule) -> Inputs:
-    """Lay out a problem as the compiled code wants it."""
-    costs = Costs(problem.weight, problem.due, problem.latest)
-    if problem.nodes > 1:
-        jobs = (problem.duration, problem.slots, problem.demand)
-        classes = problem.classes.at(np.union1d(problem.classes.times, problem.earliest))
-        arrays = node_arrays(classes, *jobs, rule == "best-fit")
-        return on_nodes(costs, *arrays, problem.earliest, *_quotas(problem))
-    return on_the_pool(costs, problem.duration, problem.need, _held(problem), problem.earliest, problem.instant)
+def _node_search(problem: Problem, rule: PlacementRule) -> NodeSearch:
+    """Lay out a problem on nodes, with what jobs take of quotas, and what is left of these beside what is held."""
+    classes = problem.classes.at(np.union1d(problem.classes.times, problem.earliest))
+    nodes = node_arrays(classes, problem.duration, problem.slots, problem.demand, rule == "best-fit")
+    nothing = make_steps(0, 1)
+    need, left = nothing.free, nothing
+    if problem.quotas is not None:
+        need, left = problem.quotas.need, Steps(problem.quotas.times, problem.quotas.left)
+    return NodeSearch(
+        problem.weight.astype(np.float64), problem.due, problem.latest, problem.earliest, need, left,
+        make_steps(len(left.at) + 3 * problem.jobs + 1, need.shape[1]), *nodes, problem.kind,
+    )  # fmt: skip
 
 
-def _held(problem: Problem) -> Steps:
-    """Return what is free of a pool beside what is held."""
-    times, free = problem.profile
-    return Steps(times, np.ascontiguousarray(free[:, 0]))
-
-
-def _quotas(problem: Problem) -> tuple[IntArray, Steps]:
-    """Return what jobs on nodes take of quotas, and what is left of these beside what is held; no steps without any."""
-    if problem.quotas is None:
-        nothing = make_steps(0, 1)
-        return nothing.free, nothing
-    return problem.quotas.need, Steps(problem.quotas.times, problem.quotas.left)
-
-
-def _no_schedule(problem: Problem) -> tuple[IntArray, IntArray]:
-    """Return room for starts, and for counts where all jobs have nodes to choose."""
-    nodes = problem.nodes if problem.nodes > 1 else 0
-    return np.zeros(problem.jobs, dtype=np.int64), np.zeros((problem.jobs, nodes), dtype=np.int64)
-
-
-def _schedule(
-    problem: Problem, inputs: Inputs, order: IntArray, starts: IntArray, cost: float, counts: IntArray
-) -> Schedule | None:
-    if starts.min(initial=0) < 0 or (cost == _NO_BOUND and problem.jobs):  # No order kept the latest starts.
+def _node_schedule(problem: Problem, search: NodeSearch, order: IntArray, cost: float) -> Schedule | None:
+    """Return the schedule of an order on nodes; ``None`` if a job never fits, or no order keeps latest starts."""
+    starts, counts = np.zeros(problem.jobs, dtype=np.int64), np.zeros(problem.jobs * problem.nodes, dtype=np.int64)
+    if cost < np.inf:
+        decode_on_nodes(search, order, np.inf, starts, counts, starts, 0)
+    if cost == np.inf or starts.min(initial=0) < 0:
         return None
-    if len(problem.free_now):  # The nodes of those that start now are not noted before the order is known.
-        counts = np.zeros((problem.jobs, len(problem.free_now)), dtype=np.int64)
-        best_order(order[None], inputs, _NO_BOUND, starts, counts)
-        return Schedule(starts, int(cost), counts)
-    return Schedule(starts, int(cost), counts if problem.nodes > 1 else problem.slots[:, None])
+    return Schedule(starts, problem.cost(starts), counts.reshape(problem.jobs, problem.nodes))

@@ -11,9 +11,9 @@ import numpy as np
 
 from ...base import FloatArray, IntArray
 from ..compiled import compiled
-from .list_search import by_falling_weight
-from .pool_search import DUE, FIRST, LATEST, MODES, PoolSearch, earliest_steps, hold_steps, release_promise, resume
+from .pool_search import BEST, DUE, FIRST, LATEST, MODES, PoolSearch, earliest_steps, hold_steps, release_promise
 from .problem import Problem
+from .selection import by_falling_weight
 
 #: What a move of the local search does: a job goes elsewhere, two change places, or a job gets another mode.
 KINDS_OF_MOVES = 3
@@ -80,7 +80,10 @@ def choose_rows(search: PoolSearch, order: IntArray, price: FloatArray, work: Fl
     rows
         To be filled, shape (jobs,).
     """
-    count, _ = resume(search, 0)
+    count = search.counts[BEST, 0, 0]
+    for row in range(len(search.profile)):
+        for step in range(count):
+            search.profile[row, step] = search.kept[BEST, 0, row, step]
     for turn in range(len(order)):
         first = search.jobs[order[turn], FIRST]
         best, least, where, until = -1, np.inf, 0, 0

@@ -114,7 +114,7 @@ def equal_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
         Shape (rows, columns).
     """
     first, label = np.empty(len(rows), dtype=np.int64), np.empty(len(rows), dtype=np.int64)
-    first = first[: _tell_apart(np.ascontiguousarray(rows, dtype=np.int64), first, label)]
+    first = first[: tell_apart_kinds(np.ascontiguousarray(rows, dtype=np.int64), first, label)]
     order = np.lexsort(rows[first].T[::-1]) if rows.shape[1] else np.arange(len(first))
     rank = np.empty(len(first), dtype=np.int64)
     rank[order] = np.arange(len(first))
@@ -122,7 +122,7 @@ def equal_rows(rows: IntArray) -> tuple[IntArray, IntArray]:
 
 
 @compiled
-def _tell_apart(rows: IntArray, first: IntArray, label: IntArray) -> int:
+def tell_apart_kinds(rows: IntArray, first: IntArray, label: IntArray) -> int:
     """Number the kinds of rows as they come, fill in the first of each and the kind of each row; return how many."""
     count, columns = rows.shape
     size = 4

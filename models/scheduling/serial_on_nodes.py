@@ -7,12 +7,140 @@ until a job takes some of them; so the work hangs on how many different nodes th
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ...base import IntArray
 from ..compiled import compiled
+from .node_classes import NodeClasses, equal_rows
 from .node_groups import slots_on
-from .node_layout import GIVEN, PARTS, ROWS, NodeData, NodeRoom
+from .selection import stable_order
+
+#: Where a room has its numbers: of its parts, of its rows, and of the parts that a job was given.
+PARTS, ROWS, GIVEN = range(3)
+
+
+class NodeData(NamedTuple):
+    """What a decoding reads.
+
+    Attributes
+    ----------
+    duration, slots
+        Of each job, shape (jobs,).
+    demand
+        Of a slot, shape (jobs, resources).
+    kind
+        Number of the job's demand among the different ones, shape (jobs,).
+    members, begin
+        The nodes, class by class, and where those of each class begin; as in :class:`.node_classes.NodeClasses`.
+    times
+        When the profile changes, shape (steps,).
+    free
+        What is free on a node of each class from each of them on, shape (steps, resources, classes).
+    total
+        Sum of what is free over the nodes, negative amounts as zero, shape (steps, resources).
+    drop
+        Whether anything is less than at the step before, shape (steps,). Where it is not, what fitted goes on to fit.
+    known
+        An upper bound on the slots of each kind of demand that fit at each step, shape (steps, kinds).
+    capacity
+        Of a node of each class, shape (resources, classes), at least 1.
+    best_fit
+        Whether the nodes of least free share come first.
+    """
+
+    duration: IntArray
+    slots: IntArray
+    demand: IntArray
+    kind: IntArray
+    members: IntArray
+    begin: IntArray
+    times: IntArray
+    free: IntArray
+    total: IntArray
+    drop: NDArray[np.bool_]
+    known: IntArray
+    capacity: IntArray
+    best_fit: bool
+
+
+class NodeRoom(NamedTuple):
+    """A profile that is being filled, with room for more steps and for more parts of classes.
+
+    A job that takes some nodes of a part splits it: those nodes, and those it leaves, are parts of their own from then
+    on. Of every part the job has as many slots on each node.
+
+    Attributes
+    ----------
+    numbers
+        How many parts and rows there are, and parts that a job was given; see :data:`PARTS`.
+    first, nodes
+        Where the nodes of each part begin among the members, and how many they are, shape (most parts,).
+    origin
+        Class of each part.
+    at
+        Times of the steps in their order, shape (most,).
+    row
+        Where the amounts of a step are, shape (most,).
+    free, total, drop, known
+        As in :class:`NodeData`, by row, and free by part.
+    least
+        What is free on a node of each part all the time that a job would run, shape (resources, most parts).
+    fits
+        Slots that fit on a node of each part all that time, shape (most parts,).
+    given, slots
+        Parts that the last job was given, and its slots on each node of them, shape (most parts,).
+    taken
+        How many nodes of each part are, while they are being chosen, shape (most parts,).
+    """
+
+    numbers: IntArray
+    first: IntArray
+    nodes: IntArray
+    origin: IntArray
+    at: IntArray
+    row: IntArray
+    free: IntArray
+    total: IntArray
+    drop: NDArray[np.bool_]
+    known: IntArray
+    least: IntArray
+    fits: IntArray
+    given: IntArray
+    slots: IntArray
+    taken: IntArray
+
+
+def node_arrays(
+    classes: NodeClasses, duration: IntArray, slots: IntArray, demand: IntArray, best_fit: bool
+) -> tuple[NodeData, NodeRoom]:
+    """Lay out the inputs of a decoding, and room for it."""
+    times, free = classes.times, classes.free
+    _, kind = equal_rows(demand)
+    kind = np.ascontiguousarray(kind, dtype=np.int64)
+    kinds = int(kind.max(initial=-1)) + 1
+    known = np.full((len(times), kinds), np.iinfo(np.int64).max)
+    by_resource = np.ascontiguousarray(free.transpose(0, 2, 1))
+    data = NodeData(
+        duration, slots, demand, kind, classes.members, classes.begin, times, by_resource,
+        np.maximum(by_resource, 0) @ classes.count,
+        np.diff(free, axis=0, prepend=free[:1]).min(axis=(1, 2), initial=0) < 0, known,
+        np.ascontiguousarray(np.maximum(classes.capacity, 1).T), best_fit,
+    )  # fmt: skip
+    return data, _room(len(times) + len(duration) + 1, free.shape[2], len(classes.members), kinds)
+
+
+def _room(most: int, resources: int, parts: int, kinds: int) -> NodeRoom:
+    """Return room for so many steps and parts; of what is never used the machine's memory is never asked for."""
+    line, by_part = np.empty(most, dtype=np.int64), np.empty((7, parts), dtype=np.int64)
+    return NodeRoom(
+        np.zeros(3, dtype=np.int64), by_part[0], by_part[1], by_part[2], line, np.empty_like(line),
+        np.empty((most, resources, parts), dtype=np.int64), np.empty((most, resources), dtype=np.int64),
+        np.empty(most, dtype=np.bool_), np.empty((most, kinds), dtype=np.int64),
+        np.empty((resources, parts), dtype=np.int64), by_part[3], by_part[4], by_part[5], by_part[6],
+    )  # fmt: skip
 
 
 @compiled
@@ -169,21 +297,24 @@ def choose_nodes(job: int, data: NodeData, room: NodeRoom, counts: IntArray) -> 
     """
     for node in range(len(counts)):
         counts[node] = 0
-    room.numbers[GIVEN] = 0
-    fitting = np.flatnonzero(room.fits[: room.numbers[PARTS]])
-    share = room.share[: len(fitting)]
-    for place, part in enumerate(fitting):
-        share[place] = 0.0
-        if data.best_fit:
-            for resource in range(data.capacity.shape[0]):
-                share[place] += room.least[resource, part] / data.capacity[resource, room.origin[part]]
-    order = np.argsort(share, kind="mergesort")
+    room.numbers[GIVEN] = count = 0
+    fitting, share = np.empty(room.numbers[PARTS], dtype=np.int64), np.zeros(room.numbers[PARTS])
+    for part in range(room.numbers[PARTS]):
+        if room.fits[part]:
+            fitting[count] = part
+            if data.best_fit:
+                for resource in range(data.capacity.shape[0]):
+                    share[count] += room.least[resource, part] / data.capacity[resource, room.origin[part]]
+            count += 1
+    order, parts = stable_order(share[:count]), np.empty(count, dtype=np.int64)
+    for place in range(count):
+        parts[place] = fitting[order[place]]
     slots, begin = data.slots[job], 0
     while slots:
         end = begin + 1
-        while end < len(order) and share[order[end]] == share[order[begin]]:
+        while end < count and share[order[end]] == share[order[begin]]:
             end += 1
-        slots = _take_alike(fitting[order[begin:end]], slots, data, room)
+        slots = _take_alike(parts[begin:end], slots, data, room)
         begin = end
     for place in range(room.numbers[GIVEN] if len(counts) else 0):
         part = room.given[place]
