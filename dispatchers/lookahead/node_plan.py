@@ -59,7 +59,7 @@ def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Dec
     state, queue, capacity, free = seen.state, seen.waiting, seen.state.machine.capacity, _NO_NODES
     if len(capacity) > MOST_NODES:
         capacity, free = capacity.sum(axis=0, keepdims=True), state.free
-    weight = weights(queue, settings.age_scale)
+    weight = weights(queue.wait, queue.duration, settings.age_scale)
     places = candidates(queue.fits, weight, np.zeros(0, dtype=np.int64), settings.blocked)
     planned = np.bincount(places, minlength=len(weight)) > 0
     busy = held(state.running, state.now, capacity, pooled=len(capacity) == 1)

@@ -9,7 +9,7 @@ from itertools import repeat
 import numpy as np
 
 from ...base import IntArray
-from ...models.lookahead import NO_PROMISE, Asked, Plan, Settings, foretold, plan, plan_by_requests
+from ...models.lookahead import NO_PROMISE, Asked, Plan, Settings, plan, told_apart
 from ..backfilling.easy import leaves_room, shadow_of
 from ..protocol import Placement, Waiting
 from ..space import NodeSpace, PoolSpace
@@ -19,17 +19,16 @@ from .instant import Decision, Instant
 
 def plan_on_pool(seen: Instant, settings: Settings) -> Decision:
     """Plan in sums of resources, and start who finds room; by requests nobody who delays a promise, if they count."""
-    queue, running = seen.waiting, seen.busy
+    queue, running, nothing = seen.waiting, seen.busy, np.zeros(0, dtype=np.int64)
+    asked = Asked(nothing, nothing, nothing)
     if seen.literally:
-        asked = _asked(seen, np.zeros(0, dtype=np.int64))
-        if not foretold(queue, running, asked):
-            return _decision(seen, plan_by_requests(queue, running, settings, asked)[0])
-    return _decision(seen, plan(queue, running, settings))
+        asked = told_apart(queue, running, _asked(seen, nothing))
+    return _decision(seen, plan(queue, running, settings, asked)[0])
 
 
 def plan_with_requests(seen: Instant, settings: Settings, history: History) -> Decision:
     """Do the same with promises by the requested times, which stand from one decision to the next."""
-    found, promised = plan_by_requests(seen.waiting, seen.busy, settings, _asked(seen, history.promised()))
+    found, promised = plan(seen.waiting, seen.busy, settings, _asked(seen, history.promised()))
     decision = replace(_decision(seen, found), promised=promised)
     if decision.starts or seen.state.running:
         return decision

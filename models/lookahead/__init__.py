@@ -2,10 +2,9 @@
 
 from .choosing import ALL, LISTED, NOBODY, SEARCHED, look_ahead
 from .expected_shadow import ExpectedShadow, lengthen_expected, longest_wait, open_expected, predict
-from .kept_promises import Asked, foretold, plan_by_requests
 from .mode_planning import ModePlan, Modes, plan_modes
 from .planning import BOUND, Plan, candidates, plan, weights
-from .promises import NO_PROMISE, Promises, Queue, Running, Settings, doubts, promise, settle
+from .promises import NO_PROMISE, Asked, Promises, Queue, Running, Settings, doubts, keep_promises, settle, told_apart
 from .shadow import CLOCK, ShadowJobs, begin_with, lengthen, open_shadow, replay
 from .sightings import GONE, RUNS, Seen, Sightings, find_rows, see_jobs
 from .taking_over import Standing, all_safe, longest_ahead, safe_starts, standing
@@ -40,8 +39,8 @@ __all__ = [
     "candidates",
     "doubts",
     "find_rows",
-    "foretold",
     "go_on_looking_ahead",
+    "keep_promises",
     "lengthen",
     "lengthen_expected",
     "longest_ahead",
@@ -50,15 +49,14 @@ __all__ = [
     "open_expected",
     "open_shadow",
     "plan",
-    "plan_by_requests",
     "plan_modes",
     "predict",
-    "promise",
     "replay",
     "safe_starts",
     "see_jobs",
     "settle",
     "standing",
+    "told_apart",
     "weights",
     "whole_lookahead",
 ]

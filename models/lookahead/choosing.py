@@ -11,9 +11,8 @@ from ..backfilling.job_queue import LENGTH, SUBMIT, WALLTIME
 from ..compiled import compiled
 from ..events.events import Events, expected_end, running_rows
 from ..scheduling.selection import fitting
-from .kept_promises import Asked, foretold, plan_by_requests
 from .planning import plan
-from .promises import Queue, Running, Settings, doubts
+from .promises import Asked, Queue, Running, Settings, doubts, told_apart
 
 #: How a decision came about, see :meth:`.Lookahead.report`: nobody fits, all do, by a list, by the local search.
 NOBODY, ALL, LISTED, SEARCHED = range(4)
@@ -63,13 +62,10 @@ def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray) ->
     running = Running(
         _ends(events, runs, now, False), events.queue.need[runs], events.amounts[0].copy(), events.amounts[2]
     )
-    by_requests = Asked(nothing, nothing, nothing)
+    asked = Asked(nothing, nothing, nothing)
     if literally:
-        by_requests = Asked(columns[WALLTIME][waits], _ends(events, runs, now, True), nothing)
-    if literally and not foretold(queue, running, by_requests):
-        found = plan_by_requests(queue, running, settings, by_requests)[0]
-    else:
-        found = plan(queue, running, settings)
+        asked = told_apart(queue, running, Asked(columns[WALLTIME][waits], _ends(events, runs, now, True), nothing))
+    found, _ = plan(queue, running, settings, asked)
     starts = _with_room(found.start, need, events.amounts[0].copy())
     if not len(starts) and not len(runs):
         # Nothing else will happen: the first that fits may not wait.

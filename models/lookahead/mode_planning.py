@@ -13,7 +13,7 @@ from ..scheduling.node_groups import no_instant
 from ..scheduling.pool_search import BEST, REMODED, PoolSearch, limit_promised, open_search, search_orders
 from ..scheduling.selection import by_falling_weight
 from .planning import candidates, moves, promised_starts, shares, weights
-from .promises import Queue, Running, Settings, promise
+from .promises import Asked, Queue, Running, Settings, keep_promises
 
 #: Of the moves of the local search every so many gives a job another mode.
 _EVERY = 3
@@ -76,13 +76,13 @@ def plan_modes(wait: IntArray, modes: Modes, running: Running, settings: Setting
     """
     fastest, fits = _by_job(modes)
     first = modes.first[:-1]
-    weight = weights(Queue(wait, fastest, modes.need[first], fits), settings.age_scale)
-    promises = promise(Queue(wait, modes.duration[first], modes.need[first], modes.fits[first]), running, settings)
+    weight, none = weights(wait, fastest, settings.age_scale), modes.first[:0]
+    queue = Queue(wait, modes.duration[first], modes.need[first], modes.fits[first])
+    promises = keep_promises(queue, running, settings, Asked(none, none, none))
     jobs = candidates(fits, weight, promises.start, settings.blocked)
     rows, mode_of = _rows_of(jobs, modes.first)
     duration, need = modes.duration[rows], modes.need[rows]
     promised, weight = promised_starts(jobs, promises.start)[mode_of], weight[jobs][mode_of]
-    none = mode_of[:0]
     search = open_search(
         weight, -duration, duration, need, promised, promises.free, mode_of, none, no_instant(), none, none
     )

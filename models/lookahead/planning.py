@@ -11,7 +11,8 @@ from ..compiled import compiled
 from ..scheduling.node_groups import no_instant
 from ..scheduling.pool_search import BEST, open_search, search_orders
 from ..scheduling.selection import by_falling_weight, first_by, stable_order
-from .promises import Promises, Queue, Running, Settings, promise
+from ..scheduling.step_profile import Steps, copy_steps, earliest, hold, make_steps, release
+from .promises import Asked, Promises, Queue, Running, Settings, keep_promises
 
 #: Run time below which a slowdown counts a job as that long, seconds.
 BOUND = 10.0
@@ -48,48 +49,140 @@ class Plan(NamedTuple):
 
 
 @compiled
-def plan(queue: Queue, running: Running, settings: Settings) -> Plan:
-    """Plan the queue and say who starts now.
+def plan(queue: Queue, running: Running, settings: Settings, asked: Asked) -> tuple[Plan, IntArray]:
+    """Plan the queue and say which jobs start now.
 
-    The oldest jobs are promised a start first, see :func:`.promise`. Then the candidates, those that fit now and the
-    most urgent others, are put in the best order that five lists and a local search find. In that order each starts as
-    early as it fits until its end; one with a promise gives it back for that and starts no later than promised.
+    The oldest jobs are promised a start first, see :func:`.keep_promises`. Then the candidates, those that fit now and
+    the most urgent others, are put in the best order that five lists and a local search find. In that order each starts
+    as early as it fits until its end; one with a promise gives it back for that and starts no later than promised.
+
+    With walltimes in `asked`, starts are promised by these, and no prediction counts for more than its walltime. Of the
+    jobs that the plan starts now only those do that fit, for all of their walltime, beside what runs, what has started
+    before and what is promised to others. So all promised starts stay free at once, whatever run times turn out to be,
+    up to the walltimes. Where a planned job does not fit so, others that do start in its place, the oldest first.
+
+    Parameters
+    ----------
+    queue, running, settings
+        The jobs and how to plan.
+    asked
+        Walltimes and earlier promises; empty to plan by predictions alone.
+
+    Returns
+    -------
+    The plan, and the promised starts, seconds from now, -1 for none, shape (guards,).
     """
-    return plan_between(queue, running, settings, promise(queue, running, settings))
-
-
-@compiled
-def plan_between(queue: Queue, running: Running, settings: Settings, promises: Promises) -> Plan:
-    """Plan the queue beside what is promised."""
-    weight = weights(queue, settings.age_scale)
+    by_walltimes = len(asked.duration) > 0
+    promises = keep_promises(queue, running, settings, asked)
+    free, durations = promises.free, queue.duration
+    if by_walltimes:
+        durations = np.empty(len(queue.duration), dtype=np.int64)
+        for job in range(len(durations)):
+            durations[job] = min(queue.duration[job], asked.duration[job])
+        free = _beside(durations, queue.need, running, asked.end, promises.start)
+    weight = weights(queue.wait, durations, settings.age_scale)
     jobs = candidates(queue.fits, weight, promises.start, settings.blocked)
-    promised, duration, need = promised_starts(jobs, promises.start), queue.duration[jobs], queue.need[jobs]
-    weight, due = weight[jobs], np.zeros(len(jobs), dtype=np.int64)
+    count, resources = len(jobs), queue.need.shape[1]
+    promised, due = np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    duration, need, planned = np.empty(count, dtype=np.int64), np.empty((count, resources), np.int64), np.empty(count)
+    units = 0
+    for index in range(count):
+        job = jobs[index]
+        duration[index], planned[index] = durations[job], weight[job]
+        if job < len(promises.start):
+            promised[index] = promises.start[job]
+        for resource in range(resources):
+            need[index, resource] = queue.need[job, resource]
+            units += need[index, resource]
     none = promised[:0]
-    search = open_search(weight, due, duration, need, promised, promises.free, none, none, no_instant(), none, none)
-    orders = np.empty((5, len(jobs)), dtype=np.int64)
-    by_falling_weight(weight, duration, shares(need, running.capacity), orders)
+    search = open_search(planned, due, duration, need, promised, free, none, none, no_instant(), none, none)
+    orders = np.empty((5, count), dtype=np.int64)
+    by_falling_weight(planned, duration, shares(need, running.capacity), orders)
     orders[4] = stable_order(jobs.astype(np.float64))
-    _, listed = search_orders(search, orders, moves(len(jobs), settings.iterations))
-    cost, starts = search.cost[0], np.empty(len(jobs), dtype=np.int64)
-    starts[search.order[BEST]] = search.starts[BEST]
-    in_turn(weight, duration, need, promised, starts)
-    now = (starts == 0) & queue.fits[jobs]
-    begin = np.concatenate((jobs[now & (promised == 0)], jobs[now & (promised != 0)]))
-    held = (promises.start >= 0).sum()
-    return Plan(begin, len(jobs), need.sum(), held, cost, cost < listed, promises.overdue)
+    _, listed = search_orders(search, orders, moves(count, settings.iterations))
+    cost, starts = search.cost[0], np.empty(count, dtype=np.int64)
+    for index in range(count):
+        starts[search.order[BEST, index]] = search.starts[BEST, index]
+    in_turn(planned, duration, need, promised, starts)
+    begin, some, held = np.empty(len(queue.wait), dtype=np.int64), 0, 0
+    for turn in range(2):
+        for index in range(count):
+            if starts[index] == 0 and queue.fits[jobs[index]] and (promised[index] == 0) == (turn == 0):
+                begin[some] = jobs[index]
+                some += 1
+    for start in promises.start:
+        held += start >= 0
+    if by_walltimes:
+        some = _that_keep_promises(begin, some, queue, asked.duration, promises)
+    found = Plan(begin[:some].copy(), count, units, held, cost, cost < listed, promises.overdue)
+    return found, promises.start
 
 
 @compiled
-def weights(queue: Queue, age_scale: float) -> FloatArray:
+def _beside(durations: IntArray, need: IntArray, running: Running, until: IntArray, start: IntArray) -> Steps:
+    """Return what is free beside what runs and what is promised, by the predictions up to the walltimes."""
+    steps = make_steps(len(running.end) + 1 + 2 * len(start), len(running.free))
+    ends = np.empty(len(until), dtype=np.int64)
+    for index in range(len(ends)):
+        ends[index] = min(running.end[index], until[index])
+    count = release(running.free, ends, running.need, steps)
+    for job in range(len(start)):
+        if start[job] >= 0:
+            count = hold(steps, count, start[job], start[job] + durations[job], need[job], 1)
+    return Steps(steps.at[:count], steps.free[:count])
+
+
+@compiled
+def _that_keep_promises(begin: IntArray, some: int, queue: Queue, walltimes: IntArray, promises: Promises) -> int:
+    """Keep of the first `some` jobs those that delay no promised start; if one does, try all others that fit as well.
+
+    Returns
+    -------
+    How many there are then in `begin`, in their order.
+    """
+    wanted, size = np.empty(len(queue.wait), dtype=np.int64), some
+    wanted[:some] = begin[:some]
+    for turn in range(2):
+        count, kept = len(promises.free.at), 0
+        steps = make_steps(count + 6 * size, queue.need.shape[1])
+        copy_steps(promises.free, count, steps)
+        for index in range(size):
+            job = wanted[index]
+            need, duration = queue.need[job], walltimes[job]
+            own = promises.start[job] if job < len(promises.start) else -1
+            if own >= 0:
+                count = hold(steps, count, own, own + duration, need, -1)
+            if earliest(steps, count, need, duration, 0) == 0:
+                own = 0
+                begin[kept] = job
+                kept += 1
+            if own >= 0:
+                count = hold(steps, count, own, own + duration, need, 1)
+        if turn == 1 or kept == some:
+            return kept
+        # Those that keep the promises first, then all that fit and were not planned to start now.
+        planned = np.zeros(len(queue.wait), dtype=np.bool_)
+        for index in range(some):
+            planned[wanted[index]] = True
+        size = kept
+        wanted[:kept] = begin[:kept]
+        for job in range(len(queue.wait)):
+            if queue.fits[job] and not planned[job]:
+                wanted[size] = job
+                size += 1
+    return 0
+
+
+@compiled
+def weights(waits: IntArray, durations: IntArray, age_scale: float) -> FloatArray:
     """Return what a second's delay of each job costs, shape (jobs,).
 
     With wait t, duration d and b = max(1, (t + d) / max(d, 10)) it is b / max(d, 10) * (1 + (t / scale)**2): the
     slope of b**2 / 2, times a factor that grows with age.
     """
-    weight = np.empty(len(queue.wait))
+    weight = np.empty(len(waits))
     for job in range(len(weight)):
-        wait, duration = float(queue.wait[job]), float(queue.duration[job])
+        wait, duration = float(waits[job]), float(durations[job])
         bounded = max(duration, BOUND)
         weight[job] = max(1.0, (wait + duration) / bounded) / bounded
         if age_scale > 0:

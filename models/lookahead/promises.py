@@ -57,6 +57,24 @@ class Running(NamedTuple):
     capacity: IntArray
 
 
+class Asked(NamedTuple):
+    """What is known beside the predictions; all empty where only these count.
+
+    Attributes
+    ----------
+    duration
+        Walltimes of the waiting jobs, seconds, shape (jobs,).
+    end
+        When the running ones have to end, seconds from now, at least 1, shape (running,).
+    promised
+        What was promised to the waiting ones, seconds from now, :data:`.NO_PROMISE` for nothing, shape (jobs,) or (0,).
+    """
+
+    duration: IntArray
+    end: IntArray
+    promised: IntArray
+
+
 class Settings(NamedTuple):
     """How to plan.
 
@@ -122,19 +140,26 @@ def doubts(settings: Settings, wait: int) -> bool:
 
 
 @compiled
-def promise(queue: Queue, running: Running, settings: Settings) -> Promises:
-    """Hold a start for each of the oldest jobs, in order of age.
-
-    It is the last one that fits and is not past the job's time. That time is `due` seconds after it came; for a job not
-    yet so old no earlier than its earliest start plus `tolerance` times what is missing. The first job that cannot be
-    on time is held at its earliest start; others that cannot are held nothing.
-    """
-    return keep_promises(queue, running, settings, np.zeros(0, dtype=np.int64))
+def told_apart(queue: Queue, running: Running, asked: Asked) -> Asked:
+    """Return walltimes where they differ from what is predicted, else nothing: then a plan by predictions will do."""
+    for job in range(len(asked.duration)):
+        if queue.duration[job] != asked.duration[job]:
+            return asked
+    for index in range(len(asked.end)):
+        if running.end[index] != asked.end[index]:
+            return asked
+    none = asked.duration[:0]
+    return Asked(none, none, none)
 
 
 @compiled
-def keep_promises(queue: Queue, running: Running, settings: Settings, kept: IntArray) -> Promises:
-    """Do as :func:`promise`, once those are held a start that were promised one before, no later than that.
+def keep_promises(queue: Queue, running: Running, settings: Settings, asked: Asked) -> Promises:
+    """Hold a start for each of the oldest jobs, in order of age; first for those that were promised one before.
+
+    It is the last one that fits and is not past the job's time. That time is `due` seconds after it came; for a job not
+    yet so old no earlier than its earliest start plus `tolerance` times what is missing; for a job that was promised a
+    start before, no later than that. The first job that cannot be on time is held at its earliest start; others that
+    cannot are held nothing.
 
     If nothing has been started since that is in the way of a promise, and whatever runs ends no later than was known
     then, all of them can be kept: each start is still free beside what runs and the other ones.
@@ -142,13 +167,16 @@ def keep_promises(queue: Queue, running: Running, settings: Settings, kept: IntA
     Parameters
     ----------
     queue, running, settings
-        As there.
-    kept
-        What was promised, seconds from now, :data:`NO_PROMISE` for nothing; of the oldest jobs at least, or empty.
+        The jobs and how to plan.
+    asked
+        Walltimes, in place of the predictions, and what was promised before; empty for predictions and no promises.
     """
     guards = min(settings.guards, len(queue.wait)) if settings.due >= 0 else 0
-    steps = make_steps(len(running.end) + 1 + 2 * guards, len(running.free))
-    count = release(running.free, running.end, running.need, steps)
+    durations, ends, kept = queue.duration, running.end, asked.promised
+    if len(asked.duration) > 0:
+        durations, ends = asked.duration, asked.end
+    steps = make_steps(len(ends) + 1 + 2 * guards, len(running.free))
+    count = release(running.free, ends, running.need, steps)
     promised = np.full(guards, -1, dtype=np.int64)
     late, overdue = False, -1
     for turn in range(2):
@@ -156,8 +184,8 @@ def keep_promises(queue: Queue, running: Running, settings: Settings, kept: IntA
             stands = job < len(kept) and kept[job] < NO_PROMISE
             if stands != (turn == 0):
                 continue
-            need, duration = queue.need[job], queue.duration[job]
-            by = kept[job] if stands else _due(queue, settings, job, steps, count)
+            need, duration = queue.need[job], durations[job]
+            by = kept[job] if stands else _due(queue, duration, settings, job, steps, count)
             start = latest(steps, count, need, duration, 0, by)
             if start < 0 and not late:
                 late = True
@@ -171,11 +199,11 @@ def keep_promises(queue: Queue, running: Running, settings: Settings, kept: IntA
 
 
 @compiled
-def _due(queue: Queue, settings: Settings, job: int, steps: Steps, count: int) -> int:
+def _due(queue: Queue, duration: int, settings: Settings, job: int, steps: Steps, count: int) -> int:
     """Return by when a job without a promise is to start, seconds from now."""
     left = settings.due - queue.wait[job]
     if left > 0 and settings.tolerance > 0:
-        soonest = earliest(steps, count, queue.need[job], queue.duration[job], 0)
+        soonest = earliest(steps, count, queue.need[job], duration, 0)
         if soonest >= 0:
             return int(max(left, soonest + int(settings.tolerance * left)))
     return int(left)

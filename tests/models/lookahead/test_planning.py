@@ -5,11 +5,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models.lookahead import Queue, Running, Settings, plan, promise, weights
+from hpcdispatch.models import lookahead
+from hpcdispatch.models.lookahead import Asked, Queue, Running, Settings, weights
 
 HORIZON = 40
 QUICK = settings(max_examples=100)
 SETTINGS = Settings(due=100, tolerance=0.0, blocked=3, guards=10, iterations=30, age_scale=50.0)
+
+
+#: Neither walltimes nor earlier promises.
+NOTHING = Asked(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
+
+
+def plan(queue, running, options):
+    return lookahead.plan(queue, running, options, NOTHING)[0]
+
+
+def promise(queue, running, options):
+    return lookahead.keep_promises(queue, running, options, NOTHING)
 
 
 def ints(values):
@@ -34,8 +47,8 @@ def started(queue, running, options=SETTINGS):
 
 def test_weights_are_the_slope_of_the_squared_slowdown_times_age():
     queue = queue_of([(0, 100, 1), (300, 100, 1), (300, 2, 1)], 1)
-    assert weights(queue, -1.0) == pytest.approx([1 / 100, 4 / 100, 30.2 / 10])
-    assert weights(queue, 100.0) == pytest.approx([1 / 100, 4 / 100 * 10, 30.2 / 10 * 10])
+    assert weights(queue.wait, queue.duration, -1.0) == pytest.approx([1 / 100, 4 / 100, 30.2 / 10])
+    assert weights(queue.wait, queue.duration, 100.0) == pytest.approx([1 / 100, 4 / 100 * 10, 30.2 / 10 * 10])
 
 
 class TestPromises:

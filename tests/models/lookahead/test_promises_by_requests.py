@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hpcdispatch.models.lookahead import NO_PROMISE, Asked, Queue, Running, Settings, plan_by_requests
+from hpcdispatch.models.lookahead import NO_PROMISE, Asked, Queue, Running, Settings, plan
 
 SETTINGS = Settings(due=150, tolerance=0.0, blocked=3, guards=1, iterations=10, age_scale=-1.0)
 #: Half of the machine is held until 100 s; the oldest job asks for all of it and is promised that time.
@@ -16,7 +16,7 @@ def planned(predicted, requested):
         np.array([50, 10, 10]), np.array([60, *predicted]), np.array([[4], [2], [2]]), np.array([False, True, True])
     )
     asked = Asked(np.array([60, *requested]), np.array([100]), np.full(3, NO_PROMISE))
-    found, promised = plan_by_requests(queue, BUSY, SETTINGS, asked)
+    found, promised = plan(queue, BUSY, SETTINGS, asked)
     assert promised.tolist() == [100]
     return found.start.tolist()
 
