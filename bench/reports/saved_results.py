@@ -14,10 +14,11 @@ from typing import Any
 from ...analysis.trimming import NOTHING, Cut
 from ...base import InputError
 from ...simulation import Result
+from ...simulation.result import MANIFEST, TABLES, read_manifest
 from ..campaigns.recorded_names import campaigns, named
 from ..campaigns.store import damage_of
 
-_FILES = ("manifest.json", "jobs.parquet", "attempts.parquet", "decisions.parquet", "timings.parquet")
+_FILES = (MANIFEST, *(f"{name}.parquet" for name in TABLES))
 #: The seed as the last option of a generator, or before another.
 _SEED = re.compile(r"[:,]seed=(\d+)(?=, |$)|(?<=[:,])seed=(\d+),")
 #: How the note begins that says how submissions were shifted.
@@ -184,14 +185,13 @@ def _described(place: Path) -> Run:
     for name in _FILES:
         if not (place / name).is_file():
             raise InputError(f"{place}: expected a file {name}, got none")
-    path = place / "manifest.json"
+    manifest, _ = read_manifest(place)
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
         return _run(place, manifest)
-    except ValueError as error:
-        raise InputError(f"{path}: expected JSON, got {error}") from None
     except (KeyError, TypeError) as error:
-        raise InputError(f"{path}: expected the manifest of a result, got one without {error}") from None
+        raise InputError(f"{place / MANIFEST}: expected the manifest of a result, got one without {error}") from None
+    except ValueError as error:
+        raise InputError(f"{place / MANIFEST}: expected the manifest of a result, got {error}") from None
 
 
 def _stored(place: Path) -> bool:

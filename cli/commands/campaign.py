@@ -92,9 +92,10 @@ def command(
         raise InputError("--tls-ca-file: expected with --cluster only")
     if table is not None and (table.is_dir() or not table.absolute().parent.is_dir()):
         raise InputError(f"--table {table}: expected the name of a file in a folder that exists")
+    store = Store(out)
+    store.check_schema()
     plan = _planned(file, None if no_cache else out / TRACES)
     say_few_runs(dict.fromkeys(cell.predictor for cell in plan.cells))
-    store = Store(out)
     store.open()  # before a cluster is asked for anything
     with ExitStack() as stack:
         try:
