@@ -50,10 +50,18 @@ class ReadingOptions:
     no_cache: bool = False
 
 
+def path_option(name: str, help: str, metavar: str = "FILE") -> Callable[..., Any]:
+    """Return an option that takes a path, which need not exist."""
+    return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=help)
+
+
+def seed_option(help: str) -> Callable[..., Any]:
+    """Return the option ``--seed``."""
+    return click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", show_default=True, help=help)
+
+
 no_cache_option = click.option(
-    "--no-cache",
-    is_flag=True,
-    help="Read large traces anew, and do not keep what was read for the next time.",
+    "--no-cache", is_flag=True, help="Read large traces anew, and do not keep what was read for the next time."
 )
 
 _READING = (
@@ -65,9 +73,7 @@ _READING = (
     ),
     click.option("--lenient", is_flag=True, help="Drop malformed records, counted and listed, instead of stopping."),
     click.option(
-        "--strict",
-        is_flag=True,
-        help="Refuse a trace with records that could never run, instead of dropping them.",
+        "--strict", is_flag=True, help="Refuse a trace with records that could never run, instead of dropping them."
     ),
     click.option(
         "--default-walltime",

@@ -22,12 +22,11 @@ from ...models.complexity import CONSTANT
 from ...workloads.formats.csv_text import csv_text
 from ...workloads.formats.run_table import RunColumns, read_runs
 from ...workloads.formats.trace_files import save
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import say
-from ..help_texts import examples
 from ..output import console, print_json
 from ..progress import spinner
-from ..shared_options import json_option
+from ..shared_options import json_option, path_option
 
 
 @click.command(
@@ -50,12 +49,8 @@ from ..shared_options import json_option
     metavar="R",
     help="The time follows the size where the correlation is above R.",
 )
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help=f"Draw runs, curves and ranges: {', '.join(KINDS)}."
-)
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="FILE.csv", help="Save the fits, a row a workflow and class."
-)
+@path_option("--plot", f"Draw runs, curves and ranges: {', '.join(KINDS)}.")
+@path_option("--out", "Save the fits, a row a workflow and class.", metavar="FILE.csv")
 @json_option
 @debug_option
 def command(

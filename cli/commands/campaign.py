@@ -24,9 +24,8 @@ from ...bench.campaigns.metrics_table import write_table
 from ...bench.campaigns.store import TRACES
 from ...bench.reports.number_formats import count
 from ...workloads import TraceWarning
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import InterruptedRunError, RunFailedError, say
-from ..help_texts import examples
 from ..output import print_json
 from ..progress import JobBar, spinner
 from ..shared_options import cores, json_option, no_cache_option, say_few_runs
@@ -105,13 +104,7 @@ def command(
                     client = stack.enter_context(connect(cluster, tls, workers or 1))
             bar = stack.enter_context(JobBar("checking the store"))
             outcome = run_campaign(
-                plan,
-                store,
-                workers=workers or cores(),
-                cluster=client,
-                retry=retry,
-                verify=verify,
-                progress=bar.show,
+                plan, store, workers=workers or cores(), cluster=client, retry=retry, verify=verify, progress=bar.show
             )
             interrupted = False
         except CampaignInterrupted as error:

@@ -13,10 +13,9 @@ from ...bench.campaigns.samples import Sampler
 from ...simulation import Overrun, SameInstant
 from ...workloads import Workload
 from ...workloads.sources import Source
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import InterruptedRunError, RunFailedError, say
 from ..comparison_table import comparison_json, print_comparison
-from ..help_texts import examples
 from ..output import print_json
 from ..progress import JobBar
 from ..shared_options import (
@@ -26,6 +25,7 @@ from ..shared_options import (
     make_folder,
     mold_option,
     overrun_option,
+    path_option,
     reading_options,
     same_instant_option,
     split_specs,
@@ -75,12 +75,7 @@ BUILT_IN_SEEDS = 5
 @same_instant_option
 @reading_options
 @mold_option
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Keep the results there; what is there already is not simulated again.",
-)
+@path_option("--out", "Keep the results there; what is there already is not simulated again.", metavar="DIR")
 @click.option("--check", "checked", is_flag=True, help="Check each schedule against the invariants.")
 @click.option(
     "--workers",

@@ -13,28 +13,19 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from ...analysis import (
-    Scenario,
-    eviction_front,
-    occupancy,
-    read_scenario,
-    scenario_at,
-    scenario_of,
-    write_scenario,
-)
+from ...analysis import Scenario, eviction_front, occupancy, read_scenario, scenario_at, scenario_of, write_scenario
 from ...base import InputError
 from ...bench.reports.figures import Figure
 from ...bench.reports.number_formats import NOTHING, count
 from ...bench.reports.static_figures import images
 from ...models.eviction import Eviction, cost, greedy_by_deadline, plan, plan_sharing
 from ...workloads import GENERATORS, generate
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import say
 from ..durations import Duration, clock
-from ..help_texts import examples
 from ..output import console, print_json
 from ..progress import spinner
-from ..shared_options import ReadingOptions, json_option
+from ..shared_options import ReadingOptions, json_option, path_option
 from ..trace_argument import load, resolve
 
 _SUFFIXES = (".png", ".svg")
@@ -75,10 +66,8 @@ class _Query:
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="With --at: of the checkpoints that are drawn.")
 @click.option("--sharing", is_flag=True, help="Write checkpoints side by side instead of one after another.")
 @click.option("--front", is_flag=True, help="Show the loss for eighths of the nodes and of the time instead.")
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the loss by deadline, .png or .svg."
-)
-@click.option("--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the scenario as JSON.")
+@path_option("--plot", "Draw the loss by deadline, .png or .svg.")
+@path_option("--save", "Write the scenario as JSON.")
 @json_option
 @debug_option
 def command(

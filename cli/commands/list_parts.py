@@ -18,8 +18,7 @@ from ...dispatchers.portfolio import portfolio_goals
 from ...predictors import registry as predictors
 from ...workloads import GENERATORS
 from ...workloads.fetching import TRACES
-from ..app import debug_option
-from ..help_texts import examples
+from ..app import debug_option, examples
 from ..output import console, pairs, print_json
 from ..part_explained import choices_and_default, description, meanings
 from ..shared_options import json_option
@@ -34,13 +33,7 @@ KINDS: dict[str, Registry] = {
 }
 
 
-@click.command(
-    "list",
-    epilog=examples(
-        "hpcdispatch list",
-        "hpcdispatch list easy",
-    ),
-)
+@click.command("list", epilog=examples("hpcdispatch list", "hpcdispatch list easy"))
 @click.argument("name", required=False)
 @json_option
 @debug_option

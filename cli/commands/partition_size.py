@@ -24,13 +24,12 @@ from ...base import InputError
 from ...bench.reports.number_formats import NOTHING, percent
 from ...bench.reports.partition_figure import draw_sizes
 from ...models.moldable import Request, SpeedupFit
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import say
 from ..durations import Duration, clock
-from ..help_texts import examples
 from ..output import console, print_json, table_of
 from ..progress import spinner
-from ..shared_options import ReadingOptions, json_option
+from ..shared_options import ReadingOptions, json_option, path_option
 from ..trace_argument import load, resolve
 
 _SUFFIXES = (".png", ".svg")
@@ -43,17 +42,10 @@ _SUFFIXES = (".png", ".svg")
         "hpcdispatch partition --trace trace.swf.gz@30d --runs runs.csv",
     ),
 )
-@click.option(
-    "--state", type=click.Path(path_type=Path), metavar="FILE", help="The running jobs, JSON as of 'hpcdispatch evict'."
-)
+@path_option("--state", "The running jobs, JSON as of 'hpcdispatch evict'.")
 @click.option("--trace", metavar="FILE@TIME", help="A trace, at a time from its first submission on, as in 30d12h.")
-@click.option(
-    "--requests", type=click.Path(path_type=Path), metavar="FILE", help="CSV with processors and requested_time (s)."
-)
-@click.option(
-    "--runs", type=click.Path(path_type=Path), metavar="FILE",
-    help="Own runs instead: CSV with processors and time (s), or the output of sacct -P.",
-)  # fmt: skip
+@path_option("--requests", "CSV with processors and requested_time (s).")
+@path_option("--runs", "Own runs instead: CSV with processors and time (s), or the output of sacct -P.")
 @click.option("--sizes", metavar="N,N,...", help="With --runs: the sizes to choose from.  [default: powers of two]")
 @click.option(
     "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.9, show_default=True, metavar="P",
@@ -69,7 +61,7 @@ _SUFFIXES = (".png", ".svg")
 @click.option(
     "--joint", is_flag=True, help="With --runs: choose size and first requested time together, resubmission counted."
 )
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw list and requests, .png or .svg.")
+@path_option("--plot", "Draw list and requests, .png or .svg.")
 @json_option
 @debug_option
 def command(

@@ -13,10 +13,10 @@ from ...base import InputError
 from ...bench.reports.page import write_report
 from ...bench.reports.saved_results import runs_of
 from ...bench.reports.study import study
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import say
-from ..help_texts import examples
 from ..progress import JobBar, spinner
+from ..shared_options import path_option
 
 
 @click.command(
@@ -27,11 +27,8 @@ from ..progress import JobBar, spinner
     ),
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The page; figures, tables and their data go into a folder beside it.  [default: report.html in DIR]",
+@path_option(
+    "--out", "The page; figures, tables and their data go into a folder beside it.  [default: report.html in DIR]"
 )
 @click.option(
     "--baseline",

@@ -15,9 +15,8 @@ from ...bench.reports.number_formats import count
 from ...simulation import Overrun, Result, SameInstant, check, simulate
 from ...workloads import MachineState, Workload
 from ...workloads.sources import Source
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import InterruptedRunError, RunFailedError, say
-from ..help_texts import examples
 from ..output import print_json, print_summary
 from ..progress import JobBar, spinner
 from ..shared_options import (
@@ -26,8 +25,10 @@ from ..shared_options import (
     make_folder,
     mold_option,
     overrun_option,
+    path_option,
     reading_options,
     same_instant_option,
+    seed_option,
     validate,
 )
 from ..trace_argument import load, resolve
@@ -65,17 +66,8 @@ class Setup:
 @same_instant_option
 @reading_options
 @mold_option
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="N",
-    show_default=True,
-    help="Of a generated workload and of a dispatcher that draws.",
-)
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Save the result there (Parquet and a manifest)."
-)
+@seed_option("Of a generated workload and of a dispatcher that draws.")
+@path_option("--out", "Save the result there (Parquet and a manifest).", metavar="DIR")
 @click.option(
     "--check", "checked", is_flag=True, help="Check the schedule against the invariants; exit code 1 if one is broken."
 )

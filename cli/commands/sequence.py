@@ -22,16 +22,13 @@ from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
 from ...models.reservations import Checkpointing, Fit
 from ...models.reservations import Sequence as Reservations
-from ...workloads import Workload
 from ...workloads.formats.run_times import Unit, as_seconds, read_run_times
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import say
-from ..durations import Duration
-from ..help_texts import examples
+from ..durations import Duration, clock
 from ..output import console, pairs, print_json, table_of
 from ..progress import spinner
-from ..shared_options import ReadingOptions, json_option, reading_options
-from ..site_table import site_json, site_note, site_table
+from ..shared_options import ReadingOptions, json_option, path_option, reading_options
 from ..trace_argument import load, resolve
 
 #: What Slurm sends a job that is to write a checkpoint before its time is up.
@@ -77,9 +74,7 @@ _SIGNAL = "USR1"
 @click.option(
     "--fit", "fitted", is_flag=True, help="Take the best fitting family for the law, not the runs themselves."
 )
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the run times and the requests (.png, .svg)."
-)
+@path_option("--plot", "Draw the run times and the requests (.png, .svg).")
 @click.option(
     "--checkpoint",
     type=Duration(),
@@ -106,12 +101,7 @@ _SIGNAL = "USR1"
     help="The last jobs of the trace that are replayed.",
 )
 @click.option(
-    "--cores",
-    type=click.IntRange(min=1),
-    default=1,
-    metavar="N",
-    show_default=True,
-    help="Of the job; for --site.",
+    "--cores", type=click.IntRange(min=1), default=1, metavar="N", show_default=True, help="Of the job; for --site."
 )
 @reading_options
 @click.option("--sbatch", is_flag=True, help="Print the requests as --time=D-HH:MM:SS, one a line, and nothing else.")
@@ -160,13 +150,17 @@ def command(
     planning = Planning(bins, backfill_rate, last_request(longest, unit, run_times), fitted, checkpointing)
     with spinner("optimising"):
         advice = advise(run_times, planning)
-    measured = None if site is None else _measure(load(resolve(site), reading), site_jobs, run_times, planning, cores)
+    measured = None
+    if site is not None:
+        trace = load(resolve(site), reading)
+        with spinner("replaying the trace"):
+            measured = measure(trace.slice(max(0, len(trace) - site_jobs), len(trace)), run_times, planning, cores)
     if len(run_times) < LEAST_TO_TRUST:
         say("note", f"{count(len(run_times), 'run')} tell little of the next one; expected at least {LEAST_TO_TRUST}")
     if sbatch:
         click.echo("\n".join(_options(advice, checkpoint)))
     elif as_json:
-        print_json(_plain(advice, run_times) | {"site": measured and site_json(measured)})
+        print_json(_plain(advice, run_times) | {"site": measured and _site_json(measured)})
     else:
         _print(advice, run_times, planning)
         _print_site(measured, site, cores)
@@ -197,10 +191,8 @@ def sbatch_lines(values: Sequence[float]) -> list[str]:
     return lines
 
 
-def _measure(site: Workload, jobs: int, run_times: NDArray[np.float64], planning: Planning, cores: int) -> SiteAdvice:
-    """Replay the last jobs of a site's trace with the runs among them."""
-    with spinner("replaying the trace"):
-        return measure(site.slice(max(0, len(site) - jobs), len(site)), run_times, planning, cores)
+def _site_json(advice: SiteAdvice) -> dict[str, Any]:
+    return asdict(advice) | {"rows": {row.name: asdict(row) | {"verdict": row.verdict} for row in advice.rows}}
 
 
 def _print_site(measured: SiteAdvice | None, site: str | None, cores: int) -> None:
@@ -210,8 +202,21 @@ def _print_site(measured: SiteAdvice | None, site: str | None, cores: int) -> No
         out.print("This assumes that a request starts as soon as it is made; --site TRACE measures it.")
         return
     out.print(Text(f"measured on {site}", style="bold"))
-    out.print(site_table(measured))
-    out.print(site_note(measured, site, cores))
+    table = table_of("", "requests", "response", "lost (h)", "to maximum (%)", "")
+    for row in measured.rows:
+        change, low, high = (f"{100 * (value - 1):+.0f}" for value in (row.ratio, row.low, row.high))
+        against = f"{change} [{low}, {high}]" if row.verdict else NOTHING
+        table.add_row(row.name, ratio(row.requests), clock(row.response), f"{row.lost:,.0f}", against, row.verdict)
+    out.print(table)
+    waits = measured.waits
+    width = f"about as wide as {cores:,} cores" if waits.alike else "of all widths"
+    runs = "the second half of the runs, requests made from the first" if measured.unseen else "all runs, seen before"
+    out.print(
+        f"{measured.runs:,} runs at even times among the jobs of {site}, replayed under EASY: {runs}.\n"
+        f"Response: from submission to success; lost: core-hours used in vain; 95% intervals over the runs.\n"
+        f"The waits are {clock(waits.gamma)} + {waits.alpha:.2f} x the request: those of {waits.jobs:,} jobs "
+        f"of {site}, {width}, in a replay."
+    )
 
 
 def _options(advice: Advice, write: int | None) -> list[str]:

@@ -19,9 +19,8 @@ from ...workloads import Snapshot, Workload, read
 from ...workloads.fetching import cache_folder
 from ...workloads.slurm_conf import read_slurm_conf
 from ...workloads.slurm_workload import slurm_workload, standing_jobs, started_at
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..durations import clock
-from ..help_texts import examples
 from ..output import console, print_json
 from ..progress import spinner
 from ..shared_options import gathered, json_option, validate

@@ -17,10 +17,9 @@ from ...analysis.kept_submission import Submission, locked, read_submission, wri
 from ...base import InputError
 from ...models.reservations.resubmission import JobSeen, next_step
 from ...workloads.formats.run_times import Unit, read_run_times
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import InterruptedRunError, say
 from ..durations import Duration
-from ..help_texts import examples
 from ..slurm_answers import PATIENCE, CommandFailedError, answer
 from ..slurm_jobs import UnknownEndError, check_script, look, submit, submitted
 from .sequence import last_request, whole_minutes

@@ -15,10 +15,9 @@ from ...bench.reports.tables import Table
 from ...dispatchers import Dispatcher, Slurm, create_dispatcher
 from ...workloads import MachineState, Workload, recorded_state
 from ...workloads.slurm_workload import started_at
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import say
 from ..durations import Duration, clock
-from ..help_texts import examples
 from ..output import console, print_json
 from ..progress import spinner
 from ..shared_options import json_option, split_specs, validate
