@@ -153,7 +153,12 @@ class Store:
             made = _unfinished(final.parent)
             try:
                 _write_all(made, files)
-                _rename(made, final)
+                try:
+                    os.rename(made, final)
+                except OSError as error:  # unless another process has just finished the same cell
+                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not final.is_dir():
+                        raise
+                    _remove(made)
             except BaseException:
                 _remove(made)
                 raise
@@ -258,16 +263,6 @@ def _write(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _rename(made: Path, final: Path) -> None:
-    """Give a folder its name, unless another process has just finished the same cell."""
-    try:
-        os.rename(made, final)
-    except OSError as error:
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not final.is_dir():
-            raise
-        _remove(made)
 
 
 def _sync_folder(folder: Path) -> None:
