@@ -85,12 +85,7 @@ def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
         "table": found.table.to_dict("records"),
         "runs": found.runs.to_dict("records"),
         "failures": [
-            {
-                "dispatcher": failure.dispatcher,
-                "predictor": failure.predictor,
-                "seed": failure.seed,
-                "error": failure.error,
-            }
+            {name: getattr(failure, name) for name in ("dispatcher", "predictor", "seed", "error")}
             for failure in found.failures
         ],
     }
@@ -98,11 +93,10 @@ def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
 
 def packed(out: Console, labels: list[Column], values: list[Column]) -> list[Table]:
     """Lay the value columns out, each part with the labels and as many columns as the width takes."""
-    tables = []
-    left = values
+    tables, left, wide = [], values, out.options.update(width=10_000)
     while left:
         taken = len(left)
-        while taken > 1 and _width(out, _table(labels + left[:taken])) > out.width:
+        while taken > 1 and out.measure(_table(labels + left[:taken]), options=wide).maximum > out.width:
             taken -= 1
         tables.append(_table(labels + left[:taken]))
         left = left[taken:]
@@ -119,10 +113,6 @@ def _table(columns: list[Column]) -> Table:
     return table
 
 
-def _width(out: Console, table: Table) -> int:
-    return out.measure(table, options=out.options.update(width=10_000)).maximum
-
-
 def _heading(found: Comparison, source: str, drawn: bool) -> list[Text]:
     dispatchers, predictors = (found.table[name].nunique() for name in ("dispatcher", "predictor"))
     what = f"{count(dispatchers, 'dispatcher')} with {count(predictors, 'predictor')}"
@@ -134,17 +124,10 @@ def _heading(found: Comparison, source: str, drawn: bool) -> list[Text]:
         samples = f"{found.seeds} samples, seeds 0 to {found.seeds - 1}"
     else:
         samples = f"{count(found.seeds, 'seed')}, submissions shifted by 0 to {found.jitter} s"
-    return [
-        Text(what, style="bold"),
-        Text(f"on {source}"),
-        Text(f"{_jobs(found.runs)}{samples}; overrun {found.overrun}"),
-    ]
-
-
-def _jobs(runs: pd.DataFrame) -> str:
-    totals = runs["jobs"] + runs["rejected"]
+    totals = found.runs["jobs"] + found.runs["rejected"]
     low, high = totals.min(), totals.max()
-    return (count(high, "job") if low == high else f"{low:,.0f} to {high:,.0f} jobs") + ", "
+    jobs = count(high, "job") if low == high else f"{low:,.0f} to {high:,.0f} jobs"
+    return [Text(what, style="bold"), Text(f"on {source}"), Text(f"{jobs}, {samples}; overrun {found.overrun}")]
 
 
 def _labels(found: Comparison, width: int) -> list[Column]:

@@ -190,6 +190,34 @@ def say_few_runs(predictors: Iterable[str]) -> None:
         say("note", f"{', '.join(few)}: laws of {runs} tell little; expected at least {LEAST_TO_TRUST}")
 
 
+def check_writable(path: Path | None, option: str, kinds: Iterable[str]) -> None:
+    """Refuse a file that cannot be written, before anything is computed.
+
+    Parameters
+    ----------
+    path
+        The file; nothing is checked without it.
+    option
+        Its option, for the message.
+    kinds
+        The suffixes that it may have, without the dot.
+
+    Raises
+    ------
+    InputError
+        For another suffix, a folder of this name, or a folder that is missing.
+    """
+    if path is None:
+        return
+    if path.suffix.lower().removeprefix(".") not in kinds:
+        known = " or ".join(f".{kind}" for kind in kinds)
+        raise InputError(f"{option} {path}: expected a file name ending in {known}, got suffix {path.suffix!r}")
+    if path.is_dir():
+        raise InputError(f"{option} {path}: expected a file to write to, got a directory")
+    if not path.parent.is_dir():
+        raise InputError(f"{option} {path}: no such directory to write to: {path.parent}")
+
+
 def cores() -> int:
     """Return how many cores this process may use."""
     if hasattr(os, "sched_getaffinity"):

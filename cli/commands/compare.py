@@ -119,7 +119,9 @@ def command(
     policy = Overrun.parse(overrun)
     validate(policies, beliefs)
     source = resolve(trace)
-    samples = _samples(source, reading, jitter, mold)
+    samples: Workload | Sampler = molded(load(source, reading), mold)
+    if source.spec is not None and source.sampled and jitter is None:
+        samples = Generated(source.spec, reading.head, mold)
     make_folder(out)
     with JobBar("comparing") as bar:
         try:
@@ -140,26 +142,12 @@ def command(
             found = error.comparison
     _report(found, source, out, as_json=as_json)
     if trace is None and len(found.table) > 1 and not as_json:
-        say("note", _seen(found))
-
-
-def _seen(found: Comparison) -> str:
-    """Return what the means of the waits say, in words."""
-    table = found.table.sort_values("wait_mean", kind="stable")
-    best, worst = table.iloc[0], table.iloc[-1]
-    times = f", {worst['wait_mean'] / best['wait_mean']:.1f} times as long" if best["wait_mean"] > 0 else ""
-    return (
-        f"seen: a job waits {best['wait_mean'] / 3600:.1f} h on average under {best['dispatcher']}, "
-        f"and {worst['wait_mean'] / 3600:.1f} h under {worst['dispatcher']}{times}"
-    )
-
-
-def _samples(source: Source, reading: ReadingOptions, jitter: int | None, mold: str | None) -> Workload | Sampler:
-    """Return the workload to be jittered, or the generator to be drawn from."""
-    workload = molded(load(source, reading), mold)
-    if source.spec is not None and source.sampled and jitter is None:
-        return Generated(source.spec, reading.head, mold)
-    return workload
+        table = found.table.sort_values("wait_mean", kind="stable")
+        best, worst = table.iloc[0], table.iloc[-1]
+        times = f", {worst['wait_mean'] / best['wait_mean']:.1f} times as long" if best["wait_mean"] > 0 else ""
+        hours = (f"{row['wait_mean'] / 3600:.1f} h" for row in (best, worst))
+        say("note", f"seen: a job waits {next(hours)} on average under {best['dispatcher']}, "
+                    f"and {next(hours)} under {worst['dispatcher']}{times}")  # fmt: skip
 
 
 def _report(found: Comparison, source: Source, out: Path | None, *, as_json: bool) -> None:

@@ -54,7 +54,11 @@ def command(name: str | None, as_json: bool) -> None:
     out = console()
     for kind, entries in found.items():
         out.print(Text(kind, style="bold underline"))
-        out.print(pairs([(entry["name"], _line(entry)) for entry in entries]))
+        out.print(pairs([
+            (entry["name"], Text(f"cannot be used: {entry['error']}") if entry["error"]
+             else Text(entry["summary"] or "(no description)", no_wrap=True, overflow="ellipsis"))
+            for entry in entries
+        ]))  # fmt: skip
         out.print()
     out.print(Text("published traces", style="bold underline"))
     out.print(", ".join(TRACES))
@@ -110,10 +114,3 @@ def _option(option: Option) -> dict[str, Any]:
         "choices": list(typing.get_args(option.annotation)) if literal else None,
         "shown": str(option),
     }
-
-
-def _line(entry: dict[str, Any]) -> Text:
-    """Return what a part is, as much of it as a line holds; or why it cannot be used, whole."""
-    if entry["error"]:
-        return Text(f"cannot be used: {entry['error']}")
-    return Text(entry["summary"] or "(no description)", no_wrap=True, overflow="ellipsis")

@@ -29,10 +29,8 @@ from ..command_errors import say
 from ..durations import Duration, clock
 from ..output import console, print_json, table_of
 from ..progress import spinner
-from ..shared_options import ReadingOptions, json_option, path_option
+from ..shared_options import ReadingOptions, check_writable, json_option, path_option
 from ..trace_argument import load, resolve
-
-_SUFFIXES = (".png", ".svg")
 
 
 @click.command(
@@ -85,7 +83,11 @@ def command(
     With --joint a request may fall short, and is followed by a longer one: what is shown is the first, and the expected
     turnaround by the law of the run time that the fit of the runs has.
     """
-    _check(state, trace, requests, runs, plot)
+    for names, given in (("--state or --trace", (state, trace)), ("--requests or --runs", (requests, runs))):
+        if sum(each is not None for each in given) != 1:
+            got = "both" if given[0] is not None else "neither"
+            raise InputError(f"expected {names}, got {got}")
+    check_writable(plot, "--plot", ("png", "svg"))
     if joint and (runs is None or weight):
         raise InputError(f"--joint: expected --runs and no --weight, got {'--weight' if runs else '--requests'}")
     chosen = None if sizes is None else _sizes(sizes)
@@ -103,15 +105,6 @@ def command(
     if plot is not None:
         draw_sizes(moment, advice, plot)
         click.echo(plot, err=as_json)
-
-
-def _check(state: Path | None, trace: str | None, requests: Path | None, runs: Path | None, plot: Path | None) -> None:
-    for names, given in (("--state or --trace", (state, trace)), ("--requests or --runs", (requests, runs))):
-        if sum(each is not None for each in given) != 1:
-            got = "both" if given[0] is not None else "neither"
-            raise InputError(f"expected {names}, got {got}")
-    if plot is not None and plot.suffix.lower() not in _SUFFIXES:
-        raise InputError(f"--plot {plot}: expected a file name that ends in {' or '.join(_SUFFIXES)}")
 
 
 def _sizes(text: str) -> list[int]:

@@ -20,7 +20,7 @@ from ...base import InputError
 from ...base.checks import LONGEST, MOST_STEPS, shown
 from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
-from ...models.reservations import Checkpointing, Fit
+from ...models.reservations import Checkpointing
 from ...models.reservations import Sequence as Reservations
 from ...workloads.formats.run_times import Unit, as_seconds, read_run_times
 from ..app import debug_option, examples
@@ -28,7 +28,7 @@ from ..command_errors import say
 from ..durations import Duration, clock
 from ..output import console, pairs, print_json, table_of
 from ..progress import spinner
-from ..shared_options import ReadingOptions, json_option, path_option, reading_options
+from ..shared_options import ReadingOptions, check_writable, json_option, path_option, reading_options
 from ..trace_argument import load, resolve
 
 #: What Slurm sends a job that is to write a checkpoint before its time is up.
@@ -144,8 +144,7 @@ def command(
     if site is None and reading != ReadingOptions():
         raise click.UsageError("options that say how to read a trace: expected --site with them")
     checkpointing = None if checkpoint is None else Checkpointing(checkpoint, restart or 0)
-    if plot is not None:
-        _check_plot(plot)
+    check_writable(plot, "--plot", KINDS)
     run_times = read_run_times(runs, column, unit)
     planning = Planning(bins, backfill_rate, last_request(longest, unit, run_times), fitted, checkpointing)
     with spinner("optimising"):
@@ -231,14 +230,6 @@ def _options(advice: Advice, write: int | None) -> list[str]:
     ]
 
 
-def _check_plot(path: Path) -> None:
-    """Refuse a name that cannot be drawn to before anything is worked out."""
-    if path.suffix.lower() not in KINDS:
-        raise InputError(f"{path}: expected a file name ending in {' or '.join(KINDS)}, got suffix {path.suffix!r}")
-    if path.is_dir() or not path.parent.is_dir():
-        raise InputError(f"{path}: expected a file for --plot in a folder that is there")
-
-
 def last_request(text: str | None, unit: Unit, run_times: NDArray[np.float64]) -> float | None:
     """Return what ``--max`` says, seconds, which is at least the longest run time; ``None`` if it says nothing."""
     if text is None:
@@ -257,10 +248,17 @@ def _print(advice: Advice, run_times: NDArray[np.float64], planning: Planning) -
     out = console()
     span = f"{slurm_time(run_times.min())} to {slurm_time(run_times.max())}, mean {slurm_time(run_times.mean())}"
     out.print(Text(f"{count(len(run_times), 'run')}: {span}", style="bold"))
-    out.print(_families(advice.fits))
+    families = ", ".join(f"{fit.name} {fit.ks:.3f}" for fit in advice.fits[:3])
+    out.print(
+        f"best fitting families (AIC), with their distance from the runs (KS): {families}"
+        if advice.fits
+        else "best fitting families: none, as all run times are equal"
+    )
     out.print()
     out.print(_requests(advice))
-    out.print(_expected(advice, planning))
+    law = advice.fits[0].name if planning.fitted and advice.fits else "the runs"
+    time, waste = slurm_time(advice.sequence.expected_makespan), slurm_time(advice.sequence.expected_waste)
+    out.print(f"{time} a run expected, {waste} of it waste (law: {law}, in {count(planning.bins, 'value')})")
     if advice.without is not None:
         out.print(_checkpoints(advice, advice.without))
     out.print()
@@ -277,13 +275,6 @@ def _print(advice: Advice, run_times: NDArray[np.float64], planning: Planning) -
     out.print("Means a run, H:MM:SS; waits in the queue do not count. A run longer than the")
     out.print(f"last request: {GROWTH:g} times as much, until it succeeds.")
     out.print(pairs([(row.strategy.name, row.strategy.note) for row in advice.rows]))
-
-
-def _families(fits: Sequence[Fit]) -> str:
-    if not fits:
-        return "best fitting families: none, as all run times are equal"
-    distances = ", ".join(f"{fit.name} {fit.ks:.3f}" for fit in fits[:3])
-    return f"best fitting families (AIC), with their distance from the runs (KS): {distances}"
 
 
 def _requests(advice: Advice) -> Table:
@@ -306,13 +297,6 @@ def _checkpoints(advice: Advice, without: Reservations) -> str:
         return f"checkpoints do not pay: {pays}" if advice.worthwhile else "checkpoints do not pay, however short"
     share = percent(saved / without.expected_makespan)
     return f"checkpoints save {slurm_time(saved)} a run ({share}%)\n{pays}"
-
-
-def _expected(advice: Advice, planning: Planning) -> str:
-    law = advice.fits[0].name if planning.fitted and advice.fits else "the runs"
-    found = advice.sequence
-    time, waste = slurm_time(found.expected_makespan), slurm_time(found.expected_waste)
-    return f"{time} a run expected, {waste} of it waste (law: {law}, in {count(planning.bins, 'value')})"
 
 
 def _strategies(rows: Sequence[tuple[str, str, Fared | None]]) -> Table:
