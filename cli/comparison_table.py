@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -149,9 +148,11 @@ def _label(spec: str, width: int) -> Text:
 
 
 def _values(found: Comparison, metric: Metric) -> Column:
-    table = found.table
-    best = _best(table, metric)
-    cells = []
+    table, cells, best = found.table, [], None
+    # Among the rows with the most runs; none where all show the same.
+    whole = table.loc[table["runs"] == table["runs"].max(), metric.name].dropna()
+    if whole.map(metric.show).nunique() > 1:
+        best = metric.show(float(whole.max() if metric.most else whole.min()))
     for row in table.to_dict("records"):
         shown = metric.show(row[metric.name])
         text = Text(f"*{shown}", style="bold") if shown == best and row["runs"] == table["runs"].max() else Text(shown)
@@ -160,14 +161,6 @@ def _values(found: Comparison, metric: Metric) -> Column:
             text.append(f"\n{metric.show(low)}-{metric.show(high)}", style="not bold dim")
         cells.append(text)
     return Column(metric.header, cells, right=True)
-
-
-def _best(table: pd.DataFrame, metric: Metric) -> str | None:
-    """Return how the best value is shown, among the rows with the most runs; nothing where all show the same."""
-    whole = table.loc[table["runs"] == table["runs"].max(), metric.name].dropna()
-    if whole.map(metric.show).nunique() < 2:
-        return None
-    return metric.show(float(whole.max() if metric.most else whole.min()))
 
 
 def _legend(found: Comparison) -> list[str]:

@@ -90,10 +90,17 @@ def command(
     check_writable(plot, "--plot", ("png", "svg"))
     if joint and (runs is None or weight):
         raise InputError(f"--joint: expected --runs and no --weight, got {'--weight' if runs else '--requests'}")
-    chosen = None if sizes is None else _sizes(sizes)
+    texts = [] if sizes is None else [part.strip() for part in sizes.split(",")]
+    for text in texts:
+        if not text.isdecimal() or int(text) < 1 or texts.count(text) > 1:
+            raise InputError(f"--sizes: expected different whole numbers >= 1, separated by commas, got {sizes!r}")
     with spinner("looking at the machine"):
-        moment = _traced(trace) if trace is not None else _stated(state)
-    asked, found = (read_requests(requests), None) if requests is not None else _of_runs(runs, moment, level, chosen)
+        moment = _moment(state, trace)
+    found = None
+    if requests is not None:
+        asked = read_requests(requests)
+    else:
+        asked, found = _of_runs(runs, moment, level, [int(text) for text in texts])
     if joint and found is not None:
         advice = advise_size_and_time(moment, found, [request.processors for request in asked])
     else:
@@ -107,24 +114,15 @@ def command(
         click.echo(plot, err=as_json)
 
 
-def _sizes(text: str) -> list[int]:
-    sizes = [part.strip() for part in text.split(",")]
-    for size in sizes:
-        if not size.isdecimal() or int(size) < 1 or sizes.count(size) > 1:
-            raise InputError(f"--sizes: expected different whole numbers >= 1, separated by commas, got {text!r}")
-    return [int(size) for size in sizes]
-
-
-def _stated(state: Path | None) -> MachineMoment:
-    assert state is not None
-    found = read_scenario(state)
-    try:
-        return moment_of_state(found)
-    except InputError as error:
-        raise InputError(f"{state}: {error}") from None
-
-
-def _traced(trace: str) -> MachineMoment:
+def _moment(state: Path | None, trace: str | None) -> MachineMoment:
+    """Return when how much of the machine is free, by a state or by a trace at a time."""
+    if state is not None:
+        found = read_scenario(state)
+        try:
+            return moment_of_state(found)
+        except InputError as error:
+            raise InputError(f"{state}: {error}") from None
+    assert trace is not None
     name, at, time = trace.rpartition("@")
     if not at or not name:
         raise InputError(f"--trace: expected FILE@TIME, as in trace.swf@30d, got {trace!r}")
@@ -133,13 +131,13 @@ def _traced(trace: str) -> MachineMoment:
 
 
 def _of_runs(
-    runs: Path | None, moment: MachineMoment, level: float, sizes: list[int] | None
+    runs: Path | None, moment: MachineMoment, level: float, sizes: list[int]
 ) -> tuple[list[Request], SpeedupFit]:
     """Return the requests that own runs stand for, and say what of the fit matters."""
     assert runs is not None
     own = read_own_runs(runs)
     try:
-        requests, found = requests_of_runs(own, moment.profile.processors, level, sizes or ())
+        requests, found = requests_of_runs(own, moment.profile.processors, level, sizes)
     except InputError as error:
         raise InputError(f"{runs}: {error}") from None
     best = found.best

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,8 +12,7 @@ from ...analysis.simulated_state import from_state
 from ...base import InputError
 from ...bench.campaigns.molding_specs import molded
 from ...bench.reports.number_formats import count
-from ...simulation import Overrun, Result, SameInstant, check, simulate
-from ...workloads import MachineState, Workload
+from ...simulation import Overrun, SameInstant, check, simulate
 from ...workloads.sources import Source
 from ..app import debug_option, examples
 from ..command_errors import InterruptedRunError, RunFailedError, say
@@ -32,18 +31,6 @@ from ..shared_options import (
     validate,
 )
 from ..trace_argument import load, resolve
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What is simulated."""
-
-    dispatcher: str
-    predictor: str
-    overrun: Overrun
-    same_instant: SameInstant
-    seed: int
-    state: MachineState | None = None
 
 
 @click.command(
@@ -108,15 +95,21 @@ def command(
         workload = molded(load(source, reading, seed), mold, seed)
         if begin is not None:
             workload, started = from_state(begin, workload)
-    setup = Setup(dispatcher, predictor, policy, same_instant, seed, started)
     make_folder(out)
-    result = _simulate(workload, setup)
-    if checked:
-        try:
+    options: dict[str, Any] = {"overrun": policy, "same_instant": same_instant, "seed": seed, "state": started}
+    try:
+        with JobBar(dispatcher, len(workload)) as bar:
+            result = simulate(workload, dispatcher, predictor, **options, progress=bar.update)
+        if checked:
             with spinner("checking the invariants"):
                 check(workload, result)
-        except Exception as error:
-            raise _failed(setup, error) from error
+    except KeyboardInterrupt:
+        raise InterruptedRunError(f"after {bar.done:,} of {len(workload):,} jobs") from None
+    except Exception as error:
+        if started is not None and isinstance(error, InputError):
+            raise
+        where = f"dispatcher {dispatcher}, predictor {predictor}"
+        raise RunFailedError(f"{where}: {type(error).__name__}: {error}") from error
     summary = result.summary()
     if "dropped_shapes" in summary:
         say("note", f"{count(summary['dropped_shapes'], 'shape')} dropped: the machine has no room for them")
@@ -134,29 +127,3 @@ def command(
     if out is not None:
         result.save(out)
         say("note", f"saved in {out}")
-
-
-def _simulate(workload: Workload, setup: Setup) -> Result:
-    with JobBar(setup.dispatcher, len(workload)) as bar:
-        try:
-            return simulate(
-                workload,
-                setup.dispatcher,
-                setup.predictor,
-                overrun=setup.overrun,
-                same_instant=setup.same_instant,
-                seed=setup.seed,
-                state=setup.state,
-                progress=bar.update,
-            )
-        except KeyboardInterrupt:
-            raise InterruptedRunError(f"after {bar.done:,} of {len(workload):,} jobs") from None
-        except Exception as error:
-            if setup.state is not None and isinstance(error, InputError):
-                raise
-            raise _failed(setup, error) from error
-
-
-def _failed(setup: Setup, error: Exception) -> RunFailedError:
-    where = f"dispatcher {setup.dispatcher}, predictor {setup.predictor}"
-    return RunFailedError(f"{where}: {type(error).__name__}: {error}")

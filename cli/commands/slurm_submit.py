@@ -150,9 +150,18 @@ class Driver:
         seen = None if kept.job is None else look(kept.job)
         step = next_step(seen, kept.due, kept.last, kept.change)
         if seen is None or step == "submit":
-            self._submit()
+            job = submit(kept.command, kept.due, self._mark, _answers(self.path, kept.request), self.lock)
+            self._keep(job=job, moving=False)
+            click.echo(job)
+            say("note", f"job {job} with a limit of {kept.due} min")
         elif step == "next":
-            self._next(seen)
+            # The first request that is longer than the limit that ended the job, which may not be ours.
+            ended = seen.limit or kept.due
+            longer = next((number for number, minutes in enumerate(kept.minutes) if minutes > ended), None)
+            if longer is None:
+                self._end(seen)
+            else:
+                self._keep(request=longer, moving=True)
         elif step == "end":
             self._end(seen)
         elif step == "wait":
@@ -165,25 +174,9 @@ class Driver:
             self._change(step)
         return False
 
-    def _submit(self) -> None:
-        """Submit a job with the limit that is due, once."""
-        kept = self.kept
-        job = submit(kept.command, kept.due, self._mark, _answers(self.path, kept.request), self.lock)
-        self._keep(job=job, moving=False)
-        click.echo(job)
-        say("note", f"job {job} with a limit of {kept.due} min")
-
     @property
     def _mark(self) -> str:
         return f"hpcdispatch:{self.kept.token}:{self.kept.request}"
-
-    def _next(self, seen: JobSeen) -> None:
-        """Have the first request due that is longer than the limit that ended the job, which may not be ours."""
-        longer = [number for number, minutes in enumerate(self.kept.minutes) if minutes > (seen.limit or self.kept.due)]
-        if longer:
-            self._keep(request=longer[0], moving=True)
-        else:
-            self._end(seen)
 
     def _change(self, step: str) -> None:
         """Bring the same job back to the queue, or give it its limit, or let it go; a new one where that is refused."""
