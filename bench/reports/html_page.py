@@ -98,9 +98,16 @@ def rendered(page: Page, folder: str) -> str:
     environment.filters["pieces"] = re.compile(r"(?<=[:,=])(?=\S)").split
     template = environment.from_string(_text("report.html.j2"))
     js, plotly = _text("report.js"), get_plotlyjs()
+    # These scripts alone run, and nothing is loaded from anywhere; plotly writes styles on what it draws.
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in (js, plotly)]
+    scripts = " ".join(f"'sha256-{digest}'" for digest in digests)
+    policy = (
+        f"default-src 'none'; script-src {scripts}; "
+        "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
     return template.render(
         title=page.title,
-        policy=_policy(js, plotly),
+        policy=policy,
         version=version("hpcdispatch"),
         folder=folder,
         facts=page.facts,
@@ -114,19 +121,6 @@ def rendered(page: Page, folder: str) -> str:
         css=Markup(_text("report.css")),
         js=Markup(js),
         plotly=Markup(plotly),
-    )
-
-
-def _policy(*scripts: str) -> str:
-    """Return a Content-Security-Policy that runs these scripts alone and loads nothing from anywhere.
-
-    Styles may stand in the page, since plotly writes them on what it draws.
-    """
-    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
     )
 
 

@@ -108,7 +108,13 @@ def command(
         _front(found, query, plot, as_json)
         return
     with spinner("planning"):
-        by_deadline = _decisions(found, query)
+        # The decision for each deadline, the last one being that which is asked for.
+        if sharing:
+            deadlines = [*range(0, deadline + 1, step), deadline]
+            by_deadline = plan_sharing(found.writing(), query.needed, deadlines, found.bandwidth)
+        else:
+            made = plan(found.running(), query.needed, deadline, step)
+            by_deadline = [*made, made[deadline]]
     if as_json:
         print_json({
             "machine_nodes": found.machine.nodes,
@@ -177,15 +183,6 @@ def _load(scenario: str) -> Scenario:
     if not path.exists():
         raise InputError(f"{scenario}: no such file, and no generator of scenarios of this name (theta-scenario)")
     return read_scenario(path)
-
-
-def _decisions(scenario: Scenario, query: _Query) -> list[Eviction]:
-    """Return the decision for each deadline, the last one being that which is asked for."""
-    if not query.sharing:
-        made = plan(scenario.running(), query.needed, query.deadline, query.step)
-        return [*made, made[query.deadline]]
-    deadlines = [*range(0, query.deadline + 1, query.step), query.deadline]
-    return plan_sharing(scenario.writing(), query.needed, deadlines, scenario.bandwidth)
 
 
 def _changes(by_deadline: Sequence[Eviction]) -> list[Eviction]:

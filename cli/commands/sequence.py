@@ -159,7 +159,8 @@ def command(
     if sbatch:
         click.echo("\n".join(_options(advice, checkpoint)))
     elif as_json:
-        print_json(_plain(advice, run_times) | {"site": measured and _site_json(measured)})
+        rows = {row.name: asdict(row) | {"verdict": row.verdict} for row in measured.rows} if measured else {}
+        print_json(_plain(advice, run_times) | {"site": measured and asdict(measured) | {"rows": rows}})
     else:
         _print(advice, run_times, planning)
         _print_site(measured, site, cores)
@@ -188,10 +189,6 @@ def sbatch_lines(values: Sequence[float]) -> list[str]:
         hours, minute = divmod(minutes, 60)
         lines.append(f"--time={hours // 24}-{hours % 24:02}:{minute:02}:00")
     return lines
-
-
-def _site_json(advice: SiteAdvice) -> dict[str, Any]:
-    return asdict(advice) | {"rows": {row.name: asdict(row) | {"verdict": row.verdict} for row in advice.rows}}
 
 
 def _print_site(measured: SiteAdvice | None, site: str | None, cores: int) -> None:
