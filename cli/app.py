@@ -16,7 +16,6 @@ import click
 
 from ..base import InputError
 from .command_errors import InterruptedRunError, RunFailedError, os_error_line, say
-from .help_texts import examples
 
 COMMANDS = {
     "run": ("run", "Simulate one dispatcher on a workload and print its metrics."),
@@ -35,6 +34,11 @@ COMMANDS = {
 }
 
 
+def examples(*lines: str) -> str:
+    """Return example commands as a block that click does not wrap."""
+    return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+
+
 @dataclass(slots=True)
 class Settings:
     """What holds for the whole call."""
@@ -48,11 +52,7 @@ def _set_debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 
 debug_option = click.option(
-    "--debug",
-    is_flag=True,
-    expose_value=False,
-    callback=_set_debug,
-    help="Show the traceback of an error as well.",
+    "--debug", is_flag=True, expose_value=False, callback=_set_debug, help="Show the traceback of an error as well."
 )
 
 
@@ -106,7 +106,8 @@ class Application(click.Group):
 def _end(error: BaseException, debug: bool) -> int:
     """Say what went wrong; return the exit code."""
     if isinstance(error, BrokenPipeError):
-        _let_go_of_stdout()
+        # What is still in the buffer goes nowhere, so that the exit does not complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     if debug and not isinstance(error, click.ClickException | click.Abort | InterruptedRunError):
         click.echo(getattr(error, "trace", "") or "".join(traceback.format_exception(error)), err=True)
@@ -131,19 +132,11 @@ def _end(error: BaseException, debug: bool) -> int:
     return 1
 
 
-def _let_go_of_stdout() -> None:
-    """Nobody reads any more: what is still in the buffer goes nowhere, so that the exit does not complain."""
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
-
-
 @click.group(
     cls=Application,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=examples(
-        "hpcdispatch compare",
-        "hpcdispatch run trace.swf.gz --dispatcher easy --predictor last2",
-        "hpcdispatch list",
+        "hpcdispatch compare", "hpcdispatch run trace.swf.gz --dispatcher easy --predictor last2", "hpcdispatch list"
     )
     + "\n\nExit codes: 0; 1 a run failed or was interrupted; 2 usage or input.",
 )

@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import pandas as pd
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -85,12 +84,7 @@ def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
         "table": found.table.to_dict("records"),
         "runs": found.runs.to_dict("records"),
         "failures": [
-            {
-                "dispatcher": failure.dispatcher,
-                "predictor": failure.predictor,
-                "seed": failure.seed,
-                "error": failure.error,
-            }
+            {name: getattr(failure, name) for name in ("dispatcher", "predictor", "seed", "error")}
             for failure in found.failures
         ],
     }
@@ -98,11 +92,10 @@ def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
 
 def packed(out: Console, labels: list[Column], values: list[Column]) -> list[Table]:
     """Lay the value columns out, each part with the labels and as many columns as the width takes."""
-    tables = []
-    left = values
+    tables, left, wide = [], values, out.options.update(width=10_000)
     while left:
         taken = len(left)
-        while taken > 1 and _width(out, _table(labels + left[:taken])) > out.width:
+        while taken > 1 and out.measure(_table(labels + left[:taken]), options=wide).maximum > out.width:
             taken -= 1
         tables.append(_table(labels + left[:taken]))
         left = left[taken:]
@@ -119,10 +112,6 @@ def _table(columns: list[Column]) -> Table:
     return table
 
 
-def _width(out: Console, table: Table) -> int:
-    return out.measure(table, options=out.options.update(width=10_000)).maximum
-
-
 def _heading(found: Comparison, source: str, drawn: bool) -> list[Text]:
     dispatchers, predictors = (found.table[name].nunique() for name in ("dispatcher", "predictor"))
     what = f"{count(dispatchers, 'dispatcher')} with {count(predictors, 'predictor')}"
@@ -134,17 +123,10 @@ def _heading(found: Comparison, source: str, drawn: bool) -> list[Text]:
         samples = f"{found.seeds} samples, seeds 0 to {found.seeds - 1}"
     else:
         samples = f"{count(found.seeds, 'seed')}, submissions shifted by 0 to {found.jitter} s"
-    return [
-        Text(what, style="bold"),
-        Text(f"on {source}"),
-        Text(f"{_jobs(found.runs)}{samples}; overrun {found.overrun}"),
-    ]
-
-
-def _jobs(runs: pd.DataFrame) -> str:
-    totals = runs["jobs"] + runs["rejected"]
+    totals = found.runs["jobs"] + found.runs["rejected"]
     low, high = totals.min(), totals.max()
-    return (count(high, "job") if low == high else f"{low:,.0f} to {high:,.0f} jobs") + ", "
+    jobs = count(high, "job") if low == high else f"{low:,.0f} to {high:,.0f} jobs"
+    return [Text(what, style="bold"), Text(f"on {source}"), Text(f"{jobs}, {samples}; overrun {found.overrun}")]
 
 
 def _labels(found: Comparison, width: int) -> list[Column]:
@@ -166,9 +148,11 @@ def _label(spec: str, width: int) -> Text:
 
 
 def _values(found: Comparison, metric: Metric) -> Column:
-    table = found.table
-    best = _best(table, metric)
-    cells = []
+    table, cells, best = found.table, [], None
+    # Among the rows with the most runs; none where all show the same.
+    whole = table.loc[table["runs"] == table["runs"].max(), metric.name].dropna()
+    if whole.map(metric.show).nunique() > 1:
+        best = metric.show(float(whole.max() if metric.most else whole.min()))
     for row in table.to_dict("records"):
         shown = metric.show(row[metric.name])
         text = Text(f"*{shown}", style="bold") if shown == best and row["runs"] == table["runs"].max() else Text(shown)
@@ -177,14 +161,6 @@ def _values(found: Comparison, metric: Metric) -> Column:
             text.append(f"\n{metric.show(low)}-{metric.show(high)}", style="not bold dim")
         cells.append(text)
     return Column(metric.header, cells, right=True)
-
-
-def _best(table: pd.DataFrame, metric: Metric) -> str | None:
-    """Return how the best value is shown, among the rows with the most runs; nothing where all show the same."""
-    whole = table.loc[table["runs"] == table["runs"].max(), metric.name].dropna()
-    if whole.map(metric.show).nunique() < 2:
-        return None
-    return metric.show(float(whole.max() if metric.most else whole.min()))
 
 
 def _legend(found: Comparison) -> list[str]:

@@ -50,10 +50,18 @@ class ReadingOptions:
     no_cache: bool = False
 
 
+def path_option(name: str, help: str, metavar: str = "FILE") -> Callable[..., Any]:
+    """Return an option that takes a path, which need not exist."""
+    return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=help)
+
+
+def seed_option(help: str) -> Callable[..., Any]:
+    """Return the option ``--seed``."""
+    return click.option("--seed", type=click.IntRange(min=0), default=0, metavar="N", show_default=True, help=help)
+
+
 no_cache_option = click.option(
-    "--no-cache",
-    is_flag=True,
-    help="Read large traces anew, and do not keep what was read for the next time.",
+    "--no-cache", is_flag=True, help="Read large traces anew, and do not keep what was read for the next time."
 )
 
 _READING = (
@@ -65,9 +73,7 @@ _READING = (
     ),
     click.option("--lenient", is_flag=True, help="Drop malformed records, counted and listed, instead of stopping."),
     click.option(
-        "--strict",
-        is_flag=True,
-        help="Refuse a trace with records that could never run, instead of dropping them.",
+        "--strict", is_flag=True, help="Refuse a trace with records that could never run, instead of dropping them."
     ),
     click.option(
         "--default-walltime",
@@ -182,6 +188,34 @@ def say_few_runs(predictors: Iterable[str]) -> None:
     if few:
         runs = count(min(least[name] for name in few), "past run")
         say("note", f"{', '.join(few)}: laws of {runs} tell little; expected at least {LEAST_TO_TRUST}")
+
+
+def check_writable(path: Path | None, option: str, kinds: Iterable[str]) -> None:
+    """Refuse a file that cannot be written, before anything is computed.
+
+    Parameters
+    ----------
+    path
+        The file; nothing is checked without it.
+    option
+        Its option, for the message.
+    kinds
+        The suffixes that it may have, without the dot.
+
+    Raises
+    ------
+    InputError
+        For another suffix, a folder of this name, or a folder that is missing.
+    """
+    if path is None:
+        return
+    if path.suffix.lower().removeprefix(".") not in kinds:
+        known = " or ".join(f".{kind}" for kind in kinds)
+        raise InputError(f"{option} {path}: expected a file name ending in {known}, got suffix {path.suffix!r}")
+    if path.is_dir():
+        raise InputError(f"{option} {path}: expected a file to write to, got a directory")
+    if not path.parent.is_dir():
+        raise InputError(f"{option} {path}: no such directory to write to: {path.parent}")
 
 
 def cores() -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 from ..base import InputError
 from ..workloads import TraceWarning, Workload, generate, read, sources
@@ -50,19 +49,25 @@ def load(source: Source, reading: ReadingOptions, seed: int = 0, *, notes: bool 
         with spinner(f"generating {source.name}"):
             workload, warned = generate(source.spec, seed=seed), list[str]()
     else:
-        workload, warned = _read(source, reading)
+        with spinner(f"fetching {source.name}"):
+            path = source.file()
+        with warnings.catch_warnings(record=True) as caught, spinner(f"reading {source.name}"):
+            warnings.simplefilter("always", TraceWarning)
+            try:
+                workload = read(
+                    path, reading.machine, reading.lenient, reading.strict, reading.default_walltime,
+                    head=reading.head, timezone=reading.timezone,
+                    cache=None if reading.no_cache else cache_folder() / PARSED, memory=half_the_memory(),
+                )  # fmt: skip
+            except NoRequestedTimesError as error:  # which names an option as the command line has it
+                raise NoRequestedTimesError(str(error).replace("default_walltime", "--default-walltime")) from None
+        warned = [str(warning.message) for warning in caught]
+        for text in warned:
+            say("warning", text.replace("default_walltime", "--default-walltime"))
     for note in workload.provenance.notes if notes else ():
         if not any(note in warning for warning in warned):
             say("note", f"{source.name}: {note}")
     return workload if reading.head is None else workload.head(reading.head)
-
-
-def _called_as_options(*given: Any, **named: Any) -> Workload:
-    """Read a trace; an error names an option as the command line has it."""
-    try:
-        return read(*given, **named)
-    except NoRequestedTimesError as error:
-        raise NoRequestedTimesError(str(error).replace("default_walltime", "--default-walltime")) from None
 
 
 def refuse_for_generated(source: Source, reading: ReadingOptions) -> None:
@@ -77,26 +82,3 @@ def refuse_for_generated(source: Source, reading: ReadingOptions) -> None:
                 f"{option}: it says how to read a trace, and {source.name} is generated; "
                 "'hpcdispatch workload generate' makes a trace of it"
             )
-
-
-def _read(source: Source, reading: ReadingOptions) -> tuple[Workload, list[str]]:
-    """Return the workload and what was warned of, which has been said."""
-    with spinner(f"fetching {source.name}"):
-        path = source.file()
-    with warnings.catch_warnings(record=True) as caught, spinner(f"reading {source.name}"):
-        warnings.simplefilter("always", TraceWarning)
-        workload = _called_as_options(
-            path,
-            reading.machine,
-            reading.lenient,
-            reading.strict,
-            reading.default_walltime,
-            head=reading.head,
-            timezone=reading.timezone,
-            cache=None if reading.no_cache else cache_folder() / PARSED,
-            memory=half_the_memory(),
-        )
-    warned = [str(warning.message) for warning in caught]
-    for text in warned:
-        say("warning", text.replace("default_walltime", "--default-walltime"))
-    return workload, warned

@@ -13,22 +13,9 @@ from itertools import pairwise
 from ..base.checks import check_whole
 from ..workloads import Job
 
-_MINUTE = 60
-_HOUR = 3600
-
 TSAFRIR_INCREMENTS: tuple[int, ...] = (
-    1 * _MINUTE,
-    5 * _MINUTE,
-    15 * _MINUTE,
-    30 * _MINUTE,
-    1 * _HOUR,
-    2 * _HOUR,
-    5 * _HOUR,
-    10 * _HOUR,
-    20 * _HOUR,
-    50 * _HOUR,
-    100 * _HOUR,
-)
+    60, 300, 900, 1800, 3600, 7200, 18_000, 36_000, 72_000, 180_000, 360_000,
+)  # fmt: skip
 """Seconds added at the first, second, ... miss: 1, 5, 15, 30 min, then 1, 2, 5, 10, 20, 50, 100 h."""
 
 SC15_INCREMENTS: tuple[int, ...] = (

@@ -24,9 +24,9 @@ from ..workloads.machine_state import MachineState
 from .metrics import summarize
 from .placements import restored, stored
 from .recorder import Recorder
+from .schema import RENAMED, SCHEMA, schema_of, with_new_names
 from .simulation_errors import SimulationError
 
-_FORMAT = 1
 #: The file without which a folder is no result.
 MANIFEST = "manifest.json"
 #: Its tables, each a file.
@@ -67,7 +67,7 @@ class Result:
         ``seconds``. Kept apart from all the rest. Decisions that were taken together, in compiled code, share the time
         of all that happened meanwhile.
     manifest
-        Versions, options, seed and workload hash.
+        Schema number, versions, options, seed and workload hash.
     constraints
         What the dispatcher was to meet, for :func:`.check`; not saved.
     state
@@ -171,7 +171,7 @@ class Result:
 
     @classmethod
     def load(cls, directory: str | PathLike[str], only: Collection[str] = TABLES) -> Result:
-        """Read what :meth:`save` wrote.
+        """Read what :meth:`save` wrote, in this version or an earlier one.
 
         Parameters
         ----------
@@ -185,36 +185,52 @@ class Result:
         FileNotFoundError
             If the directory or one of its files is missing.
         InputError
-            If a file is not what it should be.
+            If a file is not what it should be, or written by a newer version.
         """
         folder = Path(directory)
-        for name in ("manifest.json", *(f"{name}.parquet" for name in TABLES)):
+        for name in (MANIFEST, *(f"{name}.parquet" for name in TABLES)):
             if not (folder / name).is_file():
                 raise FileNotFoundError(f"{folder / name}: no such file; expected a directory written by Result.save")
-        try:
-            manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise InputError(f"{folder / 'manifest.json'}: expected JSON, got {error}") from None
-        if not isinstance(manifest, dict):
-            kind = type(manifest).__name__
-            raise InputError(f"{folder / 'manifest.json'}: expected a JSON object, got {kind}")
-        if manifest.get("format") != _FORMAT:
-            raise InputError(f"{folder}: expected results of format {_FORMAT}, got {manifest.get('format')}")
+        manifest, schema = read_manifest(folder)
         tables = dict.fromkeys(TABLES, pd.DataFrame())
         for name in only:
             try:
-                tables[name] = restored(pd.read_parquet(folder / f"{name}.parquet"))
+                table = restored(pd.read_parquet(folder / f"{name}.parquet"))
+                tables[name] = table if schema == SCHEMA else table.rename(columns=RENAMED[name])
             except (OSError, ValueError) as error:
                 reason = str(error).partition("\n")[0]
                 raise InputError(f"{folder / name}.parquet: expected a Parquet table, got {reason}") from None
         return cls(tables["jobs"], tables["attempts"], tables["decisions"], tables["timings"], manifest)
 
 
+def read_manifest(folder: Path) -> tuple[dict[str, Any], int]:
+    """Return the manifest of a saved result under the names of today, and the schema of its files.
+
+    Raises
+    ------
+    InputError
+        If it is not a manifest, or written by a newer version.
+    """
+    path = folder / MANIFEST
+    try:
+        read = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path}: expected JSON, got {error}") from None
+    if not isinstance(read, dict):
+        raise InputError(f"{path}: expected a JSON object, got {type(read).__name__}")
+    schema = schema_of(read, path)
+    if schema == SCHEMA:
+        return read, schema
+    if read.pop("format", None) != 1:
+        raise InputError(f"{path}: expected the manifest of a result, got one without a schema number")
+    return {"schema": SCHEMA, **with_new_names("manifest", read)}, schema
+
+
 def manifest(workload: Workload, named: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """Return what determines the records: versions, options, seed, and the workload's hash."""
     machine = workload.machine
     return {
-        "format": _FORMAT,
+        "schema": SCHEMA,
         "dispatcher": _name(named["dispatcher"]),
         "predictor": _name(named["predictor"]),
         **options,

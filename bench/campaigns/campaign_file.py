@@ -210,22 +210,19 @@ def _first(path: Path, text: str, error: ValidationError) -> str:
     """Return the first error by line."""
     found = []
     for problem in error.errors(include_url=False)[:_MOST_MISTAKES]:
-        place: KeyPath = _place(problem["loc"], problem["type"])
+        place: KeyPath = problem["loc"]
+        last = place[-1] if place else 0
+        if isinstance(last, str) and (last.startswith(("constrained", "literal[")) or last == "int"):
+            # Pydantic's name for a member of a union, unless it is a key that the file has.
+            place = place if problem["type"] == "extra_forbidden" else place[:-1]
         found.append((line_of(text, place), _said(place, problem["type"], problem["msg"], problem["input"])))
     line, message = min(found, key=lambda pair: pair[0])
     return f"{path}:{line}: {message}"
 
 
-def _place(parts: KeyPath, kind: str) -> KeyPath:
-    """Return where an error is, without pydantic's name for a member of a union at the end."""
-    last = parts[-1] if parts else 0
-    branch = isinstance(last, str) and (last.startswith(("constrained", "literal[")) or last == "int")
-    return parts[:-1] if branch and kind != "extra_forbidden" else parts
-
-
 def _said(place: KeyPath, kind: str, message: str, value: Any) -> str:
     """Return key, expected, received."""
-    where = _spelled(place)
+    where = " ".join(f"{part + 1}" if isinstance(part, int) else part for part in place)  # entries count from 1
     if kind == "extra_forbidden":
         known = list((WorkloadTable if place[0] == "workload" and len(place) > 1 else CampaignTable).model_fields)
         close = difflib.get_close_matches(str(place[-1]), known, n=1)
@@ -237,11 +234,6 @@ def _said(place: KeyPath, kind: str, message: str, value: Any) -> str:
         return f"{where}: {message.removeprefix('Value error, ')}"
     expected = message.replace("Input should be", "expected").replace("should have", "expected")
     return f"{where}: {expected}, got {shown(value)}"
-
-
-def _spelled(place: KeyPath) -> str:
-    """Return a place as text; entries count from 1."""
-    return " ".join(f"{part + 1}" if isinstance(part, int) else part for part in place)
 
 
 def _check_parts(path: Path, text: str, table: CampaignTable) -> None:
@@ -259,7 +251,12 @@ def _check_parts(path: Path, text: str, table: CampaignTable) -> None:
                 raise InputError(f"{path}:{line_of(text, (key, index))}: {key}: {error}") from None
     labels: list[str] = []
     for index, workload in enumerate(table.workload):
-        _check_mold(path, text, index, workload)
+        try:
+            if workload.mold is not None:
+                check_molding(workload.mold)
+        except InputError as error:
+            line = line_of(text, ("workload", index, "mold"))
+            raise InputError(f"{path}:{line}: workload {index + 1} mold: {error}") from None
         if workload.label in labels:
             line = line_of(text, ("workload", index, "name" if workload.name else "source"))
             raise InputError(
@@ -269,13 +266,3 @@ def _check_parts(path: Path, text: str, table: CampaignTable) -> None:
             line = line_of(text, ("workload", index, "slice"))
             raise InputError(f"{path}:{line}: workload {index + 1}: expected head or slice, got both")
         labels.append(workload.label)
-
-
-def _check_mold(path: Path, text: str, index: int, workload: WorkloadTable) -> None:
-    """See that a speedup is one."""
-    try:
-        if workload.mold is not None:
-            check_molding(workload.mold)
-    except InputError as error:
-        line = line_of(text, ("workload", index, "mold"))
-        raise InputError(f"{path}:{line}: workload {index + 1} mold: {error}") from None

@@ -19,11 +19,10 @@ from ...analysis.trimming import NOTHING, Cut
 from ...dispatchers import Dispatcher
 from ...predictors import Predictor
 from ...simulation import Budget, SameInstant, check, simulate
+from ...simulation.schema import SCHEMA
 from ...workloads import Workload, jitter
 from .versions import made_by
 
-#: Raised with every change of what a cell holds.
-FORMAT = 1
 #: What a cell holds besides the files of ``Result.save``.
 DESCRIPTION = "cell.json"
 #: The one file that is never the same twice.
@@ -97,7 +96,7 @@ class Cell:
     def determined(self) -> dict[str, Any]:
         """Return all that determines the result."""
         determined: dict[str, Any] = {
-            "format": FORMAT,
+            "schema": SCHEMA,
             "workload": self.digest,
             "jitter": self.jitter,
             "seed": self.seed,

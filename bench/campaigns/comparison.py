@@ -154,6 +154,7 @@ def compare(
     plan = Plan.of("", [cell for *_, cell in runs], loaders)
     with ExitStack() as stack:
         store = Store(stack.enter_context(tempfile.TemporaryDirectory(prefix="hpcdispatch-")) if out is None else out)
+        store.open()
         for cell in plan.cells:
             if not cell.lasting:
                 store.discard(cell.key)

@@ -9,7 +9,7 @@ from itertools import product
 from os import PathLike
 from pathlib import Path
 
-from ...analysis.trimming import Cut, steady_state
+from ...analysis.trimming import steady_state
 from ...base import InputError
 from ...simulation import Budget, Overrun, SameInstant
 from ...workloads import Workload, generate, read
@@ -135,7 +135,14 @@ def plan_campaign(path: str | PathLike[str], cache: Path | None = None) -> Plan:
 def _cells(path: Path, table: CampaignTable, index: int, source: WorkloadSource, loaders: Loaders) -> list[Cell]:
     """Return the cells of one ``[[workload]]``, and add what loads its jobs."""
     own, found = source.table, list[Cell]()
-    parts = _parts(table)
+    parts: list[tuple[str, str, str, SameInstant]] = list(
+        product(
+            map(canonical_dispatcher, table.dispatchers),
+            map(canonical_predictor, table.predictors),
+            [str(Overrun.parse(overrun)) for overrun in table.overrun],
+            table.same_instant,
+        )
+    )
     shifts = table.jitter if own.jitter is None else own.jitter
     cuts = (own.warm_up or table.warm_up, own.cool_down or table.cool_down)
     digest, jobs = "", 0
@@ -144,7 +151,12 @@ def _cells(path: Path, table: CampaignTable, index: int, source: WorkloadSource,
         if not digest or source.source.sampled:
             workload = _loaded(path, index, source, seed, loaders)
             digest, jobs = workload.digest(), len(workload)
-            _check_cuts(path, index, own, workload, cuts)
+            try:
+                steady_state(workload.frame()["submit"].to_numpy(), *cuts)
+            except InputError as error:
+                key = "warm_up" if cuts[0].amount else "cool_down"
+                where = _where(path, (key,) if getattr(own, key) is None else ("workload", index, key))
+                raise InputError(f"{where} {index + 1}, {own.label}: {error}") from None
         found += [
             Cell(own.label, jobs, digest, jitter or None, seed, *rest, *cuts, budget=budget)
             for jitter, rest in product(shifts, parts)
@@ -152,44 +164,17 @@ def _cells(path: Path, table: CampaignTable, index: int, source: WorkloadSource,
     return found
 
 
-def _check_cuts(path: Path, index: int, own: WorkloadTable, workload: Workload, cuts: tuple[Cut, Cut]) -> None:
-    """See that jobs are left between warm-up and cool-down."""
-    try:
-        steady_state(workload.frame()["submit"].to_numpy(), *cuts)
-    except InputError as error:
-        key = "warm_up" if cuts[0].amount else "cool_down"
-        where = _where(path, (key,) if getattr(own, key) is None else ("workload", index, key))
-        raise InputError(f"{where}: workload {index + 1}, {own.label}: {error}") from None
-
-
-def _parts(table: CampaignTable) -> list[tuple[str, str, str, SameInstant]]:
-    """Return every combination of what is not the workload, in its one spelling."""
-    return list(
-        product(
-            map(canonical_dispatcher, table.dispatchers),
-            map(canonical_predictor, table.predictors),
-            [str(Overrun.parse(overrun)) for overrun in table.overrun],
-            table.same_instant,
-        )
-    )
-
-
 def _loaded(path: Path, index: int, source: WorkloadSource, seed: int, loaders: Loaders) -> Workload:
     """Return the jobs of a seed; remember how to load them, and a trace itself."""
     try:
         workload = source.load(seed)
     except InputError as error:
-        where = _where(path, ("workload", index, "source"))
-        raise InputError(f"{where}: workload {index + 1}: {error}") from None
+        raise InputError(f"{_where(path, ('workload', index, 'source'))} {index + 1}: {error}") from None
     key = "head" if source.table.slice is None else "slice"
     if not len(workload):
         where = _where(path, ("workload", index, key))
-        raise InputError(f"{where}: workload {index + 1} {key}: expected at least one job of it, got none")
-    digest = workload.digest()
-    if source.source.sampled:
-        loaders.setdefault(digest, lambda: source.load(seed))
-    else:
-        loaders.setdefault(digest, lambda: workload)
+        raise InputError(f"{where} {index + 1} {key}: expected at least one job of it, got none")
+    loaders.setdefault(workload.digest(), (lambda: source.load(seed)) if source.source.sampled else lambda: workload)
     return workload
 
 
@@ -199,17 +184,13 @@ def _resolve(path: Path, table: CampaignTable, index: int, reader: Callable[...,
     try:
         source = resolve(own.source, path.parent)
     except InputError as error:
-        raise InputError(
-            f"{_where(path, ('workload', index, 'source'))}: workload {index + 1} source: {error}"
-        ) from None
+        raise InputError(f"{_where(path, ('workload', index, 'source'))} {index + 1} source: {error}") from None
     for key in ("machine", "default_walltime", "lenient", "strict", "timezone") if source.spec is not None else ():
         if key in own.model_fields_set:
-            where = _where(path, ("workload", index, key))
-            raise InputError(
-                f"{where}: workload {index + 1} {key}: it says how to read a trace, and {own.source} is generated"
-            )
+            where = f"{_where(path, ('workload', index, key))} {index + 1} {key}"
+            raise InputError(f"{where}: it says how to read a trace, and {own.source} is generated")
     return WorkloadSource(own, source, None if own.machine is None else path.parent / own.machine, reader)
 
 
 def _where(path: Path, key: tuple[int | str, ...]) -> str:
-    return f"{path}:{line_of(path.read_text(encoding='utf-8-sig'), key)}"
+    return f"{path}:{line_of(path.read_text(encoding='utf-8-sig'), key)}: workload"

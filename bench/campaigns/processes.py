@@ -144,7 +144,9 @@ class _Pool:
             self._free.append(seat)
             self._board.finish(cell, CellError.of(error))
             return
-        future = self._pool.schedule(_Worker.simulate, (cell.key, cell.digest, seat), timeout=_longest(cell))
+        # One decision may take for ever.
+        seconds = None if cell.budget is None or cell.budget.seconds is None else 2 * cell.budget.seconds + _GRACE
+        future = self._pool.schedule(_Worker.simulate, (cell.key, cell.digest, seat), timeout=seconds)
         self._running[future] = _Running(cell, seat)
 
     def _take(self, future: Future[None], running: _Running) -> None:
@@ -152,7 +154,9 @@ class _Pool:
         self._free.append(running.seat)
         error = ProcessExpired("") if future.cancelled() else future.exception()  # type: ignore[no-untyped-call]
         if error is None:
-            self._board.finish(running.cell, self._result(running.cell))
+            path = self._folder / f"{running.cell.key}.result"
+            self._board.finish(running.cell, pickle.loads(path.read_bytes()))
+            path.unlink()
         elif isinstance(error, ProcessExpired | BrokenProcessPool):
             self._lost(running.cell, error)
         elif isinstance(error, TimeoutError):
@@ -172,12 +176,6 @@ class _Pool:
         else:
             self._board.finish(cell, CellError("WorkerDied", _reason(error)))
 
-    def _result(self, cell: Cell) -> Files | CellError:
-        path = self._folder / f"{cell.key}.result"
-        found: Files | CellError = pickle.loads(path.read_bytes())
-        path.unlink()
-        return found
-
     def _missed(self) -> Iterator[Future[None]]:
         """Yield those whose process has ended without the pool's noticing, as it does not with exit code 0.
 
@@ -194,12 +192,6 @@ class _Pool:
                 running.gone = running.gone or monotonic()
                 if monotonic() - running.gone > _MISSED and future.cancel():
                     yield future
-
-
-def _longest(cell: Cell) -> float | None:
-    """Return the seconds after which the process of a cell is ended: one decision may take for ever."""
-    seconds = None if cell.budget is None else cell.budget.seconds
-    return None if seconds is None else 2 * seconds + _GRACE
 
 
 def _reason(error: ProcessExpired | BrokenProcessPool) -> str:

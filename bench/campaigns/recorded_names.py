@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ...analysis.trimming import Cut
 from ...base import InputError
+from ...simulation.schema import SCHEMA, schema_of, with_new_names
 from .plan import Plan
 from .store import CAMPAIGNS
 
@@ -47,7 +48,7 @@ def recorded(plan: Plan) -> str:
         }
         for cell in plan.rows
     ]
-    return json.dumps({"format": 1, "cells": rows}, indent=1) + "\n"
+    return json.dumps({"schema": SCHEMA, "cells": rows}, indent=1) + "\n"
 
 
 def campaigns(folder: Path) -> list[str]:
@@ -65,11 +66,17 @@ def named(folder: Path, campaign: str) -> Iterator[Named]:
     """
     path = folder / CAMPAIGNS / f"{campaign}.json"
     try:
-        for row in json.loads(path.read_bytes())["cells"]:
-            cuts = Cut.parse(row["warm_up"]), Cut.parse(row["cool_down"])
-            yield Named(str(row["key"]), str(row["workload"]), *cuts)
+        record = json.loads(path.read_bytes())
     except FileNotFoundError:
         known = ", ".join(campaigns(folder)) or "none is recorded"
         raise InputError(f"--campaign: expected one of {folder} ({known}), got {campaign!r}") from None
+    except ValueError:
+        record = None
+    if schema_of(record, path) < SCHEMA:
+        record = with_new_names("campaign", record)
+    try:
+        for row in record["cells"]:
+            cuts = Cut.parse(row["warm_up"]), Cut.parse(row["cool_down"])
+            yield Named(str(row["key"]), str(row["workload"]), *cuts)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{path}: expected the cells of a campaign; run the campaign again to mend it") from None

@@ -112,16 +112,15 @@ class Samples(Generic[JobsT]):
         InputError
             For an unknown name or option.
         """
-        names = [
-            (_spelled(policy, canonical_dispatcher), _spelled(belief, canonical_predictor)) for policy, belief in pairs
-        ]
-        objects = [
-            (None if isinstance(policy, str) else policy, None if isinstance(belief, str) else belief)
-            for policy, belief in pairs
-        ]
+        names, objects = [], []
+        for policy, belief in pairs:
+            policy_name = canonical_dispatcher(policy) if isinstance(policy, str) else name_of(policy)
+            names.append((policy_name, canonical_predictor(belief) if isinstance(belief, str) else name_of(belief)))
+            objects.append((None if isinstance(policy, str) else policy, None if isinstance(belief, str) else belief))
         rows = []
         for seed in range(self.seeds):
-            load = partial(self._jobs, seed)
+            draw = self.workload
+            load = (lambda draw=draw: draw) if isinstance(draw, Workload) else partial(draw, seed)
             workload = load()
             loaders.setdefault(workload.digest(), load)
             label = self.label or workload.provenance.source
@@ -132,15 +131,7 @@ class Samples(Generic[JobsT]):
             ])  # fmt: skip
         return list(zip(*rows, strict=True))
 
-    def _jobs(self, seed: int) -> Workload:
-        return self.workload if isinstance(self.workload, Workload) else self.workload(seed)
-
 
 def name_of(part: object) -> str:
     """Return what a dispatcher or predictor is called: its spec, or the name of the object or of its class."""
     return part if isinstance(part, str) else str(getattr(part, "name", None) or type(part).__name__)
-
-
-def _spelled(part: object, canonical: Callable[[str], str]) -> str:
-    """Return the name of a part, a spec in its one spelling."""
-    return canonical(part) if isinstance(part, str) else name_of(part)

@@ -18,6 +18,7 @@ from pathlib import Path
 from ...base import InputError
 from ...simulation import Result
 from ...simulation.result import TABLES
+from ...simulation.schema import SCHEMA, schema_of
 from .cells import DESCRIPTION, TIMINGS, Cell, CellError, Files
 
 #: SHA-256 of each file that is the same from run to run, in the form of ``sha256sum``; and of the one that is not.
@@ -60,16 +61,36 @@ class Store:
         self._campaigns = self.folder / CAMPAIGNS
         self.refusal: OSError | None = None
 
+    def check_schema(self) -> None:
+        """Refuse a store whose cells, by the first that is whole, are of another schema than this version writes.
+
+        Raises
+        ------
+        InputError
+            In one line that says what to do.
+        """
+        for key in self.finished():
+            if self.damage(key) is not None:
+                continue
+            description = json.loads((self.path(key) / DESCRIPTION).read_bytes())
+            if schema_of(description, self.folder) < SCHEMA:
+                raise InputError(
+                    f"{self.folder}: written by hpcdispatch 0.1.0, so nothing can be added to it; choose another "
+                    f"folder (hpcdispatch report {self.folder} still reads this one)"
+                )
+            return
+
     def open(self) -> None:
         """Make the folders, see whether they can be written to, and remove what killed processes left unfinished.
 
         Raises
         ------
         InputError
-            If the folder is a file.
+            If the folder is a file, or a store of another schema.
         OSError
             If it cannot be written to.
         """
+        self.check_schema()
         others = self._failed, self._campaigns
         for folder in (self._cells, *others):
             try:
@@ -99,7 +120,7 @@ class Store:
 
     def finished(self) -> Iterator[str]:
         """Yield the key of every finished cell, sorted."""
-        for folder in sorted(self._cells.glob("??")):
+        for folder in sorted(path for path in self._cells.glob("??") if path.is_dir()):
             yield from sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
 
     def result(self, cell: Cell, only: Collection[str] = TABLES) -> Result:
@@ -132,7 +153,12 @@ class Store:
             made = _unfinished(final.parent)
             try:
                 _write_all(made, files)
-                _rename(made, final)
+                try:
+                    os.rename(made, final)
+                except OSError as error:  # unless another process has just finished the same cell
+                    if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not final.is_dir():
+                        raise
+                    _remove(made)
             except BaseException:
                 _remove(made)
                 raise
@@ -237,16 +263,6 @@ def _write(path: Path, data: bytes) -> None:
         file.write(data)
         file.flush()
         os.fsync(file.fileno())
-
-
-def _rename(made: Path, final: Path) -> None:
-    """Give a folder its name, unless another process has just finished the same cell."""
-    try:
-        os.rename(made, final)
-    except OSError as error:
-        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not final.is_dir():
-            raise
-        _remove(made)
 
 
 def _sync_folder(folder: Path) -> None:

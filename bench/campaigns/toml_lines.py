@@ -30,8 +30,15 @@ def line_of(text: str, path: KeyPath) -> int:
     place = bisect_left(ends, True, key=lambda end: _leads(_beginning(text, end), path))
     if place == len(ends):
         return line_of(text, path[:-1]) if path else 1
-    first = _first_statement(lines, ends[place - 1] if place else 0, ends[place])
-    return _item(lines, first, ends[place], _beginning(text, ends[place]), path)
+    begun, end = ends[place - 1] if place else 0, ends[place]
+    # The first line that is neither empty nor a comment.
+    first = next((n for n in range(begun, end) if lines[n].strip() and not lines[n].strip().startswith("#")), begun)
+    value = _value(_beginning(text, end), path)
+    if isinstance(value, str) and path and isinstance(path[-1], int):
+        for index in range(first, end):
+            if f'"{value}"' in lines[index] or f"'{value}'" in lines[index]:
+                return index + 1
+    return first + 1
 
 
 @lru_cache(64)
@@ -49,22 +56,6 @@ def statement_ends(text: str) -> list[int]:
         if token == "\n" and not depth:
             ends.append(line)
     return ends
-
-
-def _first_statement(lines: list[str], begun: int, end: int) -> int:
-    """Return the index of the first line that is neither empty nor a comment."""
-    filled = (index for index in range(begun, end) if lines[index].strip() and not lines[index].strip().startswith("#"))
-    return next(filled, begun)
-
-
-def _item(lines: list[str], first: int, end: int, read: Any, path: KeyPath) -> int:
-    """Return the line of an item of an array, else of its statement."""
-    value = _value(read, path)
-    if isinstance(value, str) and path and isinstance(path[-1], int):
-        for index in range(first, end):
-            if f'"{value}"' in lines[index] or f"'{value}'" in lines[index]:
-                return index + 1
-    return first + 1
 
 
 def _leads(read: Any, path: KeyPath) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -12,7 +13,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from ...base import Option, Registry, convert_options, parse_spec
+from ...base import Registry, convert_options, parse_spec
 from ...base.installed import entry_points_of, version_of
 from ...dispatchers import Dispatcher, create_dispatcher
 from ...dispatchers import registry as dispatchers
@@ -53,16 +54,12 @@ def _canonical(registry: Registry, spec: str) -> str:
     name, given = parse_spec(spec)
     known = {option.name: option for option in registry.options(name)}
     values = convert_options(f"{registry.kind} {name}", list(known.values()), given)
-    options = [f"{key}={_spelled(values[key])}" for key in sorted(values) if not _is_default(values[key], known[key])]
+    options = []
+    for key, value in sorted(values.items()):
+        default = known[key].default
+        if value != default or isinstance(value, bool) != isinstance(default, bool):
+            options.append(f"{key}={str(value).lower() if value is None or isinstance(value, bool) else value}")
     return name + ":" * bool(options) + ",".join(options)
-
-
-def _spelled(value: Any) -> str:
-    return str(value).lower() if value is None or isinstance(value, bool) else str(value)
-
-
-def _is_default(value: Any, option: Option) -> bool:
-    return bool(value == option.default) and isinstance(value, bool) == isinstance(option.default, bool)
 
 
 def made_by(dispatcher: str | Dispatcher, predictor: str | Predictor) -> dict[str, str]:
@@ -109,36 +106,24 @@ def _needed(distribution: Distribution | None) -> dict[str, str]:
         return {}
     found = {distribution.name: distribution.version}
     for line in distribution.requires or ():
-        if "extra ==" not in line:
-            found |= _installed(line)
+        if "extra ==" in line:
+            continue
+        name = re.split(r"[;\s<>=!~\[(@]", line, maxsplit=1)[0]
+        try:
+            found[name] = version_of(name)
+        except PackageNotFoundError:
+            continue
     return found
-
-
-def _installed(requirement: str) -> dict[str, str]:
-    """Return name and version of what a requirement asks for, if it is there."""
-    name = requirement.partition(";")[0]
-    for mark in " <>=!~[(@":
-        name = name.partition(mark)[0]
-    try:
-        return {name: version_of(name)}
-    except PackageNotFoundError:
-        return {}
 
 
 @cache
 def source_of(package: str) -> str:
     """Return the digest of a package as it was when it was first asked for, which is soon after its import."""
-    return _digest(_files_of(package))
-
-
-def _files_of(package: str) -> list[Path]:
-    """Return the Python files of an imported package or module."""
     module = sys.modules.get(package)
-    folders = [Path(folder) for folder in getattr(module, "__path__", ())]
-    if folders:
-        return [path for folder in folders for path in sorted(folder.rglob("*.py"))]
+    if folders := list(getattr(module, "__path__", ())):
+        return _digest(path for folder in folders for path in sorted(Path(folder).rglob("*.py")))
     file = Path(getattr(module, "__file__", None) or "")
-    return [file] if file.suffix == ".py" else []
+    return _digest([file] if file.suffix == ".py" else [])
 
 
 def _under_development() -> bool:
@@ -160,18 +145,13 @@ def _digest(files: Iterable[Path]) -> str:
     sha = hashlib.sha256()
     for path in files:
         sha.update(f"{path.name}\0".encode(errors="surrogateescape"))
-        for part in _code(path):
-            sha.update(part)
+        data = path.read_bytes()
+        try:
+            for part in _parts(compile(data, path.name, "exec", optimize=2, dont_inherit=True)):
+                sha.update(part)
+        except (SyntaxError, ValueError):  # not of this Python: as it stands
+            sha.update(data)
     return sha.hexdigest()[:16]
-
-
-def _code(path: Path) -> Iterator[bytes]:
-    """Yield what a file does, as byte code of this Python; what it cannot read, as it stands."""
-    data = path.read_bytes()
-    try:
-        yield from _parts(compile(data, path.name, "exec", optimize=2, dont_inherit=True))
-    except (SyntaxError, ValueError):
-        yield data
 
 
 def _parts(code: CodeType) -> Iterator[bytes]:

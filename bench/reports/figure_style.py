@@ -29,6 +29,8 @@ _BETWEEN: Mapping[float, tuple[float, ...]] = {
     500.0: (1.0, 2.0, 5.0),
     math.inf: (1.0,),
 }
+#: Time axes: seconds of the unit to its name.
+_UNITS = ((86400, "days"), (3600, "h"), (60, "min"), (1, "s"))
 #: Panels of an image; the page and the CSV have the rest.
 MOST_PANELS = 12
 #: Kinds of files: how they are written, and what keeps the time of writing out of them.
@@ -54,6 +56,11 @@ _SETTINGS: dict[Any, Any] = {
     "hatch.linewidth": 0.4,
     "axes.formatter.useoffset": False,
 }
+
+
+def axis_unit(longest: float) -> tuple[int, str]:
+    """Return the unit of a time axis, seconds and name: the largest of which so many seconds have two."""
+    return next(unit for unit in _UNITS if longest >= 2 * unit[0] or unit[0] == 1)
 
 
 def style(index: int) -> tuple[str, str]:

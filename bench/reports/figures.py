@@ -73,43 +73,25 @@ class Figure:
         return self.order.index(name) if name in self.order else 0
 
 
+#: Distributions: their name in :data:`.GRIDS`, key, title, label of x, a remark, and of what they are.
+_DISTRIBUTIONS = (
+    ("wait", "ecdf-wait", "Waiting times", "wait (s)", "Waits below 1 s count as 1 s.", "jobs"),
+    ("bounded_slowdown", "ecdf-bounded-slowdown", "Bounded slowdowns", "bounded slowdown",
+     "Jobs of less than 10 s count as 10 s long.", "jobs"),
+    ("real_over_predicted", "ecdf-prediction", "Real over predicted run times", "real / predicted run time",
+     "Below 1: the job took less than predicted. Times below 1 s count as 1 s.", "jobs"),
+    ("decision_ms", "ecdf-decision", "Decision times", "time of a decision (ms)",
+     "A decision is a call of the dispatcher; times as measured, on whatever machine.", "decisions"),
+)  # fmt: skip
+
+
 def figures_of(study: Study, workload: str) -> dict[str, Figure]:
     """Return the figures of one workload by key."""
     shown = [
         differences(study, workload),
         *loads(study, workload),
-        _distribution(
-            study, workload, "wait", "ecdf-wait", "Waiting times", "wait (s)", "Waits below 1 s count as 1 s."
-        ),
-        _distribution(
-            study,
-            workload,
-            "bounded_slowdown",
-            "ecdf-bounded-slowdown",
-            "Bounded slowdowns",
-            "bounded slowdown",
-            "Jobs of less than 10 s count as 10 s long.",
-        ),
         piece(study, workload),
-        _distribution(
-            study,
-            workload,
-            "real_over_predicted",
-            "ecdf-prediction",
-            "Real over predicted run times",
-            "real / predicted run time",
-            "Below 1: the job took less than predicted. Times below 1 s count as 1 s.",
-        ),
-        _distribution(
-            study,
-            workload,
-            "decision_ms",
-            "ecdf-decision",
-            "Decision times",
-            "time of a decision (ms)",
-            "A decision is a call of the dispatcher; times as measured, on whatever machine.",
-            what="decisions",
-        ),
+        *(_distribution(study, workload, name, *texts) for name, *texts in _DISTRIBUTIONS),
     ]
     if workload in study.tunings:
         shown.append(tunings(study, workload))
@@ -139,7 +121,7 @@ def differences(study: Study, workload: str) -> Figure:
 def loads(study: Study, workload: str) -> list[Figure]:
     """Return utilization and queue over time."""
     series = study.series[workload]
-    unit, size = _unit(float(series["end"].max()) if len(series) else 0.0)
+    unit, size = time_unit(float(series["end"].max()) if len(series) else 0.0)
     base = pd.DataFrame(
         {"contender": series["contender"], f"time_{unit}": (series["begin"] + series["end"]) / 2 / size}
     )
@@ -166,7 +148,7 @@ def loads(study: Study, workload: str) -> list[Figure]:
 def tunings(study: Study, workload: str) -> Figure:
     """Return what portfolios chose over time."""
     found = numbered(study.tunings[workload])
-    unit, size = _unit(float(found["seconds"].max()))
+    unit, size = time_unit(float(found["seconds"].max()))
     names = found.drop_duplicates("number").sort_values("number")
     told = "; ".join(f"{number}: {name}" for number, name in zip(names["number"], names["candidate"], strict=True))
     data = found.assign(**{f"time_{unit}": found["seconds"] / size}).drop(columns=["seconds", "lasted", "changed"])
@@ -180,10 +162,14 @@ def tunings(study: Study, workload: str) -> Figure:
 def piece(study: Study, workload: str) -> Figure:
     """Return a piece of the schedule of each contender."""
     bars = study.bars[workload]
+    first, last = study.windows[workload]
+    unit, size = time_unit(float(last))
+    why = "in the middle of the trace" if study.window is None else f"as asked for with {study.window}"
+    where = f"From {first / size:,.2f} to {last / size:,.2f} {unit} after the first submission, {why}."
     hidden = {name: study.hidden[workload, name] for name in dict.fromkeys(bars["contender"])}
     left = "; ".join(f"{name}: {count:,}" for name, count in hidden.items() if count)
     note = (
-        f"{_seed(study, workload)} {_window(study, workload)} A bar is a job: its width is its time on "
+        f"{_seed(study, workload)} {where} A bar is a job: its width is its time on "
         "the machine, its height what it holds of the primary resource. Bars are stacked from below, the lowest free "
         "place first; that is not where its nodes are, and one job may be several bars. "
         + (
@@ -192,8 +178,7 @@ def piece(study: Study, workload: str) -> Figure:
             else "Nothing is left out."
         )
     )
-    first, last = study.windows[workload]
-    unit, size = _unit(float(last - first))
+    unit, size = time_unit(float(last - first))
     data = bars.rename(columns={"wait": "wait_s"})
     for name in ("begin", "end"):
         data[f"{name}_{unit}"] = (data.pop(name) - first) / size
@@ -202,14 +187,6 @@ def piece(study: Study, workload: str) -> Figure:
         "schedule", "schedule", "A piece of the schedule", note,
         data, f"begin_{unit}", "low", label, "units held", shown=(0.0, (last - first) / size),
     )  # fmt: skip
-
-
-def _window(study: Study, workload: str) -> str:
-    """Return which piece of the schedules is drawn, and why that one."""
-    first, last = study.windows[workload]
-    unit, size = _unit(float(last))
-    why = "in the middle of the trace" if study.window is None else f"as asked for with {study.window}"
-    return f"From {first / size:,.2f} to {last / size:,.2f} {unit} after the first submission, {why}."
 
 
 def _seed(study: Study, workload: str) -> str:
@@ -221,7 +198,7 @@ def _seed(study: Study, workload: str) -> str:
 
 
 def _distribution(
-    study: Study, workload: str, name: str, key: str, title: str, label: str, remark: str, what: str = "jobs"
+    study: Study, workload: str, name: str, key: str, title: str, label: str, remark: str, what: str
 ) -> Figure:
     parts = []
     sizes = []
@@ -257,7 +234,7 @@ def rounded(frame: pd.DataFrame) -> pd.DataFrame:
     return made
 
 
-def _unit(longest: float) -> tuple[str, float]:
+def time_unit(longest: float) -> tuple[str, float]:
     """Return the unit of a time axis, and its seconds."""
     if longest > 4 * 86_400:
         return "days", 86_400.0

@@ -98,40 +98,29 @@ def rendered(page: Page, folder: str) -> str:
     environment.filters["pieces"] = re.compile(r"(?<=[:,=])(?=\S)").split
     template = environment.from_string(_text("report.html.j2"))
     js, plotly = _text("report.js"), get_plotlyjs()
+    # These scripts alone run, and nothing is loaded from anywhere; plotly writes styles on what it draws.
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in (js, plotly)]
+    scripts = " ".join(f"'sha256-{digest}'" for digest in digests)
+    policy = (
+        f"default-src 'none'; script-src {scripts}; "
+        "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
     return template.render(
         title=page.title,
-        policy=_policy(js, plotly),
+        policy=policy,
         version=version("hpcdispatch"),
         folder=folder,
         facts=page.facts,
         warnings=page.warnings,
-        sections=[_section(section, folder) for section in page.sections],
+        sections=[
+            {"title": section.title, "note": section.note, "parts": [_shown(part, folder) for part in section.parts]}
+            for section in page.sections
+        ],
         glossary=page.glossary,
         styles={"colours": COLOURS, "dashes": DASHES, "classes": [[name, *look] for name, look in CLASS_STYLE.items()]},
         css=Markup(_text("report.css")),
         js=Markup(js),
         plotly=Markup(plotly),
-    )
-
-
-def _section(section: Section, folder: str) -> dict[str, Any]:
-    shown = [
-        ("table", _table(part)) if isinstance(part.content, Table) else ("figure", _figure(part, folder))
-        for part in section.parts
-    ]
-    return {"title": section.title, "note": section.note, "parts": shown}
-
-
-def _policy(*scripts: str) -> str:
-    """Return a Content-Security-Policy that runs these scripts alone and loads nothing from anywhere.
-
-    Styles may stand in the page, since plotly writes them on what it draws.
-    """
-    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src data: blob:; "
-        "base-uri 'none'; form-action 'none'"
     )
 
 
@@ -148,25 +137,22 @@ def _write_files(part: Part, folder: Path) -> None:
         (folder / f"{part.name}.{kind}").write_bytes(data)
 
 
-def _table(part: Part) -> dict[str, Any]:
-    table = part.content
-    assert isinstance(table, Table)
-    return {
-        "id": part.name, "title": table.title, "note": table.note, "columns": table.columns, "labels": table.labels,
-        "rows": table.cells,
-    }  # fmt: skip
-
-
-def _figure(part: Part, folder: str) -> dict[str, Any]:
+def _shown(part: Part, folder: str) -> tuple[str, dict[str, Any]]:
+    """Return what the page's template takes: which kind of part, and its content."""
+    if isinstance(part.content, Table):
+        table = part.content
+        return "table", {
+            "id": part.name, "title": table.title, "note": table.note, "columns": table.columns,
+            "labels": table.labels, "rows": table.cells,
+        }  # fmt: skip
     figure = part.content
-    assert isinstance(figure, Figure)
     data = {
         "file": part.name, "kind": figure.kind, "x": figure.x, "y": figure.y, "x_label": figure.x_label,
         "y_label": figure.y_label, "log_x": figure.log_x, "columns": columns(rounded(figure.data)),
         "window": figure.shown, "panels": figure.panels, "names": figure.names,
         "places": [figure.place(name) for name in figure.names],
     }  # fmt: skip
-    return {
+    return "figure", {
         "id": part.name, "kind": figure.kind, "title": figure.title, "note": figure.note, "data": data,
         "href": f"{quote(folder)}/{part.name}",
     }  # fmt: skip
@@ -180,16 +166,13 @@ def columns(frame: pd.DataFrame) -> dict[str, Any]:
         if pd.api.types.is_numeric_dtype(column):
             whole = pd.api.types.is_integer_dtype(column)
             found[name] = [
-                None if not math.isfinite(value) else value if whole else _short(value) for value in column.tolist()
+                None if not math.isfinite(value) else int(value) if whole or value.is_integer() else value
+                for value in column.tolist()
             ]
         else:
             codes, names = pd.factorize(column)
             found[name] = {"codes": codes.tolist(), "names": [str(category) for category in names]}
     return found
-
-
-def _short(value: float) -> float:
-    return int(value) if value.is_integer() else value
 
 
 @cache

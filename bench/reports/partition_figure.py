@@ -5,10 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...analysis.partition_sizes import MachineMoment, SizeAdvice
-from .figure_style import COLOURS, canvas, image
-
-#: Time axes: seconds of the unit to its name; the unit is the largest of which the span has two.
-_UNITS = ((86400, "days"), (3600, "h"), (60, "min"), (1, "s"))
+from .figure_style import COLOURS, axis_unit, canvas, image
 
 
 def draw_sizes(moment: MachineMoment, advice: SizeAdvice, path: Path) -> None:
@@ -23,7 +20,7 @@ def draw_sizes(moment: MachineMoment, advice: SizeAdvice, path: Path) -> None:
 
     shown = [option for option in advice.options if option is not None]
     last = max(option.turnaround for option in shown) * 1.05
-    length, unit = next(unit for unit in _UNITS if last >= 2 * unit[0] or unit[0] == 1)
+    length, unit = axis_unit(last)
     steps = [step for step in moment.profile.steps() if step[0] - moment.now <= last]
     times = [max(begin - moment.now, 0) / length for begin, _, _ in steps]
     frees = [free for _, _, free in steps]

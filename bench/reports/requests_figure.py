@@ -9,14 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...analysis.requests import Advice
-from .figure_style import COLOURS, canvas, image
+from .figure_style import COLOURS, axis_unit, canvas, image
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-KINDS = (".png", ".svg")
-#: Time axes: seconds of the unit to its name; the unit is the largest of which the longest run takes two.
-_UNITS = ((86400, "days"), (3600, "h"), (60, "min"), (1, "s"))
+KINDS = ("png", "svg")
 #: More requests than these are drawn without their numbers.
 _MOST_NUMBERED = 12
 
@@ -29,7 +27,7 @@ def draw_advice(advice: Advice, run_times: NDArray[np.float64], path: Path) -> N
     OSError
         If it cannot be written.
     """
-    length, unit = next(unit for unit in _UNITS if advice.sequence.values[-1] >= 2 * unit[0] or unit[0] == 1)
+    length, unit = axis_unit(advice.sequence.values[-1])
     with canvas(5.2) as drawn:
         above, below = drawn.subplots(2, 1, height_ratios=(3, 2))
         _runs(above, advice, run_times / length, length)

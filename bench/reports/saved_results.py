@@ -14,10 +14,11 @@ from typing import Any
 from ...analysis.trimming import NOTHING, Cut
 from ...base import InputError
 from ...simulation import Result
+from ...simulation.result import MANIFEST, TABLES, read_manifest
 from ..campaigns.recorded_names import campaigns, named
 from ..campaigns.store import damage_of
 
-_FILES = ("manifest.json", "jobs.parquet", "attempts.parquet", "decisions.parquet", "timings.parquet")
+_FILES = (MANIFEST, *(f"{name}.parquet" for name in TABLES))
 #: The seed as the last option of a generator, or before another.
 _SEED = re.compile(r"[:,]seed=(\d+)(?=, |$)|(?<=[:,])seed=(\d+),")
 #: How the note begins that says how submissions were shifted.
@@ -115,7 +116,11 @@ def runs_of(folder: str | PathLike[str], campaign: str | None = None) -> Found:
     path = Path(folder)
     if not path.is_dir():
         raise InputError(f"{path}: expected a folder of saved results, got {'a file' if path.exists() else 'none'}")
-    campaign = _campaign(path, campaign)
+    known = campaigns(path)
+    if campaign is None and len(known) > 1:
+        raise InputError(f"{path}: expected --campaign, as several share this store: {', '.join(known)}")
+    if campaign is None and known:
+        campaign = known[0]
     left_out: list[str] = []
     read = _labelled(_read(_places(path), left_out)) if campaign is None else _of_campaign(path, campaign, left_out)
     runs: dict[tuple[object, ...], Run] = {}
@@ -128,14 +133,6 @@ def runs_of(folder: str | PathLike[str], campaign: str | None = None) -> Found:
     if not runs and not left_out:
         raise InputError(f"{path}: expected saved results (compare --out {path} writes them), got none")
     return Found(tuple(runs.values()), (*left_out, *_failed(path, campaign)), campaign)
-
-
-def _campaign(path: Path, wanted: str | None) -> str | None:
-    """Return which campaign of a store is meant, ``None`` if it knows none."""
-    known = campaigns(path)
-    if wanted is None and len(known) > 1:
-        raise InputError(f"{path}: expected --campaign, as several share this store: {', '.join(known)}")
-    return known[0] if wanted is None and known else wanted
 
 
 def _of_campaign(path: Path, campaign: str, left_out: list[str]) -> list[Run]:
@@ -178,25 +175,19 @@ def _places(path: Path) -> Iterator[Path]:
 
 def _described(place: Path) -> Run:
     """Return a run as its manifest describes it, of a store if it is what was written."""
-    damage = damage_of(place) if _stored(place) else None
-    if damage is not None:
+    stored = place.parent.parent.name == "cells" and place.name.startswith(place.parent.name)
+    if stored and (damage := damage_of(place)) is not None:
         raise InputError(f"{place}: expected what was written, got a damaged cell: {damage}; left out")
     for name in _FILES:
         if not (place / name).is_file():
             raise InputError(f"{place}: expected a file {name}, got none")
-    path = place / "manifest.json"
+    manifest, _ = read_manifest(place)
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
         return _run(place, manifest)
-    except ValueError as error:
-        raise InputError(f"{path}: expected JSON, got {error}") from None
     except (KeyError, TypeError) as error:
-        raise InputError(f"{path}: expected the manifest of a result, got one without {error}") from None
-
-
-def _stored(place: Path) -> bool:
-    """Return whether a folder is where a store has a cell."""
-    return place.parent.parent.name == "cells" and place.name.startswith(place.parent.name)
+        raise InputError(f"{place / MANIFEST}: expected the manifest of a result, got one without {error}") from None
+    except ValueError as error:
+        raise InputError(f"{place / MANIFEST}: expected the manifest of a result, got {error}") from None
 
 
 def _run(place: Path, manifest: dict[str, Any]) -> Run:

@@ -83,18 +83,14 @@ def _curves(figure: Figure, canvas: Canvas) -> None:
         handles += axes.plot(x, y, **options)
     _labelled(axes, figure)
     if figure.log_y:
-        _loosely_logarithmic(axes)
+        # Linear up to 1 and logarithmic above, with plain numbers at both axes.
+        axes.set_yscale("symlog", linthresh=1)
+        plain_numbers(axes.xaxis)
+        plain_numbers(axes.yaxis)
     axes.set_ylim(bottom=0)
     if figure.kind == "lines":
         axes.set_xlim(left=0)
     _legend(canvas, handles, names)
-
-
-def _loosely_logarithmic(axes: Axes) -> None:
-    """Let y be linear up to 1 and logarithmic above, with plain numbers at both axes."""
-    axes.set_yscale("symlog", linthresh=1)
-    for axis in (axes.xaxis, axes.yaxis):
-        plain_numbers(axis)
 
 
 def _panels(figure: Figure, canvas: Canvas) -> None:

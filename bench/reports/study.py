@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -200,12 +201,8 @@ def study(
             progress(run)
     if not reader.rows:
         raise InputError(f"expected a result that can be read, got none; {made.left_out[0]}")
+    reader.rows.sort(key=lambda row: (row["workload"], row["contender"] != chosen, row["contender"], row["seed"]))
     made.runs = pd.DataFrame(reader.rows)
-    place = made.runs["contender"].map(made.order.index)
-    made.runs = made.runs.assign(place=place).sort_values(
-        ["workload", "place", "seed"], kind="stable", ignore_index=True
-    )
-    made.runs = made.runs.drop(columns="place")
     made.classes = pd.concat(reader.classes, ignore_index=True)
     return made
 
@@ -217,7 +214,7 @@ class _Reader:
         self._made = made
         self._names = names
         self._waits: tuple[str, pd.Series] | None = None
-        self.rows: list[dict[str, object]] = []
+        self.rows: list[dict[str, Any]] = []
         self.classes: list[pd.DataFrame] = []
 
     def take(self, run: Run) -> None:
@@ -241,14 +238,19 @@ class _Reader:
             )
         self._row(run, result, chosen, metrics)
         self._classes(run, result, chosen, metrics)
-        self._pool(run, result, chosen, metrics)
+        pool = self._made.pools.setdefault((run.workload, contender), Pool())
+        for name in ("wait", "bounded_slowdown"):
+            pool.add(name, metrics[name].to_numpy())
+        pool.add("real_over_predicted", real_over_predicted(*real_and_predicted(chosen)))
+        timings = result.timings
+        pool.add("decision_ms", timings.loc[timings["what"] == "decision", "seconds"].to_numpy() * 1e3)
         if self._made.seeds.setdefault(run.workload, run.seed) == run.seed:
             self._draw(run, result, jobs)
 
     def _row(self, run: Run, result: Result, chosen: pd.DataFrame, metrics: pd.DataFrame) -> None:
         """Take the numbers of a run."""
         whole = result.summary()
-        row: dict[str, object] = {
+        row: dict[str, Any] = {
             "workload": run.workload, "contender": self._names[run], "dispatcher": run.dispatcher,
             "predictor": run.predictor, "seed": run.seed, "sample": run.sample,
             "jobs": len(metrics), "cut": len(result.jobs) - len(chosen),
@@ -273,26 +275,21 @@ class _Reader:
         by_width["class"] = by_width["class"].map(width_name)
         by_time = grouped(metrics, run_time_class(metrics["run"].to_numpy()), list(CLASS_NAMES.values()))
         for split, frame in (("run time", by_time), ("width", by_width)):
-            frame.insert(0, "split", split)
-            frame.insert(0, "seed", run.seed)
-            frame.insert(0, "contender", self._names[run])
-            frame.insert(0, "workload", run.workload)
+            known: dict[str, Any] = {"workload": run.workload, "contender": self._names[run], "seed": run.seed}
+            for place, (name, value) in enumerate({**known, "split": split}.items()):
+                frame.insert(place, name, value)
             self.classes.append(frame)
-
-    def _pool(self, run: Run, result: Result, chosen: pd.DataFrame, metrics: pd.DataFrame) -> None:
-        """Take the distributions."""
-        pool = self._made.pools.setdefault((run.workload, self._names[run]), Pool())
-        for name in ("wait", "bounded_slowdown"):
-            pool.add(name, metrics[name].to_numpy())
-        pool.add("real_over_predicted", real_over_predicted(*real_and_predicted(chosen)))
-        timings = result.timings
-        pool.add("decision_ms", timings.loc[timings["what"] == "decision", "seconds"].to_numpy() * 1e3)
 
     def _draw(self, run: Run, result: Result, jobs: pd.DataFrame) -> None:
         """Take what is drawn of one seed."""
         contender, made = self._names[run], self._made
         if run.workload not in made.windows:
-            made.windows[run.workload] = self._window(run, jobs)
+            try:
+                asked = made.window if len(jobs) else None
+                found = window_of(jobs) if asked is None else asked.seconds(jobs["submit"].to_numpy())
+            except InputError as error:
+                raise InputError(f"{run.workload}: {error}") from None
+            made.windows[run.workload] = found
         window = made.windows[run.workload]
         bars, hidden = schedule(jobs, result.attempts, window, made.detail.bars)
         made.hidden[run.workload, contender] = hidden
@@ -304,12 +301,3 @@ class _Reader:
             frame.insert(0, "contender", contender)
             before = [target[run.workload]] if run.workload in target else []
             target[run.workload] = pd.concat([*before, frame], ignore_index=True)
-
-    def _window(self, run: Run, jobs: pd.DataFrame) -> tuple[int, int]:
-        """Return the seconds that are drawn of the schedules of a workload."""
-        if self._made.window is None or not len(jobs):
-            return window_of(jobs)
-        try:
-            return self._made.window.seconds(jobs["submit"].to_numpy())
-        except InputError as error:
-            raise InputError(f"{run.workload}: {error}") from None

@@ -117,7 +117,8 @@ def pairs(runs: pd.DataFrame, baseline: str) -> Table:
     rows: list[list[Cell]] = []
     tested = False
     for key, header, show in PAIRED:
-        for row in _paired(runs, baseline, key).to_dict("records"):
+        compared = paired(runs, baseline, key) if baseline in set(runs["contender"]) else pd.DataFrame()
+        for row in compared.to_dict("records"):
             tested = tested or not math.isnan(row["p_sign"])
             rows.append(
                 [
@@ -140,13 +141,6 @@ def pairs(runs: pd.DataFrame, baseline: str) -> Table:
         + ("." if tested else f"; they need {LEAST_FOR_TEST} pairs that differ.")
     )
     return Table(f"Paired differences from {baseline}", headers, rows, 2, note, "paired")
-
-
-def _paired(runs: pd.DataFrame, baseline: str, metric: str) -> pd.DataFrame:
-    """Return nothing where the baseline was not run on this workload."""
-    if baseline not in set(runs["contender"]):
-        return pd.DataFrame()
-    return paired(runs, baseline, metric)
 
 
 def details(runs: pd.DataFrame) -> Table:

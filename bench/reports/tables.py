@@ -89,7 +89,13 @@ class Table:
 
     def markdown(self, *, escaped: bool = False) -> str:
         """Return it as Markdown; its texts may be Markdown themselves, unless they are to be escaped."""
-        safe = _markdown if escaped else _no_bars
+
+        def safe(text: str) -> str:
+            if not escaped:
+                return text.replace("|", "\\|")
+            plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+            return _MARKDOWN.sub(r"\\\1", " ".join(plain.split()))
+
         rule = ["---" if index < self.labels else "---:" for index in range(len(self.columns))]
         lines = [[safe(name) or " " for name in self.columns], rule]
         lines += [[safe(cell.line) for cell in row] for row in self.cells]
@@ -150,15 +156,6 @@ def show(tables: Sequence[Table], as_markdown: bool) -> None:
             print(table.markdown())
         else:
             console.print(table.title, table.terminal(), *filter(None, [table.note]), "", sep="\n")
-
-
-def _no_bars(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
-def _markdown(text: str) -> str:
-    safe = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _MARKDOWN.sub(r"\\\1", " ".join(safe.split()))
 
 
 def _latex(text: str) -> str:

@@ -46,7 +46,7 @@ def write_what_if(found: Sequence[WhatIf], submit: FloatArray, facts: Sequence[t
         The page.
     """
     recorded, model = found[0], found[1]
-    met = f"The other figures of this page are worth as much as this. {_in_a_sentence(recorded, model)}"
+    met = f"The other figures of this page are worth as much as this. {'; '.join(in_a_sentence(recorded, model))}."
     others = "Of the same jobs, from the same beginning. Sorted as asked for; the record and slurm first."
     sections = [
         Section("How well slurm meets the recorded starts", met, list(_fidelity(recorded, model))),
@@ -56,12 +56,13 @@ def write_what_if(found: Sequence[WhatIf], submit: FloatArray, facts: Sequence[t
     return write_page(Page("What if: a recorded site under other schedulers", told, (), sections, _GLOSSARY), out)
 
 
-def _in_a_sentence(recorded: WhatIf, model: WhatIf) -> str:
+def in_a_sentence(recorded: WhatIf, model: WhatIf) -> list[str]:
+    """Return how well the model meets the record: its starts, and its mean wait where jobs waited."""
     near = ", ".join(f"{percent(share)}% within {within} s" for within, share in model.near.items())
-    change = (
-        f"; its mean wait is {model.wait / recorded.wait - 1:+.1%} of the recorded one" if recorded.wait > 0 else ""
-    )
-    return f"slurm meets the recorded starts: {near}{change}."
+    starts = f"slurm meets the recorded starts: {near}"
+    if recorded.wait <= 0:
+        return [starts]
+    return [starts, f"its mean wait is {model.wait / recorded.wait - 1:+.1%} of the recorded one"]
 
 
 def _fidelity(recorded: WhatIf, model: WhatIf) -> tuple[Part, ...]:
@@ -102,7 +103,15 @@ def _outlook(found: Sequence[WhatIf], submit: FloatArray) -> tuple[Part, ...]:
 
 
 def _queues(found: Sequence[WhatIf], submit: FloatArray, names: tuple[str, ...]) -> Figure:
-    data = pd.concat([_queue(row, submit) for row in found], ignore_index=True)
+    parts = []
+    for row in found:  # how many jobs wait when, at evenly spaced times
+        known = ~np.isnan(row.waits)
+        came, began = np.sort(submit[known]), np.sort(submit[known] + row.waits[known])
+        first, last = (came[0], began[-1]) if len(came) else (0.0, 0.0)
+        times = np.linspace(first, last, _PLACES)
+        waiting = np.searchsorted(came, times, side="right") - np.searchsorted(began, times, side="right")
+        parts.append(pd.DataFrame({"contender": row.name, "time": times - first, "waiting_jobs": waiting}))
+    data = pd.concat(parts, ignore_index=True)
     unit, length = ("hours", 3600) if data["time"].max() > 4 * 3600 else ("minutes", 60)
     data["time"] /= length
     note = "Jobs that wait, from the first arrival that is counted on."
@@ -122,18 +131,9 @@ def _curve(key: str, title: str, axis: str, values: dict[str, FloatArray], names
                   log_x=True, order=names)  # fmt: skip
 
 
-def _queue(row: WhatIf, submit: FloatArray) -> pd.DataFrame:
-    """Return how many jobs wait when, at evenly spaced times."""
-    known = ~np.isnan(row.waits)
-    came, began = np.sort(submit[known]), np.sort(submit[known] + row.waits[known])
-    first, last = (came[0], began[-1]) if len(came) else (0.0, 0.0)
-    times = np.linspace(first, last, _PLACES)
-    waiting = np.searchsorted(came, times, side="right") - np.searchsorted(began, times, side="right")
-    return pd.DataFrame({"contender": row.name, "time": times - first, "waiting_jobs": waiting})
-
-
 def _change(value: float, base: float) -> Cell:
-    return number(100 * (value / base - 1) if base else np.nan, _signed)
+    change = 100 * (value / base - 1) if base else np.nan
+    return number(change, lambda shown: "-" if np.isnan(shown) else f"{shown:+.1f}")
 
 
 def _signed(value: float) -> str:

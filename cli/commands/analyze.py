@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,11 @@ from ...models.complexity import CONSTANT
 from ...workloads.formats.csv_text import csv_text
 from ...workloads.formats.run_table import RunColumns, read_runs
 from ...workloads.formats.trace_files import save
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import say
-from ..help_texts import examples
 from ..output import console, print_json
 from ..progress import spinner
-from ..shared_options import json_option
+from ..shared_options import check_writable, json_option, path_option
 
 
 @click.command(
@@ -50,12 +48,8 @@ from ..shared_options import json_option
     metavar="R",
     help="The time follows the size where the correlation is above R.",
 )
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help=f"Draw runs, curves and ranges: {', '.join(KINDS)}."
-)
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="FILE.csv", help="Save the fits, a row a workflow and class."
-)
+@path_option("--plot", f"Draw runs, curves and ranges: {', '.join(KINDS)}.")
+@path_option("--out", "Save the fits, a row a workflow and class.", metavar="FILE.csv")
 @json_option
 @debug_option
 def command(
@@ -77,8 +71,8 @@ def command(
 
     Numbers are in the units of the table. The error is in percent of the mean time.
     """
-    _writable(plot, "--plot", KINDS)
-    _writable(out, "--out", ["csv"])
+    check_writable(plot, "--plot", KINDS)
+    check_writable(out, "--out", ["csv"])
     with spinner(f"reading {table}"):
         runs = read_runs(table, RunColumns(size_column, time_column, workflow_column))
     try:
@@ -97,27 +91,21 @@ def command(
         _print(found)
 
 
-def _writable(path: Path | None, option: str, kinds: Iterable[str]) -> None:
-    """Refuse a name that cannot be written before anything is read."""
-    if path is None:
-        return
-    if path.suffix.lower() not in {f".{kind}" for kind in kinds}:
-        known = " or ".join(f".{kind}" for kind in kinds)
-        raise InputError(f"{option} {path}: expected a file name ending in {known}, got suffix {path.suffix!r}")
-    if path.is_dir():
-        raise InputError(f"{option} {path}: expected a file to write to, got a directory")
-    if not path.parent.is_dir():
-        raise InputError(f"{option} {path}: no such directory to write to: {path.parent}")
-
-
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [dict(zip(map(str, table), row, strict=True)) for row in table.itertuples(index=False, name=None)]
 
 
 def _print(workflows: tuple[Workflow, ...]) -> None:
     out = console()
-    summary = _records(summary_table(workflows))
-    out.print("times", _ranges(summary), "\nbest class", _verdicts(summary), sep="\n")
+    times = _table("workflow", "runs", *PERCENTILES)
+    best = _table("workflow", "best", "tied with", "correlation", "Spearman", "MSE", "error (%)")
+    for row in _records(summary_table(workflows)):
+        name = Text(row["workflow"])
+        times.add_row(name, f"{row['runs']:,}", *(ratio(row[key]) for key in PERCENTILES))
+        kinds = (kind if isinstance(kind, str) and kind else NOTHING for kind in (row["best"], row["tied"]))
+        numbers = (_two(row["correlation"]), _two(row["spearman"]), ratio(row["mse"]), percent(row["error"]))
+        best.add_row(name, *kinds, *numbers)
+    out.print("times", times, "\nbest class", best, sep="\n")
     for workflow in workflows:
         if workflow.note:
             out.print(f"{workflow.name}: {workflow.note}", soft_wrap=True)
@@ -130,22 +118,6 @@ def _table(*columns: str) -> Table:
     for index, name in enumerate(columns):
         wraps = name in {"workflow", "tied with"}
         table.add_column(name, justify="right" if index else "left", overflow="fold", no_wrap=not wraps)
-    return table
-
-
-def _ranges(rows: list[dict[str, Any]]) -> Table:
-    table = _table("workflow", "runs", *PERCENTILES)
-    for row in rows:
-        table.add_row(Text(row["workflow"]), f"{row['runs']:,}", *(ratio(row[name]) for name in PERCENTILES))
-    return table
-
-
-def _verdicts(rows: list[dict[str, Any]]) -> Table:
-    table = _table("workflow", "best", "tied with", "correlation", "Spearman", "MSE", "error (%)")
-    for row in rows:
-        best, tied = (name if isinstance(name, str) and name else NOTHING for name in (row["best"], row["tied"]))
-        numbers = (_two(row["correlation"]), _two(row["spearman"]), ratio(row["mse"]), percent(row["error"]))
-        table.add_row(Text(row["workflow"]), best, tied, *numbers)
     return table
 
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from ...base import InputError
-from ...bench.campaigns.cells import Cell, CellError
 from ...bench.campaigns.dask_cluster import TLS, connect
 from ...bench.campaigns.execution import (
     CampaignInterrupted,
@@ -24,9 +23,8 @@ from ...bench.campaigns.metrics_table import write_table
 from ...bench.campaigns.store import TRACES
 from ...bench.reports.number_formats import count
 from ...workloads import TraceWarning
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import InterruptedRunError, RunFailedError, say
-from ..help_texts import examples
 from ..output import print_json
 from ..progress import JobBar, spinner
 from ..shared_options import cores, json_option, no_cache_option, say_few_runs
@@ -92,9 +90,14 @@ def command(
         raise InputError("--tls-ca-file: expected with --cluster only")
     if table is not None and (table.is_dir() or not table.absolute().parent.is_dir()):
         raise InputError(f"--table {table}: expected the name of a file in a folder that exists")
-    plan = _planned(file, None if no_cache else out / TRACES)
-    say_few_runs(dict.fromkeys(cell.predictor for cell in plan.cells))
     store = Store(out)
+    store.check_schema()
+    with warnings.catch_warnings(record=True) as caught, spinner(f"reading the workloads of {file}"):
+        warnings.simplefilter("always", TraceWarning)
+        plan = plan_campaign(file, None if no_cache else out / TRACES)
+    for warning in caught:
+        say("warning", warning.message)
+    say_few_runs(dict.fromkeys(cell.predictor for cell in plan.cells))
     store.open()  # before a cluster is asked for anything
     with ExitStack() as stack:
         try:
@@ -104,13 +107,7 @@ def command(
                     client = stack.enter_context(connect(cluster, tls, workers or 1))
             bar = stack.enter_context(JobBar("checking the store"))
             outcome = run_campaign(
-                plan,
-                store,
-                workers=workers or cores(),
-                cluster=client,
-                retry=retry,
-                verify=verify,
-                progress=bar.show,
+                plan, store, workers=workers or cores(), cluster=client, retry=retry, verify=verify, progress=bar.show
             )
             interrupted = False
         except CampaignInterrupted as error:
@@ -124,52 +121,34 @@ def command(
     _end(outcome, interrupted=interrupted)
 
 
-def _planned(file: Path, cache: Path | None) -> Plan:
-    """Read the campaign; what the readers of traces have to say goes to stderr."""
-    with warnings.catch_warnings(record=True) as caught, spinner(f"reading the workloads of {file}"):
-        warnings.simplefilter("always", TraceWarning)
-        plan = plan_campaign(file, cache)
-    for warning in caught:
-        say("warning", warning.message)
-    return plan
-
-
 def _report(plan: Plan, outcome: Outcome, out: Path, *, as_json: bool) -> None:
     """Say what became of the cells."""
     for key, reason, cell in outcome.damaged:
         name = f"{out / 'cells' / key[:2] / key}: {reason}"
-        what = (
-            f"cell {cell.label}; simulated again"
-            if cell is not None
-            else "of another campaign, whose next run mends it"
-        )
+        what = f"cell {cell.label}; simulated again" if cell else "of another campaign, whose next run mends it"
         say("warning", f"{name} ({what})")
     failed = [*outcome.failed_before, *outcome.failed]
     if as_json:
-        print_json(_numbers(plan, outcome) | {"failures": [_failure(cell, error) for cell, error in failed]})
+        print_json({
+            "campaign": plan.name,
+            "planned": outcome.planned,
+            "done": len(outcome.done),
+            "reused": len(outcome.reused),
+            "failed": len(outcome.failed),
+            "failed_before": len(outcome.failed_before),
+            "damaged": [key for key, _, _ in outcome.damaged],
+            "missing": outcome.missing,
+            "seconds": outcome.seconds,
+            "failures": [
+                {"cell": cell.label, "key": cell.key, "type": error.type, "message": error.message}
+                for cell, error in failed
+            ],
+        })  # fmt: skip
         return
     numbers = f"{len(outcome.done)} done, {len(outcome.reused)} reused, {len(failed)} failed"
     left = f", {outcome.missing} to do" if outcome.missing else ""
     click.echo(f"{plan.name}: {count(outcome.planned, 'cell')}, {numbers}{left} ({outcome.seconds:,.1f} s)")
     click.echo(f"in {out}")
-
-
-def _numbers(plan: Plan, outcome: Outcome) -> dict[str, object]:
-    return {
-        "campaign": plan.name,
-        "planned": outcome.planned,
-        "done": len(outcome.done),
-        "reused": len(outcome.reused),
-        "failed": len(outcome.failed),
-        "failed_before": len(outcome.failed_before),
-        "damaged": [key for key, _, _ in outcome.damaged],
-        "missing": outcome.missing,
-        "seconds": outcome.seconds,
-    }
-
-
-def _failure(cell: Cell, error: CellError) -> dict[str, object]:
-    return {"cell": cell.label, "key": cell.key, "type": error.type, "message": error.message}
 
 
 def _end(outcome: Outcome, *, interrupted: bool) -> None:

@@ -13,10 +13,9 @@ from ...bench.campaigns.samples import Sampler
 from ...simulation import Overrun, SameInstant
 from ...workloads import Workload
 from ...workloads.sources import Source
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import InterruptedRunError, RunFailedError, say
 from ..comparison_table import comparison_json, print_comparison
-from ..help_texts import examples
 from ..output import print_json
 from ..progress import JobBar
 from ..shared_options import (
@@ -26,6 +25,7 @@ from ..shared_options import (
     make_folder,
     mold_option,
     overrun_option,
+    path_option,
     reading_options,
     same_instant_option,
     split_specs,
@@ -75,12 +75,7 @@ BUILT_IN_SEEDS = 5
 @same_instant_option
 @reading_options
 @mold_option
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Keep the results there; what is there already is not simulated again.",
-)
+@path_option("--out", "Keep the results there; what is there already is not simulated again.", metavar="DIR")
 @click.option("--check", "checked", is_flag=True, help="Check each schedule against the invariants.")
 @click.option(
     "--workers",
@@ -124,7 +119,9 @@ def command(
     policy = Overrun.parse(overrun)
     validate(policies, beliefs)
     source = resolve(trace)
-    samples = _samples(source, reading, jitter, mold)
+    samples: Workload | Sampler = molded(load(source, reading), mold)
+    if source.spec is not None and source.sampled and jitter is None:
+        samples = Generated(source.spec, reading.head, mold)
     make_folder(out)
     with JobBar("comparing") as bar:
         try:
@@ -145,26 +142,12 @@ def command(
             found = error.comparison
     _report(found, source, out, as_json=as_json)
     if trace is None and len(found.table) > 1 and not as_json:
-        say("note", _seen(found))
-
-
-def _seen(found: Comparison) -> str:
-    """Return what the means of the waits say, in words."""
-    table = found.table.sort_values("wait_mean", kind="stable")
-    best, worst = table.iloc[0], table.iloc[-1]
-    times = f", {worst['wait_mean'] / best['wait_mean']:.1f} times as long" if best["wait_mean"] > 0 else ""
-    return (
-        f"seen: a job waits {best['wait_mean'] / 3600:.1f} h on average under {best['dispatcher']}, "
-        f"and {worst['wait_mean'] / 3600:.1f} h under {worst['dispatcher']}{times}"
-    )
-
-
-def _samples(source: Source, reading: ReadingOptions, jitter: int | None, mold: str | None) -> Workload | Sampler:
-    """Return the workload to be jittered, or the generator to be drawn from."""
-    workload = molded(load(source, reading), mold)
-    if source.spec is not None and source.sampled and jitter is None:
-        return Generated(source.spec, reading.head, mold)
-    return workload
+        table = found.table.sort_values("wait_mean", kind="stable")
+        best, worst = table.iloc[0], table.iloc[-1]
+        times = f", {worst['wait_mean'] / best['wait_mean']:.1f} times as long" if best["wait_mean"] > 0 else ""
+        hours = (f"{row['wait_mean'] / 3600:.1f} h" for row in (best, worst))
+        say("note", f"seen: a job waits {next(hours)} on average under {best['dispatcher']}, "
+                    f"and {next(hours)} under {worst['dispatcher']}{times}")  # fmt: skip
 
 
 def _report(found: Comparison, source: Source, out: Path | None, *, as_json: bool) -> None:

@@ -15,8 +15,7 @@ from ...models.compiled import compiling
 from ...simulation import simulate
 from ...simulation.events.compiled_events import WORTH, WORTH_AHEAD
 from ...workloads import Workload, generate
-from ..app import debug_option
-from ..help_texts import examples
+from ..app import debug_option, examples
 from ..output import console, pairs
 from ..shared_options import cores
 

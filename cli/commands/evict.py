@@ -13,32 +13,23 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from ...analysis import (
-    Scenario,
-    eviction_front,
-    occupancy,
-    read_scenario,
-    scenario_at,
-    scenario_of,
-    write_scenario,
-)
+from ...analysis import Scenario, eviction_front, occupancy, read_scenario, scenario_at, scenario_of, write_scenario
 from ...base import InputError
 from ...bench.reports.figures import Figure
 from ...bench.reports.number_formats import NOTHING, count
 from ...bench.reports.static_figures import images
 from ...models.eviction import Eviction, cost, greedy_by_deadline, plan, plan_sharing
 from ...workloads import GENERATORS, generate
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import say
 from ..durations import Duration, clock
-from ..help_texts import examples
 from ..output import console, print_json
 from ..progress import spinner
-from ..shared_options import ReadingOptions, json_option
+from ..shared_options import ReadingOptions, check_writable, json_option, path_option
 from ..trace_argument import load, resolve
 
-_SUFFIXES = (".png", ".svg")
 _MOST_STEPS = 10_000
+_LABELS = ("deadline (min)", "loss (node-hours)")
 _DOES = {
     "kill": "kill", "system": "system checkpoint", "application": "application checkpoint", "end": "its own end",
 }  # fmt: skip
@@ -75,10 +66,8 @@ class _Query:
 @click.option("--seed", type=click.IntRange(min=0), default=0, help="With --at: of the checkpoints that are drawn.")
 @click.option("--sharing", is_flag=True, help="Write checkpoints side by side instead of one after another.")
 @click.option("--front", is_flag=True, help="Show the loss for eighths of the nodes and of the time instead.")
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the loss by deadline, .png or .svg."
-)
-@click.option("--save", type=click.Path(path_type=Path), metavar="FILE", help="Write the scenario as JSON.")
+@path_option("--plot", "Draw the loss by deadline, .png or .svg.")
+@path_option("--save", "Write the scenario as JSON.")
 @json_option
 @debug_option
 def command(
@@ -103,11 +92,14 @@ def command(
 
     If the machine has too few nodes, that is said and the exit code is 1.
     """
-    if plot is not None and plot.suffix.lower() not in _SUFFIXES:
-        raise InputError(f"--plot {plot}: expected a file name that ends in {' or '.join(_SUFFIXES)}")
+    check_writable(plot, "--plot", ("png", "svg"))
     if deadline // step > _MOST_STEPS:
         raise InputError(f"--step: expected at most {_MOST_STEPS:,} steps up to the deadline, got {deadline // step:,}")
-    found = _load(scenario) if at is None else _recorded(scenario, at, seed)
+    if at is None:
+        found = _load(scenario)
+    else:
+        workload = load(resolve(scenario), ReadingOptions())
+        found = scenario_at(workload, int(occupancy(workload).times[0]) + at, seed)
     query = _Query(nodes, max(nodes - found.idle, 0), deadline, step, sharing)
     if save is not None:
         write_scenario(found, save)
@@ -116,9 +108,23 @@ def command(
         _front(found, query, plot, as_json)
         return
     with spinner("planning"):
-        by_deadline = _decisions(found, query)
+        # The decision for each deadline, the last one being that which is asked for.
+        if sharing:
+            deadlines = [*range(0, deadline + 1, step), deadline]
+            by_deadline = plan_sharing(found.writing(), query.needed, deadlines, found.bandwidth)
+        else:
+            made = plan(found.running(), query.needed, deadline, step)
+            by_deadline = [*made, made[deadline]]
     if as_json:
-        _print_json(found, query, by_deadline)
+        print_json({
+            "machine_nodes": found.machine.nodes,
+            "idle": found.idle,
+            "nodes": nodes,
+            "freed_at_least": query.needed,
+            "deadline_s": deadline,
+            "decision": _fields(by_deadline[-1]),
+            "by_deadline": [_fields(eviction) for eviction in _changes(by_deadline)],
+        })  # fmt: skip
     if not by_deadline[-1].feasible:
         say("infeasible", f"{nodes:,} nodes are asked for, and the machine has {found.machine.nodes:,}")
         click.get_current_context().exit(1)
@@ -152,8 +158,7 @@ def _front(scenario: Scenario, query: _Query, plot: Path | None, as_json: bool) 
         data = pd.DataFrame({
             "contender": possible["nodes"].map(named), "deadline": possible["deadline"] / 60, "loss": possible["loss"],
         })  # fmt: skip
-        labels = ("deadline (min)", "loss (node-hours)")
-        figure = Figure("front", "steps", "", "", data, "deadline", "loss", *labels, order=tuple(named.values()))
+        figure = Figure("front", "steps", "", "", data, "deadline", "loss", *_LABELS, order=tuple(named.values()))
         _draw(figure, plot, as_json)
 
 
@@ -178,21 +183,6 @@ def _load(scenario: str) -> Scenario:
     if not path.exists():
         raise InputError(f"{scenario}: no such file, and no generator of scenarios of this name (theta-scenario)")
     return read_scenario(path)
-
-
-def _recorded(trace: str, at: int, seed: int) -> Scenario:
-    """Return what ran at a time of a trace."""
-    workload = load(resolve(trace), ReadingOptions())
-    return scenario_at(workload, int(occupancy(workload).times[0]) + at, seed)
-
-
-def _decisions(scenario: Scenario, query: _Query) -> list[Eviction]:
-    """Return the decision for each deadline, the last one being that which is asked for."""
-    if not query.sharing:
-        made = plan(scenario.running(), query.needed, query.deadline, query.step)
-        return [*made, made[query.deadline]]
-    deadlines = [*range(0, query.deadline + 1, query.step), query.deadline]
-    return plan_sharing(scenario.writing(), query.needed, deadlines, scenario.bandwidth)
 
 
 def _changes(by_deadline: Sequence[Eviction]) -> list[Eviction]:
@@ -222,13 +212,8 @@ def _tradeoff(changes: Sequence[Eviction]) -> Table:
         actions = list(eviction.actions.values())
         killed = actions.count("kill")
         numbers = (killed, len(actions) - killed - own, *([own] * any(ended)), eviction.freed)
-        row = (
-            clock(eviction.deadline),
-            f"{eviction.loss:,.1f}",
-            clock(eviction.checkpoint_time),
-            *(f"{each:,}" for each in numbers),
-        )
-        table.add_row(*row)
+        times = clock(eviction.deadline), f"{eviction.loss:,.1f}", clock(eviction.checkpoint_time)
+        table.add_row(*times, *(f"{each:,}" for each in numbers))
     return table
 
 
@@ -249,39 +234,20 @@ def _actions(scenario: Scenario, decision: Eviction) -> Table | str:
     return table
 
 
-def _print_json(scenario: Scenario, query: _Query, by_deadline: Sequence[Eviction]) -> None:
-    print_json(
-        {
-            "machine_nodes": scenario.machine.nodes,
-            "idle": scenario.idle,
-            "nodes": query.nodes,
-            "freed_at_least": query.needed,
-            "deadline_s": query.deadline,
-            "decision": _fields(by_deadline[-1]),
-            "by_deadline": [_fields(eviction) for eviction in _changes(by_deadline)],
-        }
-    )
-
-
 def _fields(decision: Eviction) -> dict[str, Any]:
     return {"feasible": decision.feasible, **asdict(decision)}
 
 
 def _figure(scenario: Scenario, query: _Query, by_deadline: Sequence[Eviction]) -> Figure:
     """Return the loss by deadline, of the plan and of the greedy approach."""
-    jobs = scenario.running()
-    curves = {"least loss": [eviction.loss for eviction in by_deadline[:-1]]}
+    curves = {"least loss": by_deadline[:-1]}
     deadlines = [eviction.deadline for eviction in by_deadline[:-1]]
     if not query.sharing:
-        found = greedy_by_deadline(jobs, query.needed, deadlines, query.step)
-        curves["greedy"] = [eviction.loss for eviction in found]
-    data = pd.DataFrame(
-        [
-            {"contender": name, "deadline": deadline / 60, "loss": loss}
-            for name, losses in curves.items()
-            for deadline, loss in zip(deadlines, losses, strict=True)
-        ]
-    )
-    order = tuple(curves)
-    labels = ("deadline (min)", "loss (node-hours)")
-    return Figure("evict", "steps", "", "", data, "deadline", "loss", *labels, order=order)
+        curves["greedy"] = greedy_by_deadline(scenario.running(), query.needed, deadlines, query.step)
+    rows = [
+        (name, deadline / 60, eviction.loss)
+        for name, evictions in curves.items()
+        for deadline, eviction in zip(deadlines, evictions, strict=True)
+    ]
+    data = pd.DataFrame(rows, columns=["contender", "deadline", "loss"])
+    return Figure("evict", "steps", "", "", data, "deadline", "loss", *_LABELS, order=tuple(curves))

@@ -18,8 +18,7 @@ from ...dispatchers.portfolio import portfolio_goals
 from ...predictors import registry as predictors
 from ...workloads import GENERATORS
 from ...workloads.fetching import TRACES
-from ..app import debug_option
-from ..help_texts import examples
+from ..app import debug_option, examples
 from ..output import console, pairs, print_json
 from ..part_explained import choices_and_default, description, meanings
 from ..shared_options import json_option
@@ -34,13 +33,7 @@ KINDS: dict[str, Registry] = {
 }
 
 
-@click.command(
-    "list",
-    epilog=examples(
-        "hpcdispatch list",
-        "hpcdispatch list easy",
-    ),
-)
+@click.command("list", epilog=examples("hpcdispatch list", "hpcdispatch list easy"))
 @click.argument("name", required=False)
 @json_option
 @debug_option
@@ -61,7 +54,11 @@ def command(name: str | None, as_json: bool) -> None:
     out = console()
     for kind, entries in found.items():
         out.print(Text(kind, style="bold underline"))
-        out.print(pairs([(entry["name"], _line(entry)) for entry in entries]))
+        out.print(pairs([
+            (entry["name"], Text(f"cannot be used: {entry['error']}") if entry["error"]
+             else Text(entry["summary"] or "(no description)", no_wrap=True, overflow="ellipsis"))
+            for entry in entries
+        ]))  # fmt: skip
         out.print()
     out.print(Text("published traces", style="bold underline"))
     out.print(", ".join(TRACES))
@@ -117,10 +114,3 @@ def _option(option: Option) -> dict[str, Any]:
         "choices": list(typing.get_args(option.annotation)) if literal else None,
         "shown": str(option),
     }
-
-
-def _line(entry: dict[str, Any]) -> Text:
-    """Return what a part is, as much of it as a line holds; or why it cannot be used, whole."""
-    if entry["error"]:
-        return Text(f"cannot be used: {entry['error']}")
-    return Text(entry["summary"] or "(no description)", no_wrap=True, overflow="ellipsis")

@@ -24,16 +24,13 @@ from ...base import InputError
 from ...bench.reports.number_formats import NOTHING, percent
 from ...bench.reports.partition_figure import draw_sizes
 from ...models.moldable import Request, SpeedupFit
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import say
 from ..durations import Duration, clock
-from ..help_texts import examples
 from ..output import console, print_json, table_of
 from ..progress import spinner
-from ..shared_options import ReadingOptions, json_option
+from ..shared_options import ReadingOptions, check_writable, json_option, path_option
 from ..trace_argument import load, resolve
-
-_SUFFIXES = (".png", ".svg")
 
 
 @click.command(
@@ -43,17 +40,10 @@ _SUFFIXES = (".png", ".svg")
         "hpcdispatch partition --trace trace.swf.gz@30d --runs runs.csv",
     ),
 )
-@click.option(
-    "--state", type=click.Path(path_type=Path), metavar="FILE", help="The running jobs, JSON as of 'hpcdispatch evict'."
-)
+@path_option("--state", "The running jobs, JSON as of 'hpcdispatch evict'.")
 @click.option("--trace", metavar="FILE@TIME", help="A trace, at a time from its first submission on, as in 30d12h.")
-@click.option(
-    "--requests", type=click.Path(path_type=Path), metavar="FILE", help="CSV with processors and requested_time (s)."
-)
-@click.option(
-    "--runs", type=click.Path(path_type=Path), metavar="FILE",
-    help="Own runs instead: CSV with processors and time (s), or the output of sacct -P.",
-)  # fmt: skip
+@path_option("--requests", "CSV with processors and requested_time (s).")
+@path_option("--runs", "Own runs instead: CSV with processors and time (s), or the output of sacct -P.")
 @click.option("--sizes", metavar="N,N,...", help="With --runs: the sizes to choose from.  [default: powers of two]")
 @click.option(
     "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.9, show_default=True, metavar="P",
@@ -69,7 +59,7 @@ _SUFFIXES = (".png", ".svg")
 @click.option(
     "--joint", is_flag=True, help="With --runs: choose size and first requested time together, resubmission counted."
 )
-@click.option("--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw list and requests, .png or .svg.")
+@path_option("--plot", "Draw list and requests, .png or .svg.")
 @json_option
 @debug_option
 def command(
@@ -93,13 +83,24 @@ def command(
     With --joint a request may fall short, and is followed by a longer one: what is shown is the first, and the expected
     turnaround by the law of the run time that the fit of the runs has.
     """
-    _check(state, trace, requests, runs, plot)
+    for names, given in (("--state or --trace", (state, trace)), ("--requests or --runs", (requests, runs))):
+        if sum(each is not None for each in given) != 1:
+            got = "both" if given[0] is not None else "neither"
+            raise InputError(f"expected {names}, got {got}")
+    check_writable(plot, "--plot", ("png", "svg"))
     if joint and (runs is None or weight):
         raise InputError(f"--joint: expected --runs and no --weight, got {'--weight' if runs else '--requests'}")
-    chosen = None if sizes is None else _sizes(sizes)
+    texts = [] if sizes is None else [part.strip() for part in sizes.split(",")]
+    for text in texts:
+        if not text.isdecimal() or int(text) < 1 or texts.count(text) > 1:
+            raise InputError(f"--sizes: expected different whole numbers >= 1, separated by commas, got {sizes!r}")
     with spinner("looking at the machine"):
-        moment = _traced(trace) if trace is not None else _stated(state)
-    asked, found = (read_requests(requests), None) if requests is not None else _of_runs(runs, moment, level, chosen)
+        moment = _moment(state, trace)
+    found = None
+    if requests is not None:
+        asked = read_requests(requests)
+    else:
+        asked, found = _of_runs(runs, moment, level, [int(text) for text in texts])
     if joint and found is not None:
         advice = advise_size_and_time(moment, found, [request.processors for request in asked])
     else:
@@ -113,33 +114,15 @@ def command(
         click.echo(plot, err=as_json)
 
 
-def _check(state: Path | None, trace: str | None, requests: Path | None, runs: Path | None, plot: Path | None) -> None:
-    for names, given in (("--state or --trace", (state, trace)), ("--requests or --runs", (requests, runs))):
-        if sum(each is not None for each in given) != 1:
-            got = "both" if given[0] is not None else "neither"
-            raise InputError(f"expected {names}, got {got}")
-    if plot is not None and plot.suffix.lower() not in _SUFFIXES:
-        raise InputError(f"--plot {plot}: expected a file name that ends in {' or '.join(_SUFFIXES)}")
-
-
-def _sizes(text: str) -> list[int]:
-    sizes = [part.strip() for part in text.split(",")]
-    for size in sizes:
-        if not size.isdecimal() or int(size) < 1 or sizes.count(size) > 1:
-            raise InputError(f"--sizes: expected different whole numbers >= 1, separated by commas, got {text!r}")
-    return [int(size) for size in sizes]
-
-
-def _stated(state: Path | None) -> MachineMoment:
-    assert state is not None
-    found = read_scenario(state)
-    try:
-        return moment_of_state(found)
-    except InputError as error:
-        raise InputError(f"{state}: {error}") from None
-
-
-def _traced(trace: str) -> MachineMoment:
+def _moment(state: Path | None, trace: str | None) -> MachineMoment:
+    """Return when how much of the machine is free, by a state or by a trace at a time."""
+    if state is not None:
+        found = read_scenario(state)
+        try:
+            return moment_of_state(found)
+        except InputError as error:
+            raise InputError(f"{state}: {error}") from None
+    assert trace is not None
     name, at, time = trace.rpartition("@")
     if not at or not name:
         raise InputError(f"--trace: expected FILE@TIME, as in trace.swf@30d, got {trace!r}")
@@ -148,13 +131,13 @@ def _traced(trace: str) -> MachineMoment:
 
 
 def _of_runs(
-    runs: Path | None, moment: MachineMoment, level: float, sizes: list[int] | None
+    runs: Path | None, moment: MachineMoment, level: float, sizes: list[int]
 ) -> tuple[list[Request], SpeedupFit]:
     """Return the requests that own runs stand for, and say what of the fit matters."""
     assert runs is not None
     own = read_own_runs(runs)
     try:
-        requests, found = requests_of_runs(own, moment.profile.processors, level, sizes or ())
+        requests, found = requests_of_runs(own, moment.profile.processors, level, sizes)
     except InputError as error:
         raise InputError(f"{runs}: {error}") from None
     best = found.best

@@ -13,10 +13,10 @@ from ...base import InputError
 from ...bench.reports.page import write_report
 from ...bench.reports.saved_results import runs_of
 from ...bench.reports.study import study
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import say
-from ..help_texts import examples
 from ..progress import JobBar, spinner
+from ..shared_options import path_option
 
 
 @click.command(
@@ -27,11 +27,8 @@ from ..progress import JobBar, spinner
     ),
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="The page; figures, tables and their data go into a folder beside it.  [default: report.html in DIR]",
+@path_option(
+    "--out", "The page; figures, tables and their data go into a folder beside it.  [default: report.html in DIR]"
 )
 @click.option(
     "--baseline",
@@ -82,7 +79,10 @@ def command(
         "window": _read("--window", Window.parse, window),
     }
     found = runs_of(folder, campaign)
-    page = _page(folder, out)
+    page = folder / "report.html" if out is None else out
+    if page.is_dir():
+        raise InputError(f"{page}: expected a file for --out, got a folder")
+    page.parent.mkdir(parents=True, exist_ok=True)
     with JobBar("reading", sum(run.jobs for run in found.runs)) as bar:
         made = study(found, baseline=baseline, **chosen, progress=lambda run: bar.update(bar.done + run.jobs))
     with spinner("drawing"):
@@ -100,12 +100,3 @@ def _read(option: str, parse: Callable[[str], Any], text: str | None) -> Any:
         return None if text is None else parse(text)
     except InputError as error:
         raise InputError(f"{option}: {error}") from None
-
-
-def _page(folder: Path, out: Path | None) -> Path:
-    """Return where the page goes, before anything is measured."""
-    page = folder / "report.html" if out is None else out
-    if page.is_dir():
-        raise InputError(f"{page}: expected a file for --out, got a folder")
-    page.parent.mkdir(parents=True, exist_ok=True)
-    return page

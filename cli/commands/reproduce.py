@@ -29,9 +29,8 @@ from ...bench.reproductions import (
 )
 from ...bench.reproductions import outcome_files as keeping
 from ...bench.reproductions.outcome_tables import conditions, numbers, tally, unprinted, verdicts
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import InterruptedRunError, RunFailedError
-from ..help_texts import examples
 from ..output import console
 from ..progress import JobBar
 from ..shared_options import make_folder

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -12,12 +12,10 @@ from ...analysis.simulated_state import from_state
 from ...base import InputError
 from ...bench.campaigns.molding_specs import molded
 from ...bench.reports.number_formats import count
-from ...simulation import Overrun, Result, SameInstant, check, simulate
-from ...workloads import MachineState, Workload
+from ...simulation import Overrun, SameInstant, check, simulate
 from ...workloads.sources import Source
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import InterruptedRunError, RunFailedError, say
-from ..help_texts import examples
 from ..output import print_json, print_summary
 from ..progress import JobBar, spinner
 from ..shared_options import (
@@ -26,23 +24,13 @@ from ..shared_options import (
     make_folder,
     mold_option,
     overrun_option,
+    path_option,
     reading_options,
     same_instant_option,
+    seed_option,
     validate,
 )
 from ..trace_argument import load, resolve
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What is simulated."""
-
-    dispatcher: str
-    predictor: str
-    overrun: Overrun
-    same_instant: SameInstant
-    seed: int
-    state: MachineState | None = None
 
 
 @click.command(
@@ -65,17 +53,8 @@ class Setup:
 @same_instant_option
 @reading_options
 @mold_option
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="N",
-    show_default=True,
-    help="Of a generated workload and of a dispatcher that draws.",
-)
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Save the result there (Parquet and a manifest)."
-)
+@seed_option("Of a generated workload and of a dispatcher that draws.")
+@path_option("--out", "Save the result there (Parquet and a manifest).", metavar="DIR")
 @click.option(
     "--check", "checked", is_flag=True, help="Check the schedule against the invariants; exit code 1 if one is broken."
 )
@@ -116,16 +95,29 @@ def command(
         workload = molded(load(source, reading, seed), mold, seed)
         if begin is not None:
             workload, started = from_state(begin, workload)
-    setup = Setup(dispatcher, predictor, policy, same_instant, seed, started)
     make_folder(out)
-    result = _simulate(workload, setup)
-    if checked:
-        _check(workload, result, setup)
+    options: dict[str, Any] = {"overrun": policy, "same_instant": same_instant, "seed": seed, "state": started}
+    try:
+        with JobBar(dispatcher, len(workload)) as bar:
+            result = simulate(workload, dispatcher, predictor, **options, progress=bar.update)
+        if checked:
+            with spinner("checking the invariants"):
+                check(workload, result)
+    except KeyboardInterrupt:
+        raise InterruptedRunError(f"after {bar.done:,} of {len(workload):,} jobs") from None
+    except Exception as error:
+        if started is not None and isinstance(error, InputError):
+            raise
+        where = f"dispatcher {dispatcher}, predictor {predictor}"
+        raise RunFailedError(f"{where}: {type(error).__name__}: {error}") from error
     summary = result.summary()
     if "dropped_shapes" in summary:
         say("note", f"{count(summary['dropped_shapes'], 'shape')} dropped: the machine has no room for them")
     if summary.get("failures"):
-        say("note", _failures(result))
+        failures = result.decisions["failure"]
+        counts = failures[failures != ""].value_counts()
+        other = f" ({counts.iloc[0]:,} times, and others)" if len(counts) > 1 else ""
+        say("note", f"failures in {count(int(counts.sum()), 'decision')}: {counts.index[0]}{other}")
     if as_json:
         print_json(summary)
     else:
@@ -135,45 +127,3 @@ def command(
     if out is not None:
         result.save(out)
         say("note", f"saved in {out}")
-
-
-def _failures(result: Result) -> str:
-    """Return how often a dispatcher reported a failure, and the most frequent one."""
-    found = result.decisions["failure"]
-    counts = found[found != ""].value_counts()
-    other = f" ({counts.iloc[0]:,} times, and others)" if len(counts) > 1 else ""
-    return f"failures in {count(int(counts.sum()), 'decision')}: {counts.index[0]}{other}"
-
-
-def _simulate(workload: Workload, setup: Setup) -> Result:
-    with JobBar(setup.dispatcher, len(workload)) as bar:
-        try:
-            return simulate(
-                workload,
-                setup.dispatcher,
-                setup.predictor,
-                overrun=setup.overrun,
-                same_instant=setup.same_instant,
-                seed=setup.seed,
-                state=setup.state,
-                progress=bar.update,
-            )
-        except KeyboardInterrupt:
-            raise InterruptedRunError(f"after {bar.done:,} of {len(workload):,} jobs") from None
-        except Exception as error:
-            if setup.state is not None and isinstance(error, InputError):
-                raise
-            raise _failed(setup, error) from error
-
-
-def _check(workload: Workload, result: Result, setup: Setup) -> None:
-    try:
-        with spinner("checking the invariants"):
-            check(workload, result)
-    except Exception as error:
-        raise _failed(setup, error) from error
-
-
-def _failed(setup: Setup, error: Exception) -> RunFailedError:
-    where = f"dispatcher {setup.dispatcher}, predictor {setup.predictor}"
-    return RunFailedError(f"{where}: {type(error).__name__}: {error}")

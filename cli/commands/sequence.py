@@ -20,18 +20,15 @@ from ...base import InputError
 from ...base.checks import LONGEST, MOST_STEPS, shown
 from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
-from ...models.reservations import Checkpointing, Fit
+from ...models.reservations import Checkpointing
 from ...models.reservations import Sequence as Reservations
-from ...workloads import Workload
 from ...workloads.formats.run_times import Unit, as_seconds, read_run_times
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import say
-from ..durations import Duration
-from ..help_texts import examples
+from ..durations import Duration, clock
 from ..output import console, pairs, print_json, table_of
 from ..progress import spinner
-from ..shared_options import ReadingOptions, json_option, reading_options
-from ..site_table import site_json, site_note, site_table
+from ..shared_options import ReadingOptions, check_writable, json_option, path_option, reading_options
 from ..trace_argument import load, resolve
 
 #: What Slurm sends a job that is to write a checkpoint before its time is up.
@@ -77,9 +74,7 @@ _SIGNAL = "USR1"
 @click.option(
     "--fit", "fitted", is_flag=True, help="Take the best fitting family for the law, not the runs themselves."
 )
-@click.option(
-    "--plot", type=click.Path(path_type=Path), metavar="FILE", help="Draw the run times and the requests (.png, .svg)."
-)
+@path_option("--plot", "Draw the run times and the requests (.png, .svg).")
 @click.option(
     "--checkpoint",
     type=Duration(),
@@ -106,12 +101,7 @@ _SIGNAL = "USR1"
     help="The last jobs of the trace that are replayed.",
 )
 @click.option(
-    "--cores",
-    type=click.IntRange(min=1),
-    default=1,
-    metavar="N",
-    show_default=True,
-    help="Of the job; for --site.",
+    "--cores", type=click.IntRange(min=1), default=1, metavar="N", show_default=True, help="Of the job; for --site."
 )
 @reading_options
 @click.option("--sbatch", is_flag=True, help="Print the requests as --time=D-HH:MM:SS, one a line, and nothing else.")
@@ -154,19 +144,23 @@ def command(
     if site is None and reading != ReadingOptions():
         raise click.UsageError("options that say how to read a trace: expected --site with them")
     checkpointing = None if checkpoint is None else Checkpointing(checkpoint, restart or 0)
-    if plot is not None:
-        _check_plot(plot)
+    check_writable(plot, "--plot", KINDS)
     run_times = read_run_times(runs, column, unit)
     planning = Planning(bins, backfill_rate, last_request(longest, unit, run_times), fitted, checkpointing)
     with spinner("optimising"):
         advice = advise(run_times, planning)
-    measured = None if site is None else _measure(load(resolve(site), reading), site_jobs, run_times, planning, cores)
+    measured = None
+    if site is not None:
+        trace = load(resolve(site), reading)
+        with spinner("replaying the trace"):
+            measured = measure(trace.slice(max(0, len(trace) - site_jobs), len(trace)), run_times, planning, cores)
     if len(run_times) < LEAST_TO_TRUST:
         say("note", f"{count(len(run_times), 'run')} tell little of the next one; expected at least {LEAST_TO_TRUST}")
     if sbatch:
         click.echo("\n".join(_options(advice, checkpoint)))
     elif as_json:
-        print_json(_plain(advice, run_times) | {"site": measured and site_json(measured)})
+        rows = {row.name: asdict(row) | {"verdict": row.verdict} for row in measured.rows} if measured else {}
+        print_json(_plain(advice, run_times) | {"site": measured and asdict(measured) | {"rows": rows}})
     else:
         _print(advice, run_times, planning)
         _print_site(measured, site, cores)
@@ -197,12 +191,6 @@ def sbatch_lines(values: Sequence[float]) -> list[str]:
     return lines
 
 
-def _measure(site: Workload, jobs: int, run_times: NDArray[np.float64], planning: Planning, cores: int) -> SiteAdvice:
-    """Replay the last jobs of a site's trace with the runs among them."""
-    with spinner("replaying the trace"):
-        return measure(site.slice(max(0, len(site) - jobs), len(site)), run_times, planning, cores)
-
-
 def _print_site(measured: SiteAdvice | None, site: str | None, cores: int) -> None:
     out = console()
     out.print()
@@ -210,8 +198,21 @@ def _print_site(measured: SiteAdvice | None, site: str | None, cores: int) -> No
         out.print("This assumes that a request starts as soon as it is made; --site TRACE measures it.")
         return
     out.print(Text(f"measured on {site}", style="bold"))
-    out.print(site_table(measured))
-    out.print(site_note(measured, site, cores))
+    table = table_of("", "requests", "response", "lost (h)", "to maximum (%)", "")
+    for row in measured.rows:
+        change, low, high = (f"{100 * (value - 1):+.0f}" for value in (row.ratio, row.low, row.high))
+        against = f"{change} [{low}, {high}]" if row.verdict else NOTHING
+        table.add_row(row.name, ratio(row.requests), clock(row.response), f"{row.lost:,.0f}", against, row.verdict)
+    out.print(table)
+    waits = measured.waits
+    width = f"about as wide as {cores:,} cores" if waits.alike else "of all widths"
+    runs = "the second half of the runs, requests made from the first" if measured.unseen else "all runs, seen before"
+    out.print(
+        f"{measured.runs:,} runs at even times among the jobs of {site}, replayed under EASY: {runs}.\n"
+        f"Response: from submission to success; lost: core-hours used in vain; 95% intervals over the runs.\n"
+        f"The waits are {clock(waits.gamma)} + {waits.alpha:.2f} x the request: those of {waits.jobs:,} jobs "
+        f"of {site}, {width}, in a replay."
+    )
 
 
 def _options(advice: Advice, write: int | None) -> list[str]:
@@ -224,14 +225,6 @@ def _options(advice: Advice, write: int | None) -> list[str]:
         f"{time} --signal={_SIGNAL}@{max(1, write or 0)}" if keep else time
         for time, keep in zip(times, keeps, strict=True)
     ]
-
-
-def _check_plot(path: Path) -> None:
-    """Refuse a name that cannot be drawn to before anything is worked out."""
-    if path.suffix.lower() not in KINDS:
-        raise InputError(f"{path}: expected a file name ending in {' or '.join(KINDS)}, got suffix {path.suffix!r}")
-    if path.is_dir() or not path.parent.is_dir():
-        raise InputError(f"{path}: expected a file for --plot in a folder that is there")
 
 
 def last_request(text: str | None, unit: Unit, run_times: NDArray[np.float64]) -> float | None:
@@ -252,10 +245,17 @@ def _print(advice: Advice, run_times: NDArray[np.float64], planning: Planning) -
     out = console()
     span = f"{slurm_time(run_times.min())} to {slurm_time(run_times.max())}, mean {slurm_time(run_times.mean())}"
     out.print(Text(f"{count(len(run_times), 'run')}: {span}", style="bold"))
-    out.print(_families(advice.fits))
+    families = ", ".join(f"{fit.name} {fit.ks:.3f}" for fit in advice.fits[:3])
+    out.print(
+        f"best fitting families (AIC), with their distance from the runs (KS): {families}"
+        if advice.fits
+        else "best fitting families: none, as all run times are equal"
+    )
     out.print()
     out.print(_requests(advice))
-    out.print(_expected(advice, planning))
+    law = advice.fits[0].name if planning.fitted and advice.fits else "the runs"
+    time, waste = slurm_time(advice.sequence.expected_makespan), slurm_time(advice.sequence.expected_waste)
+    out.print(f"{time} a run expected, {waste} of it waste (law: {law}, in {count(planning.bins, 'value')})")
     if advice.without is not None:
         out.print(_checkpoints(advice, advice.without))
     out.print()
@@ -272,13 +272,6 @@ def _print(advice: Advice, run_times: NDArray[np.float64], planning: Planning) -
     out.print("Means a run, H:MM:SS; waits in the queue do not count. A run longer than the")
     out.print(f"last request: {GROWTH:g} times as much, until it succeeds.")
     out.print(pairs([(row.strategy.name, row.strategy.note) for row in advice.rows]))
-
-
-def _families(fits: Sequence[Fit]) -> str:
-    if not fits:
-        return "best fitting families: none, as all run times are equal"
-    distances = ", ".join(f"{fit.name} {fit.ks:.3f}" for fit in fits[:3])
-    return f"best fitting families (AIC), with their distance from the runs (KS): {distances}"
 
 
 def _requests(advice: Advice) -> Table:
@@ -301,13 +294,6 @@ def _checkpoints(advice: Advice, without: Reservations) -> str:
         return f"checkpoints do not pay: {pays}" if advice.worthwhile else "checkpoints do not pay, however short"
     share = percent(saved / without.expected_makespan)
     return f"checkpoints save {slurm_time(saved)} a run ({share}%)\n{pays}"
-
-
-def _expected(advice: Advice, planning: Planning) -> str:
-    law = advice.fits[0].name if planning.fitted and advice.fits else "the runs"
-    found = advice.sequence
-    time, waste = slurm_time(found.expected_makespan), slurm_time(found.expected_waste)
-    return f"{time} a run expected, {waste} of it waste (law: {law}, in {count(planning.bins, 'value')})"
 
 
 def _strategies(rows: Sequence[tuple[str, str, Fared | None]]) -> Table:

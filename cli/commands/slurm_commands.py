@@ -9,9 +9,8 @@ import click
 from ...analysis.cluster_state import Unit, cluster_state
 from ...analysis.eviction_scenario import write_scenario
 from ...bench.reports.number_formats import count
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import say
-from ..help_texts import examples
 from ..site_options import SnapshotFiles, snapshot_options
 from .slurm_evict import evict
 from .slurm_forecast import forecast

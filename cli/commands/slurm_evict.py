@@ -14,10 +14,9 @@ from ...base import InputError
 from ...bench.reports.number_formats import count, ratio
 from ...models.eviction import Eviction, cost, plan
 from ...workloads.slurm_cluster import Snapshot
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import say
 from ..durations import Duration, clock
-from ..help_texts import examples
 from ..site_options import SnapshotFiles, snapshot_options
 from ..slurm_answers import answer
 
@@ -30,8 +29,7 @@ _LOOKS, _KILL_WAIT = 30, 30
 @click.command(
     "evict",
     epilog=examples(
-        "hpcdispatch slurm evict --nodes 64 --deadline 15m",
-        "hpcdispatch slurm evict --nodes 64 --deadline 15m --yes",
+        "hpcdispatch slurm evict --nodes 64 --deadline 15m", "hpcdispatch slurm evict --nodes 64 --deadline 15m --yes"
     ),
 )
 @click.option("--nodes", type=click.IntRange(min=1), required=True, metavar="K", help="Nodes that are needed.")

@@ -19,9 +19,8 @@ from ...workloads import Snapshot, Workload, read
 from ...workloads.fetching import cache_folder
 from ...workloads.slurm_conf import read_slurm_conf
 from ...workloads.slurm_workload import slurm_workload, standing_jobs, started_at
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..durations import clock
-from ..help_texts import examples
 from ..output import console, print_json
 from ..progress import spinner
 from ..shared_options import gathered, json_option, validate
@@ -92,7 +91,11 @@ def forecast(job: str | None, moment: SnapshotFiles, learning: Learning, judged:
     with TemporaryDirectory(prefix="hpcdispatch-") as folder, spinner("running Slurm's rules forward"):
         sacct = learning.sacct or accounting(Path(folder), DAYS)
         if judged:
-            made, score = [], judge(read_kept(store), _starts(read(sacct, timezone=learning.timezone)), NEAR)
+            past = read(sacct, timezone=learning.timezone)
+            assert past.records is not None
+            starts = past.columns.submit + past.records["wait"].to_numpy() + started_at(past)
+            score = judge(read_kept(store), dict(zip(past.columns.texts(), starts.tolist(), strict=True)), NEAR)
+            made = list[KeptForecast]()
         else:
             config = learning.config or configuration(Path(folder))
             past = slurm_workload(sacct, config, timezone=learning.timezone)
@@ -119,13 +122,6 @@ def _forecasts(snapshot: Snapshot, config: Path, past: Workload, learning: Learn
         KeptForecast(snapshot.now, id_, each.low + zero, each.median + zero, each.high + zero, expected.get(id_))
         for id_, each in found.items()
     ]
-
-
-def _starts(past: Workload) -> dict[str, float]:
-    """Return when jobs started, seconds since 1970."""
-    assert past.records is not None
-    starts = past.columns.submit + past.records["wait"].to_numpy() + started_at(past)
-    return dict(zip(past.columns.texts(), starts.tolist(), strict=True))
 
 
 def _print(made: list[KeptForecast], as_json: bool) -> None:

@@ -17,10 +17,9 @@ from ...analysis.kept_submission import Submission, locked, read_submission, wri
 from ...base import InputError
 from ...models.reservations.resubmission import JobSeen, next_step
 from ...workloads.formats.run_times import Unit, read_run_times
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import InterruptedRunError, say
 from ..durations import Duration
-from ..help_texts import examples
 from ..slurm_answers import PATIENCE, CommandFailedError, answer
 from ..slurm_jobs import UnknownEndError, check_script, look, submit, submitted
 from .sequence import last_request, whole_minutes
@@ -90,9 +89,12 @@ def submit_job(
         elif found is not None and anew:
             raise InputError(f"{path}: --anew: expected no job under way, got {found.job or 'one just begun'}")
         if found is None:
-            minutes = _requests(law, column, unit, longest)
+            run_times = read_run_times(law, column, unit)
+            advice = advise(run_times, Planning(limit=last_request(longest, unit, run_times)))
+            minutes = tuple(whole_minutes(advice.sequence.values.tolist()))
             check_script(script, minutes[-1])
-            _forget_answers(path)
+            for old in path.parent.glob(f".{path.name}.*.answer"):
+                old.unlink()
             found = Submission(token_hex(8), command, minutes)
             write_submission(path, found)
             say("note", f"requests of {', '.join(map(str, minutes))} min; kept in {path}")
@@ -106,21 +108,9 @@ def submit_job(
     click.get_current_context().exit(ended)
 
 
-def _requests(law: Path, column: str | None, unit: Unit, longest: str | None) -> tuple[int, ...]:
-    """Return the limits, minutes, rising."""
-    run_times = read_run_times(law, column, unit)
-    advice = advise(run_times, Planning(limit=last_request(longest, unit, run_times)))
-    return tuple(whole_minutes(advice.sequence.values.tolist()))
-
-
 def _answers(path: Path, request: int) -> Path:
     """Return where the answer to the submission of a request stands."""
     return path.with_name(f".{path.name}.{request}.answer")
-
-
-def _forget_answers(path: Path) -> None:
-    for old in path.parent.glob(f".{path.name}.*.answer"):
-        old.unlink()
 
 
 @dataclass
@@ -160,9 +150,18 @@ class Driver:
         seen = None if kept.job is None else look(kept.job)
         step = next_step(seen, kept.due, kept.last, kept.change)
         if seen is None or step == "submit":
-            self._submit()
+            job = submit(kept.command, kept.due, self._mark, _answers(self.path, kept.request), self.lock)
+            self._keep(job=job, moving=False)
+            click.echo(job)
+            say("note", f"job {job} with a limit of {kept.due} min")
         elif step == "next":
-            self._next(seen)
+            # The first request that is longer than the limit that ended the job, which may not be ours.
+            ended = seen.limit or kept.due
+            longer = next((number for number, minutes in enumerate(kept.minutes) if minutes > ended), None)
+            if longer is None:
+                self._end(seen)
+            else:
+                self._keep(request=longer, moving=True)
         elif step == "end":
             self._end(seen)
         elif step == "wait":
@@ -175,25 +174,9 @@ class Driver:
             self._change(step)
         return False
 
-    def _submit(self) -> None:
-        """Submit a job with the limit that is due, once."""
-        kept = self.kept
-        job = submit(kept.command, kept.due, self._mark, _answers(self.path, kept.request), self.lock)
-        self._keep(job=job, moving=False)
-        click.echo(job)
-        say("note", f"job {job} with a limit of {kept.due} min")
-
     @property
     def _mark(self) -> str:
         return f"hpcdispatch:{self.kept.token}:{self.kept.request}"
-
-    def _next(self, seen: JobSeen) -> None:
-        """Have the first request due that is longer than the limit that ended the job, which may not be ours."""
-        longer = [number for number, minutes in enumerate(self.kept.minutes) if minutes > (seen.limit or self.kept.due)]
-        if longer:
-            self._keep(request=longer[0], moving=True)
-        else:
-            self._end(seen)
 
     def _change(self, step: str) -> None:
         """Bring the same job back to the queue, or give it its limit, or let it go; a new one where that is refused."""

@@ -10,15 +10,15 @@ import numpy as np
 
 from ...analysis.what_if import WhatIf, what_if
 from ...base import InputError
-from ...bench.reports.number_formats import count, fixed, percent, ratio, seconds
+from ...bench.reports.number_formats import count, fixed, ratio, seconds
 from ...bench.reports.tables import Table
+from ...bench.reports.what_if_page import in_a_sentence, write_what_if
 from ...dispatchers import Dispatcher, Slurm, create_dispatcher
 from ...workloads import MachineState, Workload, recorded_state
 from ...workloads.slurm_workload import started_at
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import say
 from ..durations import Duration, clock
-from ..help_texts import examples
 from ..output import console, print_json
 from ..progress import spinner
 from ..shared_options import json_option, split_specs, validate
@@ -119,8 +119,6 @@ def _with_site(made: Dispatcher, site: Slurm, spec: str) -> Dispatcher:
 
 def _write(workload: Workload, found: list[WhatIf], state: MachineState, site: SiteFiles, out: Path) -> None:
     """Write the page."""
-    from ...bench.reports.what_if_page import write_what_if  # noqa: PLC0415 - needs plotly
-
     facts = [
         ("Files", f"{site.sacct.name}, {site.config.name}"),
         ("Jobs", _begun(workload, state)),
@@ -139,11 +137,9 @@ def _begun(workload: Workload, state: MachineState) -> str:
 
 def _print(workload: Workload, found: list[WhatIf], state: MachineState) -> None:
     out = console()
-    recorded, model = found[0], found[1]
     out.print(_begun(workload, state), highlight=False)
-    out.print("slurm meets the recorded starts: " + _met(model), highlight=False)
-    if recorded.wait > 0:
-        out.print(f"its mean wait is {model.wait / recorded.wait - 1:+.1%} of the recorded one", highlight=False)
+    for line in in_a_sentence(found[0], found[1]):
+        out.print(line, highlight=False)
     out.print()
     columns = ("scheduler", "mean wait (s)", "p95 (s)", "mean bounded slowdown", "off the record (s)", "correlation")
     rows = [
@@ -152,7 +148,3 @@ def _print(workload: Workload, found: list[WhatIf], state: MachineState) -> None
         for row in found
     ]  # fmt: skip
     out.print(Table("", columns, rows).terminal())
-
-
-def _met(model: WhatIf) -> str:
-    return ", ".join(f"{percent(share)}% within {within} s" for within, share in model.near.items())

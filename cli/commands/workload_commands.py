@@ -13,12 +13,11 @@ from ...workloads import GENERATORS, Workload, describe, write
 from ...workloads.formats import written_suffix
 from ...workloads.formats.read_log import NoRequestedTimesError
 from ...workloads.sources import Source
-from ..app import debug_option
+from ..app import debug_option, examples
 from ..command_errors import say
-from ..help_texts import examples
 from ..output import console, pairs, print_json
 from ..progress import spinner
-from ..shared_options import ReadingOptions, json_option, reading_options
+from ..shared_options import ReadingOptions, json_option, reading_options, seed_option
 from ..site_options import SiteFiles, site_options
 from ..trace_argument import load, resolve
 from . import analyze
@@ -35,15 +34,12 @@ command.add_command(analyze.command)
 @command.command(
     "describe",
     epilog=examples(
-        "hpcdispatch workload describe trace.swf.gz",
-        "hpcdispatch workload describe lublin:jobs=5000,load=0.8 --json",
+        "hpcdispatch workload describe trace.swf.gz", "hpcdispatch workload describe lublin:jobs=5000,load=0.8 --json"
     ),
 )
 @click.argument("trace", required=False)
 @reading_options
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, metavar="N", show_default=True, help="Of a generated workload."
-)
+@seed_option("Of a generated workload.")
 @json_option
 @debug_option
 def describe_command(trace: str | None, reading: ReadingOptions, seed: int, as_json: bool) -> None:
@@ -63,12 +59,7 @@ def describe_command(trace: str | None, reading: ReadingOptions, seed: int, as_j
         console().print(pairs(found.rows()))
 
 
-@command.command(
-    "convert",
-    epilog=examples(
-        "hpcdispatch workload convert jobs.sacct jobs.swf.gz --lenient",
-    ),
-)
+@command.command("convert", epilog=examples("hpcdispatch workload convert jobs.sacct jobs.swf.gz --lenient"))
 @click.argument("trace", metavar="IN")
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
 @reading_options
@@ -85,10 +76,7 @@ def convert_command(trace: str, out: Path, reading: ReadingOptions) -> None:
 
 
 @command.command(
-    "from-slurm",
-    epilog=examples(
-        "hpcdispatch workload from-slurm --config slurm.conf --sacct jobs.sacct site.jsonl",
-    ),
+    "from-slurm", epilog=examples("hpcdispatch workload from-slurm --config slurm.conf --sacct jobs.sacct site.jsonl")
 )
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
 @site_options
@@ -105,16 +93,11 @@ def from_slurm_command(out: Path, site: SiteFiles) -> None:
 
 
 @command.command(
-    "generate",
-    epilog=examples(
-        "hpcdispatch workload generate lublin:jobs=5000,load=0.8 out.swf.gz --seed 1",
-    ),
+    "generate", epilog=examples("hpcdispatch workload generate lublin:jobs=5000,load=0.8 out.swf.gz --seed 1")
 )
 @click.argument("spec")
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
-@click.option(
-    "--seed", type=click.IntRange(min=0), default=0, metavar="N", show_default=True, help="Of the random numbers."
-)
+@seed_option("Of the random numbers.")
 @debug_option
 def generate_command(spec: str, out: Path, seed: int) -> None:
     """Draw a workload and write it as SWF or JSON lines.

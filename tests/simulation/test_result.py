@@ -165,7 +165,7 @@ class TestFiles:
         ("name", "text", "message"),
         [
             ("manifest.json", "{", r"manifest.json: expected JSON, got Expecting property name"),
-            ("manifest.json", '{"format": 99}', r"expected results of format 1, got 99"),
+            ("manifest.json", '{"format": 99}', r"manifest of a result, got one without a schema number"),
             ("manifest.json", "[]", r"manifest.json: expected a JSON object, got list"),
             ("manifest.json", "\udcff", r"manifest.json: expected JSON"),
             ("jobs.parquet", "nonsense", r"jobs.parquet: expected a Parquet table, got .*"),

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -187,3 +188,14 @@ def test_ctrl_c_keeps_what_is_finished(start, plugin, file, tmp_path):
     assert err == "hpcdispatch: interrupted: 1 of 2 cells are in the store; the same command goes on\n"
     with pytest.raises(ProcessLookupError):
         os.kill(int(mark.read_text()), 0)
+
+
+def test_a_store_of_0_1_0_is_not_resumed_but_reported(invoke, tmp_path, monkeypatch):
+    monkeypatch.setattr("hpcdispatch.bench.reports.html_page.images", lambda figure: {})
+    old = Path(__file__).parents[2] / "bench" / "campaigns" / "store_0_1_0"
+    store = Path(shutil.copytree(old, tmp_path / "store"))
+    found = invoke("campaign", store / "old.toml", "--out", store)
+    assert (found.exit_code, found.stdout, found.stderr.count("\n")) == (2, "", 1)
+    said = "written by hpcdispatch 0.1.0, so nothing can be added to it; choose another folder (hpcdispatch report"
+    assert said in found.stderr
+    assert invoke("report", store).exit_code == 0

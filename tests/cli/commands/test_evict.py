@@ -214,7 +214,7 @@ def test_what_is_no_scenario_is_refused(invoke, tmp_path, text, message):
         ),
         (
             (EXAMPLE, "--nodes", 4, "--deadline", "1m", "--plot", "x.gif"),
-            "expected a file name that ends in .png or .svg",
+            "expected a file name ending in .png or .svg",
         ),
         ((EXAMPLE.parent, "--nodes", 4, "--deadline", "1m"), "expected a scenario file, got a directory"),
     ],

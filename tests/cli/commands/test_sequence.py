@@ -121,7 +121,7 @@ def test_plot_of_few_runs(invoke, tmp_path, content):
         ),
         ("5\n9\n", ("--max", 6), "--max: expected at least the longest run time, 0:00:09 (run 2), got 0:00:06"),
         ("5\n", ("--plot", "p.pdf"), "p.pdf: expected a file name ending in .png or .svg, got suffix '.pdf'"),
-        ("5\n", ("--plot", "nodir/p.png"), "nodir/p.png: expected a file for --plot in a folder that is there"),
+        ("5\n", ("--plot", "nodir/p.png"), "--plot nodir/p.png: no such directory to write to: nodir"),
         ("5\n", ("--sbatch", "--json"), "--sbatch and --json: expected one of them, got both"),
         ("5\n", ("--checkpoint", "-5"), "'--checkpoint': expected a time such as 90s, 15m or 1h30m, got '-5'"),
         ("5\n", ("--restart", "5"), "--restart: expected --checkpoint with it"),
