@@ -38,8 +38,13 @@ class Limits:
         """Return the limits that a job counts in."""
         key = job.group, job.user, job.queue
         if key not in self._rows:
-            groups = [(group, most) for group, most in self._groups(*key) if most != Most()]
-            self._rows[key] = tuple(self._index(group, most) for group, most in groups)
+            rows = []
+            for group, most in self._groups(*key):
+                if most != Most():
+                    row = self._row.setdefault((*group, *map(str, most)), len(self._most))
+                    self._most += [most] if row == len(self._most) else []
+                    rows.append(row)
+            self._rows[key] = tuple(rows)
         return self._rows[key]
 
     def room(self, state: State) -> IntArray:
@@ -89,13 +94,6 @@ class Limits:
                 free = Most(*(None if taken is not None else value for taken, value in zip(own, most, strict=True)))
                 yield (kind, name, user if "user" in kind else ""), free
                 own = own.over(most)
-
-    def _index(self, group: Group, most: Most) -> int:
-        key = (*group, *map(str, most))
-        if key not in self._row:
-            self._row[key] = len(self._most)
-            self._most.append(most)
-        return self._row[key]
 
 
 class Arrays:
