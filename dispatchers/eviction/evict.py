@@ -88,16 +88,17 @@ class Evict(Configured[EvictOptions]):
         self._record = {}
         if self._partition is not None:
             actions, rest = self._partition.serve(state)
-            return [*actions, *(self._ask(rest) if self._wanted(rest) else ())]
+            return [*actions, *self._ask(rest)]
         urgent = [waiting for waiting in state.queue if waiting.job.kind == "on-demand"]
         if not urgent:
             self._orders.clear()
             self._holds.clear()
-            return self._ask(state)
+            return self._ask(state, due=True)
         self._record = dict.fromkeys((f"evicted_{how}" for how in _COUNTED), 0)
         round_ = Round(state)
         self._orders = {
-            waiting.id: self._orders.get(waiting.id) or Order(waiting.since + self._deadline(waiting))
+            waiting.id: self._orders.get(waiting.id)
+            or Order(waiting.since + (self.options.deadline if waiting.job.deadline is None else waiting.job.deadline))
             for waiting in urgent
         }
         for order in self._orders.values():
@@ -106,26 +107,17 @@ class Evict(Configured[EvictOptions]):
             self._serve(waiting, round_)
         batch = [waiting for waiting in state.queue if waiting.job.kind != "on-demand"]
         rest = round_.shown(batch, self._holds)
-        return [*round_.actions, *self._timers(state.now), *(self._ask(rest) if self._wanted(rest) else ())]
+        return [*round_.actions, *self._timers(state.now), *self._ask(rest)]
 
-    def _deadline(self, waiting: Waiting) -> int:
-        return self.options.deadline if waiting.job.deadline is None else waiting.job.deadline
-
-    # The other dispatcher.
-
-    def _wanted(self, state: State) -> bool:
-        """Return whether the other dispatcher would be called, were it alone."""
-        return bool(state.queue) or state.now in self._wakes
-
-    def _ask(self, state: State) -> Sequence[Action]:
-        """Let the other dispatcher work, take note of its timers, and add its report."""
+    def _ask(self, state: State, *, due: bool = False) -> Sequence[Action]:
+        """Call the other dispatcher if it is `due` or would be called alone, note its timers, and add its report."""
+        if not due and not state.queue and state.now not in self._wakes:
+            return []
         actions = self.over.dispatch(state)
         self._wakes = {at for at in self._wakes if at > state.now}
         self._wakes |= {action.at for action in actions if isinstance(action, Wake)}
         self._record = {**reported(self.over), **self._record}
         return actions
-
-    # On-demand jobs.
 
     def _serve(self, waiting: Waiting, round_: Round) -> None:
         """Start an on-demand job, or make room for it and keep what is free for it."""
@@ -165,7 +157,10 @@ class Evict(Configured[EvictOptions]):
         candidates = [
             Candidate.of(run, now, self.options, round_.state.machine.primary)
             for run in round_.running.values()
-            if run.id not in taken and not run.stopping and run.job.kind == "batch" and self._may_go(run)
+            if run.id not in taken
+            and not run.stopping
+            and run.job.kind == "batch"
+            and (self.options.most is None or self._evicted[run.id] < self.options.most)
         ]
         written = [eviction.free_at for other in self._orders.values() for eviction in other.evictions.values()
                    if eviction.writes]  # fmt: skip
@@ -173,9 +168,6 @@ class Evict(Configured[EvictOptions]):
         due = now if self.options.policy == "kill" else order.due
         chosen = decide(waiting, round_, candidates, order.leaving, idle, due, self.options)
         order.add(chosen, now, idle, self.options)
-
-    def _may_go(self, run: Running) -> bool:
-        return self.options.most is None or self._evicted[run.id] < self.options.most
 
     def _stop(self, run: Running, how: str, delay: int | None, round_: Round) -> None:
         self._evicted[run.id] += 1

@@ -139,12 +139,11 @@ def _worth(
     if len(round_.free) == 1 and len(asked) == 1:
         needed = waiting.nodes * waiting.demand[asked[0]] - int(round_.coming(leaving)[0, asked[0]])
         return needed, [candidate.run.nodes * candidate.run.demand[asked[0]] for candidate in candidates]
-    return round_.lacking(waiting, leaving), [_slots(candidate.run, waiting.demand) for candidate in candidates]
-
-
-def _slots(run: Running, demand: tuple[int, ...]) -> int:
-    held = np.unique(run.placement, return_counts=True)[1]
-    return int(count_slots(held[:, None] * np.array(run.demand), demand).sum())
+    slots = []
+    for candidate in candidates:
+        counts = np.unique(candidate.run.placement, return_counts=True)[1]
+        slots.append(int(count_slots(counts[:, None] * np.array(candidate.run.demand), waiting.demand).sum()))
+    return round_.lacking(waiting, leaving), slots
 
 
 def _that_fit(

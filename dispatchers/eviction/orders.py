@@ -1,4 +1,4 @@
-"""Who gives way to an on-demand job, how, and when."""
+"""Which jobs give way to an on-demand job, how, and when."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Eviction:
 
 @dataclass(slots=True)
 class Order:
-    """Who gives way to an on-demand job.
+    """The jobs that give way to an on-demand job.
 
     Attributes
     ----------
@@ -96,31 +96,19 @@ class Order:
                     del self.evictions[id_]
 
     def add(self, chosen: Sequence[tuple[Candidate, Action]], now: int, idle: int, options: EvictOptions) -> None:
-        """Take over a choice: checkpoints are written from `idle` on, in turn or at once; then the kills happen."""
-        if options.sharing:
-            self._add_at_once(chosen, now, idle, options)
-            return
-        turn = idle
-        for candidate, how in sorted(chosen, key=_due):
-            write, stop, free_at = candidate.write(how), now, now
-            if write is not None:
-                stop = turn if how == "system" else now + int(write.delay)
-                free_at = turn = max(stop, turn) + math.ceil(write.alone(options.storage))
-            if how == "end":
-                stop = free_at = candidate.run.predicted_end
-            self.evictions[candidate.run.id] = Eviction(candidate.run, how, stop, free_at)
-
-    def _add_at_once(
-        self, chosen: Sequence[tuple[Candidate, Action]], now: int, idle: int, options: EvictOptions
-    ) -> None:
-        """Let all checkpoints be written at once, so that they are done together."""
+        """Take over a choice: checkpoints are written from `idle` on, in turn or together; then the kills happen."""
         writes = [write.later(idle - now) for candidate, how in chosen if (write := candidate.write(how)) is not None]
-        end = idle + math.ceil(finish(writes, options.storage) - _NOTHING)
-        for candidate, how in chosen:
+        turn = idle
+        if options.sharing:
+            turn += math.ceil(finish(writes, options.storage) - _NOTHING)  # All are done together.
+        for candidate, how in chosen if options.sharing else sorted(chosen, key=_due):
             write, stop, free_at = candidate.write(how), now, now
             if write is not None:
-                stop = idle if how == "system" else now + int(write.delay)
-                free_at = max(stop, end)
+                begin = idle if options.sharing else turn
+                stop = begin if how == "system" else now + int(write.delay)
+                free_at = max(stop, turn)
+                if not options.sharing:
+                    free_at = turn = free_at + math.ceil(write.alone(options.storage))
             elif how == "end":
                 stop = free_at = candidate.run.predicted_end
             self.evictions[candidate.run.id] = Eviction(candidate.run, how, stop, free_at)

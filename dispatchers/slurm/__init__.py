@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .account_usage import AccountUsage
+from .options import SlurmOptions, configured, seconds, shares_of
 from .slurm import Slurm
-from .slurm_options import SlurmOptions, configured, seconds, shares_of
+from .usage import AccountUsage
 
 __all__ = ["AccountUsage", "Slurm", "SlurmOptions", "configured", "seconds", "shares_of"]

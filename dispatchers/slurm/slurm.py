@@ -2,39 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ...base import BoolArray, IntArray
 from ...models.slurm import (
-    Caps,
     ClosedNodes,
-    Cluster,
-    Held,
+    JobLimits,
     Preemption,
-    Tried,
+    RunningJob,
+    WaitingJobs,
     backfill_pass,
+    job_table,
     main_pass,
-    no_caps,
-    placed,
+    no_limits,
 )
 from ...workloads import Machine
 from ...workloads.machine_state import MachineState
 from ...workloads.slurm_limits import read_slurm_limits
 from ..options import Configured
 from ..protocol import Action, Reject, Start, State, Waiting, Wake
-from .account_usage import AccountUsage
-from .known_arrays import KnownArrays
-from .known_jobs import KnownJobs
-from .known_limits import KnownLimits
-from .known_partitions import KnownPartitions
-from .known_preemption import KnownPreemption
-from .known_reservations import KnownReservations
-from .running_rows import RunningRows, by_order
-from .slurm_options import SlurmOptions, configured, reserved, seconds, shares_of
+from .jobs import Jobs, running_by_place
+from .limits import Arrays, Limits
+from .options import SlurmOptions, configured, reserved, seconds, shares_of
+from .partitions import Partitions
+from .preemption import PartitionPreemption
+from .reservations import Reservations
+from .usage import AccountUsage
 
 _BEYOND = "it is beyond a limit of its association or quality of service"
 _UNAVAILABLE = "Requested node configuration is not available"
@@ -91,7 +88,7 @@ class Slurm(Configured[SlurmOptions]):
             "due": [self._asked, self._changed],
             "running": ran,
             "priorities": self._jobs.priorities(),
-            "usage": self._shares.usage(),
+            "usage": self._usage.usage(),
             "weights": self._partitions.weight.tolist(),
         }
 
@@ -101,92 +98,89 @@ class Slurm(Configured[SlurmOptions]):
         if memory is None or "usage" not in memory:
             begin = min((since.start for since in state.running), default=state.at)
             cores = self._machine.resources[self._machine.primary] if self._machine is not None else ""
-            self._shares.past(state.ended, cores, begin, self._period)
+            self._usage.past(state.ended, cores, begin, self._period)
             self._ticked = 0 if memory is None else state.at - state.at % self._period
             return
         self._ran, self._full, self._cycle, self._ticked = memory["times"]
         self._asked, self._changed = memory["due"]
-        self._shares.restore(memory["usage"], self._ticked)
+        self._usage.restore(memory["usage"], self._ticked)
         self._partitions.weight[:] = memory.get("weights", self._partitions.weight)
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Let the parts run that are due."""
+        """Run the parts of the scheduler that are due."""
         if self._machine is not state.machine:
             self._open(state.machine)
-        actions = self._look(state)
+        actions = self._update(state)
         left = self._in_order(state, actions)
         if not len(left):
-            return self._woken(state, actions, waits=False)
+            return self._with_timer(state, actions, waits=False)
         now, rules = state.now, self._rules
-        parts = self._reservations.parts(state, left, self._partitions.members)
-        instant = _Instant(state, [_Part(*part) for part in parts], self._partitions)
-        instant.room = self._limits.room(state) if self._limits else None
-        instant.tasks = self._arrays.left(state)
+        parts = [_Part(*part) for part in self._reservations.parts(state, left, self._partitions.members)]
+        turn = _Turn(state, state.free.copy(), self._limits.room(state), self._arrays.room(state), actions)
         full, stopped = now - self._full >= rules.sched_interval, self._preemption.stopped_at
         due = now - self._ran >= rules.batch_sched_delay
         if full or (self._asked and due) or (stopped is not None and now > stopped):
             self._preemption.stopped_at = None
-            for _ in instant.each_part():
-                self._main(instant, len(left) if full else rules.default_queue_depth + 1)
+            for part in parts:
+                self._main(turn, part, len(part.left) if full else rules.default_queue_depth + 1)
             self._ran, self._full, self._asked, self._changed = now, now if full else self._full, False, True
         stops = self._preemption.stopped_at is not None
-        if instant.waits and self._changed and now - self._cycle >= rules.bf_interval and not stops:
-            for _ in instant.each_part():
-                self._backfill(instant)
+        waits = any(len(part.left) for part in parts)
+        if waits and self._changed and now - self._cycle >= rules.bf_interval and not stops:
+            for part in parts:
+                self._backfill(turn, part)
             self._cycle, self._changed = now, False
-        actions += instant.actions
-        self._running = np.sort(np.concatenate([self._running, instant.started]))
-        return self._woken(state, actions, waits=instant.waits)
+        started = np.array([job.place for job in turn.started], np.int64)
+        self._running = np.sort(np.concatenate([self._running, started]))
+        return self._with_timer(state, actions, waits=any(len(part.left) for part in parts))
 
     def _open(self, machine: Machine) -> None:
-        rules = self._rules
+        rules, site = self._rules, self._site
         self._machine = machine
-        self._partitions = KnownPartitions(machine, self._site)
-        self._jobs = KnownJobs(machine, self._partitions, rules.weights(), small=rules.PriorityFavorSmall)
-        self._rows = RunningRows(rules.epoch)
-        self._limits = self._limited(machine)
-        self._arrays = KnownArrays(rules.bf_max_job_array_resv)
-        self._reservations = KnownReservations(self._reserved, machine.nodes, rules.epoch)
-        self._preemption = KnownPreemption(self._partitions, rules.preempt_modes(self._site), rules.KillWait)
+        self._partitions = Partitions(machine, site)
+        self._jobs = Jobs(machine, self._partitions, rules.weights(), small=rules.PriorityFavorSmall, epoch=rules.epoch)
+        qualities = {partition.name: partition.quality for partition in site.partitions} if site else {}
+        self._limits = Limits(self._given_limits, qualities, machine.primary)
+        self._arrays = Arrays(rules.bf_max_job_array_resv)
+        self._reservations = Reservations(self._reserved, machine.nodes, rules.epoch)
+        self._preemption = PartitionPreemption(self._partitions, rules.preempt_modes(site), rules.KillWait)
         self._period = seconds("PriorityCalcPeriod", rules.PriorityCalcPeriod)
-        self._shares = AccountUsage(
+        self._usage = AccountUsage(
             shares_of(rules.shares), seconds("PriorityDecayHalfLife", rules.PriorityDecayHalfLife)
         )
 
-    def _limited(self, machine: Machine) -> KnownLimits | None:
-        if self._given_limits is None:
-            return None
-        qualities = {partition.name: partition.quality for partition in self._site.partitions} if self._site else {}
-        return KnownLimits(self._given_limits, qualities, machine.primary)
-
-    def _look(self, state: State) -> list[Action]:
-        """See what has changed; return refusals of jobs that could never run."""
+    def _update(self, state: State) -> list[Action]:
+        """Note what has changed; return refusals of jobs that can never run."""
         tick = state.now - state.now % self._period
-        met = self._jobs.met(state, self._shares, tick)
-        self._arrays.met(met)
-        self._reservations.met(met)
-        joined = self._resumed(state, met)
-        self._jobs.submitted(state, joined)
+        joined = self._jobs.add(state, self._usage, tick)
+        for waiting in joined:
+            if waiting.job.array:
+                self._arrays.add(waiting.order, waiting.job)
+        self._reservations.add(joined)
+        joined = self._without_recalled(state, joined)
+        self._jobs.test_submitted(state, joined)
         if tick > self._ticked:
             if self._rules.PriorityWeightFairshare:
-                self._shares.tick(tick, self._jobs.charged(state, self._shares))
+                self._usage.tick(tick, self._jobs.charges(state, self._usage))
             self._jobs.prioritize(state, tick)
             self._ticked, self._changed = tick, True
         self._changed = self._changed or self._preemption.due(state.now)
-        if self._reservations.due(self._seen, state.now):
-            self._asked = self._changed = True
-        self._seen = state.now
         running = np.sort(state.running.order)
         if joined or not np.array_equal(running, self._running):
             self._asked = self._changed = True
             self._running = running
-            self._rows.forget(running)
+            self._jobs.forget(running)
+        if self._reservations.due(self._seen, state.now):
+            self._asked = self._changed = True
+        self._seen = state.now
         refused = self._preemption.cancelled(state.queue) + self._reservations.refused(state.queue, state.now)
-        refused += [Reject(waiting, _UNAVAILABLE) for waiting in joined if not self._jobs.could_run(waiting)]
-        beyond = [waiting for waiting in joined if self._limits and self._limits.never(waiting)]
-        return refused + [Reject(waiting, _BEYOND) for waiting in beyond if self._jobs.could_run(waiting)]
+        possible = {waiting.order: self._jobs.could_run(waiting) for waiting in joined}
+        refused += [Reject(waiting, _UNAVAILABLE) for waiting in joined if not possible[waiting.order]]
+        return refused + [
+            Reject(waiting, _BEYOND) for waiting in joined if possible[waiting.order] and self._limits.never(waiting)
+        ]
 
-    def _resumed(self, state: State, joined: list[Waiting]) -> list[Waiting]:
+    def _without_recalled(self, state: State, joined: list[Waiting]) -> list[Waiting]:
         """Return the jobs that have joined the queue since what was recalled."""
         recalled, self._recalled = self._recalled, None
         if recalled is None:
@@ -195,90 +189,80 @@ class Slurm(Configured[SlurmOptions]):
         if "running" not in recalled:
             return joined
         here = {each.id: each.order for each in state.running}
-        # Those that have ended since are no job's place, so that their end is seen.
+        # Those that have ended since have the place of no job, so that their end is seen.
         self._running = np.sort(np.array([here.get(id_, -1) for id_ in recalled["running"]], dtype=np.int64))
         return [waiting for waiting in joined if waiting.id not in recalled["priorities"]]
 
     def _in_order(self, state: State, refused: Sequence[Action]) -> IntArray:
-        """Return the rows of the queue by priority, without the jobs that are refused."""
+        """Return the rows of the queue by priority, without the jobs that are refused or may not start again yet."""
         rows = self._jobs.by_priority(state)
         if self._preemption.away:
-            rows = rows[self._jobs.again[state.queue.order[rows]] <= state.now]
-        if refused:
-            gone = [action.job.order for action in refused if isinstance(action, Reject)]
-            rows = rows[~np.isin(state.queue.order[rows], gone)]
-        return rows
+            rows = rows[self._jobs.columns["again"][state.queue.order[rows]] <= state.now]
+        gone = [action.job.order for action in refused if isinstance(action, Reject)]
+        return rows[~np.isin(state.queue.order[rows], gone)] if gone else rows
 
-    def _main(self, instant: _Instant, most: int) -> None:
-        most = self._arrays.first(instant.state.queue.order[instant.left], most)
-        tried = self._jobs.tried(instant.state, instant.left[:most])
-        preemption = self._gives_way(instant, tried)
-        table = None if preemption is None else placed(self._rows.of(instant.state), tried, len(instant.cluster.free))
-        stopping = None if preemption is None or table is None else (table, preemption)
-        caps, closed, now = self._caps(instant, len(tried.slots)), instant.part.closed, instant.state.now
-        starts = main_pass(tried, instant.cluster, now + self._rules.epoch, caps, stopping, closed)
-        self._stop(instant, preemption)
-        self._start(instant, tried, starts)
+    def _main(self, turn: _Turn, part: _Part, most: int) -> None:
+        """Let the main scheduler try the first jobs of a part."""
+        if not len(part.left):
+            return
+        state = turn.state
+        jobs, limits, preemption = self._first(turn, part, most)
+        stopping = None
+        if preemption is not None:
+            stopping = job_table(self._jobs.running(state), jobs, len(turn.free)), preemption
+        cluster, now = self._partitions.cluster(turn.free, part.members), state.now + self._rules.epoch
+        starts = main_pass(jobs, cluster, now, limits, stopping, part.closed)
+        self._act(turn, part, jobs, preemption, starts)
 
-    def _backfill(self, instant: _Instant) -> None:
-        state, epoch = instant.state, self._rules.epoch
-        running = self._rows.of(state) + instant.rows
-        most = self._arrays.first(state.queue.order[instant.left], self._rules.bf_max_job_test)
-        tried = self._jobs.tried(state, instant.left[:most])
-        caps = self._caps(instant, len(tried.slots))
-        table, preemption = placed(running, tried, len(instant.cluster.free)), self._gives_way(instant, tried)
-        rules, closed = self._rules.rules(), instant.part.closed
-        backfill_pass(tried, instant.cluster, table, state.now + epoch, rules, caps, preemption, closed)
-        self._stop(instant, preemption)
+    def _backfill(self, turn: _Turn, part: _Part) -> None:
+        """Let backfill try the first jobs of a part."""
+        if not len(part.left):
+            return
+        jobs, limits, preemption = self._first(turn, part, self._rules.bf_max_job_test)
+        running, now = self._jobs.running(turn.state) + turn.started, turn.state.now + self._rules.epoch
+        cluster, table = self._partitions.cluster(turn.free, part.members), job_table(running, jobs, len(turn.free))
+        backfill_pass(jobs, cluster, table, now, self._rules.rules(), limits, preemption, part.closed)
         first = len(running)
-        now = (table.start[first:] >= 0) & (table.start[first:] <= state.now + epoch)
+        begin = table.start[first:]
         starts = [(job, table.nodes_of(first + job).copy(), table.slots_of(first + job).copy())
-                  for job in np.flatnonzero(now).tolist()]  # fmt: skip
-        self._start(instant, tried, starts)
+                  for job in np.flatnonzero((begin >= 0) & (begin <= now)).tolist()]  # fmt: skip
+        self._act(turn, part, jobs, preemption, starts)
 
-    def _gives_way(self, instant: _Instant, tried: Tried) -> Preemption | None:
-        """Return which running jobs give way to the jobs that are tried, which are the first that are left."""
-        if not self._preemption.modes:
-            return None
-        first = instant.left[: len(tried.slots)]
-        running = by_order(instant.state)
-        return self._preemption.of(instant.state.queue.order[first], tried.partition, running, instant.state.now)
+    def _first(self, turn: _Turn, part: _Part, most: int) -> tuple[WaitingJobs, JobLimits, Preemption | None]:
+        """Return the first jobs that are left, tasks of an array counted as one, their limits and what gives way."""
+        state = turn.state
+        rows = part.left[: self._arrays.first(state.queue.order[part.left], most)]
+        jobs = self._jobs.waiting(state, rows)
+        limits = no_limits(len(rows))
+        if len(turn.tasks):
+            limits = limits._replace(array=self._arrays.of(jobs.place), tasks=turn.tasks)
+        if len(turn.room):
+            of = self._limits.of([state.queue.entries[row] for row in rows.tolist()])
+            limits = limits._replace(of=of, room=turn.room)
+        preemption = None
+        if self._preemption.modes:
+            running = running_by_place(state)
+            preemption = self._preemption.of(jobs.place, jobs.partition, running, state.now)
+        return jobs, limits, preemption
 
-    def _stop(self, instant: _Instant, preemption: Preemption | None) -> None:
-        """Stop what gives way."""
-        if preemption is None:
-            return
-        state = instant.state
-        running, order = by_order(state), state.queue.order[instant.left]
-        instant.actions += self._preemption.stops(preemption, order, running, state.now)
-        self._jobs.give_way(self._preemption.away)
-
-    def _caps(self, instant: _Instant, jobs: int) -> Caps | None:
-        """Return the limits of the first jobs that are left."""
-        rows, limits, room = instant.left[:jobs], self._limits, instant.room
-        if (limits is None or room is None) and not len(instant.tasks):
-            return None
-        caps = no_caps(jobs)._replace(array=self._arrays.of(instant.state.queue.order[rows]), tasks=instant.tasks)
-        if limits is None or room is None:
-            return caps
-        return caps._replace(of=limits.of([instant.state.queue.entries[row] for row in rows.tolist()]), room=room)
-
-    def _start(self, instant: _Instant, tried: Tried, starts: Sequence[tuple[int, IntArray, IntArray]]) -> None:
-        """Start jobs on their nodes."""
-        if not starts:
-            return
-        now, epoch = instant.state.now, self._rules.epoch
+    def _act(
+        self, turn: _Turn, part: _Part, jobs: WaitingJobs, preemption: Preemption | None,
+        starts: Sequence[tuple[int, IntArray, IntArray]],
+    ) -> None:  # fmt: skip
+        """Stop the jobs that give way, and start jobs on their nodes."""
+        state = turn.state
+        if preemption is not None:
+            turn.actions += self._preemption.stops(preemption, jobs.place, running_by_place(state), state.now)
+            self._jobs.give_way(self._preemption.away)
         for job, nodes, slots in starts:
-            waiting = instant.state.queue.entries[instant.left[job]]
-            self._rows.started(waiting.order, now, nodes, slots)
-            end = now + epoch + int(tried.limit[job])
-            instant.rows.append(Held(end, nodes, slots, waiting.demand, waiting.order))
-            instant.actions.append(Start(waiting, np.repeat(nodes, slots)))
-        begun = [job for job, _, _ in starts]
-        instant.started = np.append(instant.started, instant.state.queue.order[instant.left[begun]])
-        instant.part.left = np.delete(instant.left, begun)
+            waiting = state.queue.entries[part.left[job]]
+            self._jobs.start(waiting.order, state.now, nodes, slots)
+            end = state.now + self._rules.epoch + int(jobs.limit[job])
+            turn.started.append(RunningJob(end, nodes, slots, waiting.demand, waiting.order))
+            turn.actions.append(Start(waiting, np.repeat(nodes, slots)))
+        part.left = np.delete(part.left, [job for job, _, _ in starts])
 
-    def _woken(self, state: State, actions: list[Action], *, waits: bool) -> list[Action]:
+    def _with_timer(self, state: State, actions: list[Action], *, waits: bool) -> list[Action]:
         """Return the actions, and a timer for what is next if nothing happens before."""
         rules, times = self._rules, self._reservations.following(state.now) if len(state.queue) else []
         if waits:
@@ -294,47 +278,22 @@ class Slurm(Configured[SlurmOptions]):
         return actions
 
 
+@dataclass(slots=True)
 class _Part:
-    """Jobs in one reservation or in none: those that are left, their nodes, and when these are closed."""
+    """Jobs in one reservation or in none: their rows in the queue, their nodes, and when these are closed."""
 
-    __slots__ = ("closed", "left", "members")
+    left: IntArray
+    members: BoolArray
+    closed: ClosedNodes | None
 
-    def __init__(self, left: IntArray, members: BoolArray, closed: ClosedNodes | None) -> None:
-        self.left, self.members, self.closed = left, members, closed
 
+@dataclass(slots=True)
+class _Turn:
+    """What is left of nodes and limits while the parts run, and what they have started."""
 
-class _Instant:
-    """What is left of the queue and of the nodes while the parts run, and what they have started."""
-
-    __slots__ = ("_free", "_partitions", "_parts", "actions", "part", "room", "rows", "started", "state", "tasks")
-
-    def __init__(self, state: State, parts: list[_Part], partitions: KnownPartitions) -> None:
-        self.state, self._free, self._parts, self.part = state, state.free.copy(), parts, parts[0]
-        self._partitions = partitions
-        self.room: IntArray | None = None
-        self.tasks: IntArray = np.empty((0, 2), dtype=np.int64)
-        self.rows: list[Held] = []
-        self.actions: list[Action] = []
-        self.started = np.empty(0, dtype=np.int64)
-
-    @property
-    def left(self) -> IntArray:
-        """The rows of the queue that are left of the part."""
-        return self.part.left
-
-    @property
-    def cluster(self) -> Cluster:
-        """The nodes of the part."""
-        return self._partitions.cluster(self._free, self.part.members)
-
-    @property
-    def waits(self) -> bool:
-        """Whether any job is left."""
-        return any(len(part.left) for part in self._parts)
-
-    def each_part(self) -> Iterator[None]:
-        """Go to one part with jobs after the other."""
-        for part in self._parts:
-            if len(part.left):
-                self.part = part
-                yield
+    state: State
+    free: IntArray
+    room: IntArray
+    tasks: IntArray
+    actions: list[Action]
+    started: list[RunningJob] = field(default_factory=list)

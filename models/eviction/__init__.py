@@ -2,9 +2,6 @@
 
 from .checkpointing import (
     Sizes,
-    Storage,
-    Write,
-    WritingJob,
     checkpoint_time,
     daly_interval,
     node_hours,
@@ -13,7 +10,7 @@ from .checkpointing import (
     until_next,
     writing_job,
 )
-from .evictable import Action, Clock, Eviction, RunningJob, cost
+from .evictable import Action, Clock, Eviction, RunningJob, Storage, Write, WritingJob, cost
 from .greedy import GreedyCore, greedy, greedy_by_deadline
 from .plans import EvictionPlan, PlanCore, plan
 from .search import CHOICES, Search, SearchCore, backtracking, search

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from numbers import Integral, Rational, Real
 from operator import itemgetter
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from ...base.checks import check_whole
 
@@ -74,6 +74,121 @@ class RunningJob:
 
 
 @dataclass(frozen=True, slots=True)
+class Storage:
+    """What checkpoints are written to. The defaults are Theta's.
+
+    Attributes
+    ----------
+    aggregate
+        Bandwidth of the file system, GB/s, above 0.
+    node
+        The most that one node writes, GB/s, above 0.
+
+    Raises
+    ------
+    ValueError
+        If one of them is no finite number above 0.
+    """
+
+    aggregate: float = 250.0
+    node: float = 0.7
+
+    def __post_init__(self) -> None:
+        for name in ("aggregate", "node"):
+            number("storage", name, getattr(self, name), above=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """A checkpoint that is written.
+
+    Attributes
+    ----------
+    volume
+        Its size on all nodes, GB, at least 0.
+    least
+        Seconds it takes if the file system is no limit: that of the slowest node; at least 0.
+    delay
+        Seconds until it can begin, at least 0.
+
+    Raises
+    ------
+    ValueError
+        If a field is out of its range.
+    """
+
+    volume: float
+    least: float
+    delay: float = 0
+
+    def __post_init__(self) -> None:
+        for name in ("volume", "least", "delay"):
+            object.__setattr__(self, name, number("write", name, getattr(self, name)))
+
+    @classmethod
+    def even(cls, nodes: int, size: float, storage: Storage, delay: float = 0) -> Write:
+        """Return the checkpoint of `nodes` nodes with `size` GB each."""
+        nodes, size = check_whole("checkpoint: nodes", nodes, 1), number("checkpoint", "size", size)
+        return cls(nodes * size, size / storage.node, delay)
+
+    def alone(self, storage: Storage) -> float:
+        """Return the seconds that it takes, its delay not counted, if nothing else is written: equation 1."""
+        return max(self.volume / storage.aggregate, self.least)
+
+    def left(self, at: float) -> float:
+        """Return the GB that are left at a time, at least: if it was written as fast as its nodes can."""
+        since = at - self.delay
+        return (
+            self.volume * max(0.0, 1 - since / self.least) if since > 0 and self.least else self.volume * (since <= 0)
+        )
+
+    def later(self, seconds: float) -> Write:
+        """Return it as it is so many seconds from now."""
+        return replace(self, delay=max(0, self.delay - seconds))
+
+
+@dataclass(frozen=True, slots=True)
+class WritingJob:
+    """A running job, and the checkpoints it can write.
+
+    Attributes
+    ----------
+    id, nodes, loss
+        As those of :class:`hpcdispatch.models.eviction.RunningJob`.
+    system, application
+        Its checkpoints; ``None`` where there can be none.
+    restart, ends, risk
+        As those of a running job.
+    """
+
+    id: str
+    nodes: int
+    loss: Loss
+    system: Write | None = None
+    application: Write | None = None
+    restart: Loss = 0
+    ends: float | None = None
+    risk: Loss = 0
+
+    def __post_init__(self) -> None:
+        where = f"running job {self.id}"
+        object.__setattr__(self, "nodes", check_whole(f"{where}: nodes", self.nodes, 1))
+        for name in ("loss", "restart", "risk"):
+            object.__setattr__(self, name, number(where, name, getattr(self, name)))
+        object.__setattr__(self, "ends", number(where, "ends", self.ends, optional=True))
+
+    def alone(self, storage: Storage, rounded: Callable[[float], float] = float) -> RunningJob:
+        """Return it for checkpoints that are written one after another, the seconds of each rounded."""
+        system, application = (
+            None if write is None else write.delay + rounded(write.alone(storage))
+            for write in (self.system, self.application)
+        )
+        return RunningJob(
+            self.id, self.nodes, self.loss, system, application, restart=self.restart, ends=self.ends, risk=self.risk
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Eviction:
     """Who gives way, and what that costs.
 
@@ -114,33 +229,8 @@ def infeasible(deadline: float, nodes: int, total: int) -> Eviction:
     return Eviction(deadline, math.inf, math.inf, {}, 0, reason)
 
 
-class Evictable(Protocol):
-    """What every kind of running job has."""
-
-    @property
-    def id(self) -> str:
-        """Name of the job."""
-        ...
-
-    @property
-    def nodes(self) -> int:
-        """Nodes it holds."""
-        ...
-
-    @property
-    def loss(self) -> Loss:
-        """What killing it loses, node-hours."""
-        ...
-
-    @property
-    def restart(self) -> Loss:
-        """What starting again loses besides."""
-        ...
-
-    @property
-    def risk(self) -> Loss:
-        """What is lost on average where its end is relied on."""
-        ...
+#: Every kind of running job.
+Evictable = RunningJob | WritingJob
 
 
 def cost(job: Evictable, action: Action) -> Fraction:

@@ -12,8 +12,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from .checkpointing import Storage, Write, WritingJob
-from .evictable import Action, Eviction, checked, decided_at, infeasible, number
+from .evictable import Action, Eviction, Storage, Write, WritingJob, checked, decided_at, infeasible, number
 
 #: Ticks of the solver's clock in a second; times are rounded up to them, so that no plan is late.
 _TICKS = 1000

@@ -47,18 +47,6 @@ class Checkpointing:
         number("checkpoint", self.write)
         number("restart", self.restart)
 
-    def check(self, bound: float) -> None:
-        """Refuse costs that are longer than the longest run.
-
-        Raises
-        ------
-        InputError
-            If one is.
-        """
-        for name, given in (("checkpoint", self.write), ("restart", self.restart)):
-            if given > bound:
-                raise InputError(f"{name}: must be at most the law's bound, {bound:g}, got {given:g}")
-
 
 def optimal_checkpointed_sequence(
     esdd: ESDD, checkpointing: Checkpointing, *, cost: Cost | None = None, kept: float = 0.0
@@ -95,7 +83,9 @@ def optimal_checkpointed_sequence(
     Q_i (r_k + v_j - v_k + C) + E(j, j) with one. In the latter k is no part of what is minimised, and for a given k the
     former is a lower envelope of lines as without checkpoints, so that all takes O(n^2), and O(n) memory.
     """
-    checkpointing.check(esdd.end)
+    for name, time in (("checkpoint", checkpointing.write), ("restart", checkpointing.restart)):
+        if time > esdd.end:
+            raise InputError(f"{name}: must be at most the law's bound, {esdd.end:g}, got {time:g}")
     count = len(esdd.values)
     if count > MOST_VALUES:
         expected = f"expected at most {MOST_VALUES:,}; take fewer"
@@ -146,8 +136,9 @@ def evaluate_checkpointed(
     rank = np.minimum(np.searchsorted(ends * (1 + ROUNDING), esdd.values), len(ends) - 1)
     total = np.cumsum(lengths)[rank]
     used = total - lengths[rank] + again[rank] + esdd.values - held[rank]
-    needed = tail_sums(_by_rank(rank, esdd.probabilities, ends))
-    serves = _by_rank(rank, esdd.probabilities * (esdd.values - held[rank]), ends) + needed[1:] * saves * (ends - held)
+    needed = tail_sums(np.bincount(rank, esdd.probabilities, len(ends)).astype(np.float64))
+    serves = np.bincount(rank, esdd.probabilities * (esdd.values - held[rank]), len(ends)).astype(np.float64)
+    serves += needed[1:] * saves * (ends - held)
     wasted = np.maximum(lengths * needed[:-1] - serves, 0.0)
     expected = math.fsum(esdd.probabilities * (price.alpha * total + price.beta * used + price.gamma * (rank + 1)))
     return Sequence(lengths, expected, needed[:-1], wasted, ends, saves)
@@ -174,10 +165,6 @@ def longest_worthwhile(esdd: ESDD, restart: float = 0.0, *, cost: Cost | None = 
         pays = optimal_checkpointed_sequence(esdd, Checkpointing(middle, restart), cost=cost).keeps.any()
         low, high = (middle, high) if pays else (low, middle)
     return low
-
-
-def _by_rank(rank: IntArray, weights: FloatArray, ends: FloatArray) -> FloatArray:
-    return np.bincount(rank, weights, len(ends)).astype(np.float64)
 
 
 @compiled

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy
 
-from ...base import FloatArray, InputError
+from ...base import InputError
 from .laws import checked_run_times
 
 
@@ -59,11 +59,22 @@ def fit(run_times: Sequence[float]) -> list[Fit]:
     if times.min() == times.max():
         raise InputError(f"run_times: at least two must differ to fit a distribution, got {times[0]:g} only")
     found = []
-    for name, (family, parameters) in _families().items():
+    shortest, stats = times.min(), scipy.stats
+    families: dict[str, tuple[Callable[[], Any], int]] = {
+        "expon": (lambda: stats.expon(*stats.expon.fit(times, floc=0)), 1),
+        "gamma": (lambda: stats.gamma(*stats.gamma.fit(times, floc=0)), 2),
+        "loguniform": (lambda: stats.loguniform(shortest, times.max()), 2),
+        "lognorm": (lambda: stats.lognorm(*stats.lognorm.fit(times, floc=0)), 2),
+        "norm": (lambda: stats.norm(*stats.norm.fit(times)), 2),
+        "pareto": (lambda: stats.pareto(1 / np.log(times / shortest).mean(), scale=shortest), 2),
+        "uniform": (lambda: stats.uniform(*stats.uniform.fit(times)), 2),
+        "weibull_min": (lambda: stats.weibull_min(*stats.weibull_min.fit(times, floc=0)), 2),
+    }
+    for name, (family, parameters) in families.items():
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             try:
-                distribution = family(times)
+                distribution = family()
                 likelihood = float(distribution.logpdf(times).sum())
                 ks, p_value = map(float, scipy.stats.kstest(times, distribution.cdf))
             except (ArithmeticError, RuntimeError, ValueError):
@@ -72,25 +83,3 @@ def fit(run_times: Sequence[float]) -> list[Fit]:
             aic = 2 * parameters - 2 * likelihood
             found.append(Fit(name, distribution, likelihood, aic, ks, p_value))
     return sorted(found, key=lambda one: (one.aic, one.name))
-
-
-def _families() -> dict[str, tuple[Callable[[FloatArray], Any], int]]:
-    """Return the name of each family, how to fit it, and how many parameters are free."""
-
-    def from_zero(family: Any) -> Callable[[FloatArray], Any]:
-        return lambda times: family(*family.fit(times, floc=0))
-
-    def pareto(times: FloatArray) -> Any:
-        shortest = times.min()
-        return scipy.stats.pareto(1 / np.log(times / shortest).mean(), scale=shortest)
-
-    return {
-        "expon": (from_zero(scipy.stats.expon), 1),
-        "gamma": (from_zero(scipy.stats.gamma), 2),
-        "loguniform": (lambda times: scipy.stats.loguniform(times.min(), times.max()), 2),
-        "lognorm": (from_zero(scipy.stats.lognorm), 2),
-        "norm": (lambda times: scipy.stats.norm(*scipy.stats.norm.fit(times)), 2),
-        "pareto": (pareto, 2),
-        "uniform": (lambda times: scipy.stats.uniform(*scipy.stats.uniform.fit(times)), 2),
-        "weibull_min": (from_zero(scipy.stats.weibull_min), 2),
-    }

@@ -58,17 +58,13 @@ def next_step(seen: JobSeen | None, minutes: int, last: bool, change: Change) ->
         return "submit"
     changed = change == "none" or seen.limit == minutes
     if seen.state in LIVE:
-        return _of_a_live_one(seen, changed, change)
+        if change == "anew" and not changed:
+            return "replace"
+        if change == "none" or not seen.held:
+            return "wait"
+        return "release" if changed else "limit"
     if seen.state == "TIMEOUT" and changed:
         return "end" if last else "next"
     if changed or change == "same":
         return "requeue" if seen.state == "TIMEOUT" else "end"
     return "submit"
-
-
-def _of_a_live_one(seen: JobSeen, changed: bool, change: Change) -> Step:
-    if change == "anew" and not changed:
-        return "replace"
-    if change == "none" or not seen.held:
-        return "wait"
-    return "release" if changed else "limit"

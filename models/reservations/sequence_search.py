@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...base import FloatArray, InputError, IntArray
 from .laws import ESDD
@@ -81,7 +80,12 @@ def without_backfilling(
             best, line, least = best + 1, other, cost
         following[index], costs[index] = line, least + fixed[index]
         heights[index] += costs[index]
-        while best + 1 < len(envelope) and _needless(envelope[-2], envelope[-1], index, slopes, heights):
+        while best + 1 < len(envelope):
+            # Of three lines of falling slopes the middle one may be nowhere below both others.
+            one, two = envelope[-2], envelope[-1]
+            fall, rise = slopes[one] - slopes[two], heights[two] - heights[one]
+            if (heights[index] - heights[one]) * fall > rise * (slopes[one] - slopes[index]):
+                break
             envelope.pop()
         envelope.append(index)
     return costs, following
@@ -121,28 +125,41 @@ def with_backfilling(tails: Tails, rate: float, most_steps: int = MOST_STEPS) ->
     for index in range(1, tails.last):
         steps += len(labels.number)
         if steps > most_steps:
-            _refuse(tails.last, most_steps, steps + len(labels.number) * (tails.last - index), rate)
+            expected = steps + len(labels.number) * (tails.last - index)
+            # Steps grow with the third power of the values.
+            fewer = max(1, int(tails.last * (most_steps / expected) ** (1 / 3)))
+            raise InputError(
+                f"backfill_rate: at {rate:g}, a law of {tails.last:,} values takes about {expected:,} steps, expected "
+                f"at most {most_steps:,}; take about {fewer:,} values, or a rate of 0"
+            )
         part, floor = backfilled.reserve(labels.last, index, labels.failed)
         cost, failed, parents = labels.cost + part, labels.failed + tails.values[index], labels.number
         below = bound * (1 - _TIE)
         hopeful = np.flatnonzero(cost + backfilled.to_come(index, failed, costs[index]) < below)
-        labels = labels.those(labels.cost + floor < below)
+        stays = labels.cost + floor < below
+        if not stays.all():
+            labels = _Labels._make(column[stays] for column in labels)
         if hopeful.size:
             kept = hopeful[backfilled.front(index, failed[hopeful], cost[hopeful], bound * _TIE)]
             new = _Labels(len(history) + np.arange(len(kept)), np.full(len(kept), index), failed[kept], cost[kept])
             history += [(index, parent) for parent in parents[kept].tolist()]
-            labels = labels.and_also(new)
+            labels = _Labels._make(map(np.concatenate, zip(labels, new, strict=True)))
             whole = new.cost + backfilled.reserve(new.last, tails.last, new.failed)[0]
             best = int(np.argmin(whole))
             if whole[best] < bound:
                 bound, end = float(whole[best]), int(new.number[best])
         if not labels.number.size:
             break
-    return [*_trace(history, end), tails.last] if end else chosen
+    if not end:
+        return chosen
+    indices = [tails.last]
+    while end:
+        index, end = history[end]
+        indices.append(index)
+    return indices[::-1]
 
 
-@dataclass(frozen=True, slots=True)
-class _Labels:
+class _Labels(NamedTuple):
     """Labels that may still lead to a best sequence; see :func:`with_backfilling`.
 
     Attributes
@@ -159,19 +176,6 @@ class _Labels:
     last: IntArray
     failed: FloatArray
     cost: FloatArray
-
-    def those(self, which: NDArray[np.bool_]) -> _Labels:
-        if which.all():
-            return self
-        return _Labels(self.number[which], self.last[which], self.failed[which], self.cost[which])
-
-    def and_also(self, others: _Labels) -> _Labels:
-        return _Labels(
-            np.concatenate((self.number, others.number)),
-            np.concatenate((self.last, others.last)),
-            np.concatenate((self.failed, others.failed)),
-            np.concatenate((self.cost, others.cost)),
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,26 +219,3 @@ class _Backfilled:
         at = np.array(indices)
         values, before = self.tails.values[at], np.concatenate(([0], at[:-1]))
         return float(self.reserve(before, at, np.cumsum(values) - values)[0].sum())
-
-
-def _refuse(values: int, most: int, expected: int, rate: float) -> NoReturn:
-    """Refuse a search; steps grow with the third power of the values."""
-    fewer = max(1, int(values * (most / expected) ** (1 / 3)))
-    raise InputError(
-        f"backfill_rate: at {rate:g}, a law of {values:,} values takes about {expected:,} steps, expected at most "
-        f"{most:,}; take about {fewer:,} values, or a rate of 0"
-    )
-
-
-def _trace(history: Sequence[tuple[int, int]], end: int) -> list[int]:
-    indices = []
-    while end:
-        index, end = history[end]
-        indices.append(index)
-    return indices[::-1]
-
-
-def _needless(first: int, middle: int, last: int, slopes: list[float], heights: list[float]) -> bool:
-    """Return whether of three lines of falling slopes the middle one is nowhere below both others."""
-    fall, rise = slopes[first] - slopes[middle], heights[middle] - heights[first]
-    return (heights[last] - heights[first]) * fall <= rise * (slopes[first] - slopes[last])

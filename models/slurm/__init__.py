@@ -1,36 +1,36 @@
 """The mathematics of Slurm's scheduler: priorities, node choice, the main scheduler and backfill."""
 
-from .backfill_pass import BackfillRules, backfill_pass, main_pass
-from .caps import UNLIMITED, Caps, no_caps
-from .closed_nodes import ClosedNodes
-from .fair_tree import Association, rank_users
-from .gpu_weights import note_submitted, weights_below
-from .jobs import Cluster, Held, Placed, Tried, placed
+from .backfill import BackfillRules, backfill_pass
+from .jobs import Cluster, JobTable, RunningJob, WaitingJobs, job_table
+from .limits import UNLIMITED, JobLimits, no_limits
+from .main_scheduler import main_pass
+from .nodes import note_submitted, weights_below
 from .preemption import NEVER_STOPPED, Preemption, no_preemption
-from .priorities import Factors, Weights, decay_over, job_size, priorities
+from .priorities import Association, Factors, Weights, decay_over, job_size, priorities, rank_users
+from .reservations import ClosedNodes
 
 __all__ = [
     "NEVER_STOPPED",
     "UNLIMITED",
     "Association",
     "BackfillRules",
-    "Caps",
     "ClosedNodes",
     "Cluster",
     "Factors",
-    "Held",
-    "Placed",
+    "JobLimits",
+    "JobTable",
     "Preemption",
-    "Tried",
+    "RunningJob",
+    "WaitingJobs",
     "Weights",
     "backfill_pass",
     "decay_over",
     "job_size",
+    "job_table",
     "main_pass",
-    "no_caps",
+    "no_limits",
     "no_preemption",
     "note_submitted",
-    "placed",
     "priorities",
     "rank_users",
     "weights_below",

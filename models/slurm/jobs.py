@@ -1,4 +1,4 @@
-"""What the scheduler of Slurm looks at: waiting jobs in the order in which they are tried, and running ones."""
+"""What the scheduler of Slurm looks at: waiting jobs in the order in which they are tried, running jobs and nodes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from ...base import BoolArray, IntArray
 
 
-class Tried(NamedTuple):
+class WaitingJobs(NamedTuple):
     """Waiting jobs in the order in which they are tried: arrays of shape (jobs,).
 
     Attributes
@@ -22,18 +22,18 @@ class Tried(NamedTuple):
     apart
         Whether each slot takes a node of its own (``-N``); else slots fill nodes (``-n``).
     demand
-        Amounts a slot asks for, shape (jobs, resources).
+        Amounts per slot, shape (jobs, resources).
     limit
         Time limits, seconds.
     per_cpu
-        What of its demand a job asks for by CPU (``--mem-per-cpu``), so that it limits the CPUs that it can have of a
-        node: amounts a CPU, else 0; shape (jobs, resources).
+        What of its demand a job asks for per CPU (``--mem-per-cpu``), which limits the CPUs that it can have of a node;
+        0 where it does not; shape (jobs, resources).
     by_node
-        What a job whose slots fill nodes asks for by node (``--mem``, ``--gpus-per-node``), and takes once of each that
-        it is on: amounts, shape (jobs, resources), or (jobs, 0) where no job does.
+        What a job whose slots fill nodes asks for per node (``--mem``, ``--gpus-per-node``), and takes once of each of
+        its nodes; shape (jobs, resources).
     place
-        Place in the list of all jobs, which is that of their submission; running jobs whose limits end together are
-        taken in its order.
+        Place in the list of all jobs, which is in order of submission; running jobs whose limits end together are taken
+        in its order.
     """
 
     partition: IntArray
@@ -46,7 +46,7 @@ class Tried(NamedTuple):
     place: IntArray
 
 
-class Held(NamedTuple):
+class RunningJob(NamedTuple):
     """A running job.
 
     Attributes
@@ -56,11 +56,11 @@ class Held(NamedTuple):
     nodes, slots
         Its nodes, and its slots on each of them.
     demand
-        Amounts of a slot.
+        Amounts per slot.
     place
-        As :attr:`Tried.place`.
+        As :attr:`WaitingJobs.place`.
     by_node
-        What it holds of each node beside; nothing by default.
+        Amounts per node beside; none by default.
     """
 
     end: int
@@ -100,8 +100,8 @@ class Cluster(NamedTuple):
     memory: int = -1
 
 
-class Placed(NamedTuple):
-    """Jobs with their nodes: a row for each of the running ones, then one for each of those that are tried.
+class JobTable(NamedTuple):
+    """Jobs with their nodes: a row for each running job, then one for each waiting job.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class Placed(NamedTuple):
     node, slots
         Nodes, and how many slots of the job are on each.
     demand, by_node
-        Amounts of a slot, and of a node beside, shape (rows, resources) as those of the jobs that are tried.
+        Amounts per slot, and per node beside, shape (rows, resources).
     order
         Rows of the jobs that run, in the order in which their limits end.
     counts
@@ -142,36 +142,23 @@ class Placed(NamedTuple):
         return self.slots[self.begin[row] : self.stop[row]]
 
 
-def placed(running: Sequence[Held], tried: Tried, nodes: int) -> Placed:
-    """Return the table of running jobs with room for those that are tried on a machine of so many nodes.
-
-    Parameters
-    ----------
-    running
-        The running jobs.
-    tried
-        The waiting jobs.
-    nodes
-        Nodes of the machine.
-    """
-    count, jobs = len(running), len(tried.slots)
-    used = [len(row.nodes) for row in running]
+def job_table(running: Sequence[RunningJob], waiting: WaitingJobs, nodes: int) -> JobTable:
+    """Return the table of running jobs with room for the waiting ones, on a machine of so many nodes."""
+    count, jobs, resources = len(running), len(waiting.slots), waiting.demand.shape[1]
+    used = [len(job.nodes) for job in running]
     filled = sum(used)
-    node, slots = (np.empty(filled + int(np.minimum(tried.slots, nodes).sum()), np.int64) for _ in range(2))
+    node, slots = np.empty((2, filled + int(np.minimum(waiting.slots, nodes).sum())), np.int64)
+    end, place, begin, stop, order = np.zeros((5, count + jobs), np.int64)
+    demand, by_node = np.zeros((2, count + jobs, resources), np.int64)
     if running:
-        np.concatenate([row.nodes for row in running], out=node[:filled])
-        np.concatenate([row.slots for row in running], out=slots[:filled])
-    end, place = np.zeros((2, count + jobs), np.int64)
-    demand, beside = (np.zeros((count + jobs, each.shape[1]), np.int64) for each in (tried.demand, tried.by_node))
-    end[:count], place[:count] = [row.end for row in running], [row.place for row in running]
-    place[count:], demand[count:], beside[count:] = tried.place, tried.demand, tried.by_node
-    if running:
-        demand[:count] = [row.demand for row in running]
-    if beside.shape[1]:
-        beside[:count] = [row.by_node or [0] * beside.shape[1] for row in running] or 0
-    begin, stop, order = (np.zeros(count + jobs, np.int64) for _ in range(3))
+        np.concatenate([job.nodes for job in running], out=node[:filled])
+        np.concatenate([job.slots for job in running], out=slots[:filled])
+        end[:count], place[:count] = [job.end for job in running], [job.place for job in running]
+        demand[:count] = [job.demand for job in running]
+        by_node[:count] = [job.by_node or [0] * resources for job in running]
+    place[count:], demand[count:], by_node[count:] = waiting.place, waiting.demand, waiting.by_node
     stop[:count] = np.cumsum(used)
     begin[:count] = stop[:count] - used
     order[:count] = np.lexsort((place[:count], end[:count]))
     start = np.full(count + jobs, -1, dtype=np.int64)
-    return Placed(end, place, start, begin, stop, node, slots, demand, beside, order, np.array([count, filled]))
+    return JobTable(end, place, start, begin, stop, node, slots, demand, by_node, order, np.array([count, filled]))

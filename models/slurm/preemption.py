@@ -1,6 +1,7 @@
-"""Which running jobs may be stopped for which waiting ones: ``preempt/partition_prio`` of Slurm.
+"""Which running jobs are stopped so that a waiting one can start: ``preempt/partition_prio`` of Slurm.
 
-Rules as in Slurm 22.05, ``src/plugins/preempt/partition_prio``.
+Rules as in Slurm 22.05, ``src/plugins/preempt/partition_prio`` and ``src/plugins/select/cons_common/job_test.c``
+(``_run_now``), with ``preempt_reorder_count`` 1.
 """
 
 from __future__ import annotations
@@ -9,21 +10,26 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base import IntArray
+from ...base import BoolArray, IntArray
 from ..compiled import borrowing
+from .jobs import Cluster, JobTable, WaitingJobs
+from .nodes import Scratch, choose_nodes, free_cpus, scratch_for
+from .predicted_start import give_back
 
-#: The tier of a running job that nobody stops.
+#: The tier of a running job that is never stopped.
 NEVER_STOPPED = 2**62
+#: How often jobs are chosen: the second and the third time those first that have most of the nodes of the time before.
+_TIMES = 3
 
 
 class Preemption(NamedTuple):
-    """Tiers of jobs, and who stops whom.
+    """Tiers of jobs, and which of them are stopped.
 
     Attributes
     ----------
     tier
-        Of each waiting job, shape (jobs,): those of lower tiers give way; -1 for one that stops nobody.
-    held
+        Of each waiting job, shape (jobs,): those of lower tiers give way; -1 for one that stops none.
+    running_tier
         Of each running job that may be stopped, shape (running,), else :data:`NEVER_STOPPED`.
     order
         Rows of the running jobs that may be stopped: the lowest tier first, there those on the fewest nodes.
@@ -32,9 +38,13 @@ class Preemption(NamedTuple):
     """
 
     tier: IntArray
-    held: IntArray
+    running_tier: IntArray
     order: IntArray
     by: IntArray
+
+    def may_stop(self, job: int) -> bool:
+        """Return whether there is a running job that a waiting one may stop."""
+        return bool((self.running_tier < self.tier[job]).any())
 
 
 def no_preemption(jobs: int) -> Preemption:
@@ -43,14 +53,59 @@ def no_preemption(jobs: int) -> Preemption:
     return Preemption(np.full(jobs, -1), nothing, nothing, nothing)
 
 
-@borrowing
-def may_stop(job: int, preemption: Preemption) -> bool:
-    """Return whether there is a running job that a waiting one may stop."""
-    order = preemption.order
-    return len(order) > 0 and preemption.held[order[0]] < preemption.tier[job]
+def stop_for(
+    job: int, jobs: WaitingJobs, cluster: Cluster, usable: BoolArray, table: JobTable, preemption: Preemption
+) -> None:
+    """Note which jobs are stopped so that one can start on the usable nodes, none if that is not possible.
+
+    Jobs are taken away in their order until there is room; then those that had most of the nodes come first, and it is
+    done once more, and again. Of those that were taken away, the ones on the chosen nodes are stopped.
+
+    Parameters
+    ----------
+    job
+        Its place among the waiting jobs.
+    jobs, cluster, table, preemption
+        All jobs and the nodes.
+    usable
+        The nodes that may be taken, shape (nodes,).
+    """
+    rows = preemption.order
+    order = rows[(preemption.running_tier[rows] < preemption.tier[job]) & (preemption.by[rows] < 0)]
+    scratch = scratch_for(cluster)
+    scratch.usable[:] = usable
+
+    def common_nodes(row: int) -> int:
+        """Return on how many of the chosen nodes a job runs."""
+        return int(np.count_nonzero(scratch.taken[table.nodes_of(row)]))
+
+    times = min(_TIMES, len(order))
+    for again in range(times):
+        last = _take_away(job, jobs, cluster, table, order, scratch)
+        if last < 0:
+            return
+        if again < times - 1:
+            common = np.zeros(len(order), np.int64)
+            common[:last] = [common_nodes(row) for row in order[:last].tolist()]
+            common[last] = len(usable) + 1
+            order = order[np.argsort(-common, kind="stable")]
+    for row in order[: last + 1].tolist() if times else ():
+        if common_nodes(row):
+            preemption.by[row] = job
 
 
 @borrowing
-def gives_way(row: int, job: int, preemption: Preemption) -> bool:
-    """Return whether a job in the table of running ones may be stopped for a waiting one."""
-    return row < len(preemption.held) and preemption.held[row] < preemption.tier[job]
+def _take_away(
+    job: int, jobs: WaitingJobs, cluster: Cluster, table: JobTable, order: IntArray, scratch: Scratch
+) -> int:
+    """Return the place of the last of the jobs that have to be taken away, -1 if all are not enough."""
+    free = scratch.free
+    for node in range(len(free)):
+        for resource in range(free.shape[1]):
+            free[node, resource] = cluster.free[node, resource]
+    free_cpus(free, job, jobs, cluster.primary, scratch.usable, scratch.cpus)
+    for place in range(len(order)):
+        gave = give_back(order[place], table, free, job, jobs, cluster.primary, scratch)
+        if gave and choose_nodes(job, jobs, cluster, free, scratch.usable, scratch):
+            return place
+    return -1

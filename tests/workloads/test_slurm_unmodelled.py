@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from hpcdispatch.dispatchers.slurm.slurm_options import SlurmOptions
+from hpcdispatch.dispatchers.slurm import SlurmOptions
 from hpcdispatch.workloads.slurm_conf import read_slurm_conf
 from hpcdispatch.workloads.slurm_unmodelled import MODELLED, unmodelled
 

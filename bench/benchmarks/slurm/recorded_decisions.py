@@ -14,15 +14,15 @@ from ....models.slurm import (
     BackfillRules,
     Cluster,
     Factors,
-    Held,
-    Placed,
-    Tried,
+    JobTable,
+    RunningJob,
+    WaitingJobs,
     Weights,
     backfill_pass,
     job_size,
+    job_table,
     main_pass,
     note_submitted,
-    placed,
     priorities,
     weights_below,
 )
@@ -142,10 +142,10 @@ class RecordedDecisions:
         """Let the main scheduler test a job, of which only what that does to weights is left."""
         main_pass(self._tried([job]), self._cluster(self._free.copy(), self._members))
 
-    def _row(self, job: str) -> Held:
+    def _row(self, job: str) -> RunningJob:
         found = self._jobs[job]
         end, place = found.start + found.limit, int(job)
-        return Held(end, *self._running[job], _demand(found), place, found.by_node)
+        return RunningJob(end, *self._running[job], _demand(found), place, found.by_node)
 
     def _held(self, job: str, slots: IntArray) -> IntArray:
         """Return what a job holds of each of its nodes."""
@@ -162,12 +162,12 @@ class RecordedDecisions:
             return
         rows = [self._row(job) for job in cycle.running]
         tried = self._tried(cycle.order)
-        table = placed(rows, tried, len(cycle.free))
+        table = job_table(rows, tried, len(cycle.free))
         backfill_pass(tried, self._cluster(cycle.free, self._members), table, cycle.now, self._rules)
         for row, job in enumerate(cycle.order, len(rows)):
             self._compare(cycle, job, row, table)
 
-    def _compare(self, cycle: _Cycle, job: str, row: int, table: Placed) -> None:
+    def _compare(self, cycle: _Cycle, job: str, row: int, table: JobTable) -> None:
         nodes = set(table.nodes_of(row).tolist())
         if event := cycle.started.get(job):
             found = {"started": 1, "started here": table.start[row] == cycle.now}
@@ -179,9 +179,9 @@ class RecordedDecisions:
             found = {"not planned": 1}
         self.counts.update({name: int(value) for name, value in found.items()})
 
-    def _tried(self, ids: list[str]) -> Tried:
+    def _tried(self, ids: list[str]) -> WaitingJobs:
         jobs = [self._jobs[job] for job in ids]
-        return Tried(
+        return WaitingJobs(
             np.array([self._partition[job.partition] for job in jobs]),
             np.array([job.slots for job in jobs]),
             np.array([job.apart for job in jobs]),

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from hpcdispatch.dispatchers import Slurm
-from hpcdispatch.models.slurm import BackfillRules, Cluster, Held, Tried, backfill_pass, no_caps, placed
+from hpcdispatch.models.slurm import (
+    BackfillRules,
+    Cluster,
+    RunningJob,
+    WaitingJobs,
+    backfill_pass,
+    job_table,
+    no_limits,
+)
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Machine, MachineState, RunningSince, Workload, read, write
 
@@ -52,9 +60,9 @@ def planned(tasks, jobs=4, window=3600):
     """Return the planned starts of tasks of an array, on a node that is taken until 1100, and what is left of it."""
     cores = np.ones((jobs, 1), int)
     slots, limit = np.ones(jobs, int), np.full(jobs, 60)
-    tried = Tried(0 * slots, slots, slots > 0, cores, limit, 0 * cores, 0 * cores, np.arange(1, jobs + 1))
-    table = placed([Held(1100, np.array([0]), np.array([1]), (1,))], tried, 1)
-    caps = no_caps(jobs)._replace(array=np.zeros(jobs, int), tasks=np.array([tasks]))
+    tried = WaitingJobs(0 * slots, slots, slots > 0, cores, limit, 0 * cores, 0 * cores, np.arange(1, jobs + 1))
+    table = job_table([RunningJob(1100, np.array([0]), np.array([1]), (1,))], tried, 1)
+    caps = no_limits(jobs)._replace(array=np.zeros(jobs, int), tasks=np.array([tasks]))
     backfill_pass(tried, Cluster(np.zeros((1, 1), int), np.ones((1, 1), bool), 0, np.ones(1, int)), table, 1000,
                   BackfillRules(window, 1, 100, 2), caps)  # fmt: skip
     return table.start[1:].tolist()

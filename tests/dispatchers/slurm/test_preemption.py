@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcdispatch.dispatchers import Slurm
-from hpcdispatch.models.slurm import NEVER_STOPPED, Cluster, Held, Preemption, Tried, main_pass, placed
+from hpcdispatch.models.slurm import NEVER_STOPPED, Cluster, Preemption, RunningJob, WaitingJobs, job_table, main_pass
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, MachineState, RunningSince, Workload
 from hpcdispatch.workloads.slurm_conf import read_slurm_conf
@@ -102,12 +102,12 @@ def stopped(held, nodes, wanted, of=6):
     """Return which of the running jobs (tiers, nodes of each) are stopped for one of so many nodes."""
     width = np.array([len(each) for each in nodes])
     nothing = np.zeros((1, 1), int)
-    tried = Tried(*map(np.array, ([0], [wanted], [True], [[1]], [60], nothing, nothing, [len(nodes)])))
-    rows = [Held(1000, np.array(each), np.ones(len(each), int), (1,)) for each in nodes]
+    tried = WaitingJobs(*map(np.array, ([0], [wanted], [True], [[1]], [60], nothing, nothing, [len(nodes)])))
+    rows = [RunningJob(1000, np.array(each), np.ones(len(each), int), (1,)) for each in nodes]
     order = np.lexsort((width, held))
     preemption = Preemption(np.array([5]), np.array(held), order, np.full(len(held), -1))
     cluster = Cluster(np.zeros((of, 1), int), np.ones((1, of), bool), 0, np.ones(of, int))
-    assert main_pass(tried, cluster, stopping=(placed(rows, tried, of), preemption)) == []
+    assert main_pass(tried, cluster, stopping=(job_table(rows, tried, of), preemption)) == []
     return np.flatnonzero(preemption.by == 0).tolist()
 
 

@@ -6,15 +6,15 @@ import pytest
 from hpcdispatch.models.slurm import (
     BackfillRules,
     Cluster,
-    Held,
-    Tried,
+    RunningJob,
+    WaitingJobs,
     backfill_pass,
+    job_table,
     main_pass,
     note_submitted,
-    placed,
     weights_below,
 )
-from hpcdispatch.models.slurm.gpu_weights import note_tested
+from hpcdispatch.models.slurm.nodes import lower_weights
 
 RULES = BackfillRules(window=3600, resolution=1, most=100, kill_wait=2)
 NOW = 1000
@@ -28,7 +28,7 @@ def asked(*rows):
     apart = np.array([len(row) == 4 for row in rows])
     for job, row in enumerate(rows):
         by_node[job] = row[4] if len(row) > 4 else 0
-    return Tried(0 * slots, slots, apart, demand, limit, 0 * demand, by_node, 10 + np.arange(len(rows)))
+    return WaitingJobs(0 * slots, slots, apart, demand, limit, 0 * demand, by_node, 10 + np.arange(len(rows)))
 
 
 def nodes_of(free, total=None, weight=None):
@@ -46,8 +46,8 @@ def below(cluster):
 
 def cycle(cluster, running, jobs):
     """Return start and nodes of jobs in a cycle of backfill; running: (end, node, cores, gpus)."""
-    rows = [Held(end, np.array([node]), np.array([1]), (cores, 0, gpus)) for end, node, cores, gpus in running]
-    table = placed(rows, jobs, len(cluster.free))
+    rows = [RunningJob(end, np.array([node]), np.array([1]), (cores, 0, gpus)) for end, node, cores, gpus in running]
+    table = job_table(rows, jobs, len(cluster.free))
     backfill_pass(jobs, cluster, table, NOW, RULES)
     starts = table.start[len(rows) :] - NOW
     return [(start, table.nodes_of(len(rows) + job).tolist()) for job, start in enumerate(starts.tolist())]
@@ -81,7 +81,7 @@ def test_too_few_nodes_with_memory_change_no_weights():
     wide.demand[0, MEMORY] = 3
     for memory, noted in ((1, [0, 0, 0]), (4, [0, 1, 1])):
         cluster = nodes_of([(4, 1, 2), (4, 4, 2), (4, memory, 2)], total)
-        note_tested(0, wide, cluster, cluster.free, np.ones(3, bool))
+        lower_weights(0, wide, cluster, cluster.free, np.ones(3, bool))
         assert below(cluster) == noted
 
 

@@ -23,7 +23,7 @@ RUN, RESERVE = range(2)
 UNLIMITED = 2**62
 
 
-class Caps(NamedTuple):
+class JobLimits(NamedTuple):
     """Limits, and which of them hold for which job.
 
     Attributes
@@ -44,50 +44,32 @@ class Caps(NamedTuple):
     tasks: IntArray
 
 
-def no_caps(jobs: int) -> Caps:
+def no_limits(jobs: int) -> JobLimits:
     """Return that nothing is limited."""
     nothing = np.empty((0, 2), np.int64)
-    return Caps(np.empty((jobs, 0), np.int64), nothing, np.full(jobs, -1), nothing)
+    return JobLimits(np.empty((jobs, 0), np.int64), nothing, np.full(jobs, -1), nothing)
 
 
 @borrowing
-def may_be_tried(job: int, cpus: int, caps: Caps) -> bool:
-    """Return whether one more job of so many CPUs may run, as far as all that it counts in is concerned."""
-    array = caps.array[job]
-    if array >= 0 and (caps.tasks[array, RUN] < 1 or caps.tasks[array, RESERVE] < 1):
+def may_run(job: int, cpus: int, limits: JobLimits) -> bool:
+    """Return whether one more job of so many CPUs may run under the limits of a waiting job."""
+    array = limits.array[job]
+    if array >= 0 and (limits.tasks[array, RUN] < 1 or limits.tasks[array, RESERVE] < 1):
         return False
-    return _has_room(job, cpus, caps)
-
-
-@borrowing
-def counted(job: int, cpus: int, caps: Caps) -> bool:
-    """Take a job that is about to start off what is left; return whether there is room for it, else do nothing."""
-    if not _has_room(job, cpus, caps):
-        return False
-    for column in range(caps.of.shape[1]):
-        row = caps.of[job, column]
-        if row >= 0:
-            caps.room[row, JOBS] -= 1
-            caps.room[row, CPUS] -= cpus
-    if caps.array[job] >= 0:
-        caps.tasks[caps.array[job], RUN] -= 1
-    return True
-
-
-@borrowing
-def planned(job: int, reserved: bool, caps: Caps) -> None:
-    """Count a task that does not start now; if nodes are not reserved for it, no other task of its array is tried."""
-    array = caps.array[job]
-    if array >= 0 and reserved:
-        caps.tasks[array, RESERVE] -= 1
-    elif array >= 0:
-        caps.tasks[array, RESERVE] = 0
-
-
-@borrowing
-def _has_room(job: int, cpus: int, caps: Caps) -> bool:
-    for column in range(caps.of.shape[1]):
-        row = caps.of[job, column]
-        if row >= 0 and (caps.room[row, JOBS] < 1 or caps.room[row, CPUS] < cpus):
+    for column in range(limits.of.shape[1]):
+        row = limits.of[job, column]
+        if row >= 0 and (limits.room[row, JOBS] < 1 or limits.room[row, CPUS] < cpus):
             return False
     return True
+
+
+@borrowing
+def count_start(job: int, cpus: int, limits: JobLimits) -> None:
+    """Take a job that starts off what is left."""
+    for column in range(limits.of.shape[1]):
+        row = limits.of[job, column]
+        if row >= 0:
+            limits.room[row, JOBS] -= 1
+            limits.room[row, CPUS] -= cpus
+    if limits.array[job] >= 0:
+        limits.tasks[limits.array[job], RUN] -= 1

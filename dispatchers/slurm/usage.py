@@ -1,4 +1,4 @@
-"""Who has used how much, and what that is worth: accounts and users as the simulation meets them."""
+"""How much accounts and users have used, and their fair-share factors."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hpcdispatch.models.slurm import Cluster, Tried, main_pass
+from hpcdispatch.models.slurm import Cluster, WaitingJobs, main_pass
 
 
 def tried(*rows, partition=0):
@@ -12,7 +12,8 @@ def tried(*rows, partition=0):
     partitions = np.full(len(rows), partition)
     demand = np.array(cores)[:, None]
     places = np.arange(len(rows))
-    return Tried(partitions, np.array(slots), np.array(apart), demand, np.array(limit), 0 * demand, 0 * demand, places)
+    none = 0 * demand
+    return WaitingJobs(partitions, np.array(slots), np.array(apart), demand, np.array(limit), none, none, places)
 
 
 def chosen(free, *row, weight=None):
@@ -70,7 +71,7 @@ def test_free_cores_are_not_capped_at_the_tasks_of_a_node():
 
 def test_memory_by_core_limits_the_cores_of_a_node():
     free = np.array([[4, 2], [3, 9]])  # cores, memory: of node 0 two cores can be had with a unit of memory each
-    job = Tried(*map(np.array, ([0], [1], [True], [[1, 1]], [60], [[0, 1]], [[0, 0]], [0])))
+    job = WaitingJobs(*map(np.array, ([0], [1], [True], [[1, 1]], [60], [[0, 1]], [[0, 0]], [0])))
     for per_cpu, node in ((1, 0), (0, 1)):
         cluster = Cluster(free.copy(), np.ones((1, 2), bool), 0, np.ones(2, np.int64))
         ((_, nodes, _),) = main_pass(job._replace(per_cpu=np.array([[0, per_cpu]])), cluster)

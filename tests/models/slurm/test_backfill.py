@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from hpcdispatch.models.slurm import BackfillRules, Cluster, Held, Tried, backfill_pass, placed
+from hpcdispatch.models.slurm import BackfillRules, Cluster, RunningJob, WaitingJobs, backfill_pass, job_table
+from hpcdispatch.models.slurm.backfill import Reachable, could_start
 
 RULES = BackfillRules(window=3600, resolution=1, most=100, kill_wait=2)
 
@@ -11,9 +12,9 @@ def cycle(free, running, jobs, rules=RULES, now=1000):
     """Return start and nodes of jobs (slots, cores, limit), each slot on its own node; running: (end, node, cores)."""
     slots, cores, limit = (np.array(column) for column in zip(*jobs, strict=True))
     demand, place = cores[:, None], np.arange(len(running), len(running) + len(jobs))
-    tried = Tried(0 * slots, slots, slots > 0, demand, limit, 0 * demand, 0 * demand, place)
-    rows = [Held(end, np.array([node]), np.array([1]), (cores,)) for end, node, cores in running]
-    table = placed(rows, tried, len(free))
+    tried = WaitingJobs(0 * slots, slots, slots > 0, demand, limit, 0 * demand, 0 * demand, place)
+    rows = [RunningJob(end, np.array([node]), np.array([1]), (cores,)) for end, node, cores in running]
+    table = job_table(rows, tried, len(free))
     cluster = Cluster(np.array(free)[:, None], np.ones((1, len(free)), bool), 0, np.ones(len(free), int))
     backfill_pass(tried, cluster, table, now, rules)
     first = len(rows)
@@ -79,3 +80,20 @@ def test_reservations_hold_on_more_nodes_than_a_word_has_bits():
 
 def test_a_job_that_no_time_has_room_for_gets_no_start():
     assert cycle([0, 4], [(1100, 0, 2)], [(2, 4, 60), (1, 2, 60)]) == [(-1, []), (1000, [1])]
+
+
+def test_what_could_start_is_what_is_counted_node_by_node():
+    rng = np.random.default_rng(3)
+    nodes, cores, seen = 130, 4, {True: 0, False: 0}
+    for _ in range(600):
+        unit, slots, apart = int(rng.integers(1, cores + 1)), int(rng.integers(1, nodes)), bool(rng.random() < 0.5)
+        one, amounts = np.ones(1, np.int64), np.full((1, 1), unit)
+        job = WaitingJobs(0 * one, slots * one, np.array([apart]), amounts, 60 * one, 0 * amounts, 0 * amounts, one)
+        free = np.where(rng.random(nodes) < 0.3, rng.integers(0, cores + 1, nodes), 0)
+        now, once = free // unit * unit, np.full(nodes, cores // unit * unit)
+        usable, ended = rng.random((2, nodes)) < rng.random((2, 1))
+        had = np.where(ended, once, now)[usable]
+        expected = (had > 0).sum() >= (slots if apart else 1) and had.sum() >= slots * unit
+        assert could_start(0, job, 0, usable, Reachable(now, once, ended)) == expected
+        seen[bool(expected)] += 1
+    assert min(seen.values()) > 100

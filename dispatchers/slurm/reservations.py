@@ -15,7 +15,7 @@ _FAR = 2**61
 _INVALID = "Requested reservation is invalid"
 
 
-class KnownReservations:
+class Reservations:
     """Reservations as masks of nodes.
 
     Parameters
@@ -37,8 +37,8 @@ class KnownReservations:
         self._of: dict[int, int] = {}
         self._bounds = sorted({time - epoch for each in reservations for time in (each.start, each.end)})
 
-    def met(self, joined: Iterable[Waiting]) -> None:
-        """Note the jobs that have joined the queue."""
+    def add(self, joined: Iterable[Waiting]) -> None:
+        """Add the jobs that have joined the queue."""
         for waiting in joined:
             if waiting.job.reservation:
                 self._of[waiting.order] = self._names.get(waiting.job.reservation, -1)

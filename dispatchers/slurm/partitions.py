@@ -12,7 +12,7 @@ from ...workloads.formats.slots import GPU, MEMORY
 from ...workloads.slurm_conf import SlurmPartition, SlurmSite
 
 
-class KnownPartitions:
+class Partitions:
     """Partitions as columns.
 
     Those that no configuration has take all nodes, or those with any of the resource of that name.
@@ -26,8 +26,9 @@ class KnownPartitions:
     factor
         ``PriorityJobFactor`` over the largest.
     weight
-        ``Weight`` of each node with what tests of jobs with GPUs leave below it, shape (nodes,); only a configuration
-        says that GPUs are asked for by node, without one none are looked at.
+        ``Weight`` of each node with what tests of jobs with GPUs leave below it, shape (nodes,).
+    gpus
+        Whether there are GPUs. Only a configuration says that jobs ask for them per node.
 
     Raises
     ------
@@ -39,7 +40,6 @@ class KnownPartitions:
     max_time: IntArray
     tier: IntArray
     factor: FloatArray
-    weight: IntArray
 
     def __init__(self, machine: Machine, site: SlurmSite | None) -> None:
         if site is not None and len(site.nodes) != machine.nodes:
@@ -49,42 +49,35 @@ class KnownPartitions:
         self.weight = weights_below(np.ones(machine.nodes, np.int64) if site is None else np.array(site.weights))
         names = machine.resources if site is not None else ()
         self._gpu, self._memory = (names.index(name) if name in names else -1 for name in (GPU, MEMORY))
-        self._index: dict[str, int] = {}
-        self._known: list[SlurmPartition] = []
-        for partition in site.partitions if site else ():
-            self._add(partition)
-        if not self._known:
+        self.gpus = self._gpu >= 0
+        self._partitions = list(site.partitions if site else ())
+        self._index = {partition.name: row for row, partition in enumerate(self._partitions)}
+        if self._partitions:
+            self._make_columns()
+        else:
             self.index("")
 
     def index(self, queue: str) -> int:
         """Return the row of the partition that a job names."""
-        found = self._index.get(queue)
-        if found is None:
+        if queue not in self._index:
             machine = self._machine
-            nodes = list(range(machine.nodes))
+            nodes = np.arange(machine.nodes)
             if queue in machine.resources:
-                nodes = np.flatnonzero(machine.capacity[:, machine.resources.index(queue)]).tolist()
-            found = self._add(SlurmPartition(queue, tuple(nodes)))
-        return found
-
-    @property
-    def gpus(self) -> bool:
-        """Whether there are GPUs."""
-        return self._gpu >= 0
+                nodes = np.flatnonzero(machine.capacity[:, machine.resources.index(queue)])
+            self._index[queue] = len(self._partitions)
+            self._partitions.append(SlurmPartition(queue, tuple(nodes.tolist())))
+            self._make_columns()
+        return self._index[queue]
 
     def cluster(self, free: IntArray, members: BoolArray) -> Cluster:
         """Return the nodes with what is free of them, shape (nodes, resources), as these members of the partitions."""
-        machine = self._machine
-        return Cluster(free, members, machine.primary, self.weight, self._total, self._gpu, self._memory)
+        return Cluster(free, members, self._machine.primary, self.weight, self._total, self._gpu, self._memory)
 
-    def _add(self, partition: SlurmPartition) -> int:
-        self._index[partition.name] = len(self._known)
-        self._known.append(partition)
-        known = self._known
+    def _make_columns(self) -> None:
+        known = self._partitions
         self.members = np.zeros((len(known), self._machine.nodes), np.bool_)
         for row, each in enumerate(known):
             self.members[row, list(each.nodes)] = True
         self.max_time = np.array([LONGEST if each.max_time is None else each.max_time for each in known])
         self.tier = np.array([each.tier for each in known])
         self.factor = np.array([each.factor for each in known]) / max(1, *(each.factor for each in known))
-        return len(known) - 1

@@ -1,4 +1,4 @@
-"""Who gives way to whom, by the tiers of partitions, and when what gave way may start again."""
+"""Which jobs give way to others, by the tiers of partitions, and when they may start again."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from ...base import IntArray
 from ...models.slurm import NEVER_STOPPED, Preemption
 from ..protocol import Action, Reject, Running, Stop, Waiting
-from .known_partitions import KnownPartitions
+from .partitions import Partitions
 
 #: Seconds from when a job is requeued until it may start again.
 AWAY = 122
@@ -18,8 +18,8 @@ _PATIENCE = 10
 _CANCELLED = "a job of a higher tier stopped it"
 
 
-class KnownPreemption:
-    """What ``preempt/partition_prio`` has to know.
+class PartitionPreemption:
+    """Preemption by the tiers of partitions: ``preempt/partition_prio``.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class KnownPreemption:
         When jobs were stopped, until the main scheduler has run.
     """
 
-    def __init__(self, partitions: KnownPartitions, modes: Mapping[str, str], kill_wait: int) -> None:
+    def __init__(self, partitions: Partitions, modes: Mapping[str, str], kill_wait: int) -> None:
         self._partitions, self.modes, self._patience = partitions, modes, kill_wait + _PATIENCE
         self._stopped_others: dict[int, int] = {}
         self.away: dict[int, int] = {}
@@ -48,7 +48,7 @@ class KnownPreemption:
         self._cancelled: set[int] = set()
 
     def of(self, waiting: IntArray, partition: IntArray, running: Sequence[Running], now: int) -> Preemption | None:
-        """Return who gives way, ``None`` if nobody does.
+        """Return which running jobs give way to the jobs that are tried, ``None`` if none does.
 
         Parameters
         ----------
@@ -60,9 +60,8 @@ class KnownPreemption:
             The time, seconds.
         """
         tiers = self._partitions.tier
-        held = np.array([self._held(job) for job in running], np.int64)
-        most = int(tiers[partition].max(initial=0))
-        order = np.flatnonzero(held < most)
+        running_tier = np.array([self._tier(job) for job in running], np.int64)
+        order = np.flatnonzero(running_tier < tiers[partition].max(initial=0))
         if not len(order):
             return None
         tier = tiers[partition].copy()
@@ -70,7 +69,9 @@ class KnownPreemption:
             if now - self._stopped_others.get(job, -self._patience) < self._patience:
                 tier[place] = -1
         width = np.array([len(np.unique(running[row].placement)) for row in order.tolist()])
-        return Preemption(tier, held, order[np.lexsort((width, held[order]))], np.full(len(running), -1))
+        return Preemption(
+            tier, running_tier, order[np.lexsort((width, running_tier[order]))], np.full(len(running), -1)
+        )
 
     def stops(self, preemption: Preemption, waiting: IntArray, running: Sequence[Running], now: int) -> list[Action]:
         """Return what is to be done with the jobs that are stopped."""
@@ -100,7 +101,7 @@ class KnownPreemption:
             del self.away[order]
         return bool(back)
 
-    def _held(self, job: Running) -> int:
+    def _tier(self, job: Running) -> int:
         if self.modes.get(job.job.queue, "") not in ("requeue", "cancel"):
             return NEVER_STOPPED
         return int(self._partitions.tier[self._partitions.index(job.job.queue)])

@@ -1,0 +1,210 @@
+"""Jobs by their place in the trace: their columns, priorities, and nodes while they run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...base import IntArray
+from ...models import count_slots
+from ...models.slurm import (
+    Association,
+    Factors,
+    RunningJob,
+    WaitingJobs,
+    Weights,
+    job_size,
+    note_submitted,
+    priorities,
+)
+from ...workloads import Machine
+from ...workloads.formats.slots import MEMORY
+from ...workloads.slurm_conf import APART, BY_CORE
+from ..protocol import Running, State, Waiting
+from .partitions import Partitions
+from .usage import AccountUsage
+
+_COLUMNS = np.dtype([
+    ("partition", np.int64), ("apart", np.bool_), ("priority", np.int64), ("again", np.int64), ("size", np.float64),
+    ("joined", np.int64),
+])  # fmt: skip
+#: Jobs whose nodes are kept after they have ended.
+_MANY = 1_000
+
+
+class Jobs:
+    """The jobs that have joined the queue or run.
+
+    Parameters
+    ----------
+    machine, partitions, weights
+        The nodes, and the weights of the priority.
+    small
+        ``PriorityFavorSmall``.
+    epoch
+        Seconds since 1970 at time 0.
+
+    Attributes
+    ----------
+    columns
+        By place in the trace: `again`, from when on a job that gave way may start again, else 0; `joined`, a second
+        after the job joined the queue, 0 before that.
+    owners
+        Account and user, and their association, by place.
+    ids
+        Ids by place.
+    """
+
+    def __init__(self, machine: Machine, partitions: Partitions, weights: Weights, *, small: bool, epoch: int) -> None:
+        self._machine, self._partitions, self._weights, self._small = machine, partitions, weights, small
+        self._epoch, self._cores = epoch, int(machine.capacity[:, machine.primary].sum())
+        self._index = {name: index for index, name in enumerate(machine.resources)}
+        self.columns = np.zeros(0, _COLUMNS)
+        self.owners: dict[int, tuple[tuple[str, str], Association]] = {}
+        self.ids: dict[int, str] = {}
+        self._room: dict[tuple[int, tuple[int, ...], bool], int] = {}
+        self._nodes: dict[int, tuple[int, IntArray, IntArray]] = {}
+
+    def add(self, state: State, usage: AccountUsage, tick: int) -> list[Waiting]:
+        """Add the jobs that have joined the queue, with priorities as of the last tick, and return them."""
+        order, since = state.queue.order, state.queue.since
+        self._grow(int(order.max(initial=-1)))
+        rows = np.flatnonzero(self.columns["joined"][order] != since + 1)
+        joined = [state.queue.entries[row] for row in rows.tolist()]
+        for waiting in joined:
+            self._add(waiting, usage)
+        if joined:
+            self._prioritize(order[rows], since[rows], tick)
+        return joined
+
+    def prioritize(self, state: State, tick: int) -> None:
+        """Set the priorities of all waiting jobs anew, as of a tick."""
+        self._prioritize(state.queue.order, state.queue.since, tick)
+
+    def charges(self, state: State, usage: AccountUsage) -> list[tuple[tuple[str, str], int, int]]:
+        """Return owner, start and CPUs of the running jobs."""
+        primary, charges = self._machine.primary, []
+        for running in state.running:
+            if running.order not in self.owners:  # It ran when the simulation began.
+                owner = (running.job.group, running.job.user)
+                self.owners[running.order] = owner, usage.user(*owner)
+            charges.append((self.owners[running.order][0], running.start, running.nodes * running.demand[primary]))
+        return charges
+
+    def priorities(self) -> dict[str, int]:
+        """Return the priorities of the jobs that have joined the queue, by id."""
+        return {id_: int(self.columns["priority"][order]) for order, id_ in self.ids.items()}
+
+    def restore(self, state: State, priorities: Mapping[str, int]) -> None:
+        """Give waiting jobs the priorities that they had, by id."""
+        for waiting in state.queue:
+            if waiting.id in priorities:
+                self.columns["priority"][waiting.order] = priorities[waiting.id]
+
+    def waiting(self, state: State, rows: IntArray) -> WaitingJobs:
+        """Return waiting jobs as they are tried, from their rows in the queue."""
+        queue, machine = state.queue, self._machine
+        order, demand = queue.order[rows], queue.demand[rows]
+        partition, apart = (self.columns[name][order] for name in ("partition", "apart"))
+        limit = np.minimum(whole_minutes(queue.predicted[rows]), self._partitions.max_time[partition])
+        per_cpu, per_node = np.zeros((2, *demand.shape), np.int64)
+        if {BY_CORE, MEMORY} <= self._index.keys():
+            by_core, memory = demand[:, self._index[BY_CORE]] > 0, self._index[MEMORY]
+            cores = np.maximum(demand[by_core, machine.primary], 1)
+            per_cpu[by_core, memory] = demand[by_core, memory] // cores
+        return WaitingJobs(partition, queue.nodes[rows], apart, demand, limit, per_cpu, per_node, order)
+
+    def test_submitted(self, state: State, joined: Sequence[Waiting]) -> None:
+        """Test whether jobs that join the queue could ever run, which changes weights of nodes with GPUs."""
+        if not self._partitions.gpus or not joined:
+            return
+        rows = np.flatnonzero(np.isin(state.queue.order, [waiting.order for waiting in joined]))
+        jobs, cluster = self.waiting(state, rows), self._partitions.cluster(state.free, self._partitions.members)
+        for job in range(len(rows)):
+            note_submitted(job, jobs, cluster)
+
+    def by_priority(self, state: State) -> IntArray:
+        """Return the rows of the queue by priority tier, priority, submission and place in the trace."""
+        order = state.queue.order
+        columns = self.columns[order]
+        submit = np.maximum(state.queue.submit, columns["again"])
+        return np.lexsort((order, submit, -columns["priority"], -self._partitions.tier[columns["partition"]]))
+
+    def give_way(self, away: Mapping[int, int]) -> None:
+        """Note from when on jobs that were stopped may start again, by their places in the trace."""
+        self._grow(max(away, default=-1))
+        for place, again in away.items():
+            self.columns["again"][place] = again
+
+    def could_run(self, waiting: Waiting) -> bool:
+        """Return whether the empty nodes of its partition have room for a job."""
+        partition, apart = (self.columns[name][waiting.order].item() for name in ("partition", "apart"))
+        key = partition, waiting.demand, apart
+        if key not in self._room:
+            room = count_slots(self._machine.capacity[self._partitions.members[partition]], waiting.demand)
+            self._room[key] = int((room > 0).sum() if apart else room.sum())
+        return self._room[key] >= waiting.nodes
+
+    def running(self, state: State) -> list[RunningJob]:
+        """Return the running jobs by place in the trace, with the ends of their limits, in whole minutes."""
+        jobs = state.running
+        start = np.array([each.start for each in jobs.entries], dtype=np.int64)
+        ends = start + whole_minutes(jobs.predicted_end - start) + self._epoch
+        places = np.argsort(jobs.order)
+        ordered = [jobs.entries[place] for place in places.tolist()]
+        return [
+            RunningJob(end, *self._placement(job), job.demand, job.order)
+            for end, job in zip(ends[places].tolist(), ordered, strict=True)
+        ]
+
+    def start(self, order: int, now: int, nodes: IntArray, slots: IntArray) -> None:
+        """Note the nodes of a job that starts."""
+        self._nodes[order] = now, nodes, slots
+
+    def forget(self, running: IntArray) -> None:
+        """Forget the nodes of jobs that do not run, if they are many."""
+        if len(self._nodes) > 4 * len(running) + _MANY:
+            self._nodes = {order: self._nodes[order] for order in running.tolist() if order in self._nodes}
+
+    def _placement(self, running: Running) -> tuple[IntArray, IntArray]:
+        """Return the nodes of a running job, and its slots on each."""
+        known = self._nodes.get(running.order)
+        if known is None or known[0] != running.start:
+            nodes, slots = np.unique(running.placement, return_counts=True)
+            known = self._nodes[running.order] = running.start, nodes, slots
+        return known[1:]
+
+    def _add(self, waiting: Waiting, usage: AccountUsage) -> None:
+        order, job = waiting.order, waiting.job
+        apart = waiting.nodes == 1 or (APART in self._index and waiting.demand[self._index[APART]] > 0)
+        cpus = waiting.nodes * waiting.demand[self._machine.primary] / max(self._cores, 1)
+        size = job_size((waiting.nodes if apart else 1) / self._machine.nodes, cpus, small=self._small)
+        again = self.columns["again"][order]
+        self.columns[order] = self._partitions.index(job.queue), apart, 0, again, size, waiting.since + 1
+        owner = (job.group, job.user)
+        self.owners[order] = owner, usage.user(*owner)
+        self.ids[order] = waiting.id
+
+    def _prioritize(self, order: IntArray, since: IntArray, tick: int) -> None:
+        columns = self.columns[order]
+        age = np.maximum(tick - np.maximum(since, columns["again"]), 0).astype(np.float64)
+        fair_share = np.array([self.owners[place][1].factor for place in order.tolist()])
+        factors = Factors(age, fair_share, columns["size"], self._partitions.factor[columns["partition"]])
+        self.columns["priority"][order] = priorities(self._weights, factors)
+
+    def _grow(self, last: int) -> None:
+        """Make room for the places up to `last`."""
+        if last >= len(self.columns):
+            self.columns = np.concatenate([self.columns, np.zeros(last + 1024, _COLUMNS)])
+
+
+def running_by_place(state: State) -> list[Running]:
+    """Return the running jobs by their places in the trace."""
+    return sorted(state.running, key=lambda job: job.order)
+
+
+def whole_minutes(seconds: Any) -> Any:
+    """Return limits as Slurm has them, in whole minutes, as seconds."""
+    return -(-seconds // 60) * 60

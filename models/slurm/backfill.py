@@ -1,0 +1,249 @@
+"""One cycle of Slurm's backfill scheduler.
+
+Rules as in Slurm 22.05, ``src/plugins/sched/backfill/backfill.c`` (``_attempt_backfill``).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import BoolArray, IntArray
+from ..compiled import borrowing
+from .jobs import Cluster, JobTable, WaitingJobs
+from .limits import RESERVE, JobLimits, count_start, may_run, no_limits
+from .nodes import UNTESTED, Scratch, free_cpus, gpus_of, scratch_for
+from .predicted_start import can_start, predicted_start
+from .preemption import NEVER_STOPPED, Preemption, no_preemption, stop_for
+from .reservations import ClosedNodes, ReservedNodes, WordArray, find_open_nodes, no_reservations, packed, reserve
+
+
+class BackfillRules(NamedTuple):
+    """The parameters of a cycle.
+
+    Attributes
+    ----------
+    window
+        ``bf_window``, seconds.
+    resolution
+        ``bf_resolution``, seconds.
+    most
+        ``bf_max_job_test``: jobs that are looked at, but for those that `limits` hold back.
+    kill_wait
+        ``KillWait``, seconds.
+    """
+
+    window: int
+    resolution: int
+    most: int
+    kill_wait: int
+
+
+class Reachable(NamedTuple):
+    """What a waiting job could have of nodes by some time, so that no test is in vain.
+
+    Attributes
+    ----------
+    now, once
+        CPUs of each node now, and once all running jobs have ended, shape (nodes,).
+    ended
+        Nodes on which a running job ends before the time in question, shape (nodes,).
+    """
+
+    now: IntArray
+    once: IntArray
+    ended: BoolArray
+
+
+def backfill_pass(
+    waiting: WaitingJobs,
+    cluster: Cluster,
+    table: JobTable,
+    now: int,
+    rules: BackfillRules,
+    limits: JobLimits | None = None,
+    preemption: Preemption | None = None,
+    closed: ClosedNodes | None = None,
+) -> None:
+    """Write into `table` when and where each job starts: now where it delays none before it, else on reserved nodes.
+
+    Parameters
+    ----------
+    waiting
+        The waiting jobs by priority.
+    cluster
+        The nodes; what starts is taken off `free`.
+    table
+        The running jobs, and a row for each waiting job: it gets its start, -1 where none was found, and its nodes.
+    now
+        Seconds since 1970, of which windows and reservations begin at multiples.
+    rules
+        The parameters.
+    limits
+        What limits how much may run, in the order of the jobs; what starts is taken off.
+    preemption
+        Which jobs may be stopped; it gets those that are.
+    closed
+        Nodes that are closed for some time.
+    """
+    jobs, nodes, grid = len(waiting.slots), len(cluster.free), rules.resolution
+    end, times = now + rules.window, len(closed.start) if closed else 0
+    reserved = no_reservations(now - now % grid, end - end % grid, nodes, min(jobs, rules.most) + times)
+    if closed:
+        starts, ends = np.maximum(closed.start, now), closed.end + grid - 1
+        spans = zip((starts - starts % grid).tolist(), (ends - ends % grid).tolist(), closed.nodes, strict=True)
+        for start, end, where in spans:
+            reserve(reserved, where.astype(np.int64), start, end, grid, False)
+    limits, preemption = limits or no_limits(jobs), preemption or no_preemption(jobs)
+    full, scratch, members = _without_jobs(cluster, table), scratch_for(cluster), packed(cluster.members)
+    reach = Reachable(np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.bool_))
+    progress = np.zeros(2, np.int64)
+    while True:
+        job = _backfill(
+            progress, waiting, cluster, members, table, full, now, rules, reserved, reach, limits, preemption.tier,
+            preemption.running_tier, scratch,
+        )  # fmt: skip
+        if job < 0:
+            return
+        stop_for(job, waiting, cluster, scratch.usable, table, preemption)
+
+
+def _without_jobs(cluster: Cluster, table: JobTable) -> IntArray:
+    """Return what would be free if no job ran, shape (nodes, resources)."""
+    running, filled = table.counts.tolist()
+    rows = np.repeat(np.arange(running), table.stop[:running] - table.begin[:running])
+    full = cluster.free.copy()
+    np.add.at(full, table.node[:filled], table.slots[:filled, None] * table.demand[rows] + table.by_node[rows])
+    return full
+
+
+@borrowing
+def _backfill(  # noqa: PLR0915
+    progress: IntArray, waiting: WaitingJobs, cluster: Cluster, members: WordArray, table: JobTable, full: IntArray,
+    now: int, rules: BackfillRules, reserved: ReservedNodes, reach: Reachable, limits: JobLimits, tier: IntArray,
+    running_tier: IntArray, scratch: Scratch,
+) -> int:  # fmt: skip
+    """Plan jobs; return the next one for which running jobs have to be stopped, -1 if there is none.
+
+    `progress` has the job to begin with, and how many were looked at. `full` has what would be free if no job ran.
+    """
+    first, nodes, resources = len(table.end) - len(waiting.slots), len(cluster.free), cluster.free.shape[1]
+    lowest = NEVER_STOPPED
+    for row in range(len(running_tier)):
+        lowest = min(lowest, running_tier[row])
+    taken = scratch.taken
+    for job in range(progress[0], len(waiting.slots)):
+        if not may_run(job, 0, limits):
+            continue
+        progress[1] += 1
+        if progress[1] > rules.most:
+            break
+        partition, limit = waiting.partition[job], waiting.limit[job]
+        own = cluster.members[partition]
+        free_cpus(cluster.free, job, waiting, cluster.primary, own, reach.now)
+        free_cpus(full, job, waiting, cluster.primary, own, reach.once)
+        for node in range(nodes):
+            reach.ended[node] = False
+        stops = lowest < tier[job]
+        always = stops or gpus_of(job, waiting, cluster) > 0  # A test for GPUs is never in vain: it changes weights.
+        # Look for a start at the time when nodes become open, until one is found on nodes that stay open.
+        start, ended, earliest, later = -1, 0, now - 1, now
+        while start < 0 and later > earliest:
+            earliest = later
+            later = find_open_nodes(reserved, members[partition], earliest, earliest + limit, scratch.usable)
+            if not always:
+                while ended < table.counts[0] and (not later or table.end[table.order[ended]] <= later):
+                    row = table.order[ended]
+                    for place in range(table.begin[row], table.stop[row]):
+                        reach.ended[table.node[place]] = True
+                    ended += 1
+                if not could_start(job, waiting, cluster.primary, scratch.usable, reach):
+                    continue
+            at = predicted_start(
+                job, waiting, cluster, reach.now, table, now, rules.kill_wait, tier[job], running_tier, scratch
+            )
+            if at < 0:
+                continue
+            at = max(at, earliest)
+            if at > now and later and at > later:
+                continue
+            begin, end = at - at % rules.resolution, at + limit
+            end -= end % rules.resolution
+            if at <= now or at > now + rules.window or reserve(reserved, taken, begin, end, rules.resolution, True):
+                start = at
+            else:
+                later = at
+        array, starts = limits.array[job], 0 <= start <= now
+        if starts and stops:
+            has_room = True
+            for node in range(nodes):
+                for resource in range(resources):
+                    has_room &= taken[node] * waiting.demand[job, resource] <= cluster.free[node, resource]
+            if not has_room:
+                end = now + limit
+                reserve(reserved, taken, now, end - end % rules.resolution, rules.resolution, True)
+                if array >= 0:
+                    limits.tasks[array, RESERVE] -= 1
+                progress[0] = job + 1
+                return job
+        if not starts and array >= 0:
+            # If nodes are not reserved for a task, no other task of its array is tried.
+            planned = 0 <= start <= now + rules.window
+            limits.tasks[array, RESERVE] = limits.tasks[array, RESERVE] - 1 if planned else 0
+        if start < 0:
+            continue
+        if starts and cluster.gpu >= 0:
+            # The nodes are those by the weights without the tests of other jobs.
+            for node in range(nodes):
+                reach.now[node] = taken[node]
+                if scratch.usable[node]:
+                    cluster.weight[node] |= UNTESTED
+            if not can_start(job, waiting, cluster, scratch.usable, scratch):
+                for node in range(nodes):
+                    taken[node] = reach.now[node]
+        if starts:
+            cpus = waiting.slots[job] * waiting.demand[job, cluster.primary]
+            if not may_run(job, cpus, limits):
+                continue
+            count_start(job, cpus, limits)
+        row, last = first + job, table.counts[1]
+        table.start[row], table.begin[row] = start, last
+        for node in range(nodes):
+            if taken[node]:
+                table.node[last], table.slots[last] = node, taken[node]
+                last += 1
+                if starts:
+                    for resource in range(resources):
+                        cluster.free[node, resource] -= (
+                            taken[node] * waiting.demand[job, resource] + waiting.by_node[job, resource]
+                        )
+        table.stop[row] = table.counts[1] = last
+        if starts:
+            # It runs from now on, and ends at its limit.
+            end = table.end[row] = now + limit
+            at = table.counts[0]
+            table.counts[0] += 1
+            while at:
+                before = table.order[at - 1]
+                if table.end[before] < end or (table.end[before] == end and table.place[before] <= table.place[row]):
+                    break
+                table.order[at] = before
+                at -= 1
+            table.order[at] = row
+    return -1
+
+
+@borrowing
+def could_start(job: int, jobs: WaitingJobs, primary: int, usable: BoolArray, reach: Reachable) -> bool:
+    """Return whether the usable nodes have enough CPUs: those free now, or all where a running job has ended."""
+    least = jobs.slots[job] if jobs.apart[job] else 1
+    wanted = jobs.slots[job] * jobs.demand[job, primary]
+    for node in range(len(usable)):
+        if usable[node]:
+            has = reach.once[node] if reach.ended[node] else reach.now[node]
+            least -= has > 0
+            wanted -= has
+            if least <= 0 and wanted <= 0:
+                return True
+    return False

@@ -1,0 +1,62 @@
+"""One pass of Slurm's main scheduler.
+
+Rules as in Slurm 22.05, ``src/slurmctld/job_scheduler.c`` (``_schedule``).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...base import IntArray
+from .jobs import Cluster, JobTable, WaitingJobs
+from .limits import JobLimits, count_start, may_run, no_limits
+from .nodes import UNTESTED, lower_weights, scratch_for
+from .predicted_start import can_start
+from .preemption import Preemption, stop_for
+from .reservations import ClosedNodes
+
+
+def main_pass(
+    waiting: WaitingJobs,
+    cluster: Cluster,
+    now: int = 0,
+    limits: JobLimits | None = None,
+    stopping: tuple[JobTable, Preemption] | None = None,
+    closed: ClosedNodes | None = None,
+) -> list[tuple[int, IntArray, IntArray]]:
+    """Return which jobs the main scheduler starts now, with their nodes and their slots on each.
+
+    What starts is taken off ``free``. The first job of a partition that does not fit takes the nodes of the partition
+    away from all after it, and stops others if `stopping`, the table of running jobs and which of them give way, lets
+    it. A job that `limits` hold back is passed over, and what starts is taken off them. Left out are nodes that are
+    `closed` before the limit of a job that starts `now`, seconds since 1970, ends.
+    """
+    limits, scratch = limits or no_limits(len(waiting.slots)), scratch_for(cluster)
+    usable = np.ones(len(cluster.free), np.bool_)
+    since = None if closed is None else closed.since()
+    blocked: set[int] = set()
+    starts: list[tuple[int, IntArray, IntArray]] = []
+    for job, partition in enumerate(waiting.partition.tolist()):
+        cpus = int(waiting.slots[job] * waiting.demand[job, cluster.primary])
+        if partition in blocked or not may_run(job, cpus, limits):
+            continue
+        members = cluster.members[partition]
+        own = usable & members if since is None else usable & members & (since >= now + waiting.limit[job])
+        if cluster.gpu >= 0:
+            cluster.weight[members] |= UNTESTED
+        if can_start(job, waiting, cluster, own, scratch):
+            count_start(job, cpus, limits)
+            nodes = np.flatnonzero(scratch.taken)
+            slots = scratch.taken[nodes]
+            cluster.free[nodes] -= slots[:, None] * waiting.demand[job] + waiting.by_node[job]
+            starts.append((job, nodes, slots))
+            continue
+        if cluster.gpu >= 0:  # The test whether it could ever run takes all nodes for empty.
+            lower_weights(job, waiting, cluster, cluster.total, own)
+        if stopping is not None and stopping[1].may_stop(job):
+            stop_for(job, waiting, cluster, own, *stopping)
+        blocked.add(partition)
+        usable &= ~members
+        if not usable.any():
+            break
+    return starts
