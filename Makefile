@@ -32,9 +32,10 @@ lint: .venv/installed
 	$(BIN)/ruff format --check .
 
 # The root of the repository is the package, so that the type checker needs a folder in which it has that name.
+# Studies import the oracles of the tests.
 types: .venv/installed
 	mkdir -p .typecheck && ln -sfn "$(CURDIR)" .typecheck/hpcdispatch
-	cd .typecheck && MYPYPATH=. ../$(BIN)/mypy --config-file ../pyproject.toml $(PACKAGES:%=-p hpcdispatch.%)
+	cd .typecheck && MYPYPATH=.:../tests ../$(BIN)/mypy --config-file ../pyproject.toml $(PACKAGES:%=-p hpcdispatch.%)
 
 check: lint types test
 
@@ -42,11 +43,11 @@ hooks: .venv/installed
 	$(BIN)/pre-commit install
 
 bench: .venv/installed
-	$(BIN)/python -m hpcdispatch.bench.benchmarks.engine
-	$(BIN)/python -m hpcdispatch.bench.benchmarks.cp
-	$(BIN)/python -m hpcdispatch.bench.benchmarks.sequences
-	$(BIN)/python -m hpcdispatch.bench.benchmarks.eviction
-	$(BIN)/python -m hpcdispatch.bench.benchmarks.moldable
+	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.engine
+	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.cp
+	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.sequences
+	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.eviction
+	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.moldable
 
 clean:
 	rm -rf .venv .typecheck build demo-results *.egg-info

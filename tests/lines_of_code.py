@@ -8,10 +8,8 @@ import io
 import tokenize
 from collections import Counter
 
-from source_tree import ROOT, SOURCES
+from source_tree import ROOT, SOURCES, STUDIES
 
-#: Folders of the studies. All else is the product.
-STUDIES = ("bench/benchmarks", "bench/reproductions")
 #: The most lines that each of the two may have.
 LIMITS = {"product": 37_000, "studies": 12_000}
 NO_CODE = {
@@ -50,8 +48,7 @@ def lines_of_code(source):
 
 def package(path):
     """Return the package that a module of the sources counts to: a top-level one, or the studies."""
-    place = path.relative_to(ROOT)
-    return "studies" if any(place.is_relative_to(folder) for folder in STUDIES) else place.parts[0]
+    return "studies" if path.is_relative_to(STUDIES) else path.relative_to(ROOT).parts[0]
 
 
 def by_package():

@@ -16,8 +16,8 @@ from rich.text import Text
 from ...analysis import (
     Scenario,
     eviction_front,
-    occupancy,
     read_scenario,
+    recorded_starts,
     scenario_at,
     scenario_of,
     write_scenario,
@@ -183,7 +183,7 @@ def _load(scenario: str) -> Scenario:
 def _recorded(trace: str, at: int, seed: int) -> Scenario:
     """Return what ran at a time of a trace."""
     workload = load(resolve(trace), ReadingOptions())
-    return scenario_at(workload, int(occupancy(workload).times[0]) + at, seed)
+    return scenario_at(workload, int(recorded_starts(workload).min()) + at, seed)
 
 
 def _decisions(scenario: Scenario, query: _Query) -> list[Eviction]:

@@ -16,11 +16,9 @@ from .checkpointing import (
 from .evictable import Action, Clock, Eviction, RunningJob, cost
 from .greedy import GreedyCore, greedy, greedy_by_deadline
 from .plans import EvictionPlan, PlanCore, plan
-from .search import CHOICES, Search, SearchCore, backtracking, search
 from .sharing import finish, plan_sharing
 
 __all__ = [
-    "CHOICES",
     "Action",
     "Clock",
     "Eviction",
@@ -28,13 +26,10 @@ __all__ = [
     "GreedyCore",
     "PlanCore",
     "RunningJob",
-    "Search",
-    "SearchCore",
     "Sizes",
     "Storage",
     "Write",
     "WritingJob",
-    "backtracking",
     "checkpoint_time",
     "cost",
     "daly_interval",
@@ -45,7 +40,6 @@ __all__ = [
     "plan",
     "plan_sharing",
     "running_job",
-    "search",
     "since_last",
     "until_next",
     "writing_job",
