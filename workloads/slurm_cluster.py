@@ -11,7 +11,7 @@ from typing import Any
 
 from ..base import InputError
 from ..base.checks import shown
-from ..base.json_files import read_json
+from ..base.files import read_json
 from .slurm_conf import count_numbers, expand_names
 
 #: Releases whose JSON is known.

@@ -26,12 +26,11 @@ from ...workloads import Workload
 from ...workloads.formats.run_times import Unit, as_seconds, read_run_times
 from ..app import debug_option
 from ..command_errors import say
-from ..durations import Duration
+from ..durations import Duration, clock
 from ..help_texts import examples
 from ..output import console, pairs, print_json, table_of
 from ..progress import spinner
 from ..shared_options import ReadingOptions, json_option, reading_options
-from ..site_table import site_json, site_note, site_table
 from ..trace_argument import load, resolve
 
 #: What Slurm sends a job that is to write a checkpoint before its time is up.
@@ -166,7 +165,7 @@ def command(
     if sbatch:
         click.echo("\n".join(_options(advice, checkpoint)))
     elif as_json:
-        print_json(_plain(advice, run_times) | {"site": measured and site_json(measured)})
+        print_json(_plain(advice, run_times) | {"site": measured and _site_json(measured)})
     else:
         _print(advice, run_times, planning)
         _print_site(measured, site, cores)
@@ -210,8 +209,36 @@ def _print_site(measured: SiteAdvice | None, site: str | None, cores: int) -> No
         out.print("This assumes that a request starts as soon as it is made; --site TRACE measures it.")
         return
     out.print(Text(f"measured on {site}", style="bold"))
-    out.print(site_table(measured))
-    out.print(site_note(measured, site, cores))
+    out.print(_site_table(measured))
+    out.print(_site_note(measured, site, cores))
+
+
+def _site_table(advice: SiteAdvice) -> Table:
+    """Return a row for each way of requesting."""
+    table = table_of("", "requests", "response", "lost (h)", "to maximum (%)", "")
+    for row in advice.rows:
+        change, low, high = (f"{100 * (value - 1):+.0f}" for value in (row.ratio, row.low, row.high))
+        against = f"{change} [{low}, {high}]" if row.verdict else NOTHING
+        table.add_row(row.name, ratio(row.requests), clock(row.response), f"{row.lost:,.0f}", against, row.verdict)
+    return table
+
+
+def _site_note(advice: SiteAdvice, name: str, cores: int) -> str:
+    """Return what the figures are of, and where the waits come from."""
+    waits = advice.waits
+    width = f"about as wide as {cores:,} cores" if waits.alike else "of all widths"
+    runs = "the second half of the runs, requests made from the first" if advice.unseen else "all runs, seen before"
+    return (
+        f"{advice.runs:,} runs at even times among the jobs of {name}, replayed under EASY: {runs}.\n"
+        f"Response: from submission to success; lost: core-hours used in vain; 95% intervals over the runs.\n"
+        f"The waits are {clock(waits.gamma)} + {waits.alpha:.2f} x the request: those of {waits.jobs:,} jobs "
+        f"of {name}, {width}, in a replay."
+    )
+
+
+def _site_json(advice: SiteAdvice) -> dict[str, Any]:
+    """Return it as JSON knows it, times in seconds."""
+    return asdict(advice) | {"rows": {row.name: asdict(row) | {"verdict": row.verdict} for row in advice.rows}}
 
 
 def _options(advice: Advice, write: int | None) -> list[str]:

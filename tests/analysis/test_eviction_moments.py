@@ -1,7 +1,5 @@
 """Moments of a trace at which jobs run, as scenarios of eviction, and the trade-off of one."""
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +7,7 @@ import pytest
 from hpcdispatch.analysis import Scenario, eviction_front, recorded_starts, scenario_at, scenario_of
 from hpcdispatch.base import InputError
 from hpcdispatch.models.eviction import plan
-from hpcdispatch.workloads import Job, Machine, OnDemand, Workload, generate, with_on_demand
+from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 
 def trace(rows, waits, cores=10):
@@ -40,9 +38,8 @@ def test_what_cannot_be_taken_is_named():
         [Job("a", 0, 10, 10, 1, {"gpu": 1})], Machine.homogeneous(1, core=4, gpu=1),
         records=pd.DataFrame({"wait": [0]}),
     )  # fmt: skip
-    for ask in (partial(scenario_at, instant=5), with_on_demand):
-        with pytest.raises(InputError, match="job a: expected a size"):
-            ask(sizeless)
+    with pytest.raises(InputError, match="job a: expected a size"):
+        scenario_at(sizeless, 5)
 
 
 def test_the_front_is_the_plans_of_each_number_of_nodes():
@@ -61,20 +58,3 @@ def test_the_front_is_the_plans_of_each_number_of_nodes():
     assert np.isinf(
         eviction_front(Scenario.model_validate(scenario.model_dump(exclude_unset=True)), 9000, 60)["loss"]
     ).any()
-
-
-def test_a_trace_with_on_demand_jobs():
-    made = with_on_demand(THREE, OnDemand(rate=86400 / 5, restart=7, seed=1))
-    batch = [job for job in made.jobs if job.kind == "batch"]
-    assert [(job.nodes, job.per_node, job.checkpoint.restart) for job in batch] == [
-        (4, {"node": 1}, 7),
-        (6, {"node": 1}, 7),
-        (2, {"node": 1}, 7),
-    ]
-    assert all(job.checkpoint.write == int(np.ceil(job.checkpoint.application_size / 0.7)) for job in batch)
-    urgent = [job for job in made.jobs if job.kind == "on-demand"]
-    assert 0 < len(urgent) < 12
-    assert all((job.nodes, job.deadline) == (6, 900) and 300 <= job.runtime <= 3600 for job in urgent)
-    assert with_on_demand(THREE, OnDemand(rate=86400 / 5, restart=7, seed=1)).digest() == made.digest()
-    with pytest.raises(ValueError, match="restart must be a whole number >= 0, got -1"):
-        OnDemand(restart=-1)

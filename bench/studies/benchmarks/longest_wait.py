@@ -18,8 +18,7 @@ import pandas as pd
 
 from ....base import BoolArray, FloatArray, InputError
 from ....simulation import Result, simulate
-from ....workloads import Machine, Workload, generate
-from ....workloads.generators import workload_names
+from ....workloads import GENERATORS, Machine, Workload, generate
 from ...reports.tables import Table, show
 from ..one_line_errors import in_one_line
 from .traces import named_trace
@@ -172,7 +171,7 @@ def explained(workload: Workload, dispatchers: tuple[str, ...], predictor: str) 
 
 def workload_of(trace: str) -> Workload:
     """Return a trace, jobs of it, or a draw of a generator."""
-    if trace.partition(":")[0] in workload_names():
+    if trace.partition(":")[0] in GENERATORS.names():
         return generate(trace, seed=1)
     return named_trace(trace)
 

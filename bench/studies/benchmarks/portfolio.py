@@ -27,8 +27,7 @@ import pandas as pd
 
 from ....base import FloatArray, InputError
 from ....simulation import mean_interval, simulate
-from ....workloads import Workload, generate
-from ....workloads.generators import workload_names
+from ....workloads import GENERATORS, Workload, generate
 from ...campaigns.comparison import compare
 from ...reports.number_formats import fixed, interval
 from ...reports.tables import Table, show
@@ -127,7 +126,7 @@ def stretches(trace: str, jobs: int, count: int) -> list[Workload]:
     if name == "stream":
         load, first = stream_of(drawn)
         return [eurora_stream(jobs, seed, load) for seed in range(first, first + count)]
-    if name in workload_names():
+    if name in GENERATORS.names():
         return [generate(trace, seed=seed).head(jobs) for seed in range(1, count + 1)]
     workload = named_trace(trace)
     jobs = min(jobs, len(workload) // count)

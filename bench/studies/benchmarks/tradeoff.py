@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import click
 import pandas as pd
 
-from ....workloads.generators import workload_names
+from ....workloads import GENERATORS
 from ...campaigns.comparison import Comparison, Generated, Jittered, compare
 from ..one_line_errors import in_one_line
 from .traces import named_trace
@@ -62,7 +62,7 @@ class Curve:
 
 def samples(trace: str, jitter: int | None) -> Jittered | Generated:
     """Return the samples of a trace, named as on the command line."""
-    if trace.partition(":")[0] in workload_names():
+    if trace.partition(":")[0] in GENERATORS.names():
         return Generated(trace)
     return Jittered(named_trace(trace), jitter)
 

@@ -10,13 +10,14 @@ from functools import cache
 import numpy as np
 
 from .....simulation import Result
-from .....workloads import OnDemand, Workload, with_on_demand
+from .....workloads import Workload
 from ....campaigns.samples import Samples
 from ....reports.number_formats import short
 from ..claims import LEAST, less, row
 from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Row, Scale
 from ..simulations import simulate_all
 from .batch_machine import PLAN, POLICIES, Summaries, judged
+from .on_demand import OnDemand, with_on_demand
 from .recorded_moments import DAY, NOTE, trace
 
 #: Months of the trace, 30 days each, and days of each that are taken.

@@ -4,6 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from hpcdispatch.base import InputError
+from hpcdispatch.bench.studies.reproductions.dsrt2020.on_demand import OnDemand, with_on_demand
 from hpcdispatch.bench.studies.reproductions.dsrt2020.recorded_moments import moments, occupancy, spans_at
 from hpcdispatch.workloads import Job, Machine, Workload
 
@@ -38,3 +40,31 @@ def test_moments_have_so_many_jobs_and_none_that_is_expendable():
 
 def test_spans_are_those_of_the_jobs_that_ran_then():
     assert spans_at(THREE, 3650) == pytest.approx(np.array([[0, 4000 / 3600, 4], [40 / 3600, 4040 / 3600, 6]]))
+
+
+def test_a_trace_with_on_demand_jobs():
+    made = with_on_demand(THREE, OnDemand(rate=86400 / 5, restart=7, seed=1))
+    batch = [job for job in made.jobs if job.kind == "batch"]
+    assert [(job.nodes, job.per_node, job.checkpoint.restart) for job in batch] == [
+        (4, {"node": 1}, 7),
+        (6, {"node": 1}, 7),
+        (2, {"node": 1}, 7),
+    ]
+    assert all(job.checkpoint.write == int(np.ceil(job.checkpoint.application_size / 0.7)) for job in batch)
+    urgent = [job for job in made.jobs if job.kind == "on-demand"]
+    assert 0 < len(urgent) < 12
+    assert all((job.nodes, job.deadline) == (6, 900) and 300 <= job.runtime <= 3600 for job in urgent)
+    assert with_on_demand(THREE, OnDemand(rate=86400 / 5, restart=7, seed=1)).digest() == made.digest()
+    with pytest.raises(ValueError, match="restart must be a whole number >= 0, got -1"):
+        OnDemand(restart=-1)
+
+
+def test_a_job_without_a_size_is_named():
+    sizeless = Workload(
+        [Job("a", 0, 10, 10, 1, {"gpu": 1})],
+        Machine.homogeneous(1, core=4, gpu=1),
+        records=pd.DataFrame({"wait": [0]}),
+    )
+    for ask in (occupancy, with_on_demand):
+        with pytest.raises(InputError, match="job a: expected a size"):
+            ask(sizeless)

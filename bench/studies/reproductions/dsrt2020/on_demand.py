@@ -9,13 +9,12 @@ from operator import attrgetter
 
 import numpy as np
 
-from ..base import InputError
-from ..base.checks import check_number, check_whole
-from .generators.eviction_scenarios import draw_checkpoints
-from .generators.theta import DAY, URGENT_NODES, URGENT_RUNTIMES
-from .job import Checkpoint, Job, ResourceMap
-from .machine import Machine
-from .workload import Provenance, Workload
+from .....base import InputError
+from .....base.checks import check_number, check_whole
+from .....workloads import Job, Machine, Provenance, Workload
+from .....workloads.generators.eviction_scenarios import draw_checkpoints
+from .....workloads.generators.theta import DAY, URGENT_NODES, URGENT_RUNTIMES
+from .....workloads.job import Checkpoint, ResourceMap
 
 #: GB/s of the file system and of a node of Theta (Maurya et al., DS-RT 2020, section IV.A).
 AGGREGATE, NODE = 250.0, 0.7

@@ -6,7 +6,7 @@ import pytest
 
 from hpcdispatch.analysis import read_scenario
 from hpcdispatch.base import InputError
-from hpcdispatch.base.bounded_files import read_bounded
+from hpcdispatch.base.files import read_bounded
 from hpcdispatch.bench.campaigns.campaign_file import read_campaign
 from hpcdispatch.workloads.slurm_conf import read_slurm_conf
 
@@ -23,7 +23,7 @@ def test_a_file_without_an_end_is_refused(reader, tmp_path, monkeypatch):
     endless = Path("/dev/zero")
     if not endless.exists():
         pytest.skip("no such device here")
-    monkeypatch.setattr("hpcdispatch.base.json_files.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("hpcdispatch.base.files.MOST_BYTES", 1 << 20)
     with pytest.raises(InputError, match=r"^/dev/zero: expected .* of at most [\d,]+ bytes, got more$"):
         reader(endless)
 

@@ -1,16 +1,52 @@
-"""Reading JSON that anybody may have written."""
+"""Files that are written whole or not at all, and read within bounds, as anybody may have written them."""
 
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
-from .bounded_files import read_bounded
 from .errors import InputError
 
 #: Bytes of JSON that is read: that of the largest clusters has a tenth.
 MOST_BYTES = 1 << 28
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file under another name in its folder, and then give it its own."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def read_bounded(path: Path, what: str, most: int) -> bytes:
+    """Return what a file holds.
+
+    Parameters
+    ----------
+    path
+        The file; one without an end, as of a device, is read no further than its bound.
+    what
+        What it should be, for messages.
+    most
+        Bytes that it may have.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    InputError
+        If it has more bytes.
+    """
+    with path.open("rb") as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise InputError(f"{path}: expected {what} of at most {most:,} bytes, got more")
+    return data
 
 
 def read_json(path: Path, what: str) -> Any:
