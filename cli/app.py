@@ -109,7 +109,8 @@ class Application(click.Group):
 def _end(error: BaseException, debug: bool) -> int:
     """Say what went wrong; return the exit code."""
     if isinstance(error, BrokenPipeError):
-        _let_go_of_stdout()
+        # What is still in the buffer goes nowhere, so that the exit does not complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     if debug and not isinstance(error, click.ClickException | click.Abort | InterruptedRunError):
         click.echo(getattr(error, "trace", "") or "".join(traceback.format_exception(error)), err=True)
@@ -132,12 +133,6 @@ def _end(error: BaseException, debug: bool) -> int:
     text = str(error) if isinstance(error, RunFailedError) else f"{type(error).__name__}: {error}"
     say("error", text if debug else f"{text} (--debug shows the traceback)")
     return 1
-
-
-def _let_go_of_stdout() -> None:
-    """Nobody reads any more: what is still in the buffer goes nowhere, so that the exit does not complain."""
-    devnull = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(devnull, sys.stdout.fileno())
 
 
 @click.group(

@@ -102,7 +102,8 @@ def packed(out: Console, labels: list[Column], values: list[Column]) -> list[Tab
     left = values
     while left:
         taken = len(left)
-        while taken > 1 and _width(out, _table(labels + left[:taken])) > out.width:
+        wide = out.options.update(width=10_000)
+        while taken > 1 and out.measure(_table(labels + left[:taken]), options=wide).maximum > out.width:
             taken -= 1
         tables.append(_table(labels + left[:taken]))
         left = left[taken:]
@@ -119,10 +120,6 @@ def _table(columns: list[Column]) -> Table:
     return table
 
 
-def _width(out: Console, table: Table) -> int:
-    return out.measure(table, options=out.options.update(width=10_000)).maximum
-
-
 def _heading(found: Comparison, source: str, drawn: bool) -> list[Text]:
     dispatchers, predictors = (found.table[name].nunique() for name in ("dispatcher", "predictor"))
     what = f"{count(dispatchers, 'dispatcher')} with {count(predictors, 'predictor')}"
@@ -134,17 +131,10 @@ def _heading(found: Comparison, source: str, drawn: bool) -> list[Text]:
         samples = f"{found.seeds} samples, seeds 0 to {found.seeds - 1}"
     else:
         samples = f"{count(found.seeds, 'seed')}, submissions shifted by 0 to {found.jitter} s"
-    return [
-        Text(what, style="bold"),
-        Text(f"on {source}"),
-        Text(f"{_jobs(found.runs)}{samples}; overrun {found.overrun}"),
-    ]
-
-
-def _jobs(runs: pd.DataFrame) -> str:
-    totals = runs["jobs"] + runs["rejected"]
+    totals = found.runs["jobs"] + found.runs["rejected"]
     low, high = totals.min(), totals.max()
-    return (count(high, "job") if low == high else f"{low:,.0f} to {high:,.0f} jobs") + ", "
+    jobs = count(high, "job") if low == high else f"{low:,.0f} to {high:,.0f} jobs"
+    return [Text(what, style="bold"), Text(f"on {source}"), Text(f"{jobs}, {samples}; overrun {found.overrun}")]
 
 
 def _labels(found: Comparison, width: int) -> list[Column]:

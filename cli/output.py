@@ -49,7 +49,9 @@ def print_summary(summary: Mapping[str, float], source: str, manifest: Mapping[s
     """Print the metrics of one result."""
     out = console()
     out.print(Text(f"{manifest['dispatcher']} with {manifest['predictor']} predictions on {source}", style="bold"))
-    out.print(_ending(summary, manifest))
+    states = ", ".join(f"{summary[name]:,.0f} {name}" for name in ("completed", "killed", "rejected"))
+    jobs = count(summary["jobs"] + summary["rejected"], "job")
+    out.print(f"{jobs}: {states}; overrun {manifest['overrun']}, seed {manifest['seed']}")
     out.print()
     out.print(_statistics(summary))
     out.print()
@@ -72,12 +74,6 @@ def table_of(*headers: str) -> Table:
     for index, header in enumerate(headers):
         table.add_column(header, justify="right" if index else "left", no_wrap=True)
     return table
-
-
-def _ending(summary: Mapping[str, float], manifest: Mapping[str, Any]) -> str:
-    states = ", ".join(f"{summary[name]:,.0f} {name}" for name in ("completed", "killed", "rejected"))
-    total = summary["jobs"] + summary["rejected"]
-    return f"{count(total, 'job')}: {states}; overrun {manifest['overrun']}, seed {manifest['seed']}"
 
 
 def _statistics(summary: Mapping[str, float]) -> Table:

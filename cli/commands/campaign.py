@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from ...base import InputError
-from ...bench.campaigns.cells import Cell, CellError
 from ...bench.campaigns.dask_cluster import TLS, connect
 from ...bench.campaigns.execution import (
     CampaignInterrupted,
@@ -146,7 +145,11 @@ def _report(plan: Plan, outcome: Outcome, out: Path, *, as_json: bool) -> None:
         say("warning", f"{name} ({what})")
     failed = [*outcome.failed_before, *outcome.failed]
     if as_json:
-        print_json(_numbers(plan, outcome) | {"failures": [_failure(cell, error) for cell, error in failed]})
+        failures = [
+            {"cell": cell.label, "key": cell.key, "type": error.type, "message": error.message}
+            for cell, error in failed
+        ]
+        print_json(_numbers(plan, outcome) | {"failures": failures})
         return
     numbers = f"{len(outcome.done)} done, {len(outcome.reused)} reused, {len(failed)} failed"
     left = f", {outcome.missing} to do" if outcome.missing else ""
@@ -166,10 +169,6 @@ def _numbers(plan: Plan, outcome: Outcome) -> dict[str, object]:
         "missing": outcome.missing,
         "seconds": outcome.seconds,
     }
-
-
-def _failure(cell: Cell, error: CellError) -> dict[str, object]:
-    return {"cell": cell.label, "key": cell.key, "type": error.type, "message": error.message}
 
 
 def _end(outcome: Outcome, *, interrupted: bool) -> None:

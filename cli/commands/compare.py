@@ -124,7 +124,9 @@ def command(
     policy = Overrun.parse(overrun)
     validate(policies, beliefs)
     source = resolve(trace)
-    samples = _samples(source, reading, jitter, mold)
+    samples: Workload | Sampler = molded(load(source, reading), mold)
+    if source.spec is not None and source.sampled and jitter is None:
+        samples = Generated(source.spec, reading.head, mold)
     make_folder(out)
     with JobBar("comparing") as bar:
         try:
@@ -157,14 +159,6 @@ def _seen(found: Comparison) -> str:
         f"seen: a job waits {best['wait_mean'] / 3600:.1f} h on average under {best['dispatcher']}, "
         f"and {worst['wait_mean'] / 3600:.1f} h under {worst['dispatcher']}{times}"
     )
-
-
-def _samples(source: Source, reading: ReadingOptions, jitter: int | None, mold: str | None) -> Workload | Sampler:
-    """Return the workload to be jittered, or the generator to be drawn from."""
-    workload = molded(load(source, reading), mold)
-    if source.spec is not None and source.sampled and jitter is None:
-        return Generated(source.spec, reading.head, mold)
-    return workload
 
 
 def _report(found: Comparison, source: Source, out: Path | None, *, as_json: bool) -> None:

@@ -82,7 +82,10 @@ def command(
         "window": _read("--window", Window.parse, window),
     }
     found = runs_of(folder, campaign)
-    page = _page(folder, out)
+    page = folder / "report.html" if out is None else out
+    if page.is_dir():
+        raise InputError(f"{page}: expected a file for --out, got a folder")
+    page.parent.mkdir(parents=True, exist_ok=True)
     with JobBar("reading", sum(run.jobs for run in found.runs)) as bar:
         made = study(found, baseline=baseline, **chosen, progress=lambda run: bar.update(bar.done + run.jobs))
     with spinner("drawing"):
@@ -100,12 +103,3 @@ def _read(option: str, parse: Callable[[str], Any], text: str | None) -> Any:
         return None if text is None else parse(text)
     except InputError as error:
         raise InputError(f"{option}: {error}") from None
-
-
-def _page(folder: Path, out: Path | None) -> Path:
-    """Return where the page goes, before anything is measured."""
-    page = folder / "report.html" if out is None else out
-    if page.is_dir():
-        raise InputError(f"{page}: expected a file for --out, got a folder")
-    page.parent.mkdir(parents=True, exist_ok=True)
-    return page

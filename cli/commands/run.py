@@ -120,12 +120,19 @@ def command(
     make_folder(out)
     result = _simulate(workload, setup)
     if checked:
-        _check(workload, result, setup)
+        try:
+            with spinner("checking the invariants"):
+                check(workload, result)
+        except Exception as error:
+            raise _failed(setup, error) from error
     summary = result.summary()
     if "dropped_shapes" in summary:
         say("note", f"{count(summary['dropped_shapes'], 'shape')} dropped: the machine has no room for them")
     if summary.get("failures"):
-        say("note", _failures(result))
+        found = result.decisions["failure"]
+        counts = found[found != ""].value_counts()
+        other = f" ({counts.iloc[0]:,} times, and others)" if len(counts) > 1 else ""
+        say("note", f"failures in {count(int(counts.sum()), 'decision')}: {counts.index[0]}{other}")
     if as_json:
         print_json(summary)
     else:
@@ -135,14 +142,6 @@ def command(
     if out is not None:
         result.save(out)
         say("note", f"saved in {out}")
-
-
-def _failures(result: Result) -> str:
-    """Return how often a dispatcher reported a failure, and the most frequent one."""
-    found = result.decisions["failure"]
-    counts = found[found != ""].value_counts()
-    other = f" ({counts.iloc[0]:,} times, and others)" if len(counts) > 1 else ""
-    return f"failures in {count(int(counts.sum()), 'decision')}: {counts.index[0]}{other}"
 
 
 def _simulate(workload: Workload, setup: Setup) -> Result:
@@ -164,14 +163,6 @@ def _simulate(workload: Workload, setup: Setup) -> Result:
             if setup.state is not None and isinstance(error, InputError):
                 raise
             raise _failed(setup, error) from error
-
-
-def _check(workload: Workload, result: Result, setup: Setup) -> None:
-    try:
-        with spinner("checking the invariants"):
-            check(workload, result)
-    except Exception as error:
-        raise _failed(setup, error) from error
 
 
 def _failed(setup: Setup, error: Exception) -> RunFailedError:

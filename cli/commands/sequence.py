@@ -20,7 +20,7 @@ from ...base import InputError
 from ...base.checks import LONGEST, MOST_STEPS, shown
 from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
-from ...models.reservations import Checkpointing, Fit
+from ...models.reservations import Checkpointing
 from ...models.reservations import Sequence as Reservations
 from ...workloads import Workload
 from ...workloads.formats.run_times import Unit, as_seconds, read_run_times
@@ -154,7 +154,11 @@ def command(
         raise click.UsageError("options that say how to read a trace: expected --site with them")
     checkpointing = None if checkpoint is None else Checkpointing(checkpoint, restart or 0)
     if plot is not None:
-        _check_plot(plot)
+        if plot.suffix.lower() not in KINDS:
+            expected = f"expected a file name ending in {' or '.join(KINDS)}"
+            raise InputError(f"{plot}: {expected}, got suffix {plot.suffix!r}")
+        if plot.is_dir() or not plot.parent.is_dir():
+            raise InputError(f"{plot}: expected a file for --plot in a folder that is there")
     run_times = read_run_times(runs, column, unit)
     planning = Planning(bins, backfill_rate, last_request(longest, unit, run_times), fitted, checkpointing)
     with spinner("optimising"):
@@ -253,14 +257,6 @@ def _options(advice: Advice, write: int | None) -> list[str]:
     ]
 
 
-def _check_plot(path: Path) -> None:
-    """Refuse a name that cannot be drawn to before anything is worked out."""
-    if path.suffix.lower() not in KINDS:
-        raise InputError(f"{path}: expected a file name ending in {' or '.join(KINDS)}, got suffix {path.suffix!r}")
-    if path.is_dir() or not path.parent.is_dir():
-        raise InputError(f"{path}: expected a file for --plot in a folder that is there")
-
-
 def last_request(text: str | None, unit: Unit, run_times: NDArray[np.float64]) -> float | None:
     """Return what ``--max`` says, seconds, which is at least the longest run time; ``None`` if it says nothing."""
     if text is None:
@@ -279,10 +275,16 @@ def _print(advice: Advice, run_times: NDArray[np.float64], planning: Planning) -
     out = console()
     span = f"{slurm_time(run_times.min())} to {slurm_time(run_times.max())}, mean {slurm_time(run_times.mean())}"
     out.print(Text(f"{count(len(run_times), 'run')}: {span}", style="bold"))
-    out.print(_families(advice.fits))
+    families = ", ".join(f"{fit.name} {fit.ks:.3f}" for fit in advice.fits[:3])
+    if families:
+        out.print(f"best fitting families (AIC), with their distance from the runs (KS): {families}")
+    else:
+        out.print("best fitting families: none, as all run times are equal")
     out.print()
     out.print(_requests(advice))
-    out.print(_expected(advice, planning))
+    law = advice.fits[0].name if planning.fitted and advice.fits else "the runs"
+    time, waste = (slurm_time(each) for each in (advice.sequence.expected_makespan, advice.sequence.expected_waste))
+    out.print(f"{time} a run expected, {waste} of it waste (law: {law}, in {count(planning.bins, 'value')})")
     if advice.without is not None:
         out.print(_checkpoints(advice, advice.without))
     out.print()
@@ -299,13 +301,6 @@ def _print(advice: Advice, run_times: NDArray[np.float64], planning: Planning) -
     out.print("Means a run, H:MM:SS; waits in the queue do not count. A run longer than the")
     out.print(f"last request: {GROWTH:g} times as much, until it succeeds.")
     out.print(pairs([(row.strategy.name, row.strategy.note) for row in advice.rows]))
-
-
-def _families(fits: Sequence[Fit]) -> str:
-    if not fits:
-        return "best fitting families: none, as all run times are equal"
-    distances = ", ".join(f"{fit.name} {fit.ks:.3f}" for fit in fits[:3])
-    return f"best fitting families (AIC), with their distance from the runs (KS): {distances}"
 
 
 def _requests(advice: Advice) -> Table:
@@ -328,13 +323,6 @@ def _checkpoints(advice: Advice, without: Reservations) -> str:
         return f"checkpoints do not pay: {pays}" if advice.worthwhile else "checkpoints do not pay, however short"
     share = percent(saved / without.expected_makespan)
     return f"checkpoints save {slurm_time(saved)} a run ({share}%)\n{pays}"
-
-
-def _expected(advice: Advice, planning: Planning) -> str:
-    law = advice.fits[0].name if planning.fitted and advice.fits else "the runs"
-    found = advice.sequence
-    time, waste = slurm_time(found.expected_makespan), slurm_time(found.expected_waste)
-    return f"{time} a run expected, {waste} of it waste (law: {law}, in {count(planning.bins, 'value')})"
 
 
 def _strategies(rows: Sequence[tuple[str, str, Fared | None]]) -> Table:

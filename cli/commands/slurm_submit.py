@@ -90,9 +90,12 @@ def submit_job(
         elif found is not None and anew:
             raise InputError(f"{path}: --anew: expected no job under way, got {found.job or 'one just begun'}")
         if found is None:
-            minutes = _requests(law, column, unit, longest)
+            run_times = read_run_times(law, column, unit)
+            advice = advise(run_times, Planning(limit=last_request(longest, unit, run_times)))
+            minutes = tuple(whole_minutes(advice.sequence.values.tolist()))
             check_script(script, minutes[-1])
-            _forget_answers(path)
+            for old in path.parent.glob(f".{path.name}.*.answer"):
+                old.unlink()
             found = Submission(token_hex(8), command, minutes)
             write_submission(path, found)
             say("note", f"requests of {', '.join(map(str, minutes))} min; kept in {path}")
@@ -106,21 +109,9 @@ def submit_job(
     click.get_current_context().exit(ended)
 
 
-def _requests(law: Path, column: str | None, unit: Unit, longest: str | None) -> tuple[int, ...]:
-    """Return the limits, minutes, rising."""
-    run_times = read_run_times(law, column, unit)
-    advice = advise(run_times, Planning(limit=last_request(longest, unit, run_times)))
-    return tuple(whole_minutes(advice.sequence.values.tolist()))
-
-
 def _answers(path: Path, request: int) -> Path:
     """Return where the answer to the submission of a request stands."""
     return path.with_name(f".{path.name}.{request}.answer")
-
-
-def _forget_answers(path: Path) -> None:
-    for old in path.parent.glob(f".{path.name}.*.answer"):
-        old.unlink()
 
 
 @dataclass

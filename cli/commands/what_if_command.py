@@ -141,7 +141,8 @@ def _print(workload: Workload, found: list[WhatIf], state: MachineState) -> None
     out = console()
     recorded, model = found[0], found[1]
     out.print(_begun(workload, state), highlight=False)
-    out.print("slurm meets the recorded starts: " + _met(model), highlight=False)
+    met = ", ".join(f"{percent(share)}% within {within} s" for within, share in model.near.items())
+    out.print(f"slurm meets the recorded starts: {met}", highlight=False)
     if recorded.wait > 0:
         out.print(f"its mean wait is {model.wait / recorded.wait - 1:+.1%} of the recorded one", highlight=False)
     out.print()
@@ -152,7 +153,3 @@ def _print(workload: Workload, found: list[WhatIf], state: MachineState) -> None
         for row in found
     ]  # fmt: skip
     out.print(Table("", columns, rows).terminal())
-
-
-def _met(model: WhatIf) -> str:
-    return ", ".join(f"{percent(share)}% within {within} s" for within, share in model.near.items())
