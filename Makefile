@@ -1,15 +1,20 @@
 # make demo    compare the dispatchers on the built-in workload, and make a page of it
 # make test    run the tests
 # make check   the linter, the type check and the tests; make hooks runs them at each commit and push
+# make nightly the full counts of what make test has at its smallest scale: about an hour on two cores
 # Each makes .venv first, if need be, and installs the project into it; byte code is made as modules are imported,
 # whatever the environment says, or every process of the tests would compile all that it imports.
 unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON ?= python3
+# Of the random inputs of a night; another one each day.
+SEED ?= $(shell date +%j)000
+REPRODUCED := icpp2019/table1 ijhpca2019/table1 jsspp2000/fig1 dsrt2020/fig5
 BIN := .venv/bin
 PACKAGES := analysis base bench cli dispatchers models predictors simulation testing workloads
 
-.PHONY: demo test check lint types hooks bench clean
+.PHONY: demo test check lint types hooks nightly nightly-tests nightly-recorded nightly-cross nightly-fuzz nightly-faults \
+	nightly-studies bench clean
 
 .venv/installed: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "hpcdispatch needs Python >= 3.11, got " + sys.version.split()[0] + "; say make PYTHON=python3.12, or what yours is called")'
@@ -32,21 +37,55 @@ lint: .venv/installed
 	$(BIN)/ruff format --check .
 
 # The root of the repository is the package, so that the type checker needs a folder in which it has that name.
+# Studies import the oracles of the tests.
 types: .venv/installed
 	mkdir -p .typecheck && ln -sfn "$(CURDIR)" .typecheck/hpcdispatch
-	cd .typecheck && MYPYPATH=. ../$(BIN)/mypy --config-file ../pyproject.toml $(PACKAGES:%=-p hpcdispatch.%)
+	cd .typecheck && MYPYPATH=.:../tests ../$(BIN)/mypy --config-file ../pyproject.toml $(PACKAGES:%=-p hpcdispatch.%)
 
 check: lint types test
 
 hooks: .venv/installed
 	$(BIN)/pre-commit install
 
+# Two of the last six at a time, each on one core and bounded in time.
+nightly: .venv/installed
+	$(BIN)/hpcdispatch compile
+	$(MAKE) nightly-tests
+	$(MAKE) -j2 nightly-recorded nightly-cross nightly-fuzz nightly-faults nightly-studies
+
+# All tests, those that only nights have among them, and how much of the code they run.
+nightly-tests: .venv/installed
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m "" --cov --cov-report=term:skip-covered
+
+# The schedules of every registered dispatcher as they were recorded.
+nightly-recorded: .venv/installed
+	PYTHONPATH=tests $(BIN)/python -m recorded
+
+# Every dispatcher x overrun mode x predictor on random workloads.
+nightly-cross: .venv/installed
+	PYTHONPATH=tests $(BIN)/python -m cross --rounds 1000 --long 900 --first $(SEED)
+
+# Malformed files, options and states.
+nightly-fuzz: .venv/installed
+	PYTHONPATH=tests $(BIN)/python -m fuzz --long 600 --first $(SEED)
+
+# Campaigns that are killed at random instants.
+nightly-faults: .venv/installed
+	PYTHONPATH=tests $(BIN)/python -m faults --kills 1000 --long 600 --first $(SEED)
+
+# The benchmarks as smoke tests, and one figure or table of each paper at small scale.
+nightly-studies: .venv/installed
+	for study in engine cp sequences eviction moldable onthefly scaling slurm; do \
+		$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.$$study --small || exit 1; \
+	done
+	$(BIN)/hpcdispatch reproduce $(REPRODUCED) --scale small --out results/nightly
+
 bench: .venv/installed
-	$(BIN)/python -m hpcdispatch.bench.benchmarks.engine
-	$(BIN)/python -m hpcdispatch.bench.benchmarks.cp
-	$(BIN)/python -m hpcdispatch.bench.benchmarks.sequences
-	$(BIN)/python -m hpcdispatch.bench.benchmarks.eviction
-	$(BIN)/python -m hpcdispatch.bench.benchmarks.moldable
+	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.engine
+	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.cp
+	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.sequences
+	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.eviction
+	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.moldable
 
 clean:
 	rm -rf .venv .typecheck build demo-results *.egg-info

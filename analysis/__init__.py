@@ -3,7 +3,7 @@
 from .cluster_state import cluster_state
 from .curves import over_time, used_between, utilization
 from .eviction_front import eviction_front
-from .eviction_moments import EXPENDABLE, Occupancy, moments, occupancy, scenario_at, spans_at
+from .eviction_moments import recorded_starts, scenario_at
 from .eviction_scenario import Scenario, read_scenario, scenario_of, write_scenario
 from .paired import LEAST_FOR_TEST, compared, paired, ratio_of_means, sign_test, wilcoxon_test
 from .requests import (
@@ -18,13 +18,11 @@ from .requests import (
     fare,
     strategies,
 )
-from .reserved_time import reserved_response
 from .statistics import METRICS, STATISTICS, describe, fairness, grouped, jain, prediction, run_time_class, width_class
 from .trimming import NOTHING, Cut, Window, steady_state
 from .workflows import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, phase_table, summary_table
 
 __all__ = [
-    "EXPENDABLE",
     "EXPLAINS",
     "GROWTH",
     "LEAST_FOR_TEST",
@@ -37,7 +35,6 @@ __all__ = [
     "Advice",
     "Cut",
     "Fared",
-    "Occupancy",
     "Planning",
     "Scenario",
     "Strategy",
@@ -54,20 +51,17 @@ __all__ = [
     "fare",
     "grouped",
     "jain",
-    "moments",
-    "occupancy",
     "over_time",
     "paired",
     "phase_table",
     "prediction",
     "ratio_of_means",
     "read_scenario",
-    "reserved_response",
+    "recorded_starts",
     "run_time_class",
     "scenario_at",
     "scenario_of",
     "sign_test",
-    "spans_at",
     "steady_state",
     "strategies",
     "summary_table",

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from ..base import InputError
 from ..base.checks import LARGEST, LONGEST, MOST_NODES, shown
-from ..base.json_files import read_json
+from ..base.files import read_json
 from ..models.eviction import RunningJob, Storage, Write, WritingJob, writing_job
 from ..workloads import Workload
 

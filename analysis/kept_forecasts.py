@@ -11,9 +11,8 @@ import numpy as np
 from pydantic import TypeAdapter, ValidationError
 
 from ..base import InputError
-from ..base.bounded_files import read_bounded
 from ..base.checks import shown
-from ..base.json_files import MOST_BYTES
+from ..base.files import MOST_BYTES, read_bounded
 
 
 @dataclass(frozen=True, slots=True)

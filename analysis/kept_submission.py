@@ -14,8 +14,7 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from ..base import InputError
-from ..base.atomic_files import write_whole
-from ..base.bounded_files import read_bounded
+from ..base.files import read_bounded, write_whole
 from ..models.reservations.resubmission import Change
 
 #: Bytes that such a file may have.

@@ -37,7 +37,12 @@ def from_state(scenario: Scenario, to_come: Workload | None = None) -> tuple[Wor
     workload = Workload(
         tuple(sorted(jobs, key=lambda job: job.submit)), machine, Provenance("a state and what comes after it")
     )
-    running = tuple(_running(each, at, pool=machine.nodes == 1) for each in scenario.jobs)
+    running = tuple(
+        RunningSince(
+            each.id, at - math.ceil(each.elapsed or 0), (0,) * each.nodes if machine.nodes == 1 else each.placement
+        )
+        for each in scenario.jobs
+    )
     return workload, MachineState(at, running)
 
 
@@ -60,10 +65,3 @@ def _job(each: JobPart | WaitingPart, at: int, unit: dict[str, int]) -> Job:
         each.id, at - math.ceil(each.before), max(0, math.ceil(lasts)), max(1, math.ceil(lasts)), each.nodes, unit,
         user=each.user, group=each.group, queue=each.queue,
     )  # fmt: skip
-
-
-def _running(each: JobPart, at: int, *, pool: bool) -> RunningSince:
-    placement = each.placement
-    if pool:
-        placement = (0,) * each.nodes
-    return RunningSince(each.id, at - math.ceil(each.elapsed or 0), placement)

@@ -1,3 +1,3 @@
-"""Comparisons, campaigns, reports, benchmarks and reproductions: what is run, seldom imported."""
+"""Comparisons, campaigns and reports, and, in a checkout, studies: what is run, seldom imported."""
 
 __all__: list[str] = []

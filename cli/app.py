@@ -17,6 +17,9 @@ import click
 from ..base import InputError
 from .command_errors import InterruptedRunError, RunFailedError, os_error_line, say
 
+#: What is said on a terminal where compiling takes longer than a moment, which looks like a program that hangs.
+NOTICE = "hpcdispatch: compiling, which is kept for the next call"
+
 COMMANDS = {
     "run": ("run", "Simulate one dispatcher on a workload and print its metrics."),
     "compare": ("compare", "Compare dispatchers and predictors on a workload."),
@@ -146,9 +149,10 @@ def _end(error: BaseException, debug: bool) -> int:
 def cli(ctx: click.Context) -> None:
     """Job dispatching on HPC machines, simulated: which waiting job starts when and where."""
     if sys.stderr is not None and sys.stderr.isatty():
-        from .compile_notice import compile_notice  # noqa: PLC0415 - numba is slow to import, and of use here alone
+        from ..models.compiled import CompileClock, compiling  # noqa: PLC0415 - numba is slow to import
 
-        ctx.with_resource(compile_notice())
+        clock = CompileClock(lambda: click.echo(NOTICE, err=True))
+        ctx.with_resource(compiling(clock.begin, clock.end))
 
 
 def main() -> NoReturn:

@@ -23,8 +23,8 @@ from rich.progress import (
 from rich.text import Text
 
 from ..bench.campaigns.board import CampaignProgress
+from .app import NOTICE
 
-NOTICE = "hpcdispatch: compiling, which is kept for the next call"
 _PATIENCE = 0.5
 #: Running simulations that are shown.
 _SHOWN = 8

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..base import InputError
-from ..base.bounded_files import read_bounded
+from ..base.files import read_bounded
 from ..models.reservations.resubmission import JobSeen
 from .slurm_answers import PATIENCE, CommandFailedError, answer
 

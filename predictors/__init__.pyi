@@ -1,10 +1,8 @@
-from .correction import SC15_INCREMENTS, TSAFRIR_INCREMENTS, tsafrir_correction
 from .empirical import Empirical, RunTimes
 from .heuristic import Heuristic
-from .last_two import LastTwo
-from .predictor import Correcting, Distributional, Predictor, Resettable
+from .last_two import SC15_INCREMENTS, TSAFRIR_INCREMENTS, LastTwo, tsafrir_correction
+from .predictor import Correcting, Distributional, Predictor, Resettable, create, registry
 from .ranges import Ranges, RunTimeRanges
-from .registered import create, registry
 from .regression import LogNormal, Regression
 from .walltime_oracle import Oracle, Walltime
 

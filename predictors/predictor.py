@@ -1,4 +1,4 @@
-"""What a predictor is: the one thing it must do, and what it may do beyond that.
+"""What a predictor is: the one thing it must do, what it may do beyond that, and those that can be had by name.
 
 Times are seconds throughout. A predictor sees a job when it is submitted, when it outruns its prediction and
 when it has ended; it keeps whatever it likes in between. Deterministic predictors make deterministic
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, runtime_checkable
 
+from ..base import InputError, Registry
 from ..workloads import Job
 
 
@@ -90,3 +91,26 @@ class Resettable(Protocol):
     def reset(self) -> None:
         """Forget everything observed; called at the start of each simulation."""
         ...
+
+
+registry = Registry("predictor", "hpcdispatch.predictors")
+"""The predictors that can be had by name."""
+
+
+def create(spec: str | Predictor) -> Predictor:
+    """Return the predictor that `spec` describes.
+
+    Parameters
+    ----------
+    spec
+        ``NAME`` or ``NAME:key=value,key=value``, or a predictor, which is returned as it is.
+
+    Raises
+    ------
+    InputError
+        For an unknown name or key, a bad value, or what is no predictor.
+    """
+    found = registry.create(spec) if isinstance(spec, str) else spec
+    if isinstance(found, type) or not isinstance(found, Predictor):
+        raise InputError(f"predictor: expected a name or an object with predict and observe, got {spec!r}")
+    return found

@@ -3,7 +3,7 @@
 from .adapters import accasim_predictor, accasim_scheduler
 from .budget import Budget, BudgetError
 from .engine import SameInstant, simulate
-from .instants import ArrivalStarts, Branch, JobEnd, arrival_starts, branch, branches, promised_starts, state_at
+from .instants import promised_starts, state_at
 from .invariants import check, violations
 from .metrics import job_metrics, mean_interval
 from .overrun import Overrun
@@ -12,21 +12,15 @@ from .simulation_errors import ActionError, InvariantError, SimulationError
 
 __all__ = [
     "ActionError",
-    "ArrivalStarts",
-    "Branch",
     "Budget",
     "BudgetError",
     "InvariantError",
-    "JobEnd",
     "Overrun",
     "Result",
     "SameInstant",
     "SimulationError",
     "accasim_predictor",
     "accasim_scheduler",
-    "arrival_starts",
-    "branch",
-    "branches",
     "check",
     "job_metrics",
     "mean_interval",

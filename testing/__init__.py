@@ -5,8 +5,7 @@ rule of the framework. Strategies for hypothesis are in :mod:`hpcdispatch.testin
 ``hpcdispatch[dev]``.
 """
 
-from .part_checks import check_dispatcher, check_predictor
-from .records import assert_same_records
+from .part_checks import assert_same_records, check_dispatcher, check_predictor
 from .small_workloads import cluster, moldable, overrunning, pool, samples, stochastic, tiny, urgent
 
 __all__ = [

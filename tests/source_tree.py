@@ -26,6 +26,9 @@ def files(*folders):
 
 SOURCES = files(*PACKAGES)
 TESTS = files("tests")
+#: Where the studies stand, which are not installed.
+STUDIES = ROOT / "bench" / "studies"
+TESTS_OF_STUDIES = ROOT / "tests" / "bench" / "studies"
 
 
 def short(path):

@@ -7,7 +7,20 @@ import sys
 import tomllib
 
 import pytest
-from source_tree import MODULES, PACKAGES, ROOT, SOURCES, TESTS, dotted, imports, short, tree, used_modules
+from source_tree import (
+    MODULES,
+    PACKAGES,
+    ROOT,
+    SOURCES,
+    STUDIES,
+    TESTS,
+    TESTS_OF_STUDIES,
+    dotted,
+    imports,
+    short,
+    tree,
+    used_modules,
+)
 
 EVERYTHING = set(PACKAGES)
 #: Package to the packages of ours it may import, beside itself.
@@ -147,9 +160,31 @@ def test_the_floors_are_in_order():
         assert OURS[package] - {package} <= set(PACKAGES[:floor])
 
 
-def test_every_folder_is_installed():
+def test_every_folder_but_the_studies_is_installed():
     listed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]["packages"]
-    assert sorted(listed) == sorted({dotted(path.parent / "__init__.py") for path in SOURCES})
+    product = [path for path in SOURCES if not path.is_relative_to(STUDIES)]
+    assert sorted(listed) == sorted({dotted(path.parent / "__init__.py") for path in product})
+
+
+def uses_studies(path):
+    """Return whether the module at `path` imports a study."""
+    return any(MODULES[name].is_relative_to(STUDIES) for name in used_modules(path))
+
+
+def test_only_one_command_imports_the_studies():
+    product = [path for path in SOURCES if not path.is_relative_to(STUDIES)]
+    assert [short(path) for path in product if uses_studies(path)] == ["cli/commands/reproduce.py"]
+
+
+def test_the_one_command_imports_them_when_it_runs():
+    module = tree(ROOT / "cli" / "commands" / "reproduce.py")
+    names = (f"{node.module}.{node.names[0].name}" for node in module.body if isinstance(node, ast.ImportFrom))
+    assert not [name for name in names if "studies" in name]
+
+
+@pytest.mark.parametrize("path", TESTS, ids=short)
+def test_tests_of_the_product_import_no_study(path):
+    assert path.is_relative_to(TESTS_OF_STUDIES) or not uses_studies(path)
 
 
 @pytest.mark.parametrize("package", PACKAGES)

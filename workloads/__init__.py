@@ -16,14 +16,12 @@ from .generators import (
     theta,
     theta_scenario,
     workflow_logs,
-    workload_names,
 )
 from .jitter import jitter
 from .job import Checkpoint, Job, ResourceMap, Shape
 from .machine import Machine
 from .machine_state import Ended, MachineState, RunningSince, recorded_state
 from .molding import Speedup, SpeedupLaw, mold
-from .on_demand import OnDemand, with_on_demand
 from .recorded_waits import expected_waits
 from .slurm_cluster import Snapshot, read_cluster
 from .workload import Provenance, Workload
@@ -36,7 +34,6 @@ __all__ = [
     "Job",
     "Machine",
     "MachineState",
-    "OnDemand",
     "Provenance",
     "ResourceMap",
     "RunColumns",
@@ -68,8 +65,6 @@ __all__ = [
     "stochastic",
     "theta",
     "theta_scenario",
-    "with_on_demand",
     "workflow_logs",
-    "workload_names",
     "write",
 ]

@@ -276,12 +276,7 @@ class JobColumns(Sequence[Job]):
         return jobs
 
 
-def _law(law: Any) -> str:
-    return repr(None if law is None else (law.dist.name, law.args, sorted(law.kwds.items())))
-
-
-def _amounts(per_node: Any) -> str:
-    return repr(sorted(per_node.items()))
-
-
-_CANONICAL: dict[str, Callable[[Any], str]] = {"law": _law, "per_node": _amounts}
+_CANONICAL: dict[str, Callable[[Any], str]] = {
+    "law": lambda law: repr(None if law is None else (law.dist.name, law.args, sorted(law.kwds.items()))),
+    "per_node": lambda per_node: repr(sorted(per_node.items())),
+}

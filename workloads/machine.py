@@ -13,7 +13,7 @@ import numpy as np
 from ..base import InputError, IntArray
 from ..base.arrays import count_slots
 from ..base.checks import LARGEST, MOST_NODES, check_whole, shown
-from ..base.json_files import read_json
+from ..base.files import read_json
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -80,12 +80,10 @@ def _molded(job: Job, workload: Workload, speedup: Speedup | SpeedupLaw, choices
     factors = (float(curve(np.array(own))) / curve(sizes)).tolist() if len(sizes) else []
     shapes = []
     for size, factor in zip(sizes.tolist(), factors, strict=True):
-        nodes, per_node = (1, _scaled(job, size, own)) if pooled else (size, job.per_node)
+        nodes, per_node = size, job.per_node
+        if pooled:  # in one slot, with another number of processors
+            nodes = 1
+            per_node = {name: math.ceil(amount * job.nodes * size / own) for name, amount in job.per_node.items()}
         if machine.slots(per_node) >= nodes:
             shapes.append(Shape(nodes, math.ceil(job.runtime * factor), math.ceil(job.walltime * factor), per_node))
     return replace(job, shapes=tuple(shapes))
-
-
-def _scaled(job: Job, size: int, own: int) -> dict[str, int]:
-    """Return what a job asks for on a pool, in one slot, with another number of processors."""
-    return {name: math.ceil(amount * job.nodes * size / own) for name, amount in job.per_node.items()}

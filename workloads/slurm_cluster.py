@@ -11,7 +11,7 @@ from typing import Any
 
 from ..base import InputError
 from ..base.checks import shown
-from ..base.json_files import read_json
+from ..base.files import read_json
 from .slurm_conf import count_numbers, expand_names
 
 #: Releases whose JSON is known.
@@ -169,7 +169,8 @@ def _where(entry: Mapping[str, Any], unnamed: str, named: str) -> str:
 def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
     waits = _word(entry.get("job_state")) == "pending"
     array, task = _number(entry, "array_job_id", where), _number(entry, "array_task_id", where)
-    limit = _number(entry, "time_limit", where)
+    limit, most = _number(entry, "time_limit", where), _number(entry, "array_max_tasks", where)
+    tasks = _text(entry, "array_task_string")
     return ClusterJob(
         f"{array}_{task}" if array and task is not None else _text(entry, "job_id"),
         _text(entry, "user_name"),
@@ -180,9 +181,9 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
         limit=None if limit is None else 60 * limit,
         nodes=() if waits else tuple(expand_names(_text(entry, "nodes"), where)),
         cores=_number(entry, "cpus", where) or 0,
-        tasks=_tasks(_text(entry, "array_task_string"), where) if waits else 1,
+        tasks=count_numbers(tasks.partition("%")[0], where) if waits and tasks else 1,  # of ``9-39%10``
         apart=_apart(entry, where),
-        array=_array(entry, where),
+        array=(f"{array}%{most}" if most else str(array)) if array else "",
         expected=(_number(entry, "start_time", where) or None) if waits else None,
         memory_a_core=_number(entry, "memory_per_cpu", where) or 0,
         memory_a_node=_number(entry, "memory_per_node", where) or 0,
@@ -192,21 +193,11 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
     )  # fmt: skip
 
 
-def _array(entry: Mapping[str, Any], where: str) -> str:
-    array, most = _number(entry, "array_job_id", where), _number(entry, "array_max_tasks", where)
-    return (f"{array}%{most}" if most else str(array)) if array else ""
-
-
 def _apart(entry: Mapping[str, Any], where: str) -> int:
     """Return the nodes of a job whose tasks are counted by node, or that has one for each."""
     nodes = _number(entry, "node_count", where) or 0
     by_node = _number(entry, "tasks_per_node", where) or _number(entry, "tasks", where) == nodes
     return nodes if by_node else 0
-
-
-def _tasks(text: str, where: str) -> int:
-    """Return how many tasks ``9-39%10`` stands for, at least 1."""
-    return count_numbers(text.partition("%")[0], where) if text else 1
 
 
 def _text(entry: Mapping[str, Any], key: str) -> str:

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from ..base import InputError, IntArray
-from ..base.bounded_files import read_bounded
 from ..base.checks import LONGEST, MOST_PROCESSORS, shown
+from ..base.files import read_bounded
 from .formats.slots import GPU, MEMORY
 from .machine import Machine
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ..base import InputError
-from ..base.bounded_files import read_bounded
 from ..base.checks import MOST_PROCESSORS, shown
+from ..base.files import read_bounded
 
 #: The quality of service of jobs that name none.
 NORMAL = "normal"

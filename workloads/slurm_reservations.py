@@ -9,8 +9,8 @@ from os import PathLike
 from pathlib import Path
 
 from ..base import InputError
-from ..base.bounded_files import read_bounded
 from ..base.checks import shown
+from ..base.files import read_bounded
 from .slurm_conf import SlurmSite, expand_names
 
 _MOST_BYTES = 1 << 24

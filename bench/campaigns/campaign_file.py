@@ -14,8 +14,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from ...analysis.trimming import EXPECTED, NOTHING, Cut
 from ...base import InputError
-from ...base.bounded_files import read_bounded
 from ...base.checks import LARGEST, LONGEST, MOST_STEPS, shown
+from ...base.files import read_bounded
 from ...simulation import Overrun
 from .molding_specs import check_molding
 from .toml_lines import KeyPath, line_of

@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 import pandas as pd
 
-from ...base.atomic_files import write_whole
+from ...base.files import write_whole
 from ...workloads.formats.csv_text import csv_text
 from .figure_style import CLASS_STYLE, COLOURS, DASHES
 from .figures import Figure, rounded

@@ -13,11 +13,9 @@ from .checkpointing import (
 from .evictable import Action, Clock, Eviction, RunningJob, Storage, Write, WritingJob, cost
 from .greedy import GreedyCore, greedy, greedy_by_deadline
 from .plans import EvictionPlan, PlanCore, plan
-from .search import CHOICES, Search, SearchCore, backtracking, search
 from .sharing import finish, plan_sharing
 
 __all__ = [
-    "CHOICES",
     "Action",
     "Clock",
     "Eviction",
@@ -25,13 +23,10 @@ __all__ = [
     "GreedyCore",
     "PlanCore",
     "RunningJob",
-    "Search",
-    "SearchCore",
     "Sizes",
     "Storage",
     "Write",
     "WritingJob",
-    "backtracking",
     "checkpoint_time",
     "cost",
     "daly_interval",
@@ -42,7 +37,6 @@ __all__ = [
     "plan",
     "plan_sharing",
     "running_job",
-    "search",
     "since_last",
     "until_next",
     "writing_job",

@@ -119,7 +119,7 @@ def _without_jobs(cluster: Cluster, table: JobTable) -> IntArray:
 
 
 @borrowing
-def _backfill(  # noqa: PLR0915
+def _backfill(
     progress: IntArray, waiting: WaitingJobs, cluster: Cluster, members: WordArray, table: JobTable, full: IntArray,
     now: int, rules: BackfillRules, reserved: ReservedNodes, reach: Reachable, limits: JobLimits, tier: IntArray,
     running_tier: IntArray, scratch: Scratch,

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from hpcdispatch.analysis import Scenario, eviction_front, moments, occupancy, scenario_at, scenario_of, spans_at
+from hpcdispatch.analysis import Scenario, eviction_front, recorded_starts, scenario_at, scenario_of
 from hpcdispatch.base import InputError
 from hpcdispatch.models.eviction import plan
-from hpcdispatch.workloads import Job, Machine, OnDemand, Workload, generate, with_on_demand
+from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 
 def trace(rows, waits, cores=10):
@@ -19,47 +19,27 @@ def trace(rows, waits, cores=10):
 THREE = trace([(0, 4000, 4000, 4), (10, 4000, 4000, 6), (20, 100, 100, 2)], [10, 40, 30], cores=12)
 
 
-def test_occupancy_is_what_held_nodes():
-    found = occupancy(THREE)
-    assert found.times.tolist() == [10, 50, 150, 4010, 4050]
-    assert found.nodes.tolist() == [4, 12, 10, 6, 0]
-    assert found.jobs.tolist() == [1, 3, 2, 1, 0]
-    assert found.expendable.tolist() == [0, 1, 0, 0, 0]
-    assert (found.most_common(), found.days(10)) == (10, pytest.approx(3860 / 86400))
-
-
-def test_moments_have_so_many_jobs_and_none_that_is_expendable():
-    found = occupancy(THREE)
-    assert moments(found, 2) == [150 + 3860 // 2]
-    assert moments(found, 3, 12) == []
-    assert moments(found, 1, 6) == [4030]
-    assert moments(found, 1, 6, least=40) == [4030]
-    assert moments(found, 1, 6, least=41) == []
-
-
 def test_a_scenario_is_what_ran_then():
     scenario = scenario_at(THREE, 3650, seed=3)
     assert [(job.id, job.nodes, job.elapsed) for job in scenario.jobs] == [("0", 4, 3640), ("1", 6, 3600)]
     assert scenario.idle == 2
     assert float(scenario.running()[0].loss) == pytest.approx(4 * 40 / 3600)
     assert scenario_at(THREE, 3650, seed=3) == scenario != scenario_at(THREE, 3650, seed=4)
-    assert spans_at(THREE, 3650) == pytest.approx(np.array([[0, 4000 / 3600, 4], [40 / 3600, 4040 / 3600, 6]]))
 
 
 def test_what_cannot_be_taken_is_named():
     with pytest.raises(InputError, match="expected a moment at which jobs ran, got none at 5 s"):
         scenario_at(THREE, 5)
     with pytest.raises(InputError, match="expected recorded waits of all jobs, got none"):
-        occupancy(generate("lublin", jobs=5, seed=1))
+        recorded_starts(generate("lublin", jobs=5, seed=1))
     with pytest.raises(InputError, match="expected at most the 3 nodes of the machine, got 4"):
         scenario_at(trace([(0, 10, 10, 2), (0, 10, 10, 2)], [0, 0], cores=3), 5)
     sizeless = Workload(
         [Job("a", 0, 10, 10, 1, {"gpu": 1})], Machine.homogeneous(1, core=4, gpu=1),
         records=pd.DataFrame({"wait": [0]}),
     )  # fmt: skip
-    for ask in (occupancy, with_on_demand):
-        with pytest.raises(InputError, match="job a: expected a size"):
-            ask(sizeless)
+    with pytest.raises(InputError, match="job a: expected a size"):
+        scenario_at(sizeless, 5)
 
 
 def test_the_front_is_the_plans_of_each_number_of_nodes():
@@ -78,20 +58,3 @@ def test_the_front_is_the_plans_of_each_number_of_nodes():
     assert np.isinf(
         eviction_front(Scenario.model_validate(scenario.model_dump(exclude_unset=True)), 9000, 60)["loss"]
     ).any()
-
-
-def test_a_trace_with_on_demand_jobs():
-    made = with_on_demand(THREE, OnDemand(rate=86400 / 5, restart=7, seed=1))
-    batch = [job for job in made.jobs if job.kind == "batch"]
-    assert [(job.nodes, job.per_node, job.checkpoint.restart) for job in batch] == [
-        (4, {"node": 1}, 7),
-        (6, {"node": 1}, 7),
-        (2, {"node": 1}, 7),
-    ]
-    assert all(job.checkpoint.write == int(np.ceil(job.checkpoint.application_size / 0.7)) for job in batch)
-    urgent = [job for job in made.jobs if job.kind == "on-demand"]
-    assert 0 < len(urgent) < 12
-    assert all((job.nodes, job.deadline) == (6, 900) and 300 <= job.runtime <= 3600 for job in urgent)
-    assert with_on_demand(THREE, OnDemand(rate=86400 / 5, restart=7, seed=1)).digest() == made.digest()
-    with pytest.raises(ValueError, match="restart must be a whole number >= 0, got -1"):
-        OnDemand(restart=-1)

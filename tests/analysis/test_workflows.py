@@ -10,8 +10,6 @@ import pytest
 from hpcdispatch.analysis import analyze, class_table, phase_table, summary_table
 from hpcdispatch.base import InputError
 from hpcdispatch.bench.reports.workflow_figure import KINDS, picture
-from hpcdispatch.bench.reproductions import Means
-from hpcdispatch.bench.reproductions.ijhpca2019.workflow_complexity import quicksort_runs, run
 from hpcdispatch.models import COMPLEXITIES
 from hpcdispatch.workloads import workflow_logs
 from hpcdispatch.workloads.generators.workflow_logs import TABLE1
@@ -97,31 +95,6 @@ def test_a_picture_has_the_ranges_of_all_workflows_and_the_runs_of_the_first():
     assert b"runs of the first 12 of 14" in shown
     assert shown.count(b"<!-- w11") == 2
     assert shown.count(b"<!-- w13") == 1
-
-
-def test_comparisons_of_quicksort():
-    """The mean of many is the known 2 (n + 1) H_n - 4 n, and none is below what sorting needs or above all pairs."""
-    table = pd.concat([quicksort_runs(seed) for seed in range(3)])
-    size = table["size"].to_numpy(dtype=float)
-    harmonic = np.array([np.sum(1 / np.arange(1, int(one) + 1)) for one in size])
-    assert (table["time"] / (2 * (size + 1) * harmonic - 4 * size)).mean() == pytest.approx(1, rel=0.02)
-    assert (table["time"] >= size - 1).all()
-    assert (table["time"] <= size * (size - 1) / 2).all()
-
-
-def test_table1(tmp_path):
-    outcome = run(Means("smoke", tmp_path))
-    rows = {(row.subject.partition(" ")[0], row.metric): row for row in outcome.rows}
-    for model in TABLE1:
-        assert rows[model.name, "correlation"].published == model.correlation
-        assert rows[model.name, "MSE"].published == model.mse
-        assert rows[model.name, "MSE"].measured == pytest.approx(model.mse, rel=0.15)
-        assert rows[model.name, "kept, %"].measured >= rows[model.name, "named, %"].measured
-    assert rows["Multi-Atlas", "smallest MSE, %"].measured == 0
-    holds = {claim.text.partition(":")[0]: claim.holds for claim in outcome.claims}
-    assert holds["Multi-Atlas"]
-    assert holds["Quicksort"]
-    assert "not public" in outcome.notes[0]
 
 
 def test_the_phase_that_varies_is_what_the_time_follows():

@@ -5,7 +5,7 @@ import threading
 import numba
 import pytest
 
-from hpcdispatch.cli import compile_notice
+from hpcdispatch.cli.app import NOTICE
 from hpcdispatch.models import compiled
 from hpcdispatch.models.compiled import compiling
 
@@ -55,5 +55,5 @@ def test_nothing_is_said_before(monkeypatch):
 )
 def test_on_a_terminal_only(on_terminal, invoke, plugin, args):
     shown = on_terminal(*args)
-    assert shown.count(compile_notice.NOTICE.encode()) == 1
+    assert shown.count(NOTICE.encode()) == 1
     assert invoke(*args).stderr == ""

@@ -18,8 +18,8 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import small_campaign
+from kept_cells import deterministic
 
-from hpcdispatch.bench.benchmarks.campaigns import deterministic
 from hpcdispatch.bench.campaigns.execution import Plan, Store, plan_campaign, run_campaign
 
 TEXT = small_campaign.TEXT.format(jobs=40)

@@ -6,8 +6,8 @@ import shutil
 
 import pytest
 import small_campaign
+from kept_cells import deterministic
 
-from hpcdispatch.bench.benchmarks.campaigns import deterministic
 from hpcdispatch.bench.campaigns.execution import Store, plan_campaign, run_campaign
 from hpcdispatch.bench.reports.saved_results import runs_of
 from hpcdispatch.bench.reports.study import study

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from oracles.stock_accasim import Schedule, on_one_core_nodes, run_stock
 
-from hpcdispatch.bench.benchmarks.engine.stock_accasim import Schedule, run_stock
-from hpcdispatch.bench.benchmarks.traces import KTH, on_one_core_nodes, theta_like, trace_or_generated
 from hpcdispatch.simulation import simulate
-from hpcdispatch.workloads import Job, Machine, Workload, generate
+from hpcdispatch.workloads import Job, Machine, Workload, generate, read
 
 
 def ours(workload: Workload) -> Schedule:
@@ -34,13 +33,18 @@ def test_fcfs_equals_stock_fifo_on_a_generated_workload():
 
 
 def test_fcfs_equals_stock_fifo_on_whole_nodes():
-    workload = theta_like(jobs=30, load=2.0, seed=1)
-    small = Machine.homogeneous(1100, core=64)
-    assert_equal(replace(workload, machine=small))
+    rng = np.random.default_rng(1)
+    sizes, runtimes = 128 * rng.integers(1, 9, 30), rng.integers(120, 20_000, 30)
+    jobs = [
+        Job(str(place + 1), 60 * place, int(runtime), 2 * int(runtime), int(size), {"core": 64})
+        for place, (size, runtime) in enumerate(zip(sizes, runtimes, strict=True))
+    ]
+    assert_equal(Workload(tuple(jobs), Machine.homogeneous(1100, core=64)))
 
 
+@pytest.mark.nightly
 def test_fcfs_equals_stock_fifo_on_the_first_jobs_of_kth(trace):
-    assert_equal(trace_or_generated(trace(KTH), 3000))
+    assert_equal(on_one_core_nodes(read(trace("KTH-SP2-1996-2.swf.gz")).head(3000)))
 
 
 @pytest.mark.parametrize(

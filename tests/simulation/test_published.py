@@ -44,8 +44,8 @@ def test_kth_with_the_real_run_times(kth, dispatcher, tolerance, expected):
     ("name", "jobs", "tolerance", "mean", "largest"),
     [
         (KTH, 28_481, 0.005, 92.58, 14805.2),
-        ("CTC-SP2-1996-3.1-cln.swf.gz", 77_199, 0.01, 49.57, 12715.4),
-        ("SDSC-SP2-1998-4.2-cln.swf.gz", 53_999, 0.01, 87.87, 10953.0),
+        pytest.param("CTC-SP2-1996-3.1-cln.swf.gz", 77_199, 0.01, 49.57, 12715.4, marks=pytest.mark.nightly),
+        pytest.param("SDSC-SP2-1998-4.2-cln.swf.gz", 53_999, 0.01, 87.87, 10953.0, marks=pytest.mark.nightly),
     ],
 )
 def test_easy_dispatched_after_each_event_as_in_the_sc15_study(trace, name, jobs, tolerance, mean, largest):

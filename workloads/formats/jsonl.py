@@ -55,7 +55,10 @@ def jsonl_text(workload: Workload) -> str:
         "provenance": asdict(workload.provenance),
         "records": None if records is None else {str(name): str(records[name].dtype) for name in records},
     }
-    rows = [None] * len(workload) if records is None else _rows(records)
+    rows: list[Any] = [None] * len(workload)
+    if records is not None:
+        texts = records.astype(object).where(records.notna(), None).to_numpy().tolist()
+        rows = [[value.item() if isinstance(value, np.generic) else value for value in row] for row in texts]
     lines = [_line(header), *(_line(_job_fields(job, row)) for job, row in zip(workload.jobs, rows, strict=True))]
     return "\n".join(lines) + "\n"
 
@@ -72,12 +75,6 @@ def machine_fields(machine: Machine) -> dict[str, Any]:
 
 def _line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
-
-
-def _rows(records: pd.DataFrame) -> list[list[Any]]:
-    """Return what a trace had besides, a list a job; ``None`` for what is missing."""
-    rows = records.astype(object).where(records.notna(), None).to_numpy().tolist()
-    return [[value.item() if isinstance(value, np.generic) else value for value in row] for row in rows]
 
 
 def _job_fields(job: Job, row: list[Any] | None) -> dict[str, Any]:

@@ -56,19 +56,14 @@ def available_memory(root: Path = Path("/")) -> int | None:
     Limits are those of the process (``ulimit -v`` and ``-d``) and of its control groups. ``None`` where the system says
     nothing of them. `root` is where the system's files are.
     """
-    return min((max(amount, 0) for amount in (*_free(root), *_of_process(root), *_of_groups(root))), default=None)
+    free = [kilobytes * 1024 for name, kilobytes in _fields(root / "proc/meminfo").items() if name == "MemAvailable"]
+    return min((max(amount, 0) for amount in (*free, *_of_process(root), *_of_groups(root))), default=None)
 
 
 def half_the_memory() -> int | None:
     """Return how much a reading may take where the jobs are simulated afterwards, which takes as much again."""
     memory = available_memory()
     return None if memory is None else memory // 2
-
-
-def _free(root: Path) -> Iterator[int]:
-    free = _fields(root / "proc/meminfo").get("MemAvailable")
-    if free is not None:
-        yield free * 1024
 
 
 def _of_process(root: Path) -> Iterator[int]:

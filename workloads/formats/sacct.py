@@ -73,7 +73,7 @@ def parse_sacct(data: bytes, options: ReadOptions, log: Log) -> Workload:
     table, start = _table(records, arrival)
     if options.machine is None:
         table = replace(table, nodes=np.zeros_like(table.nodes))  # a pool is one node
-    log.notes.append(f"times count from the first arrival, {_told(arrival[0])}")
+    log.notes.append(f"times count from the first arrival, {pd.Timestamp(arrival[0], unit='s').isoformat()}")
     machine = options.machine or _pool(table, start, log)
     header = (
         "; Version: 2.2",
@@ -83,10 +83,6 @@ def parse_sacct(data: bytes, options: ReadOptions, log: Log) -> Workload:
         f"; MaxProcs: {int(machine.capacity[:, machine.primary].sum())}",
     )
     return assemble(table, machine, header, options, log)
-
-
-def _told(seconds: float) -> str:
-    return pd.Timestamp(seconds, unit="s").isoformat()
 
 
 def _split(text: str, zone: str | None, log: Log, malformed: list[Malformed]) -> Records:

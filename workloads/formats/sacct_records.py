@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from ...base import FloatArray, IntArray
 from . import sacct_fields as fields
@@ -148,7 +147,10 @@ def merged_parts(records: Records, log: Log) -> Records:
     first = np.flatnonzero(~pd.Series(codes).duplicated().to_numpy())
     values = dict(records.values)
     for name in [name for name in _TOGETHER if name in values]:
-        values[name] = _sums(values[name], codes, len(jobs))[codes]
+        # The sum of each job; nan if no part has a number.
+        sums = np.bincount(codes, np.nan_to_num(values[name]), len(jobs))
+        known = np.bincount(codes, ~np.isnan(values[name]), len(jobs)) > 0
+        values[name] = np.where(known, sums.astype(np.float64), np.nan)[codes]
     parts = int((np.bincount(codes)[codes] > 1).sum())
     count = parts - (len(records) - len(jobs))
     log.note(
@@ -156,13 +158,6 @@ def merged_parts(records: Records, log: Log) -> Records:
         parts_of_other_jobs=parts - count,
     )
     return replace(replace(records, values=values).take(first), ids=jobs)
-
-
-def _sums(column: FloatArray, codes: NDArray[np.intp], count: int) -> FloatArray:
-    """Return the sum of each job; nan if no part has a number."""
-    sums = np.bincount(codes, np.nan_to_num(column), count)
-    known = np.bincount(codes, ~np.isnan(column), count) > 0
-    return np.where(known, sums.astype(np.float64), np.nan)
 
 
 def arrivals(records: Records, log: Log) -> FloatArray:
@@ -175,8 +170,10 @@ def arrivals(records: Records, log: Log) -> FloatArray:
     eligible, start = records.values.get("Eligible"), records.values["Start"]
     if eligible is None:
         return submit
-    arrays, codes = _arrays(records)
+    arrays = np.flatnonzero(["_" in text for text in records.ids.tolist()])  # the tasks of arrays
     if len(arrays):
+        names = [records.ids[row].partition("_")[0] for row in arrays.tolist()]
+        codes = pd.factorize(np.array(names, dtype=object))[0]
         eligible = eligible.copy()
         first = np.full(codes.max() + 1, np.inf)
         held = eligible[arrays] >= start[arrays]
@@ -188,9 +185,3 @@ def arrivals(records: Records, log: Log) -> FloatArray:
         text = f"{count:,} job{'s'[: count > 1]} counted from when {'they' if count > 1 else 'it'} became eligible"
         log.note(f"{text}, not from the submission", counted_from_eligibility=count)
     return np.where(later, eligible, submit)
-
-
-def _arrays(records: Records) -> tuple[IntArray, NDArray[np.intp]]:
-    """Return the rows of the tasks of arrays, and the array of each."""
-    rows = np.flatnonzero(["_" in text for text in records.ids.tolist()])
-    return rows, pd.factorize(np.array([records.ids[row].partition("_")[0] for row in rows.tolist()], dtype=object))[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .accre import accre
 from .eurora import eurora
 from .eviction_scenarios import draw_checkpoints, theta_scenario
-from .generator import GENERATORS, generate, generator, provenance_of, workload_names
+from .generator import GENERATORS, generate, generator, provenance_of
 from .intrepid import intrepid_neuroscience
 from .lublin import lublin
 from .stochastic import stochastic
@@ -28,5 +28,4 @@ __all__ = [
     "theta",
     "theta_scenario",
     "workflow_logs",
-    "workload_names",
 ]

@@ -105,7 +105,10 @@ def accre(
     submit = np.rint(np.cumsum(arrivals.exponential(interarrival, count))).astype(np.int64)
     runtime = np.rint(_runtimes(lengths, pattern, jobs, deviation)).astype(np.int64)
     is_wide = np.zeros(count, dtype=bool)
-    is_wide[_wide_places(places, count, phases)[:wide]] = True
+    where = places.permutation(count)
+    if phases:  # those of every other phase come before the others
+        where = where[np.argsort(where * phases // count % 2 == 0, kind="stable")]
+    is_wide[where[:wide]] = True
     runtimes = np.empty(count, dtype=np.int64)
     runtimes[~is_wide] = runtime
     runtimes[is_wide] = np.rint(lengths.uniform(*LARGE, wide)).astype(np.int64)
@@ -122,14 +125,6 @@ def accre(
         Machine.homogeneous(nodes, name="ACCRE, in the image of", core=1),
         provenance_of("accre", options),
     )
-
-
-def _wide_places(rng: np.random.Generator, count: int, phases: int) -> IntArray:
-    """Return where wide jobs may be, in random order: those of every other phase come before the others."""
-    drawn = rng.permutation(count)
-    if not phases:
-        return drawn
-    return drawn[np.argsort(drawn * phases // count % 2 == 0, kind="stable")]
 
 
 def _runtimes(rng: np.random.Generator, pattern: Pattern, count: int, deviation: float) -> FloatArray:

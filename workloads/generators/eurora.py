@@ -88,7 +88,10 @@ def eurora(*, jobs: int = JOBS, days: float | None = None, seed: int = 0) -> Wor
     span = DAYS * jobs / JOBS if days is None else float(days)
     machine = eurora_machine()
     drawn = eurora_jobs(jobs, seed, span=span)
-    _check_load(drawn, machine, span)
+    for name, capacity in zip(machine.resources, machine.capacity.sum(axis=0).tolist(), strict=True):
+        needed = float((drawn.amounts(name) * drawn.runtime).sum()) / (capacity * DAY)
+        if needed > span:
+            raise InputError(f"days must be >= {needed:.1f} for {len(drawn)} jobs to find a free {name}, got {span:g}")
     options = {"jobs": jobs, "days": days, "seed": seed}
     return Workload(drawn, machine, provenance_of("eurora", options, ewt=EXPECTED_WAITS))
 
@@ -113,14 +116,6 @@ def eurora_jobs(jobs: int, seed: int, habits: Habits | None = None, span: float 
     submit = _submissions(rng, drawn, days, habits)[batch] + (place / habits.pace).astype(np.int64)
     order = np.argsort(submit, kind="stable")
     return _build(typical, drawn, batch[order], place[order], submit[order], runtime[order])
-
-
-def _check_load(jobs: JobColumns, machine: Machine, days: float) -> None:
-    """Refuse a span in which the machine cannot run the jobs."""
-    for name, capacity in zip(machine.resources, machine.capacity.sum(axis=0).tolist(), strict=True):
-        needed = float((jobs.amounts(name) * jobs.runtime).sum()) / (capacity * DAY)
-        if needed > days:
-            raise InputError(f"days must be >= {needed:.1f} for {len(jobs)} jobs to find a free {name}, got {days:g}")
 
 
 def _runtimes(

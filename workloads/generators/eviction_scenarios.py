@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...base import IntArray
 from ...base.checks import MOST_NODES, check_whole
 from ..job import Checkpoint, ResourceMap
 from ..job_columns import Coded, JobColumns
@@ -74,7 +73,8 @@ def theta_scenario(*, jobs: int = 12, nodes: int = 4352, grain: int = SMALLEST, 
         needed = f"expected at least {SMALLEST} for each of {jobs:,} jobs, {jobs * SMALLEST:,}"
         raise ValueError(f"nodes: {needed}, got {nodes:,}")
     rng = np.random.default_rng(seed)
-    sizes = _sizes(rng, jobs, nodes, grain)
+    sizes = SMALLEST + grain * rng.multinomial((nodes - jobs * SMALLEST) // grain, rng.dirichlet(np.ones(jobs)))
+    sizes[np.argmax(sizes)] += nodes - sizes.sum()  # what is less than a grain goes to the largest
     start = np.sort(rng.integers(0, STARTED + 1, jobs))
     end = rng.integers(FIRST_END, LAST_END + 1, jobs) - start[0]
     start -= start[0]
@@ -87,17 +87,9 @@ def theta_scenario(*, jobs: int = 12, nodes: int = 4352, grain: int = SMALLEST, 
         submit=start,
         runtime=runtime,
         walltime=walltime,
-        nodes=sizes,
+        nodes=np.asarray(sizes, dtype=np.int64),
         per_node=Coded.same(ResourceMap(core=CORES), jobs),
         checkpoint=Coded(np.arange(jobs, dtype=np.int32), draw_checkpoints(rng, jobs)),
     )
     machine = Machine.homogeneous(max(nodes, THETA_NODES), core=CORES, name="Theta")
     return Workload(made, machine, provenance_of("theta-scenario", options, instant=instant))
-
-
-def _sizes(rng: np.random.Generator, jobs: int, nodes: int, grain: int) -> IntArray:
-    """Return how many nodes each job has; what is less than a grain goes to the largest."""
-    shares = rng.dirichlet(np.ones(jobs))
-    sizes = SMALLEST + grain * rng.multinomial((nodes - jobs * SMALLEST) // grain, shares)
-    sizes[np.argmax(sizes)] += nodes - sizes.sum()
-    return np.asarray(sizes, dtype=np.int64)

@@ -66,8 +66,3 @@ def generate(name: str, seed: int = 0, **options: Any) -> Workload:
     if not isinstance(made, Workload):
         raise InputError(f"workload {name}: expected its generator to return a Workload, got {type(made).__name__}")
     return made
-
-
-def workload_names() -> list[str]:
-    """Return the names :func:`generate` knows, sorted."""
-    return GENERATORS.names()

@@ -83,7 +83,11 @@ def lublin(
     check_number("load", load, above=1e-6, most=1000, none=True)
     rng = np.random.default_rng(seed)
     size = _sizes(rng, jobs, processors)
-    runtime = _runtimes(rng, size)
+    # Hyper-gamma of the natural logarithm; the share of short jobs falls with the size.
+    short = rng.random(jobs) < np.clip(SLOPE * size + INTERCEPT, 0, 1)
+    shape, scale = np.where(short, SHORT[0], LONG[0]), np.where(short, SHORT[1], LONG[1])
+    logarithm = _gamma_below(rng, shape, scale, LOG_RUNTIME_MAX, jobs)
+    runtime = np.maximum(np.rint(np.exp(logarithm)), 1).astype(np.int64)
     points = np.cumsum(np.exp(_gamma_below(rng, *GAP, LOG_GAP_MAX, jobs)))
     people = _people(rng, size, runtime, users or min(max(jobs // 40, 3), 300))
     runtime, requested = _requests(rng, runtime, people)
@@ -115,14 +119,6 @@ def _sizes(rng: np.random.Generator, jobs: int, processors: int) -> IntArray:
     size = np.clip(np.rint(2.0**exponent), 1, processors).astype(np.int64)
     size[rng.random(jobs) < SERIAL] = 1
     return size
-
-
-def _runtimes(rng: np.random.Generator, size: IntArray) -> IntArray:
-    """Hyper-gamma of the natural logarithm; the share of short jobs falls with the size."""
-    short = rng.random(len(size)) < np.clip(SLOPE * size + INTERCEPT, 0, 1)
-    shape, scale = np.where(short, SHORT[0], LONG[0]), np.where(short, SHORT[1], LONG[1])
-    logarithm = _gamma_below(rng, shape, scale, LOG_RUNTIME_MAX, len(size))
-    return np.maximum(np.rint(np.exp(logarithm)), 1).astype(np.int64)
 
 
 def _cycle() -> FloatArray:

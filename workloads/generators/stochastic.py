@@ -134,7 +134,9 @@ def stochastic(
         span = OUTLASTS * work / machine if window is None else window * HOUR
         stream = Application("stream", "stream", applications[0].law)
         over = SCALED_DOWN if scaled_down is None else scaled_down
-        submit, runs = _stream(rng, stream, work_rate * machine * span / stream_processors, span, over)
+        # Predictable jobs whose run times add up to the expected work, all in the span.
+        count = round(work_rate * machine * span / stream_processors / (stream.mean / over))
+        submit, runs = uniform_times(rng, count, span), stream.draw(rng, count, over=over)
     jobs = _columns(
         applications,
         kinds=np.concatenate([kinds, np.full(len(submit), len(applications))]),
@@ -144,14 +146,6 @@ def stochastic(
     )
     whole = Machine.pool(machine, name="stochastic jobs of ICPP 2019")
     return Workload(jobs, whole, provenance_of("stochastic", options))
-
-
-def _stream(
-    rng: np.random.Generator, small: Application, work: float, span: float, over: float
-) -> tuple[IntArray, IntArray]:
-    """Return when predictable jobs come, and run times that add up to an expected `work`, all in `span` seconds."""
-    count = round(work / (small.mean / over))
-    return uniform_times(rng, count, span), small.draw(rng, count, over=over)
 
 
 def _columns(

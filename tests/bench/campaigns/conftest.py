@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from kept_cells import deterministic
 from small_campaign import TEXT
 
-from hpcdispatch.bench.benchmarks.campaigns import deterministic
 from hpcdispatch.bench.campaigns.execution import Store, plan_campaign, run_campaign
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 import trustme
+from kept_cells import deterministic
 from patience import PATIENCE
 
 from hpcdispatch.base import InputError
-from hpcdispatch.bench.benchmarks.campaigns import deterministic
 from hpcdispatch.bench.campaigns import dask_cluster as cluster
 from hpcdispatch.bench.campaigns.execution import Store, plan_campaign, run_campaign
 

@@ -13,13 +13,11 @@ from time import sleep
 
 import pandas as pd
 import pytest
+from kept_cells import deterministic
 from pebble.pool import process
-from rich.console import Console
 
 from hpcdispatch.analysis.trimming import NOTHING, Cut
 from hpcdispatch.base import InputError
-from hpcdispatch.bench.benchmarks import campaigns as campaign_speed
-from hpcdispatch.bench.benchmarks.campaigns import deterministic
 from hpcdispatch.bench.campaigns import cells, processes, versions
 from hpcdispatch.bench.campaigns.execution import CampaignInterrupted, Store, WorkerError, plan_campaign, run_campaign
 from hpcdispatch.bench.campaigns.metrics_table import campaign_table, cut_summary, write_table
@@ -513,10 +511,3 @@ def test_a_cell_says_what_it_is(undisturbed):
     told = json.loads((Store(folder).path(plan.cells[0].key) / "cell.json").read_text())
     assert told["workload"] == plan.cells[0].digest
     assert (told["dispatcher"], told["jitter"], told["seed"]) == ("fcfs", 30, 0)
-
-
-def test_the_benchmark_compares_both_stores(tmp_path, undisturbed):
-    plan = undisturbed[0]
-    seconds, equal = campaign_speed.compared(replace(plan, cells=plan.cells[:2]), tmp_path, Console(quiet=True))
-    assert len(seconds) == 2
-    assert equal

@@ -6,7 +6,8 @@ import subprocess
 import sys
 import time
 
-from hpcdispatch.bench.benchmarks.campaigns import deterministic
+from kept_cells import deterministic
+
 from hpcdispatch.bench.campaigns.execution import Store
 
 JOBS = 150

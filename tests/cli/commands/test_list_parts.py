@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hpcdispatch.cli.part_explained import meanings
+from hpcdispatch.cli.commands.list_parts import meanings
 from hpcdispatch.dispatchers import registry as dispatchers
 from hpcdispatch.predictors import registry as predictors
 from hpcdispatch.workloads import GENERATORS

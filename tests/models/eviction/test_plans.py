@@ -12,18 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracles.eviction_proof import prove
+from oracles.eviction_search import SearchCore, backtracking, search
 
 from hpcdispatch.models.eviction import (
     Clock,
     GreedyCore,
     PlanCore,
     RunningJob,
-    SearchCore,
-    backtracking,
     greedy,
     greedy_by_deadline,
     plan,
-    search,
 )
 from hpcdispatch.models.eviction import loss_table as _eviction
 from hpcdispatch.models.eviction.evictable import integers

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from oracles.sequences import LAWS, PUBLISHED, all_pairs, as_written, normal
 from scipy import stats
 
 from hpcdispatch.base import InputError
-from hpcdispatch.bench.benchmarks.sequences import LAWS, PUBLISHED, all_pairs, as_written, normal
 from hpcdispatch.models.reservations import (
     ESDD,
     Cost,

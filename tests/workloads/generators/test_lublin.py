@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcdispatch.base import InputError
-from hpcdispatch.workloads import describe, generate, read, workload_names
+from hpcdispatch.workloads import GENERATORS, describe, generate, read
 
 
 def marginals(workload):
@@ -81,7 +81,7 @@ def test_global_random_state_is_left_alone():
 
 
 def test_names_and_options():
-    assert "lublin" in workload_names()
+    assert "lublin" in GENERATORS.names()
     assert generate("lublin:jobs=20,processors=8,seed=5").jobs == generate("lublin", 5, jobs=20, processors=8).jobs
     assert len(generate("lublin:jobs=20,load=none")) == 20
     with pytest.raises(InputError, match=r"unknown workload 'lubin' \(did you mean lublin\?\)"):

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from hpcdispatch.base import InputError
-from hpcdispatch.workloads import generate, read, stochastic, workload_names, write
+from hpcdispatch.workloads import GENERATORS, generate, read, stochastic, write
 
 SPECS = ("stochastic:small_share=0.4,work_rate=0.1,window=2,large=40,processors=beta", "intrepid-neuroscience")
 LAWS = {
@@ -196,7 +196,7 @@ def test_without_the_registry_choices_are_checked_as_well():
 
 
 def test_are_registered():
-    assert {"stochastic", "intrepid-neuroscience"} <= set(workload_names())
+    assert {"stochastic", "intrepid-neuroscience"} <= set(GENERATORS.names())
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hpcdispatch.base import InputError
-from hpcdispatch.workloads import generate, workload_names
+from hpcdispatch.workloads import GENERATORS, generate
 
 PROGRAM = "from hpcdispatch.workloads import generate; print(generate('theta', days=2, seed=3).digest())"
 MONTH = generate("theta", seed=1)
@@ -74,7 +74,7 @@ def test_the_same_in_any_process():
 
 
 def test_it_is_registered():
-    assert "theta" in workload_names()
+    assert "theta" in GENERATORS.names()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,149 @@
+"""How many decisions are proved, of those that a dispatcher takes on the way through workloads of several seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from .....dispatchers import Action, Start, State, create_dispatcher
+from .....dispatchers.registered import reset_part
+from .....simulation import simulate
+from .....workloads import Machine
+from ....reports.tables import Table
+from .on_nodes import eurora_like
+from .on_traces import WITHOUT_SOLVER
+
+#: Candidates of a decision, and how much of that it has at least and at most.
+SIZES, BAND = (25, 50, 100, 200), (0.8, 1.2)
+#: Jobs that arrive at once for each candidate that is wanted; decisions of a workload, and how many lie between them.
+ARRIVING, EACH, BETWEEN = 2.5, 3, 3
+#: What must be proved, by candidates.
+REQUIRED = {50: 0.9, 100: 0.7}
+#: Who decides on the way, and who is asked for a proof.
+PROVED = {
+    "pcp3": ("pcp3:solver=none", "pcp3", "pcp3:solver=fluid"),
+    "hcp3": ("hcp3:solver=none", "hcp3", "hcp3:solver=fluid"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What one dispatcher makes of a decision that another takes.
+
+    Attributes
+    ----------
+    dispatcher
+        Who is asked.
+    candidates
+        Of the decision.
+    proved
+        As it reports.
+    same
+        Whether it starts the same jobs as the one that decides.
+    ms
+        CPU time, milliseconds.
+    """
+
+    dispatcher: str
+    candidates: int
+    proved: bool
+    same: bool
+    ms: float
+
+
+class Sampled:
+    """A dispatcher that lets others take some of its decisions, too, and goes on as EASY when it has enough of them.
+
+    Parameters
+    ----------
+    names
+        Who decides, and who is asked beside.
+    size
+        Candidates that a decision must have to be taken, about.
+    """
+
+    def __init__(self, names: Sequence[str], size: int) -> None:
+        self.name = names[0]
+        self._names = names
+        self._made = {name: create_dispatcher(f"{name}{',' if ':' in name else ':'}m={size}") for name in names}
+        self._least, self._most = (share * size for share in BAND)
+        self._rest = create_dispatcher("easy")
+        self.found: list[Proof] = []
+        self._wait = 0
+
+    def reset(self, machine: Machine, rng: np.random.Generator) -> None:
+        """Forget what was found."""
+        self.found, self._wait = [], 0
+        for dispatcher in (self._rest, *self._made.values()):
+            reset_part(dispatcher, machine, np.random.default_rng(0))
+
+    def dispatch(self, state: State) -> Sequence[Action]:
+        """Decide as the first of them."""
+        if len(self.found) >= EACH * (len(self._names) - 1):
+            return self._rest.dispatch(state)
+        actions = self._made[self._names[0]].dispatch(state)
+        report = self._report(self._names[0])
+        self._wait -= 1
+        within = self._least <= report["candidates"] <= self._most
+        if within and report["status"] not in WITHOUT_SOLVER and self._wait < 0:
+            self._wait = BETWEEN
+            self.found += [self._asked(name, state, _started(actions)) for name in self._names[1:]]
+        return actions
+
+    def _asked(self, name: str, state: State, started: set[int]) -> Proof:
+        begin = process_time()
+        actions = self._made[name].dispatch(state)
+        ms = 1e3 * (process_time() - begin)
+        report = self._report(name)
+        return Proof(name, report["candidates"], report["proved"], _started(actions) == started, ms)
+
+    def _report(self, name: str) -> Mapping[str, Any]:
+        report: Mapping[str, Any] = self._made[name].report()  # type: ignore[attr-defined]
+        return report
+
+
+def _started(actions: Sequence[Action]) -> set[int]:
+    return {action.job.order for action in actions if isinstance(action, Start)}
+
+
+def proofs(dispatchers: Sequence[str], sizes: Sequence[int], seeds: int, say: Callable[[str], None]) -> Table:
+    """Return how many of the decisions of some dispatchers are proved, and by whom."""
+    rows = []
+    for dispatcher in dispatchers:
+        for size in sizes:
+            found: list[Proof] = []
+            for seed in range(seeds):
+                say(f"proofs, {dispatcher}, {size} candidates, seed {seed}")
+                sampled = Sampled(PROVED[dispatcher], size)
+                simulate(eurora_like(round(ARRIVING * size), seed), sampled, seed=seed)
+                found += sampled.found
+            for name in PROVED[dispatcher][1:]:
+                rows.append(_row(size, [proof for proof in found if proof.dispatcher == name]))
+    columns = (
+        "dispatcher", "candidates", "decisions", "their candidates", "proved, %", "required, %", "as local search, %",
+        "mean, ms", "max, ms",
+    )  # fmt: skip
+    note = (
+        f"Decisions taken on the way by lists and local search alone, {EACH} of a workload, {BETWEEN} others between "
+        "them; then every dispatcher is asked for the same ones. Proved: no set of jobs that starts now costs less; "
+        "under `solver=fluid` in its own model, in which what starts later may start in parts. As local search: the "
+        "same jobs start now as under lists and local search alone. CPU time."
+    )
+    title = f"Decisions proved on 64 nodes with GPUs or MICs, {seeds} workloads a row"
+    return Table(title, columns, rows, 2, note=note)
+
+
+def _row(size: int, found: Sequence[Proof]) -> list[str]:
+    if not found:
+        return ["-", str(size), "0", *["-"] * 6]
+    ms = [proof.ms for proof in found]
+    required = f"{100 * REQUIRED[size]:.0f}" if size in REQUIRED else ""
+    candidates, proved, same = np.mean([(proof.candidates, proof.proved, proof.same) for proof in found], axis=0)
+    return [
+        found[0].dispatcher, str(size), str(len(found)), f"{candidates:.1f}", f"{100 * proved:.0f}", required,
+        f"{100 * same:.0f}", f"{np.mean(ms):.0f}", f"{max(ms):.0f}",
+    ]  # fmt: skip

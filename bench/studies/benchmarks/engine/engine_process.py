@@ -1,0 +1,112 @@
+"""Our side of the engine's benchmark, in a process of its own.
+
+``python -m hpcdispatch.bench.studies.benchmarks.engine.engine_process ANSWER TASK REPEAT ARGUMENT...`` is the child
+process. Each task runs a slice of its workload first, so that imports and caches are not counted.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from .....dispatchers import EASY
+from .....simulation import Result, simulate
+from .....workloads import Workload, read
+from ..measurements import measured, peak_memory
+from .bare_easy import bare_jobs, easy_starts
+from .engine_parts import shares
+
+_WARM = 200
+#: Jobs from which on all compiled code of a simulation is loaded.
+_LOADING = 2_500
+
+
+class _PlugIn:
+    """EASY, as the engine sees a dispatcher that it does not know."""
+
+    name = "EASY as a plug-in"
+
+    def __init__(self) -> None:
+        self.dispatch = EASY().dispatch
+
+
+def nodes(repeat: int, dispatcher: str, swf: str, system: str) -> dict[str, Any]:
+    """Read the files that AccaSim reads and simulate them on the nodes of the system file; CPU seconds, median."""
+
+    def run() -> Result:
+        return simulate(read(swf, system), dispatcher)
+
+    simulate(read(swf, system).head(_WARM), dispatcher)
+    return {"jobs": len(run().jobs), "cpu": _median(run, repeat)}
+
+
+def pool(repeat: int, swf: str) -> dict[str, Any]:
+    """Simulate EASY on a pool, itself and as a plug-in, and run the bare loop on the same jobs, in turns.
+
+    CPU seconds, medians; and what each part of the plug-in's simulation took of it.
+    """
+    workload = read(swf)
+    cores = int(workload.machine.capacity.sum())
+    warm = workload.head(_WARM)
+    simulate(workload, "easy")  # Whole, since the compiled code of long traces is to be loaded.
+    easy_starts(bare_jobs(warm), cores)
+    ours: list[float] = []
+    plugged: list[float] = []
+    floor: list[float] = []
+    for _ in range(max(repeat, 3)):
+        result, seconds = measured(lambda: simulate(workload, "easy"))
+        ours.append(seconds.cpu)
+        _, seconds = measured(lambda: simulate(workload, _PlugIn()))
+        plugged.append(seconds.cpu)
+        starts, seconds = measured(lambda: easy_starts(bare_jobs(workload), cores))
+        floor.append(seconds.cpu)
+    equal = sum(map(int.__eq__, result.jobs["start"].tolist(), starts))
+    return {
+        "jobs": len(workload), "cpu": median(ours), "plugged": median(plugged), "floor": median(floor), "equal": equal,
+        "parts": shares(lambda: simulate(workload, _PlugIn()), repeat),
+    }  # fmt: skip
+
+
+def whole(_: int, dispatcher: str, trace: str, jobs: str) -> dict[str, Any]:
+    """Read a trace, simulate it on its pool and sum up; CPU seconds and peak resident memory, megabytes."""
+
+    def run() -> Result:
+        result = simulate(_first(trace, jobs), dispatcher)
+        result.summary()
+        return result
+
+    result, seconds = measured(run)
+    return {"jobs": len(result.jobs), "cpu": seconds.cpu, "megabytes": peak_memory()}
+
+
+def warm(_: int, dispatcher: str, trace: str, jobs: str) -> dict[str, Any]:
+    """Simulate a trace on its pool, after a part of it that has its compiled code loaded; CPU seconds."""
+    workload = _first(trace, jobs)
+    simulate(workload.head(_LOADING), dispatcher)
+    result, seconds = measured(lambda: simulate(workload, dispatcher))
+    return {"jobs": len(result.jobs), "cpu": seconds.cpu}
+
+
+def _first(trace: str, jobs: str) -> Workload:
+    return read(trace, head=int(jobs)) if jobs else read(trace)
+
+
+TASKS: dict[str, Callable[..., dict[str, Any]]] = {"nodes": nodes, "pool": pool, "whole": whole, "warm": warm}
+
+
+def _median(run: Callable[[], Any], repeat: int) -> float:
+    return median(measured(run)[1].cpu for _ in range(repeat))
+
+
+def main(arguments: list[str]) -> None:
+    """Run a task and write its answer."""
+    answer, task, repeat, *rest = arguments
+    Path(answer).write_text(json.dumps(TASKS[task](int(repeat), *rest)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

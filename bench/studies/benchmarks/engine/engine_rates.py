@@ -1,0 +1,253 @@
+"""What the engine costs: against stock AccaSim, against a bare loop, on large traces.
+
+``python -m hpcdispatch.bench.studies.benchmarks.engine`` measures everything in one run, each part in a process of its
+own, and prints a table of rates with what is required of each. ``--small`` is a smoke test of the same in seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+from oracles.stock_accasim import Schedule, run_stock, write_inputs
+from rich.console import Console
+from rich.table import Table
+
+from .....simulation import simulate
+from .....workloads import Workload
+from .....workloads.fetching import at_hand
+from ...one_line_errors import in_one_line
+from ..measurements import run_module
+from ..traces import HPC2N, KTH, RICC, THETA, lay_end_to_end, theta_like, trace_or_generated
+
+COUNTED = """\
+CPU seconds, child processes included, on the same two files (SWF and AccaSim system file), on nodes.
+stock: from the making of AccaSim's Simulator to the closing of its writers, its default outputs on; once.
+ours:  from reading the files to the finished tables of the Result; median, after a warm-up on 200 jobs.
+bare loop and our EASY on a pool: jobs in memory for both; the loop builds its tuples, ours its Result; medians.
+a job of it: what the plug-in's simulation was at, at ticks of CPU time; libraries count as their callers.
+large traces on their pools: from reading the file to the summary, imports and compiled code loaded on the way; once.
+rates on their pools: jobs in memory, to the finished tables of the Result, after a warm-up that loads compiled code."""
+SMALL_TRACE, SMALL_THETA = 800, 120
+MILLION = 1_000_000
+WIDTH = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What is measured.
+
+    Attributes
+    ----------
+    trace
+        The trace of the first rows; ``None`` for a generated workload.
+    jobs
+        Cut every workload to its first jobs; ``None`` takes all.
+    small
+        Smoke test: everything cut down, large traces left out.
+    repeat
+        How often our side is measured.
+    """
+
+    trace: Path | None = None
+    jobs: int | None = None
+    small: bool = False
+    repeat: int = 3
+
+    def cut(self, small: int) -> int | None:
+        """Return how many jobs to take, `small` in the smoke test."""
+        return min(small, self.jobs or small) if self.small else self.jobs
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A measured figure and what is required of it.
+
+    Attributes
+    ----------
+    case
+        What was run.
+    jobs
+        How many jobs.
+    reference, ours
+        Jobs a CPU second of stock AccaSim or the bare loop, and of ours; ``None`` where that is not the question.
+    value, unit
+        The figure: a ratio (``"x"``), CPU seconds (``"s"``), microseconds of them (``"us"``), megabytes (``"MB"``) or
+        jobs a CPU second (``"jobs/s"``); ``None`` if it was not measured.
+    required, at_least
+        The bound, ``None`` where nothing is required, and whether it is a lower one.
+    note
+        What else was found: whether the schedules agree, or why nothing was measured.
+    """
+
+    case: str
+    jobs: int
+    reference: float | None
+    ours: float | None
+    value: float | None
+    unit: str
+    required: float | None
+    at_least: bool
+    note: str = ""
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether the requirement is met; ``None`` if there is none or the figure was not measured."""
+        if self.value is None or self.required is None:
+            return None
+        return self.value >= self.required if self.at_least else self.value <= self.required
+
+
+def measure(setting: Setting) -> Iterator[Row]:
+    """Yield the rows one by one as they are measured."""
+    name = setting.trace.name.partition(".")[0] if setting.trace else "generated"
+    traced = trace_or_generated(setting.trace, setting.cut(SMALL_TRACE))
+    case = f"{name}, {traced.machine.nodes} one-core nodes"
+    yield against_stock(f"FIFO, {case}", traced, "fifo", 40, setting.repeat)
+    yield against_stock(f"EASY, {case}", traced, "easy", 20, setting.repeat)
+    theta = theta_like(setting.cut(SMALL_THETA) or 5000)
+    yield against_stock("FIFO, Theta-like, 4,392 x 64 cores", theta, "fifo", 50, setting.repeat)
+    yield against_stock("EASY, Theta-like, 4,392 x 64 cores", theta, "easy", 50, setting.repeat)
+    yield from against_floor(f"EASY, {name}, pool, times the bare loop", traced, setting.repeat)
+    yield from large(setting, "HPC2N, EASY", "easy", HPC2N, None, 700)
+    yield from large(setting, "RICC, EASY", "easy", RICC, 60, 1000)
+    yield from large(setting, "RICC, EASY-SJBF", "easy-sjbf", RICC, 60, 1000)
+    yield from large(setting, "HPC2N, conservative", "conservative", HPC2N, 60, None)
+    yield from large(setting, "RICC, first 100,000, conservative", "conservative", RICC, 300, None, 100_000)
+    yield rate_of(setting, "RICC, first 20,000, look-ahead", "lookahead", RICC, 3_000, 20_000)
+    yield rate_of(setting, "Theta, look-ahead", "lookahead", THETA, 6_000)
+    with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
+        laid, trace = Path(folder) / "million.swf", at_hand(KTH)
+        if trace is not None and not setting.small:
+            lay_end_to_end(trace, MILLION, laid)
+        yield from large(setting, "a million records of KTH, EASY", "easy", laid if laid.is_file() else KTH, 90, 1000)
+
+
+def against_stock(case: str, workload: Workload, scheduler: str, required: float, repeat: int) -> Row:
+    """Measure a scheduler of stock AccaSim and ours on the same files; compare the schedules of FIFO.
+
+    EASY schedules differ by design: AccaSim's is not EASY.
+    """
+    dispatcher = {"fifo": "fcfs", "easy": "easy"}[scheduler]
+    stock = run_stock(workload, scheduler)
+    with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
+        swf, system = write_inputs(workload, Path(folder))
+        ours = run_module("engine.engine_process", "nodes", str(repeat), dispatcher, str(swf), str(system))
+    count, note = len(workload), ""
+    if scheduler == "fifo":
+        note = f"start and nodes equal for {equal_jobs(workload, stock.schedule):,} of {count:,} jobs"
+    reference, rate = count / stock.cpu, count / ours["cpu"]
+    return Row(case, count, reference, rate, rate / reference, "x", required, True, note)
+
+
+def equal_jobs(workload: Workload, schedule: Schedule) -> int:
+    """Return how many jobs our FCFS gives the start and the nodes that a schedule of AccaSim gives them."""
+    jobs = simulate(workload, "fcfs").jobs
+    columns = zip(jobs["id"], jobs["start"], jobs["end"], jobs["placement"], strict=True)
+    return sum(
+        schedule[id_] == (start, end, tuple(sorted(placement.tolist()))) for id_, start, end, placement in columns
+    )
+
+
+def against_floor(case: str, workload: Workload, repeat: int) -> Iterator[Row]:
+    """Measure our EASY on a pool, itself and as a plug-in, against the bare loop; and the parts of the latter."""
+    with tempfile.TemporaryDirectory(prefix="hpcdispatch-bench-") as folder:
+        swf, _ = write_inputs(workload, Path(folder))
+        took = run_module("engine.engine_process", "pool", str(repeat), str(swf))
+    count, floor = took["jobs"], took["floor"]
+    note = f"start equal for {took['equal']:,} of {count:,} jobs"
+    yield Row(case, count, count / floor, count / took["cpu"], took["cpu"] / floor, "x", 3, False, note)
+    slower, rate = took["plugged"] / floor, count / took["plugged"]
+    yield Row(f"{case}, as a plug-in", count, count / floor, rate, slower, "x", None, False)
+    for part, share in took["parts"].items():
+        spent = 1e6 * share * took["plugged"] / count
+        yield Row(f"a job of it: {part}", count, None, None, spent, "us", None, False, f"{share:.0%}")
+
+
+def large(
+    setting: Setting, case: str, dispatcher: str, trace: str | Path, seconds: int | None, megabytes: int | None,
+    head: int | None = None,
+) -> Iterator[Row]:  # fmt: skip
+    """Measure the CPU time and the peak memory of a large trace, by its name or path, where there is a bound."""
+    took, reason = _took(setting, "whole", dispatcher, trace, head)
+    jobs = took.get("jobs", 0)
+    rate = jobs / took["cpu"] if took else None
+    if seconds is not None:
+        yield Row(f"CPU time, {case}", jobs, None, rate, took.get("cpu"), "s", seconds, False, reason)
+    if megabytes is not None:
+        yield Row(f"peak memory, {case}", jobs, None, rate, took.get("megabytes"), "MB", megabytes, False, reason)
+
+
+def rate_of(setting: Setting, case: str, dispatcher: str, trace: str | Path, rate: int, head: int | None = None) -> Row:
+    """Measure the jobs a CPU second of a simulation, of a large trace, by its name or path, or of its first jobs."""
+    took, reason = _took(setting, "warm", dispatcher, trace, head)
+    jobs = took.get("jobs", 0)
+    ours = jobs / took["cpu"] if took else None
+    return Row(f"rate, {case}", jobs, None, ours, ours, "jobs/s", rate, True, reason)
+
+
+def _took(
+    setting: Setting, task: str, dispatcher: str, trace: str | Path, head: int | None
+) -> tuple[dict[str, Any], str]:
+    """Return what a task measured of a trace in a process of its own, or else why it was not."""
+    path = at_hand(trace) if isinstance(trace, str) else trace
+    if setting.small:
+        return {}, "skipped: not in the small setting"
+    if path is None:
+        return {}, f"skipped: {trace} is not there; set HPCDISPATCH_DATA"
+    most = min(filter(None, (setting.jobs, head)), default="")
+    return run_module("engine.engine_process", task, "1", dispatcher, str(path), str(most)), ""
+
+
+def table(rows: list[Row], setting: Setting) -> Table:
+    """Return the rows as a table for people."""
+    title = "Engine against stock AccaSim 1.1.3 and a bare EASY loop"
+    if setting.small or setting.jobs:
+        title += " (cut short: the requirements are meant for the whole)"
+    made = Table(title=title, caption=COUNTED, caption_justify="left")
+    made.add_column("case")
+    for column in ("jobs", "reference jobs/s", "ours jobs/s", "figure", "required"):
+        made.add_column(column, justify="right")
+    made.add_column("", no_wrap=True)
+    made.add_column("note")
+    verdicts = {True: "[green]pass[/]", False: "[red]miss[/]", None: "-"}
+    for row in rows:
+        rates = ["-" if rate is None else f"{rate:,.0f}" for rate in (row.reference, row.ours)]
+        figure = "-" if row.value is None else f"{row.value:,.1f} {row.unit}"
+        bound = "-" if row.required is None else f"{'>=' if row.at_least else '<='} {row.required:g} {row.unit}"
+        made.add_row(row.case, f"{row.jobs:,}", *rates, figure, bound, verdicts[row.passed], row.note)
+    return made
+
+
+@click.command()
+@click.option(
+    "--trace",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="SWF trace of a pool of processors; KTH-SP2 from HPCDISPATCH_DATA or ../shared/data, or else generated.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Cut every workload to its first jobs.")
+@click.option("--small", is_flag=True, help="Smoke test: small workloads, no large traces.")
+@click.option("--repeat", type=click.IntRange(min=1), default=3, show_default=True, help="Measure our side so often.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@in_one_line(RuntimeError, ValueError)
+def main(trace: Path | None, jobs: int | None, small: bool, repeat: int, as_json: bool) -> None:
+    """Measure the engine against stock AccaSim, against a bare EASY loop, and on large traces."""
+    setting = Setting(trace or at_hand(KTH), jobs, small, repeat)
+    rows: list[Row] = []
+    for row in measure(setting):
+        rows.append(row)
+        if sys.stderr.isatty():
+            click.echo(f"measured: {row.case}", err=True)
+    if as_json:
+        counted = COUNTED.splitlines()
+        found = [{**asdict(row), "passed": row.passed} for row in rows]
+        click.echo(json.dumps({"counted": counted, "small": small, "jobs": jobs, "rows": found}, indent=2))
+    else:
+        console = Console(width=None if sys.stdout.isatty() else WIDTH)
+        console.print(table(rows, setting))

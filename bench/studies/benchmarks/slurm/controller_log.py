@@ -1,0 +1,215 @@
+"""What a real Slurm decided: the log of its controller (``DebugFlags=Backfill``), and the jobs of its accounting."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .....base import InputError
+from .....base.checks import shown
+from .....workloads import Job, Machine
+from .....workloads.formats.slots import GPU, MEMORY
+from .....workloads.slurm_conf import APART, BY_CORE, expand_names
+from .....workloads.slurm_workload import slurm_workload, started_at
+from .recorded_text import recorded_lines, recorded_table, recorded_time
+
+_TIMES = 24
+#: What the controller logs when its periods of priorities begin, which may be seconds after its first line.
+_PERIODS = "priority/multifactor: _read_last_decay_ran"
+#: What is read of a job.
+_COLUMNS = ("Partition", "Account", "User", "Submit", "Start", "End")
+_KINDS = {
+    "submitted": re.compile(r"_slurm_rpc_submit_batch_job: JobId=(?P<job>\d+) InitPrio=(?P<priority>\d+)"),
+    "cycle": re.compile(r"sched/backfill: _attempt_backfill: beginning"),
+    "tested": re.compile(r"sched/backfill: .*: test for JobId=(?P<job>\d+) Prio=(?P<priority>\d+)"),
+    "planned": re.compile(r"sched/backfill: .*JobId=(?P<job>\d+) to start at (?P<start>\S+), .* nodes (?P<nodes>\S+)"),
+    "backfilled": re.compile(r"sched/backfill: .*: Started JobId=(?P<job>\d+) in \S+ on (?P<nodes>\S+)"),
+    "allocated": re.compile(r"sched: Allocate JobId=(?P<job>\d+) NodeList=(?P<nodes>\S+)"),
+    "ended": re.compile(r"sched/backfill: _attempt_backfill: (?:completed testing|no jobs to backfill)"),
+    "evaluated": re.compile(r"select/cons_tres: _job_test: SELECT_TYPE: evaluating JobId=(?P<job>\d+) "),
+    "completed": re.compile(r"_job_complete: JobId=(?P<job>\d+) done"),
+}  # fmt: skip
+
+
+class Event(NamedTuple):
+    """A line of the log.
+
+    Attributes
+    ----------
+    time
+        Seconds since 1970.
+    kind
+        ``submitted``, ``cycle`` (of backfill begins), ``tested``, ``planned``, ``backfilled``, ``allocated`` (by the
+        main scheduler), ``completed``; ``ended`` (a cycle), ``evaluated`` (by whomever; that only with
+        ``DebugFlags=SelectType`` and ``SlurmctldDebug=debug``).
+    job
+        Its id.
+    priority
+        Of what was submitted or tested.
+    start
+        Of what is planned, seconds since 1970.
+    nodes
+        Names of the nodes that are planned or taken.
+    """
+
+    time: float
+    kind: str
+    job: str = ""
+    priority: int = 0
+    start: int = 0
+    nodes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedJob:
+    """A job of the accounting.
+
+    Attributes
+    ----------
+    partition, account, user
+        Their names.
+    slots, cores, apart
+        Slots, cores of each, and whether each is on a node of its own.
+    limit, submit, start, end
+        Seconds, of the times since 1970.
+    demand, per_cpu, by_node
+        Amounts that a slot asks for, what of them was asked for by CPU, and what a job of tasks asks for by node, of
+        all that the site's machine has; empty: the cores alone.
+    """
+
+    partition: str
+    account: str
+    user: str
+    slots: int
+    cores: int
+    apart: bool
+    limit: int
+    submit: int
+    start: int
+    end: int
+    demand: tuple[int, ...] = ()
+    per_cpu: tuple[int, ...] = ()
+    by_node: tuple[int, ...] = ()
+
+
+def read_log(path: Path) -> Iterator[Event]:
+    """Yield what a controller logged, in order; times are taken as UTC."""
+    for number, line in enumerate(recorded_lines(path), 1):
+        text = line[_TIMES + 2 :]
+        for kind, pattern in _KINDS.items():
+            if found := pattern.match(text):
+                yield _event(f"{path}:{number}", line[1:_TIMES], kind, found.groupdict())
+                break
+
+
+def began_at(path: Path) -> float:
+    """Return when the periods of priorities began, seconds since 1970: with the log where that does not say."""
+    lines = recorded_lines(path)
+    number = next((number for number, line in enumerate(lines) if line[_TIMES + 2 :].startswith(_PERIODS)), 0)
+    return recorded_time(lines[number][1:_TIMES], f"{path}:{number + 1}")
+
+
+def read_jobs(accounting: Path, requests: Path | None = None) -> dict[str, RecordedJob]:
+    """Return the jobs by id.
+
+    Parameters
+    ----------
+    accounting
+        ``sacct -P`` with times, user, account and partition.
+    requests
+        The same jobs with ``TimelimitRaw`` and ``SubmitLine``, if the former does not have these.
+    """
+    asked = ("TimelimitRaw", "SubmitLine")
+    table = recorded_table(accounting, "JobID", _COLUMNS if requests is not None else (*_COLUMNS, *asked))
+    if requests is not None:
+        more = recorded_table(requests, "JobID", asked)
+        if strange := sorted(set(table.index) - set(more.index)):
+            raise InputError(f"{requests}: expected the jobs of {accounting}, got no job {strange[0]}")
+        table = table.join(more[list(asked)])
+    return {str(job): _job(fields, f"{accounting}: job {job}") for job, fields in table.to_dict("index").items()}
+
+
+def site_jobs(accounting: Path, config: Path) -> dict[str, RecordedJob]:
+    """Return the jobs by id as those of a site with memory and GPUs.
+
+    Parameters
+    ----------
+    accounting
+        As :func:`~hpcdispatch.workloads.slurm_workload.slurm_workload` has it.
+    config
+        The configuration.
+    """
+    workload = slurm_workload(accounting, config)
+    assert workload.records is not None
+    zero, machine = started_at(workload), workload.machine
+    starts = zero + workload.columns.submit + workload.records["wait"].to_numpy()
+    names = ("nodes_asked", "requested_processors", "task_cores", "requested_memory")
+    asked = [workload.records[name].astype(int).tolist() for name in names]
+    found = {}
+    for job, start, nodes, cores, each, memory in zip(workload.jobs, starts, *asked, strict=True):
+        found[job.id] = _site_job(job, machine, zero + job.submit, int(start))
+        if not nodes and found[job.id].apart and cores > each:
+            found[job.id] = _of_tasks(found[job.id], cores // each, each, memory, machine.resources)
+    return found
+
+
+def _site_job(job: Job, machine: Machine, submit: int, start: int) -> RecordedJob:
+    cores, memory = job.per_node["core"], job.per_node.get(MEMORY, 0)
+    return RecordedJob(
+        job.queue, job.group, job.user, job.nodes, cores, job.nodes == 1 or APART in job.per_node, job.walltime, submit,
+        start, start + job.runtime, tuple(job.per_node.get(name, 0) for name in machine.resources),
+        tuple(memory // cores if name == MEMORY and BY_CORE in job.per_node else 0 for name in machine.resources),
+        (0,) * len(machine.resources),
+    )  # fmt: skip
+
+
+def _of_tasks(job: RecordedJob, tasks: int, cores: int, memory: int, resources: Sequence[str]) -> RecordedJob:
+    """Return a job that was laid out on the nodes that it had as the tasks that it asked for, which may fill any.
+
+    Parameters
+    ----------
+    job
+        The job as it was laid out.
+    tasks, cores, memory
+        How many tasks, the cores of each, and the kilobytes a core.
+    resources
+        Of the machine.
+    """
+    demand, per_cpu, by_node = (dict.fromkeys(resources, 0) for _ in range(3))
+    for name, amount, share in zip(resources, job.demand, job.per_cpu, strict=True):
+        if share:
+            demand[name], per_cpu[name] = memory * cores, memory
+        elif name in (GPU, MEMORY):
+            by_node[name] = amount
+        else:
+            demand[name] = min(amount, 1)
+    demand |= {resources[0]: cores, APART: 0}
+    asked, by_core, of_node = (tuple(each.values()) for each in (demand, per_cpu, by_node))
+    return replace(job, slots=tasks, cores=cores, apart=False, demand=asked, per_cpu=by_core, by_node=of_node)
+
+
+def _event(where: str, time: str, kind: str, found: dict[str, str]) -> Event:
+    return Event(
+        recorded_time(time, where),
+        kind,
+        found.get("job", ""),
+        int(found.get("priority", 0)),
+        int(recorded_time(found["start"], where)) if "start" in found else 0,
+        tuple(expand_names(found["nodes"], where)) if "nodes" in found else (),
+    )
+
+
+def _job(fields: dict[Any, Any], where: str) -> RecordedJob:
+    nodes = re.search(r"(?:-N |--nodes=)(\d+) --ntasks-per-node=(\d+)", fields["SubmitLine"])
+    tasks = re.search(r"(?:-n |--ntasks=)(\d+)", fields["SubmitLine"])
+    if nodes is None and tasks is None:
+        raise InputError(f"{where}: field 'SubmitLine': expected -N N --ntasks-per-node=K or -n N")
+    slots, cores = (int(nodes[1]), int(nodes[2])) if nodes else (int(tasks[1]), 1)  # type: ignore[index]
+    submit, start, end = (int(recorded_time(fields[name], where)) for name in ("Submit", "Start", "End"))
+    names = fields["Partition"], fields["Account"], fields["User"]
+    if not (limit := fields["TimelimitRaw"]).isdecimal():
+        raise InputError(f"{where}: field 'TimelimitRaw': expected whole minutes, got {shown(limit)}")
+    return RecordedJob(*names, slots, cores, nodes is not None, 60 * int(limit), submit, start, end)

@@ -1,0 +1,277 @@
+"""Decision by decision: recorded cycles of backfill once more, from the real state before each; and the priorities."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .....base import BoolArray, InputError, IntArray
+from .....dispatchers.slurm import AccountUsage
+from .....models.slurm import (
+    BackfillRules,
+    Cluster,
+    Factors,
+    JobTable,
+    RunningJob,
+    WaitingJobs,
+    Weights,
+    backfill_pass,
+    job_size,
+    job_table,
+    main_pass,
+    note_submitted,
+    priorities,
+    weights_below,
+)
+from .....workloads.formats.slots import GPU, MEMORY
+from .....workloads.slurm_conf import SlurmSite
+from .controller_log import Event, RecordedJob
+
+#: What happens in a cycle.
+_OF_CYCLES = ("tested", "planned", "backfilled", "evaluated")
+#: How far a planned start may be off (seconds), and a priority (points).
+NEAR, POINTS = 2, 5
+
+
+@dataclass(slots=True)
+class _Cycle:
+    """A recorded cycle: the state before it, and what came of it."""
+
+    now: int
+    free: IntArray
+    running: list[str]
+    order: list[str] = field(default_factory=list)
+    planned: dict[str, Event] = field(default_factory=dict)
+    started: dict[str, Event] = field(default_factory=dict)
+
+
+class RecordedDecisions:
+    """Goes through a log, keeps the state of the cluster, and decides each cycle of backfill once more.
+
+    Parameters
+    ----------
+    site
+        The configuration.
+    jobs
+        By id.
+    rules
+        Of backfill.
+    weights
+        Of the nodes where decisions are made again, shape (nodes,); the site's by default.
+
+    Attributes
+    ----------
+    counts
+        How many starts were ``planned``, of them ``near`` and on the ``same nodes``; how many jobs backfill ``started``
+        and were ``started here``, on the same nodes (``start nodes``).
+    """
+
+    def __init__(
+        self, site: SlurmSite, jobs: Mapping[str, RecordedJob], rules: BackfillRules, weights: IntArray | None = None
+    ) -> None:
+        self._jobs, self._rules = jobs, rules
+        self._node = {name: place for place, name in enumerate(site.nodes)}
+        self._partition = {each.name: row for row, each in enumerate(site.partitions)}
+        self._members = np.zeros((len(site.partitions), len(site.nodes)), np.bool_)
+        for row, each in enumerate(site.partitions):
+            self._members[row, list(each.nodes)] = True
+        names = site.machine().resources if any(job.demand for job in jobs.values()) else ("core",)
+        self._total = site.machine().capacity[:, : len(names)].copy()
+        self._gpu, self._memory = (names.index(name) if name in names else -1 for name in (GPU, MEMORY))
+        self._free, self._base = self._total.copy(), weights_below(np.array(site.weights))
+        self._weights = self._base.copy() if weights is None else weights_below(weights)
+        self._running: dict[str, tuple[IntArray, IntArray]] = {}
+        self._cycle: _Cycle | None = None
+        self.counts: Counter[str] = Counter()
+
+    def follow(self, events: Iterable[Event]) -> None:
+        """Go through a log.
+
+        Raises
+        ------
+        InputError
+            If it has jobs, partitions or nodes that the accounting or the configuration does not have.
+        """
+        for event in events:
+            try:
+                self._happen(event)
+            except KeyError as error:
+                where = f"log: {event.kind} at {event.time:.3f}: job {event.job or '-'}"
+                wanted = "a job of the accounting on nodes and in a partition of the configuration"
+                raise InputError(f"{where}: expected {wanted}, got {error}") from None
+        self._decide()
+
+    def _happen(self, event: Event) -> None:
+        if event.kind not in _OF_CYCLES or (event.kind == "evaluated" and self._cycle is None):
+            self._decide()
+        if event.kind == "submitted":
+            note_submitted(0, self._tried([event.job]), self._cluster(self._free, self._members))
+        elif event.kind == "evaluated" and self._cycle is None:
+            self._evaluate(event.job)
+        elif event.kind == "cycle":
+            self._cycle = _Cycle(int(event.time), self._free.copy(), sorted(self._running, key=int))
+        elif event.kind == "completed":
+            nodes, slots = self._running.pop(event.job)
+            self._free[nodes] += self._held(event.job, slots)
+        elif event.kind in ("backfilled", "allocated"):
+            self._begin(event)
+        if self._cycle is not None:
+            # Without the debug level, jobs are named when they are planned or started, in the same order.
+            looked_at = event.kind in ("tested", "planned", "backfilled") and event.job not in self._cycle.order
+            self._cycle.order += [event.job] if looked_at else []
+            self._cycle.planned |= {event.job: event} if event.kind == "planned" else {}
+            self._cycle.started |= {event.job: event} if event.kind == "backfilled" else {}
+
+    def _begin(self, event: Event) -> None:
+        """Let a job run on its real nodes; tasks are laid out on them as the model does."""
+        own = np.zeros_like(self._members)
+        own[:, [self._node[name] for name in event.nodes]] = True
+        starts = main_pass(self._tried([event.job]), Cluster(self._free, own, 0, self._base.copy()))
+        if starts:
+            ((_, nodes, slots),) = starts
+        else:  # They lie there in a way that the model does not know: alike on all.
+            nodes = np.flatnonzero(own[0])
+            slots = np.full(len(nodes), -(-self._jobs[event.job].slots // len(nodes)))
+            self._free[nodes] -= self._held(event.job, slots)
+        self._running[event.job] = nodes, slots
+
+    def _evaluate(self, job: str) -> None:
+        """Let the main scheduler test a job, of which only what that does to weights is left."""
+        main_pass(self._tried([job]), self._cluster(self._free.copy(), self._members))
+
+    def _row(self, job: str) -> RunningJob:
+        found = self._jobs[job]
+        end, place = found.start + found.limit, int(job)
+        return RunningJob(end, *self._running[job], _demand(found), place, found.by_node)
+
+    def _held(self, job: str, slots: IntArray) -> IntArray:
+        """Return what a job holds of each of its nodes."""
+        found = self._jobs[job]
+        return np.asarray(slots[:, None] * _demand(found) + (found.by_node or (0,)))
+
+    def _cluster(self, free: IntArray, members: BoolArray) -> Cluster:
+        return Cluster(free, members, 0, self._weights, self._total, self._gpu, self._memory)
+
+    def _decide(self) -> None:
+        """Decide the last cycle once more, and compare."""
+        cycle, self._cycle = self._cycle, None
+        if cycle is None or not cycle.order:
+            return
+        rows = [self._row(job) for job in cycle.running]
+        tried = self._tried(cycle.order)
+        table = job_table(rows, tried, len(cycle.free))
+        backfill_pass(tried, self._cluster(cycle.free, self._members), table, cycle.now, self._rules)
+        for row, job in enumerate(cycle.order, len(rows)):
+            self._compare(cycle, job, row, table)
+
+    def _compare(self, cycle: _Cycle, job: str, row: int, table: JobTable) -> None:
+        nodes = set(table.nodes_of(row).tolist())
+        if event := cycle.started.get(job):
+            found = {"started": 1, "started here": table.start[row] == cycle.now}
+            found["start nodes"] = nodes == {self._node[name] for name in event.nodes}
+        elif event := cycle.planned.get(job):
+            found = {"planned": 1, "near": abs(table.start[row] - event.start) <= NEAR}
+            found["same nodes"] = nodes == {self._node[name] for name in event.nodes}
+        else:
+            found = {"not planned": 1}
+        self.counts.update({name: int(value) for name, value in found.items()})
+
+    def _tried(self, ids: list[str]) -> WaitingJobs:
+        jobs = [self._jobs[job] for job in ids]
+        return WaitingJobs(
+            np.array([self._partition[job.partition] for job in jobs]),
+            np.array([job.slots for job in jobs]),
+            np.array([job.apart for job in jobs]),
+            np.array([_demand(job) for job in jobs]),
+            np.array([job.limit for job in jobs]),
+            np.array([job.per_cpu or (0,) for job in jobs]),
+            np.array([job.by_node or (0,) for job in jobs]),
+            np.array(list(map(int, ids))),
+        )
+
+
+def _demand(job: RecordedJob) -> tuple[int, ...]:
+    return job.demand or (job.cores,)
+
+
+def compared_priorities(
+    site: SlurmSite, jobs: Mapping[str, RecordedJob], events: Iterable[Event], began: float, tick: int,
+    half_life: float, weights: Weights, shares: Mapping[str, int], *, small: bool = False,
+) -> Counter[str]:  # fmt: skip
+    """Return how many priorities are on record (``seen``), and how many are ``near`` to and ``equal`` with the model's.
+
+    Usage is that of the real starts and ends.
+
+    Parameters
+    ----------
+    site, jobs, events
+        The record.
+    began, tick, half_life
+        When the first period of priorities began (seconds since 1970), ``PriorityCalcPeriod`` and
+        ``PriorityDecayHalfLife``, seconds.
+    weights, shares
+        Of the factors, and of the accounts.
+    small
+        ``PriorityFavorSmall``.
+    """
+    known, running = _Priorities(site, jobs, weights, small=small), set[str]()
+    usage = AccountUsage(shares, half_life, int(began))
+    for job in jobs.values():
+        usage.user(job.account, job.user)
+    due = began + tick
+    counts: Counter[str] = Counter()
+    for event in events:
+        while event.time >= due:
+            usage.tick(int(due), [known.charged(job) for job in sorted(running)])
+            known.set(usage, int(due))
+            due += tick
+        if event.kind == "submitted":
+            known.add(event.job, usage, int(event.time))
+        elif event.kind in ("allocated", "backfilled"):
+            running.add(event.job)
+            known.waiting.discard(event.job)
+        elif event.kind == "completed":
+            running.discard(event.job)
+        if event.kind in ("submitted", "tested"):
+            off = abs(known.now[event.job] - event.priority)
+            counts.update({"seen": 1, "near": int(off <= POINTS), "equal": int(not off)})
+    return counts
+
+
+class _Priorities:
+    """The priorities of the jobs that wait."""
+
+    def __init__(self, site: SlurmSite, jobs: Mapping[str, RecordedJob], weights: Weights, *, small: bool) -> None:
+        most = max(each.factor for each in site.partitions)
+        self._factor = {each.name: each.factor / most for each in site.partitions}
+        self._nodes, self._cores = len(site.nodes), int(site.capacity[:, 0].sum())
+        self._jobs, self._weights, self._small = jobs, weights, small
+        self.waiting: set[str] = set()
+        self.now: dict[str, int] = {}
+
+    def add(self, job: str, usage: AccountUsage, now: int) -> None:
+        self.waiting.add(job)
+        self._set(job, usage, now)
+
+    def set(self, usage: AccountUsage, now: int) -> None:
+        for job in self.waiting:
+            self._set(job, usage, now)
+
+    def charged(self, job: str) -> tuple[tuple[str, str], int, int]:
+        found = self._jobs[job]
+        return (found.account, found.user), found.start, found.slots * found.cores
+
+    def _set(self, name: str, usage: AccountUsage, now: int) -> None:
+        job = self._jobs[name]
+        parts = (job.slots if job.apart else 1) / self._nodes, job.slots * job.cores / self._cores
+        size = job_size(*parts, small=self._small)
+        factors = (
+            max(now - job.submit, 0),
+            usage.user(job.account, job.user).factor,
+            size,
+            self._factor[job.partition],
+        )
+        self.now[name] = int(priorities(self._weights, Factors(*np.array(factors, dtype=np.float64)[:, None]))[0])

@@ -1,0 +1,105 @@
+"""What must be so in the simulations for the claims of the CP 2019 paper to be tested by them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from .....analysis.statistics import real_and_predicted, real_over_predicted
+from ..claims import Floats
+from ..outcome import Precondition
+from .months import Part
+
+#: The heuristic's error as a share of the requests' at most, and percent of the requests near the truth at most.
+ERROR, NEAR = 0.3, 10.0
+#: Waiting jobs from which on it matters which of them are in the model: the paper's m.
+CROWD = 100
+
+
+def accuracy(real: Floats, predicted: Floats) -> dict[str, float]:
+    """Return how well run times were predicted."""
+    ratio = real_over_predicted(real, predicted)
+    return {
+        "mean absolute error, min": float(np.abs(real - predicted).mean() / 60),
+        "underestimated, %": float(100 * (ratio > 1).mean()),
+        "overestimated, %": float(100 * (ratio < 1).mean()),
+        "within 0.75-1.25, %": float(100 * ((ratio >= 0.75) & (ratio <= 1.25)).mean()),
+    }
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The preconditions, and which claims need them.
+
+    Attributes
+    ----------
+    nodes
+        More than one node: of every claim.
+    queues
+        At least two queues in every sample: where versions 0 to 2 weigh jobs by theirs.
+    heuristic
+        The heuristic errs much less than the requests: of what is said of -D.
+    requests
+        Few requests are near the truth: of what is said of -W as a prediction.
+    crowd
+        More jobs wait than get a start time: of version 0.
+    """
+
+    nodes: Precondition
+    queues: Precondition
+    heuristic: Precondition
+    requests: Precondition
+    crowd: Precondition
+
+    @property
+    def all(self) -> tuple[Precondition, ...]:
+        """All of them."""
+        return self.nodes, self.queues, self.heuristic, self.requests, self.crowd
+
+    def of(self, *labels: str) -> tuple[Precondition, ...]:
+        """Return those of a claim about dispatchers with these labels."""
+        versions = {label[3:4] for label in labels if label[1:3] == "CP"}
+        letters = {label.partition("-")[2] for label in labels}
+        needed = [self.nodes]
+        needed += [self.queues] * bool(versions - {"3"})
+        needed += [self.heuristic] * ("D" in letters)
+        needed += [self.requests] * ("W" in letters and any(label.endswith("3-W") for label in labels))
+        needed += [self.crowd] * bool({"HCP", "PCP"} & {label.partition(",")[0] for label in labels})
+        return tuple(needed)
+
+
+def conditions_of(guessed: Sequence[Part], requested: Sequence[Part], nodes: int) -> Conditions:
+    """Return what is so.
+
+    Parameters
+    ----------
+    guessed, requested
+        Parts that were simulated with the heuristic, and with the requests.
+    nodes
+        Of the machine.
+    """
+    guess, request = (_together(parts) for parts in (guessed, requested))
+    share, close = (
+        guess["mean absolute error, min"] / request["mean absolute error, min"],
+        request["within 0.75-1.25, %"],
+    )
+    queues = [part.jobs["queue"].nunique() for part in requested]
+    waiting = float(np.mean([part.decisions["queued"].mean() for part in requested]))
+    return Conditions(
+        Precondition("more than one node", nodes > 1, f"{nodes} nodes"),
+        Precondition("at least two queues in every sample", min(queues) > 1, f"{min(queues)} to {max(queues)}"),
+        Precondition(
+            f"the heuristic errs at most {ERROR:g} times as much as the requests", share <= ERROR, f"{share:.2f} times"
+        ),
+        Precondition(
+            f"fewer than {NEAR:g}% of the requests are within 0.75-1.25 of the run time", close < NEAR, f"{close:.1f}%"
+        ),
+        Precondition(f"more than {CROWD} jobs wait at a call", waiting > CROWD, f"{waiting:.0f}, mean"),
+    )  # fmt: skip
+
+
+def _together(parts: Sequence[Part]) -> dict[str, float]:
+    """Return how well the run times of all parts together were predicted."""
+    return accuracy(*map(np.concatenate, zip(*(real_and_predicted(part.jobs) for part in parts), strict=True)))

@@ -1,0 +1,210 @@
+"""Which dispatchers and predictors the CP 2019 paper compares, and the jobs they are compared on here."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from .....base import parse_spec
+from .....simulation import Result
+from .....workloads import Machine, Workload, read
+from .....workloads.fetching import fetch
+from .....workloads.generators.eurora import EXPECTED_WAITS, eurora_machine
+from ....campaigns.samples import Generated, Loaders, Samples
+from ..outcome import Means, Scale
+from ..simulations import finished
+from .months import Part, months_of
+
+#: The paper's -D counts a job that outran its prediction as one of one more second.
+PREDICTORS = {"W": "walltime", "R": "oracle", "D": "heuristic:correction=none"}
+PCPS = ("PBS", "PCP1-W", "PCP1-R", "PCP1-D", "PCP2-D", "PCP3-W", "PCP3-R", "PCP3-D")
+HCPS = ("PBS", "HCP1-W", "HCP1-R", "HCP1-D", "HCP2-D", "HCP3-W", "HCP3-R", "HCP3-D")
+#: What else is to be beaten; ours, lookahead, takes a large part of a second a decision where many wait,
+#: and has a budget.
+OTHERS = ("EASY-W",)
+#: Queues by priority: the shorter the expected wait the higher.
+_WAITS = [each.partition(":") for each in EXPECTED_WAITS.split(";")]
+QUEUES = ";".join(name for name, _, wait in sorted(_WAITS, key=lambda each: float(each[2])))
+#: Jobs of a draw, how many of them are a past under EASY, and how many draws. At full scale one is cut into its months.
+JOBS: dict[Scale, int] = {"smoke": 1000, "small": 6000, "full": 400_000}
+PAST: dict[Scale, int] = {"smoke": 40, "small": 3000, "full": 0}
+#: Fewer than 1,000 jobs are not drawn; so many of them are simulated.
+_HEAD: dict[Scale, int | None] = {"smoke": 60, "small": None, "full": None}
+DRAWS: dict[Scale, int] = {"smoke": 1, "small": 5, "full": 1}
+#: The budget, in jobs of each draw from the first one on, of version 0 of PCP, which cannot finish.
+PCP_BUDGET: dict[Scale, int] = {"smoke": 5, "small": 20, "full": 100}
+#: HPC2N: its machine, the jobs of a stretch, how many of them are a past, and the first jobs, a year apart and more.
+HPC2N_NODES, HPC2N_CORES = 120, 2
+HPC2N_JOBS: dict[Scale, int] = {"smoke": 60, "small": 3500, "full": 10_000}
+HPC2N_PAST: dict[Scale, int] = {"smoke": 40, "small": 2500, "full": 2000}
+HPC2N_FIRST: dict[Scale, tuple[int, ...]] = {
+    "smoke": (20_000,),
+    "small": (20_000, 60_000, 100_000, 140_000, 180_000),
+    "full": tuple(range(10_000, 190_000, 20_000)),
+}
+
+#: Stretches of a trace, or draws.
+Drawn = Samples[Workload] | Samples[Generated]
+#: Labels to the independent parts that were simulated.
+Runs = dict[str, list[Part]]
+
+
+@dataclass(frozen=True)
+class Contest:
+    """The jobs of a reproduction.
+
+    Attributes
+    ----------
+    samples
+        Draws, or one for each stretch.
+    ewt
+        The expected waits of the queues, as an option of the dispatchers of versions 0 to 2.
+    queues
+        Queues by priority, for PBS.
+    past
+        The first jobs of each sample, which EASY dispatches and which are not measured.
+    monthly
+        Whether a result is cut into months.
+    """
+
+    samples: tuple[Drawn, ...]
+    ewt: str
+    queues: str
+    past: int = 0
+    monthly: bool = False
+
+    @property
+    def nodes(self) -> int:
+        """Of the machine."""
+        first = self.samples[0].workload
+        return first.machine.nodes if isinstance(first, Workload) else eurora_machine().nodes
+
+    def spec(self, label: str) -> tuple[str, str]:
+        """Return dispatcher and predictor of a label such as ``PCP3-D``; one without a letter has the wall-time."""
+        name, _, letter = label.partition("-")
+        predictor = PREDICTORS[letter or "W"]
+        if name == "PBS":
+            return f"pbs:queues={self.queues}" if self.queues else "pbs", predictor
+        options: list[str] = [f"ewt={self.ewt}"] if name in _WEIGHING else []
+        options += ["rest=out"] if name == "HCP" else []
+        return name.lower() + ":" * bool(options) + ",".join(options), predictor
+
+    def results(self, labels: Sequence[str], means: Means) -> Runs:
+        """Return what was simulated of labels, part by part."""
+        return dict(zip(labels, self.simulated([self.spec(label) for label in labels], means), strict=True))
+
+    def simulated(self, pairs: Sequence[tuple[str, str]], means: Means) -> list[list[Part]]:
+        """Return what was simulated of dispatchers and predictors."""
+        if self.past:
+            pairs = [(after_past(self.past, dispatcher), predictor) for dispatcher, predictor in pairs]
+        return self._parts(pairs, means, None, self.past)
+
+    def cold(self, pairs: Sequence[tuple[str, str]], means: Means, head: int) -> list[list[Part]]:
+        """Return the same without a past, of the first `head` jobs."""
+        return self._parts(pairs, means, head, 0)
+
+    def _parts(self, pairs: Sequence[tuple[str, str]], means: Means, head: int | None, past: int) -> list[list[Part]]:
+        loaders: Loaders = {}
+        drawn = [samples if head is None else _shortened(samples, head) for samples in self.samples]
+        cells = [samples.cells(pairs, loaders) for samples in drawn]
+        store = finished([cell for each in cells for row in zip(*each, strict=True) for cell in row], loaders, means)
+
+        def parts(result: Result) -> list[Part]:
+            return months_of(result) if self.monthly and head is None else [Part.of(result, past)]
+
+        return [
+            [part for each in cells for cell in each[place] for part in parts(store.result(cell))]
+            for place in range(len(pairs))
+        ]
+
+
+#: Dispatchers that weigh jobs by the expected waits of their queues.
+_WEIGHING = ("PCP", "PCP1", "PCP2", "HCP", "HCP1", "HCP2")
+
+
+def after_past(past: int, dispatcher: str) -> str:
+    """Return the spec of a dispatcher that begins after a past."""
+    return f"warm-start:jobs={past},over=" + dispatcher.replace(",", "/")
+
+
+def _shortened(samples: Drawn, head: int) -> Drawn:
+    jobs, label = samples.workload, f"{samples.label}, first {head}"
+    if isinstance(jobs, Workload):
+        return Samples(jobs.head(head), samples.seeds, label=label)
+    shorter = head if jobs.head is None else min(head, jobs.head)
+    return Samples(Generated(jobs.spec, shorter), samples.seeds, label=label)
+
+
+def eurora(scale: Scale) -> Contest:
+    """Return the draws of the workload ``eurora``."""
+    jobs = Generated(f"eurora:jobs={JOBS[scale]}", _HEAD[scale])
+    draws = Samples(jobs, DRAWS[scale], label=jobs.spec)
+    return Contest((draws,), EXPECTED_WAITS, QUEUES, PAST[scale], scale == "full")
+
+
+@cache
+def hpc2n(scale: Scale) -> Contest:
+    """Return stretches of HPC2N, on its nodes; its jobs have one queue, and no names."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        whole = read(fetch("hpc2n"), machine=Machine.homogeneous(HPC2N_NODES, core=HPC2N_CORES))
+    count = HPC2N_JOBS[scale]
+    stretches = tuple(
+        Samples(whole.slice(first, first + count), label=f"jobs {first:,}-{first + count:,} of HPC2N")
+        for first in HPC2N_FIRST[scale]
+    )
+    return Contest(stretches, "3600", "", HPC2N_PAST[scale])
+
+
+def stopped(contest: Contest, means: Means) -> Runs:
+    """Return version 0 of PCP under its budget, from the first job of each draw on, and version 1 on the same jobs."""
+    jobs = PCP_BUDGET[means.scale]
+    pcp = f"pcp:ewt={contest.ewt},d=0.005,d_max=0.005", PREDICTORS["W"]
+    found = contest.cold([pcp, contest.spec("PCP1-W")], means, jobs)
+    return {f"{label}, first {jobs} jobs": parts for label, parts in zip(("PCP", "PCP1-W"), found, strict=True)}
+
+
+def varied(contest: Contest, variants: Mapping[str, tuple[str, str]], means: Means) -> Runs:
+    """Return dispatchers with another value of an option, by label."""
+    pairs = []
+    for label, option in variants.values():
+        dispatcher, predictor = contest.spec(label)
+        name, given = parse_spec(dispatcher)
+        key, _, value = option.partition("=")
+        options = {**given, key: value}
+        pairs.append((name + ":" + ",".join(f"{key}={options[key]}" for key in options), predictor))
+    return dict(zip(variants, contest.simulated(pairs, means), strict=True))
+
+
+def notes(scale: Scale) -> tuple[str, ...]:
+    """Return what was simulated on Eurora, and how it differs from the paper."""
+    jobs = _HEAD[scale] or JOBS[scale]
+    what = (
+        "one draw of 400,000 jobs of the workload eurora, cut into its months"
+        if scale == "full"
+        else f"draws of the workload eurora, {DRAWS[scale]} of {jobs:,} jobs each, of which EASY dispatches the first "
+        f"{PAST[scale]:,}; the last {jobs - PAST[scale]:,} are measured"
+    )
+    return (
+        f"Simulated: {what}. The machine has 64 nodes of 16 cores and 16 GB, half with 2 GPUs each, half with 2 MICs. "
+        "The workload is a generator in the image of the paper's trace, which is not public. Jobs run for their real "
+        "duration, also past the requested time, as the paper's do.",
+        "-W: the requested time; -R: the real duration; -D: the data-driven heuristic, a job that outran it counting "
+        "as one of one more second. Brackets: 95% bootstrap intervals of the mean over the draws or months.",
+        "PBS is our model of the scheduler of the paper's machine: queues by priority, first come first served within "
+        "them, EASY backfilling by the requested times. The paper takes PBS from the trace.",
+    )
+
+
+def hpc2n_notes(scale: Scale) -> tuple[str, ...]:
+    """Return what was simulated on HPC2N."""
+    return (
+        f"Simulated: {len(HPC2N_FIRST[scale])} stretches of {HPC2N_JOBS[scale]:,} jobs of HPC2N, which do not overlap, "
+        f"on its {HPC2N_NODES} nodes of {HPC2N_CORES} cores; EASY dispatches the first {HPC2N_PAST[scale]:,} of each, "
+        "and the others are measured. Jobs run for their real duration, also past the requested time.",
+        "The log has one queue and no names of jobs. So nothing is told of queues and their expected waits (versions 0 "
+        "to 2 weigh all jobs alike), nor of a heuristic that goes by names. Each slot is a core, so that no job can "
+        "lack a place on the nodes: PCP and HCP differ in their search alone.",
+    )

@@ -1,0 +1,87 @@
+"""Version 0 of HCP beside others, on stretches of jobs that come while many wait.
+
+It takes so long in a crowd that it gets a budget of jobs; and where nobody waits all versions do the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .....workloads import Workload
+from ....campaigns.samples import Generated, Samples
+from ..outcome import Means, Scale
+from ..simulations import simulate_all
+from .contenders import PREDICTORS, Contest, Runs, after_past
+from .months import Part
+
+#: Who is compared with version 0.
+LABELS = ("HCP", "HCP1-W", "HCP1-D", "HCP2-D", "HCP3-D", "lookahead-D")
+AS_PRINTED = "HCP as printed"
+#: A stretch begins with the first job at whose submission more jobs than this wait under EASY, some of the paper's 340.
+WAITING = 300
+#: Its jobs that are measured, and how many before them EASY dispatches.
+BUDGET: dict[Scale, int] = {"smoke": 10, "small": 200, "full": 500}
+PAST: dict[Scale, int] = {"smoke": 40, "small": 3000, "full": 5000}
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Some jobs of a draw, of which the first `past` are not measured."""
+
+    jobs: Samples[Workload]
+    past: int
+
+    def simulated(self, pairs: list[tuple[str, str]], means: Means) -> list[Part]:
+        """Return what was simulated of dispatchers and predictors."""
+        begun = [(after_past(self.past, dispatcher), predictor) for dispatcher, predictor in pairs]
+        return [Part.of(result, self.past) for [result] in simulate_all(self.jobs, begun, means)]
+
+
+def crowd_begins(part: Part, waiting: int = WAITING) -> int:
+    """Return the row of `part.jobs`, by its label, at whose submission more than `waiting` first wait, or else most."""
+    jobs = part.jobs
+    started = np.searchsorted(np.sort(jobs["start"].to_numpy()), jobs["submit"].to_numpy(), side="right")
+    many = np.arange(1, len(jobs) + 1) - started
+    place = int(np.argmax(many > waiting) if (many > waiting).any() else np.argmax(many))
+    return int(jobs.index[place])
+
+
+def stretches(contest: Contest, means: Means) -> list[Stretch]:
+    """Return one of each draw or month, chosen by the queue under EASY alone.
+
+    Those whose jobs are all of one queue, which versions 0 to 2 cannot weigh, are left out, unless all are.
+    """
+    found: dict[bool, list[Stretch]] = {True: [], False: []}
+    [drawn] = contest.samples
+    assert isinstance(drawn.workload, Generated)
+    whole: dict[int, Workload] = {}
+    for number, part in enumerate(contest.results(("EASY-W",), means)["EASY-W"]):
+        seed = 0 if contest.monthly else number
+        workload = whole.setdefault(seed, drawn.workload(seed))
+        first = crowd_begins(part)
+        begin, end = max(first - PAST[means.scale], 0), first + BUDGET[means.scale]
+        jobs = Samples(workload.slice(begin, end), label=f"{drawn.label}, jobs {begin:,}-{end:,} of seed {seed}")
+        queues = {job.queue for job in workload.jobs[first:end]}
+        found[len(queues) > 1].append(Stretch(jobs, max(first - begin, 1)))
+    return found[True] or found[False]
+
+
+def early(contest: Contest, means: Means) -> Runs:
+    """Return HCP as its authors' code has it, and others on the same jobs; last HCP as printed."""
+    pairs = [contest.spec(label) for label in LABELS] + [(f"hcp:ewt={contest.ewt}", PREDICTORS["W"])]
+    each = [stretch.simulated(pairs, means) for stretch in stretches(contest, means)]
+    return dict(zip((*LABELS, AS_PRINTED), map(list, zip(*each, strict=True)), strict=True))
+
+
+def note(scale: Scale, stretches: int) -> str:
+    """Return which jobs version 0 was run on, and how many stretches of them there are."""
+    return (
+        f"HCP, version 0, has a budget: {BUDGET[scale]:,} jobs of each draw or month, from the first on at whose "
+        f"submission more than {WAITING} wait under EASY (where there is none, from the longest queue on), which "
+        f"dispatches the {PAST[scale]:,} before them; the others of its rows have the same jobs. Where all these jobs "
+        f"are of one queue they are left out; there are {stretches}. It is run as the "
+        "authors' code has it: the jobs after the first 100 are not in the model. As the paper has it, at the end of "
+        "the horizon, they leave no schedule once they are too many to run side by side."
+    )

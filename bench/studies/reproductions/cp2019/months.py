@@ -1,0 +1,84 @@
+"""The independent parts of simulations: a whole one, or its months."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from .....base import BoolArray
+from .....simulation import Result
+
+#: Seconds; a month with fewer jobs than this share of the mean month is left out, as the last, which is cut.
+MONTH, _LEAST = 30 * 86400, 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What was simulated of some jobs.
+
+    Attributes
+    ----------
+    jobs, decisions
+        As in :class:`~hpcdispatch.simulation.Result`.
+    seconds
+        Of each decision, shape (decisions,).
+    prediction_s, simulation_s
+        Seconds; of a month, by its shares of the jobs and of the time of decisions.
+    utilization
+        Work of the jobs over capacity, from the first submission to the last end of them.
+    """
+
+    jobs: pd.DataFrame
+    decisions: pd.DataFrame
+    seconds: pd.Series
+    prediction_s: float
+    simulation_s: float
+    utilization: float
+
+    @classmethod
+    def of(cls, result: Result, past: int = 0) -> Part:
+        """Return a simulation without its first jobs, and without the decisions before the next one is submitted."""
+        summary = result.summary()
+        seconds = result.timings.loc[result.timings["what"] == "decision", "seconds"]
+        whole = cls(
+            result.jobs, result.decisions, seconds, summary["prediction_s"], summary["simulation_s"],
+            summary["utilization"],
+        )  # fmt: skip
+        if not past:
+            return whole
+        later = result.decisions["time"] >= result.jobs["submit"].iloc[past]
+        return _selected(whole, np.arange(len(result.jobs)) >= past, later.to_numpy())
+
+
+def months_of(result: Result) -> list[Part]:
+    """Return the months of a simulation: jobs by their submission, decisions by their time."""
+    whole = Part.of(result)
+    first = int(whole.jobs["submit"].min())
+    of_job = ((whole.jobs["submit"] - first) // MONTH).to_numpy()
+    of_decision = ((whole.decisions["time"] - first) // MONTH).to_numpy()
+    many = np.bincount(of_job)
+    return [
+        _selected(whole, of_job == month, of_decision == month)
+        for month in np.flatnonzero(many > _LEAST * many.mean()).tolist()
+    ]
+
+
+def _selected(whole: Part, jobs: BoolArray, decisions: BoolArray) -> Part:
+    """Return the part of some jobs and some decisions."""
+    share = float(whole.seconds[decisions].sum() / max(whole.seconds.sum(), 1e-9))
+    chosen = whole.jobs[jobs]
+    utilization = whole.utilization * _pace(chosen) / max(_pace(whole.jobs), 1e-9)
+    return Part(
+        chosen, whole.decisions[decisions], whole.seconds[decisions], whole.prediction_s * jobs.mean(),
+        whole.simulation_s * share, utilization,
+    )  # fmt: skip
+
+
+def _pace(jobs: pd.DataFrame) -> float:
+    """Return the work of jobs that ran, units times seconds, over the time that they took together."""
+    ran = jobs[jobs["attempts"] > 0]
+    if ran.empty:
+        return 0.0
+    return float((ran["units"] * ran["run"]).sum() / max(ran["end"].max() - ran["submit"].min(), 1))

@@ -1,0 +1,28 @@
+"""What the CP 2019 paper does not print, and what was chosen."""
+
+from __future__ import annotations
+
+from .....workloads.generators.eurora import EXPECTED_WAITS
+from ..outcome import Parameter, Scale
+from . import contenders as runs
+
+#: Options of HCP3 and HCP1, other values of what the paper does not print, and what they are instead of.
+VARIANTS = {
+    "HCP3-D, no local search": ("HCP3-D", "iterations=0"),
+    "HCP1-W, all queues alike": ("HCP1-W", "ewt=3600"),
+}
+
+
+def parameters(scale: Scale) -> tuple[Parameter, ...]:
+    """Return them; what becomes of other values is measured by the rows of ``cp2019/fig3``."""
+    see = "rows of cp2019/fig3 at its end"
+    return (
+        Parameter("jobs", f"{runs.JOBS[scale]:,} of a generator", "the paper's figures of its trace", "docs/cp.md"),
+        Parameter(
+            "expected waits of the queues", EXPECTED_WAITS, "the queues' default requests", f"{see}: ewt"
+        ),
+        Parameter("steps of local search", "1,000", "another trace, KTH-SP2", f"{see}: no local search"),
+        Parameter("limit of the solver, deterministic seconds", "0.0005 to 0.008", "another trace, KTH-SP2", "not run"),
+        Parameter("jobs after the first m, HCP", "not in the model", "the authors' code", f"{see}: HCP as printed"),
+        Parameter("PBS", "queues by priority, EASY within", "the manual of PBS Professional", "EASY-W beside it"),
+    )  # fmt: skip

@@ -1,0 +1,153 @@
+"""Figures 2 to 4 of the CP 2019 paper: mean and standard deviation of slowdown and wait."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from .....analysis.statistics import real_and_predicted
+from .....simulation.metrics import CLASSES, job_metrics
+from ..claims import row
+from ..outcome import Claim, Drawing, Means, Outcome, Row
+from . import contenders as runs
+from . import crowds
+from .conditions import Conditions, accuracy, conditions_of
+from .months import Part
+from .parameters import VARIANTS, parameters
+from .prediction_claims import Values, accuracy_claims, class_claims, early_claims, hcp_claims, pcp_claims
+
+Class = tuple[str, str, float, float]
+#: Suffix of the metrics of a class, what it is called, and its least and largest run time, seconds.
+_ALL = ("", "", 0.0, np.inf)
+_MEDIUM, _LONG = ((f"_{name}", f"{name} jobs: ", float(low), float(high)) for name, low, high in CLASSES[1:])
+_DIGITS = {"slowdown": 1, "wait": 0}
+_HEADERS = {"slowdown": "slowdown", "wait": "wait, s"}
+
+
+def fig2(means: Means) -> Outcome:
+    """Return slowdown and wait of the versions of PCP."""
+    return _quality(runs.eurora(means.scale), runs.PCPS, (_ALL,), pcp_claims, means)
+
+
+def fig3(means: Means) -> Outcome:
+    """Return slowdown and wait of the versions of HCP, of HCP as printed under a budget, and of others."""
+    contest = runs.eurora(means.scale)
+    found = _quality(contest, runs.HCPS, (_ALL,), hcp_claims, means)
+    others = contest.results(runs.OTHERS, means) | runs.varied(contest, VARIANTS, means)
+    first = crowds.early(contest, means)
+    values = _values(first, (_ALL,))
+    conditions = conditions_of(first["HCP3-D"], first["HCP1-W"], contest.nodes)
+    named = {f"{label}, budget": metrics for label, metrics in values.items()}
+    rows = _rows(_values(others, (_ALL,)) | named, (_ALL,))
+    del values[crowds.AS_PRINTED]
+    note = "Rows with a budget are of its jobs. EASY and lookahead are not in the paper."
+    claims = (*found.claims, *early_claims(values, conditions))
+    return replace(
+        found,
+        notes=(*found.notes, crowds.note(means.scale, len(first["HCP"])), note),
+        rows=(*found.rows, *rows),
+        claims=claims,
+    )
+
+
+def fig4(means: Means) -> Outcome:
+    """Return slowdown and wait of medium and long jobs, and the utilization."""
+    labels = tuple(dict.fromkeys((*runs.PCPS, *runs.HCPS)))
+    found = _quality(runs.eurora(means.scale), labels, (_MEDIUM, _LONG), class_claims, means, use=True)
+    limits = (
+        "Medium jobs run for 1-5 h, long ones for more. Not penalised: at most 5% above version 1 with requested "
+        "times. Utilization alike: within 5%."
+    )
+    return replace(found, notes=(*found.notes, limits))
+
+
+def on_hpc2n(means: Means) -> Outcome:
+    """Return slowdown and wait of versions 1 to 3 on HPC2N."""
+    labels = tuple(dict.fromkeys((*runs.PCPS, *runs.HCPS)))
+
+    def claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
+        shares = {"wall-time": values["HCP3-W"], "heuristic": values["HCP3-D"]}
+        return (*accuracy_claims(shares), *pcp_claims(values, conditions), *hcp_claims(values, conditions))
+
+    found = _quality(runs.hpc2n(means.scale), labels, (_ALL,), claims, means)
+    return replace(found, notes=runs.hpc2n_notes(means.scale), parameters=())
+
+
+def _quality(
+    contest: runs.Contest,
+    labels: tuple[str, ...],
+    classes: Sequence[Class],
+    claims: Callable[[Values, Conditions], tuple[Claim, ...]],
+    means: Means,
+    *,
+    use: bool = False,
+) -> Outcome:
+    found = contest.results(labels, means)
+    values = _values(found, classes)
+    family = "PCP" if "PCP3-D" in found else "HCP"
+    conditions = conditions_of(found[f"{family}3-D"], found[f"{family}1-W"], contest.nodes)
+    rows = _rows(values, classes)
+    if use:
+        rows += [row(label, "utilization, %", [100 * share for share in each["utilization"]], digits=1)
+                 for label, each in values.items()]  # fmt: skip
+    return Outcome(
+        runs.notes(means.scale), tuple(rows), claims(values, conditions), _bars(values, classes), conditions.all,
+        parameters(means.scale),
+    )  # fmt: skip
+
+
+def _rows(values: Values, classes: Sequence[Class]) -> list[Row]:
+    rows: list[Row] = []
+    for suffix, name, *_ in classes:
+        for metric, header in _HEADERS.items():
+            for label, each in values.items():
+                mean, spread = each[metric + suffix], each[f"{metric}_deviation{suffix}"]
+                digits = _DIGITS[metric]
+                rows += [row(label, f"{name}mean {header}", _finite(mean), digits=digits)]
+                rows += [Row(label, f"{name}deviation of {header}", _mean(spread), digits=digits)]
+    return rows
+
+
+def _finite(values: Sequence[float]) -> list[float]:
+    """Return the values of the parts that have one, NaN where none has."""
+    return [value for value in values if np.isfinite(value)] or [np.nan]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(_finite(values)))
+
+
+def _bars(values: Values, classes: Sequence[Class]) -> Drawing:
+    bars: dict[str, list[float | str]] = {"panel": [], "subject": [], "value": [], "deviation": []}
+    for suffix, name, *_ in classes:
+        for metric, header in _HEADERS.items():
+            for label, each in values.items():
+                bars["panel"].append(f"{name}{header}")
+                bars["subject"].append(label)
+                bars["value"].append(_mean(each[metric + suffix]))
+                bars["deviation"].append(_mean(each[f"{metric}_deviation{suffix}"]))
+    return Drawing("bars", bars)
+
+
+def _values(found: runs.Runs, classes: Sequence[Class]) -> Values:
+    return {label: _measured(parts, classes) for label, parts in found.items()}
+
+
+def _measured(parts: Sequence[Part], classes: Sequence[Class]) -> dict[str, list[float]]:
+    """Return the metrics of each part, and how well its run times were predicted; NaN where a class has no jobs."""
+    found: dict[str, list[float]] = {"utilization": []}
+    for part in parts:
+        found["utilization"].append(part.utilization)
+        for metric, value in accuracy(*real_and_predicted(part.jobs)).items():
+            found.setdefault(metric, []).append(value)
+        jobs = job_metrics(part.jobs)
+        for suffix, _, low, high in classes:
+            chosen = jobs[(jobs["run"] >= low) & (jobs["run"] < high)]
+            for metric in _HEADERS:
+                values = chosen[metric].to_numpy(dtype=float)
+                mean, spread = (float(values.mean()), float(values.std())) if len(values) else (np.nan, np.nan)
+                found.setdefault(metric + suffix, []).append(mean)
+                found.setdefault(f"{metric}_deviation{suffix}", []).append(spread)
+    return found

@@ -1,0 +1,173 @@
+"""Months of the trace of Theta with on-demand jobs, under each policy: ours, in continuation of the eviction paper."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from .....simulation import Result
+from .....workloads import Workload
+from ....campaigns.samples import Samples
+from ....reports.number_formats import short
+from ..claims import LEAST, less, row
+from ..outcome import Claim, Drawing, Means, Outcome, Parameter, Row, Scale
+from ..simulations import simulate_all
+from .batch_machine import PLAN, POLICIES, Summaries, judged
+from .on_demand import OnDemand, with_on_demand
+from .recorded_moments import DAY, NOTE, trace
+
+#: Months of the trace, 30 days each, and days of each that are taken.
+_MONTHS: dict[Scale, tuple[int, int]] = {"smoke": (1, 2), "small": (12, 30), "full": (12, 30)}
+_ENDS, _APART = "least loss, own ends", "1,024 nodes apart"
+_SPECS = {name: f"evict:policy={policy}" for name, policy in POLICIES.items()} | {
+    _ENDS: "evict:ends=true",
+    _APART: "evict:policy=static,reserve=1024",
+}
+#: How often a job may be made to give way.
+_MOST = ("0", "1", "2", "3", "5", "none")
+#: On-demand jobs a day, at which some jobs are hit again and again.
+_OFTEN = 12.0
+
+
+def recorded_months(means: Means) -> Outcome:
+    """Return the delay of on-demand jobs and the loss of batch jobs under each policy, month by month."""
+    found = _summaries(_simulated(_SPECS, OnDemand(), means))
+    months, days = _MONTHS[means.scale]
+    notes = (
+        f"Not in the paper, which decides at one moment: here the decisions are carried out on {months} disjoint "
+        f"months of {days} days. {NOTE}",
+        "On-demand jobs are drawn: 4 a day, of 512, 1,024 or 2,048 nodes for 5 to 60 min, due in 15 minutes. A "
+        "batch job that gave way needs 120 s before it works on, and an application checkpoint counts once it is "
+        "written. Batch jobs run under EASY with requested times, for as long as they did. Submissions are those of "
+        "the trace; waits are the simulation's.",
+        "Own ends: a job that is predicted, by its request, to end within the deadline is left to do so.",
+    )
+    outcome = judged(found, notes, _APART, _parameters(found, means))
+    return replace(outcome, claims=(*outcome.claims, *_own_ends(found)))
+
+
+def _own_ends(found: Summaries) -> tuple[Claim, ...]:
+    """Return what relying on jobs that are predicted to end by themselves is worth."""
+
+    def named(policy: str, key: str) -> tuple[str, list[float]]:
+        return policy, [summary[key] for summary in found[policy]]
+
+    return tuple(
+        less(f"{PLAN} {text} where it relies on own ends", named(_ENDS, key), named(PLAN, key))
+        for text, key in (("loses fewer node-hours", "lost_node_hours"), ("delays on-demand jobs less", "delay_mean"))
+    )
+
+
+def _parameters(found: Summaries, means: Means) -> tuple[Parameter, ...]:
+    """Return what is not the paper's, and what the least loss loses with other values."""
+    usual = OnDemand()
+    plan = {"least loss": _SPECS["least loss"]}
+
+    def lost(added: OnDemand) -> str:
+        summaries = _summaries(_simulated(plan, added, means))["least loss"]
+        return short(float(np.mean([summary["lost_node_hours"] for summary in summaries])))
+
+    chosen = short(float(np.mean([summary["lost_node_hours"] for summary in found["least loss"]])))
+    restarts = "; ".join(
+        f"{seconds} s: {chosen if seconds == usual.restart else lost(OnDemand(restart=seconds))}"
+        for seconds in (0, 120, 600)
+    )
+    rates = "; ".join(
+        f"{rate:g}: {chosen if rate == usual.rate else lost(OnDemand(rate=rate))}" for rate in (1.0, 4.0, 12.0)
+    )
+    return (
+        Parameter("seconds before an evicted job works on", "120", "nothing better known",
+                  f"node-hours lost in a month: {restarts}"),
+        Parameter("when an application checkpoint counts", "once it is written", "the definition of a checkpoint",
+                  f"node-hours lost: written {chosen}; at once {lost(OnDemand(writes=False))}"),
+        Parameter("on-demand jobs a day", "4", "nothing better known", f"node-hours lost: {rates}"),
+    )  # fmt: skip
+
+
+def starvation(means: Means) -> Outcome:
+    """Return how often batch jobs are made to give way, and what a bound on that costs the on-demand jobs."""
+    specs = {most: f"evict:most={most}" for most in _MOST}
+    results = _simulated(specs, OnDemand(rate=_OFTEN), means)
+    measured = {most: [_starved(result) for result in each] for most, each in results.items()}
+    rows: list[Row] = []
+    data: dict[str, list[object]] = {name: [] for name in ("panel", "subject", "x", "value", "low", "high")}
+    for place, (most, each) in enumerate(measured.items()):
+        for metric in each[0]:
+            found = row(f"most={most}", metric, [values[metric] for values in each], digits=1)
+            rows.append(found)
+            low, high = (found.measured if edge is None else edge for edge in (found.low, found.high))
+            point = (metric, "least loss", place, found.measured, low, high)
+            for column, value in zip(data.values(), point, strict=True):
+                column.append(value)
+    drawing = Drawing("lines", data, "most", x_ticks=_MOST)
+    notes = (
+        f"The months of `recorded-months`, with {_OFTEN:g} on-demand jobs a day. `most` is how often a batch job may "
+        f"be made to give way; then it is left alone. {NOTE}",
+    )
+    return Outcome(notes, tuple(rows), tuple(_bounds(measured)), drawing)
+
+
+_EVICTED, _MISSED, _LONGEST = "most evictions of one job", "on-demand jobs late, %", "largest stretch of an evicted job"
+
+
+def _starved(result: Result) -> dict[str, float]:
+    """Return how hard the batch jobs of a month were hit."""
+    attempts, summary = result.attempts, result.summary()
+    gone = attempts[attempts["outcome"].isin(["killed", "checkpointed"])]
+    times = Counter(gone["id"])
+    jobs = result.jobs.set_index("id").loc[list(times)]
+    stretch = (jobs["end"] - jobs["submit"]) / jobs["runtime"].clip(lower=10) if len(jobs) else np.array([1.0])
+    return {
+        _EVICTED: float(max(times.values(), default=0)),
+        "jobs evicted more than three times": float(sum(count > 3 for count in times.values())),
+        _LONGEST: float(np.max(stretch)),
+        "longest wait of a batch job, h": summary["batch_wait_max"] / 3600,
+        _MISSED: 100 * summary["missed_share"],
+        "node-hours lost": summary["lost_node_hours"],
+    }
+
+
+def _bounds(measured: Mapping[str, Sequence[Mapping[str, float]]]) -> list[Claim]:
+    """Return what a bound does, and what it costs."""
+    free, bound = measured["none"], measured["3"]
+    enough = len(free) >= LEAST
+    worst = [max(values[_EVICTED] for values in each) for each in (free, bound)]
+    late = [float(np.mean([values[_MISSED] for values in each])) for each in (free, bound)]
+    return [
+        Claim("without a bound some job gives way more than three times", worst[0] > 3 if enough else None,
+              f"at most {worst[0]:g} times; with most=3 {worst[1]:g}"),
+        Claim("a bound of 3 makes at most one on-demand job in a hundred late that were not",
+              late[1] - late[0] <= 1 if enough else None,
+              f"late: {short(late[0])}% without, {short(late[1])}% with"),
+    ]  # fmt: skip
+
+
+@cache
+def _months(scale: Scale, added: OnDemand) -> tuple[Samples[Workload], ...]:
+    """Return the months of the trace with on-demand jobs, another draw of them in each."""
+    months, days = _MONTHS[scale]
+    submit = trace().columns.submit
+    edges = np.searchsorted(submit, submit[0] + np.arange(months + 1) * 30 * DAY)
+    ends = np.searchsorted(submit, submit[edges[:-1]] + days * DAY)
+    found = []
+    for month, (begin, end) in enumerate(zip(edges[:-1].tolist(), np.minimum(ends, edges[1:]).tolist(), strict=True)):
+        part = with_on_demand(
+            trace().slice(begin, end), OnDemand(added.rate, added.deadline, added.restart, added.writes, month)
+        )
+        found.append(Samples(part, jitter=0, overrun="run", label=f"theta-2022, month {month + 1}"))
+    return tuple(found)
+
+
+def _simulated(specs: Mapping[str, str], added: OnDemand, means: Means) -> dict[str, list[Result]]:
+    """Return the results of each dispatcher, one for each month."""
+    pairs = [(spec, "walltime") for spec in specs.values()]
+    each = [simulate_all(samples, pairs, means) for samples in _months(means.scale, added)]
+    return {name: [found[place][0] for found in each] for place, name in enumerate(specs)}
+
+
+def _summaries(results: Mapping[str, Sequence[Result]]) -> Summaries:
+    return {name: [result.summary() for result in each] for name, each in results.items()}

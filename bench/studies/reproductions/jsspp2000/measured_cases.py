@@ -1,0 +1,248 @@
+"""What becomes of the cases of a log under each strategy: asked for in one simulation, branched off in another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import pandas as pd
+
+from .....models.moldable import choose
+from .....workloads import Job, Shape, Workload
+from ....campaigns.cells import TIMINGS, Cell, Files
+from ....campaigns.samples import Loaders
+from ....campaigns.store import Store
+from ...arrival_starts import ArrivalStarts, arrival_starts
+from ...branching import Branch, branches
+from ..outcome import Means, Scale
+from ..simulations import finished
+from .drawn_cases import BEST, USER, Candidate, Case, Kind, drawn
+from .recorded_logs import PUBLIC, recorded
+
+#: Raised with every change of what is drawn or kept.
+_FORMAT = 1
+#: The file of a table.
+_TABLE = "cases.parquet"
+_SEED = 2000
+#: Cases of a log. In the paper 14,000, and of NAS benchmarks 10,000 of all four logs.
+_CASES: dict[Kind, dict[Scale, int]] = {
+    "literal": {"smoke": 12, "small": 500, "full": 14_000},
+    "least-7-for-serial": {"smoke": 8, "small": 500, "full": 3500},
+    "nas": {"smoke": 5, "small": 250, "full": 3335},
+}
+#: At the smallest scale so many jobs of one log.
+_SMOKE = ("KTH", 150)
+#: So many cases of a log also go through the dispatcher ``sa``, which chooses for itself.
+CHECKED = 20
+_MONTH = 30 * 86400
+#: Processors and requested time.
+Key = tuple[int, int]
+
+
+class TableCell(Cell):
+    """A cell of which a table is kept."""
+
+    def files(self, found: pd.DataFrame) -> Files:
+        """Return the table; nothing was timed."""
+        return {_TABLE: found.to_parquet(), TIMINGS: found[[]].to_parquet()}
+
+    def kept(self, store: Store) -> pd.DataFrame:
+        """Return the table that is kept."""
+        return pd.read_parquet(store.path(self.key) / _TABLE)
+
+
+@dataclass(frozen=True)
+class Batch(TableCell):
+    """Cases of a log that are simulated together.
+
+    Attributes
+    ----------
+    kind
+        How sizes are drawn.
+    count
+        How many cases.
+    """
+
+    kind: Kind = "literal"
+    count: int = 0
+
+    def determined(self) -> dict[str, Any]:
+        """Return all that determines the cases."""
+        return super().determined() | {"cases": [_FORMAT, self.kind, self.count]}
+
+    def simulated(self, jobs: Workload, report: Callable[[int], None] | None) -> pd.DataFrame:
+        """Return the cases, a row each."""
+        del report
+        return measure(jobs, drawn(jobs, self.kind, self.count, self.seed))
+
+
+def measured(kinds: Sequence[Kind], means: Means) -> pd.DataFrame:
+    """Return the cases of all logs, a row each; what is kept is not simulated again.
+
+    Its columns are those of :func:`measure`, and ``log``, ``kind`` and ``month``, which is another one for each log.
+    """
+    loaders: Loaders = {}
+    batches = [batch for kind in kinds for batch in _batches(kind, means.scale, loaders)]
+    store = finished(batches, loaders, means)
+    return pd.concat([_kept(batch, store) for batch in batches], ignore_index=True)
+
+
+def _batches(kind: Kind, scale: Scale, loaders: Loaders) -> list[Batch]:
+    """Return what is simulated of a kind at a scale; what loads the jobs is added to `loaders`."""
+    found = []
+    for log, head in [_SMOKE] if scale == "smoke" else [(log, None) for log in PUBLIC]:
+        load = partial(_jobs, log, head)
+        jobs = load()
+        loaders[jobs.digest()] = load
+        sample = log, len(jobs), jobs.digest(), None, _SEED
+        found.append(Batch(*sample, "sa", "walltime", "kill", "batch", kind=kind, count=_CASES[kind][scale]))
+    return found
+
+
+def _jobs(log: str, head: int | None) -> Workload:
+    """Return the jobs of a log, all or the first."""
+    return recorded(log) if head is None else recorded(log).head(head)
+
+
+def _kept(batch: Batch, store: Store) -> pd.DataFrame:
+    found = batch.kept(store)
+    found["month"] = [f"{batch.workload} {month}" for month in found["time"] // _MONTH]
+    return found.assign(log=batch.workload, kind=batch.kind)
+
+
+def measure(workload: Workload, cases: Sequence[Case]) -> pd.DataFrame:
+    """Return what becomes of cases, a row each.
+
+    A request that would be served at once takes its run time. Any other is simulated in a copy of the whole simulation
+    until its job starts, as far as it matters: first those that a strategy chooses; then of those that are tried the
+    ones that may be better than all of which is known how long they take, or take at most since nobody starts later
+    than promised, for as long as they may be.
+
+    Returns
+    -------
+    DataFrame
+        ``place``, the facts of the cases, ``time``, seconds from the first submission; ``N``, the jobs that are there
+        over the processors; turnaround, seconds, and size of each strategy, as ``SA-3`` and ``SA-3 size``;
+        ``simulated`` and ``late``, how many requests were simulated until they started and how many of these did so
+        later than promised;
+        ``same``, whether the dispatcher ``sa`` did just as well, 1 or 0, and -1 where it was not asked.
+    """
+    asked: dict[int, set[Key]] = {}
+    for case in cases:
+        asked.setdefault(case.place, set()).update(_key(each) for each in _all(case))
+    told = arrival_starts(workload, {place: sorted(requests) for place, requests in asked.items()})
+    submits, processors = workload.columns.submit, int(workload.machine.capacity[0, 0])
+    plans = [_Plan(case, told[case.place], int(submits[case.place])) for case in cases]
+    for turn in (_Plan.chosen_ones, _Plan.better_ones):
+        _simulate(workload, plans, turn)
+    rows = []
+    for plan, agrees in zip(plans, _by_dispatcher(workload, plans), strict=True):
+        facts = {"place": plan.case.place, "time": plan.now - int(submits[0]), **plan.case.facts}
+        late = sum(plan.took[key] - plan.runtimes[key] > plan.waits[key] for key in plan.took)
+        facts |= {"N": plan.told.present / processors, "simulated": plan.simulated, "late": late, "same": agrees}
+        rows.append(facts | plan.found())
+    return pd.DataFrame(rows)
+
+
+class _Plan:
+    """What is to be simulated of a case, and what is known of it.
+
+    Attributes
+    ----------
+    waits, runtimes
+        Seconds that each request would wait at most, and run.
+    chosen
+        The request of each strategy.
+    took
+        The turnarounds that are known.
+    simulated
+        How many of these are of simulations.
+    """
+
+    def __init__(self, case: Case, told: ArrivalStarts, now: int) -> None:
+        self.case, self.told, self.now = case, told, now
+        self.waits = {key: start - now for key, start in told.starts.items() if start is not None}
+        self.runtimes = {_key(each): each.runtime for each in _all(case)}
+        self.chosen = {USER: _key(case.user)}
+        for name, offered in case.lists.items():
+            choice = choose(self, [each.request for each in offered], now)
+            assert choice is not None
+            self.chosen[name] = choice.request.processors, choice.request.requested_time
+        self.took = {key: seconds for key, seconds in self.runtimes.items() if not self.waits[key]}
+        self.simulated = 0
+        #: Of which the best is one, with what the longest list chose.
+        self._tried = [*dict.fromkeys([*map(_key, case.tried), list(self.chosen.values())[-1]])]
+
+    def earliest_start(self, processors: int, duration: int, after: int = 0) -> int | None:
+        """Return what the job was told when it came, ``after`` which there is nothing to ask."""
+        del after
+        return self.told.starts[processors, duration]
+
+    def chosen_ones(self) -> dict[Key, int | None]:
+        """Return the requests of the strategies that are to be simulated, to their end."""
+        return dict.fromkeys(sorted({*self.chosen.values()} - self.took.keys()))
+
+    def better_ones(self) -> dict[Key, int | None]:
+        """Return the other requests that may be better than what is known, with the instant at which they are not."""
+        least = min(self.took.get(key, self.waits[key] + self.runtimes[key]) for key in self._tried)
+        return {
+            key: self.now + least - self.runtimes[key]
+            for key in self._tried
+            if key not in self.took and self.runtimes[key] < least
+        }
+
+    def found(self) -> dict[str, Any]:
+        """Return turnaround and size of each strategy."""
+        best = min((key for key in self._tried if key in self.took), key=lambda key: (self.took[key], key[0]))
+        each = {**self.chosen, BEST: best}
+        took = {name: self.took[key] for name, key in each.items()}
+        return took | {f"{name} size": key[0] for name, key in each.items()}
+
+
+def _simulate(workload: Workload, plans: Sequence[_Plan], turn: Callable[[_Plan], dict[Key, int | None]]) -> None:
+    """Simulate requests of all cases in one go; those that are given up stay unknown."""
+    asked = [(plan, key, before) for plan in plans for key, before in turn(plan).items()]
+    changed = [
+        Branch(_job(workload, plan.case.place, key, plan.runtimes[key]), before=before) for plan, key, before in asked
+    ]
+    ends = branches(workload, "conservative", "walltime", changed, overrun="kill", stays=True)
+    for (plan, key, _), end in zip(asked, ends, strict=True):
+        if end.start >= 0:
+            plan.took[key] = end.turnaround
+            plan.simulated += 1
+
+
+def _by_dispatcher(workload: Workload, plans: Sequence[_Plan]) -> list[int]:
+    """Return of the first cases whether ``sa`` itself takes the job where the longest list does."""
+    asked, wanted = [], []
+    for plan in plans[:CHECKED]:
+        name, offered = list(plan.case.lists.items())[-1]
+        first, *others = offered
+        job = _job(workload, plan.case.place, _key(first), first.runtime)
+        resource = workload.machine.resources[0]
+        shapes = tuple(
+            Shape(1, each.runtime, each.request.requested_time, {resource: each.request.processors}) for each in others
+        )
+        asked.append(Branch(replace(job, shapes=shapes)))
+        wanted.append(plan.took[plan.chosen[name]])
+    found = branches(workload, "sa", "walltime", asked, overrun="kill", stays=True)
+    same = [int(end.turnaround == seconds) for end, seconds in zip(found, wanted, strict=True)]
+    return same + [-1] * (len(plans) - len(same))
+
+
+def _job(workload: Workload, place: int, key: Key, runtime: int) -> Job:
+    """Return a job of the workload with another request and run time."""
+    job = workload.jobs[place]
+    return replace(job, nodes=1, per_node={workload.machine.resources[0]: key[0]}, runtime=runtime, walltime=key[1])
+
+
+def _all(case: Case) -> Iterable[Candidate]:
+    yield case.user
+    for offered in case.lists.values():
+        yield from offered
+
+
+def _key(candidate: Candidate) -> Key:
+    return candidate.request.processors, candidate.request.requested_time

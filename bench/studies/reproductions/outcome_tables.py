@@ -1,0 +1,104 @@
+"""An outcome as tables of text, for the terminal and for Markdown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+from ...reports.number_formats import NOTHING, fixed, interval, published
+from ...reports.tables import Table
+from .outcome import Claim, ClaimKind, Parameter, Precondition, Row
+
+VERDICTS = {True: "holds", False: "does not hold", None: "not decided"}
+UNTESTABLE = "not testable here"
+#: How a claim of each kind is marked.
+KINDS: dict[ClaimKind, str] = {"tested": "", "construction": "by construction", "calibrated": "calibrated"}
+
+
+def numbers(rows: Sequence[Row]) -> Table:
+    """Return a line for each subject, and a column for each metric, with one more where the paper has numbers.
+
+    Where the paper has none and the metrics outnumber the subjects, they are the lines.
+    """
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    subjects = list(dict.fromkeys(row.subject for row in rows))
+    found = {(row.subject, row.metric): row for row in rows}
+    printed = {row.metric for row in rows if row.published is not None}
+    if not printed and len(metrics) > len(subjects):
+        flipped = [[metric, *(_cell(found.get((subject, metric))) for subject in subjects)] for metric in metrics]
+        return Table("Measured", ["", *subjects], flipped)
+    columns = [""]
+    for metric in metrics:
+        columns += [metric, "paper"] if metric in printed else [metric]
+    lines = []
+    for subject in subjects:
+        line = [subject]
+        for metric in metrics:
+            row = found.get((subject, metric))
+            line.append(_cell(row))
+            if metric in printed:
+                line.append("" if row is None or row.published is None else published(row.published))
+        lines.append(line)
+    return Table("Measured, and what the paper has" if printed else "Measured", columns, lines)
+
+
+def verdicts(claims: Sequence[Claim]) -> Table:
+    """Return a line for each claim."""
+    timed = {True: " (measured times)", False: ""}
+    lines = [[claim.text, verdict(claim), _grounds(claim) + timed[claim.timed]] for claim in claims]
+    return Table("Claims", ["claim", "", "measured"], lines, labels=3)
+
+
+def verdict(claim: Claim) -> str:
+    """Return what became of a claim, in words."""
+    if claim.unmet:
+        return UNTESTABLE
+    return ", ".join(filter(None, (VERDICTS[claim.holds], KINDS[claim.kind])))
+
+
+def conditions(preconditions: Sequence[Precondition]) -> Table:
+    """Return a line for each precondition."""
+    met = {True: "met", False: "not met"}
+    lines = [[condition.text, met[condition.met], condition.evidence] for condition in preconditions]
+    return Table("Preconditions", ["precondition", "", "measured"], lines, labels=3)
+
+
+def unprinted(parameters: Sequence[Parameter]) -> Table:
+    """Return a line for each parameter that the paper does not print."""
+    lines = [[parameter.name, parameter.value, parameter.chosen_by, parameter.sensitivity] for parameter in parameters]
+    return Table("Not printed in the paper", ["parameter", "value", "chosen by", "with other values"], lines, labels=4)
+
+
+def tally(claims: Sequence[Claim]) -> str:
+    """Return how many tested claims hold, do not, and are not decided, and how many others there are."""
+    counted = [claim for claim in claims if claim.counts]
+    count = {verdict: sum(claim.holds is verdict for claim in counted) for verdict in VERDICTS}
+    named = {True: "hold", False: "do not", None: "not decided"}
+    tested = ", ".join(f"{count[verdict]} {name}" for verdict, name in named.items() if count[verdict] or verdict)
+    others = {name: sum(claim.kind == kind and not claim.unmet for claim in claims) for kind, name in KINDS.items()}
+    others[UNTESTABLE] = sum(bool(claim.unmet) for claim in claims)
+    shown = ", ".join(f"{number} {name}" for name, number in others.items() if name and number)
+    return f"{tested} (not counted: {shown})" if shown else tested
+
+
+def _grounds(claim: Claim) -> str:
+    return f"{claim.evidence}; not met: {claim.unmet}" if claim.unmet else claim.evidence
+
+
+def _cell(row: Row | None) -> str:
+    if row is None:
+        return ""
+    if row.measured is None:
+        return NOTHING
+    show = partial(fixed, digits=row.digits)
+    ends = "" if row.low is None or row.high is None else interval(row.low, row.high, show)
+    return f"{show(row.measured)} {ends}".rstrip()
+
+
+def clean(value: Any) -> Any:
+    """Return a value as JSON knows it: no numbers that are not finite, and no more digits than are of use."""
+    if isinstance(value, float):
+        return float(f"{value:.10g}") if math.isfinite(value) else None
+    return value

@@ -1,0 +1,33 @@
+"""Files that are too large, also those without an end."""
+
+from pathlib import Path
+
+import pytest
+
+from hpcdispatch.analysis import read_scenario
+from hpcdispatch.base import InputError
+from hpcdispatch.base.files import read_bounded
+from hpcdispatch.bench.campaigns.campaign_file import read_campaign
+from hpcdispatch.workloads.slurm_conf import read_slurm_conf
+
+
+def test_a_file_of_just_so_many_bytes_is_read(tmp_path):
+    (tmp_path / "file").write_bytes(b"abc")
+    assert read_bounded(tmp_path / "file", "text", 3) == b"abc"
+    with pytest.raises(InputError, match="file: expected text of at most 2 bytes, got more"):
+        read_bounded(tmp_path / "file", "text", 2)
+
+
+@pytest.mark.parametrize("reader", [read_scenario, read_campaign, read_slurm_conf])
+def test_a_file_without_an_end_is_refused(reader, tmp_path, monkeypatch):
+    endless = Path("/dev/zero")
+    if not endless.exists():
+        pytest.skip("no such device here")
+    monkeypatch.setattr("hpcdispatch.base.files.MOST_BYTES", 1 << 20)
+    with pytest.raises(InputError, match=r"^/dev/zero: expected .* of at most [\d,]+ bytes, got more$"):
+        reader(endless)
+
+
+def test_lines_that_go_on_and_on_are_one(tmp_path):
+    (tmp_path / "slurm.conf").write_text("NodeName=n1 \\\n" + "CPUs=2 \\\n" * 50_000 + "RealMemory=5\n")
+    assert read_slurm_conf(tmp_path / "slurm.conf").capacity.tolist() == [[2, 5 * 1024, 0]]

@@ -1,0 +1,87 @@
+"""The commands beside a real Slurm whose clock runs ten times as fast; skipped where none can be had."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from patience import PATIENCE
+from real_slurm.daemons import missing
+from source_tree import ROOT
+
+pytestmark = pytest.mark.slurm
+_SAY = "import json, os, sys; print(json.dumps(dict(os.environ)), flush=True); sys.stdin.read()"
+_LIVE = "hpcdispatch.bench.studies.benchmarks.slurm.live"
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory):
+    """Bring up a Slurm for the tests of this file; yield the environment in which its commands find it."""
+    if lacking := missing():
+        pytest.skip(f"beside a real Slurm, which needs {lacking}")
+    command = [sys.executable, "-m", "real_slurm", "--nodes=8", sys.executable, "-c", _SAY]
+    known = os.environ | {"PYTHONPATH": str(ROOT / "tests")}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, text=True, env=known, **pipes) as process:
+        said = process.stdout.readline()
+        assert said, "the Slurm did not come up"
+        yield json.loads(said)
+        process.stdin.close()
+        process.wait(PATIENCE)
+
+
+@pytest.fixture
+def run(environment):
+    def run(*arguments):
+        command = [sys.executable, "-m", *map(str, arguments)]
+        known = environment | {"COLUMNS": "150"}
+        # By a clock ten times as fast.
+        done = subprocess.run(command, capture_output=True, text=True, env=known, check=False, timeout=PATIENCE)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def rows_of(printed):
+    """Return the cells of a table in Markdown, by the first one."""
+    lines = [line.strip("| ").split(" | ") for line in printed.splitlines() if line.startswith("| ")]
+    return {cells[0].strip(): cells[1:] for cells in lines[2:]}
+
+
+def is_met(wait, alike):
+    """Return whether the mean wait is that of the dispatcher, and the waits are more like its than those of FCFS."""
+    return abs(wait["slurm"] / wait["recorded"] - 1) < 0.25 and alike["slurm"] > alike["fcfs"] + 0.1
+
+
+def test_the_mean_wait_is_that_of_the_dispatcher(run, tmp_path):
+    # Runs are chaotic, 60 jobs are few, and the machine may be busy: of two sets of jobs one is to be met. FCFS may
+    # have the same mean wait, but not of the same jobs.
+    met = []
+    for seed in (1, 2):
+        rows = rows_of(run(_LIVE, "replay", "--jobs", 60, "--seed", seed, "--keep", tmp_path, "--markdown"))
+        wait = {name: float(cells[0].replace(",", "")) for name, cells in rows.items()}
+        alike = {name: float(cells[-1]) for name, cells in rows.items()}
+        assert wait["recorded"] > 15
+        met.append(is_met(wait, alike))
+        if met[-1]:
+            break
+    assert any(met)
+
+
+def test_nodes_are_free_by_the_deadline(run):
+    # The loss is not compared, and one of two trials is to be in time: on a busy machine, whose clock is ten times as
+    # fast, seconds late are node-hours and minutes.
+    printed = ""
+    for seed in (7, 8):
+        printed += run(_LIVE, "evict", "--trials", 1, "--seed", seed, "--markdown")
+        if "Free by the deadline in 1 of 1 trials" in printed:
+            break
+    assert "Free by the deadline in 1 of 1 trials" in printed, printed
+
+
+def test_jobs_end_once_though_their_commands_are_killed(run):
+    printed = run(_LIVE, "submit", "--jobs", 3, "--kills", 3, "--markdown")
+    assert re.search(r"3 of 3 jobs ended once, .* after [1-3] kill -9", printed), printed

@@ -1,0 +1,11 @@
+"""What the store of a campaign holds that is the same from run to run."""
+
+from hpcdispatch.bench.campaigns.execution import Store
+
+_TIMED = {"timings.parquet", "timings.sha256"}
+
+
+def deterministic(store: Store) -> dict[str, bytes]:
+    """Return path to content of every file of the cells of a store but for the measured times."""
+    paths = (path for key in store.finished() for path in sorted(store.path(key).iterdir()) if path.name not in _TIMED)
+    return {str(path.relative_to(store.folder)): path.read_bytes() for path in paths}
