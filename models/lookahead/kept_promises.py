@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
-from ..scheduling.step_profile import Steps, copy_steps, earliest, hold, make_steps, release
+from ..profiles.amounts import Steps, copy_steps, earliest, hold, make_steps, release
 from .planning import Plan, plan_between
 from .promises import Promises, Queue, Running, Settings, keep_promises
 

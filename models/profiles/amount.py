@@ -12,6 +12,7 @@ import numpy as np
 
 from ...base import IntArray
 from ..compiled import borrowing, within
+from ..scheduling.placement import pool_placement
 
 #: Later than any time.
 NEVER = np.iinfo(np.int64).max
@@ -39,6 +40,100 @@ class Amount(NamedTuple):
     free: IntArray
     table: IntArray
     count: IntArray
+
+
+class AmountProfile:
+    """The profile of a pool of one resource: what is free of it over time.
+
+    The list of available time slots that a conservative backfilling scheduler keeps (Cirne and Berman, JSSPP 2000,
+    section 2). Intervals are half-open, times whole seconds.
+
+    Parameters
+    ----------
+    free
+        Units that are free.
+    now
+        Start of the profile.
+    """
+
+    __slots__ = ("_profile",)
+
+    def __init__(self, free: int, now: int = 0) -> None:
+        self._profile = open_amount(free, now, 64)
+
+    @property
+    def times(self) -> list[int]:
+        """When what is free changes, increasing; the first is now."""
+        return steps_of(self._profile)[0]
+
+    @property
+    def now(self) -> int:
+        """The first of the times."""
+        return int(self._profile.times[0, 0])
+
+    def steps(self) -> list[tuple[int, int | None, int]]:
+        """Return begin, end and free units of each time slot; the last has no end, ``None``."""
+        times, free = steps_of(self._profile)
+        return list(zip(times, [*times[1:], None], free, strict=True))
+
+    def advance(self, now: int) -> None:
+        """Forget what lies before `now`."""
+        forget(self._profile, now)
+
+    def earliest(
+        self, nodes: int, demand: tuple[int, ...], duration: int, after: int, before: int | None = None
+    ) -> tuple[int, IntArray] | None:
+        """Return the first start >= `after` at which slots fit for `duration` seconds, and their nodes.
+
+        ``None`` if that start would not lie before `before`, or if the slots do not fit at any time.
+        """
+        last = NEVER if before is None else before
+        start = earliest(self._profile, nodes * demand[0], duration, after, last, NEVER)
+        return None if start < 0 else (start, pool_placement(nodes))
+
+    def earlier(
+        self, held: tuple[int, int, IntArray], demand: tuple[int, ...], after: int, before: int
+    ) -> tuple[int, IntArray] | None:
+        """Return the first start in [after, before) at which slots that are `held` would fit, and their nodes.
+
+        `held` is their start, end and placement; `before` must not lie after that start.
+        """
+        start, end, placement = held
+        found = earliest(self._profile, len(placement) * demand[0], end - start, after, before, start)
+        return None if found < 0 else (found, placement)
+
+    def free_until(self, nodes: int, demand: tuple[int, ...], start: int) -> tuple[int | None, IntArray] | None:
+        """Return until when slots are free from `start` on, ``None`` for ever, and their nodes.
+
+        ``None`` if they are not free at `start`.
+        """
+        until = free_until(self._profile, nodes * demand[0], start)
+        if until <= start:
+            return None
+        return None if until == NEVER else until, pool_placement(nodes)
+
+    def at(self, index: int) -> IntArray:
+        """Return what is free at a step, shape (1, 1)."""
+        return np.array([[steps_of(self._profile)[1][index]]], dtype=np.int64)
+
+    def peak(self, start: int, end: int) -> tuple[int, ...]:
+        """Return the most that is free at once in [start, end)."""
+        return (peak(self._profile, start, end),)
+
+    def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
+        """Take slots in [start, end), even if they are not free: what is free falls below zero then."""
+        self.add(start, end, -len(placement) * demand[0])
+
+    def give(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
+        """Return slots in [start, end)."""
+        self.add(start, end, len(placement) * demand[0])
+
+    def add(self, start: int, end: int, amount: int) -> None:
+        """Add units to what is free in [start, end)."""
+        blocks = len(self._profile.times)
+        if int(self._profile.count[0]) + 3 > blocks:
+            self._profile = with_room(self._profile, 16 * blocks)
+        add(self._profile, start, end, amount)
 
 
 def open_amount(free: int, now: int, intervals: int) -> Amount:
@@ -165,9 +260,10 @@ def below(profile: Amount, amount: int, place: int, step: int, end: int, own: in
 
 
 @borrowing
-def free_until(profile: Amount, amount: int) -> int:
-    """Return until when `amount` is free from the first step on: its time if it is not, :data:`NEVER` if for ever."""
-    place, step = below(profile, amount, 0, 0, NEVER, NEVER)
+def free_until(profile: Amount, amount: int, start: int) -> int:
+    """Return until when `amount` is free from `start` on; :data:`NEVER` if for ever, not after `start` if it is not."""
+    place, step = locate(profile, start)
+    place, step = below(profile, amount, place, step, NEVER, NEVER)
     return NEVER if place == profile.count[0] else profile.times[place, step]
 
 

@@ -11,15 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
-from ..backfilling.blocked_profile import (
-    BlockedProfile,
-    add_between,
-    earliest_start,
-    forget_before,
-    open_blocks,
-)
-from ..backfilling.pool_profile import NEVER
 from ..compiled import borrowing
+from ..profiles.amount import NEVER, Amount, add, earliest, forget, open_amount
 from .ranked_heap import RankedHeap, open_heap, pop, push
 from .unreserved_jobs import UnreservedJobs, discard, largest, open_unreserved, put_in
 
@@ -74,7 +67,7 @@ class WholeRounds(NamedTuple):
     due: RankedHeap
     booked: RankedHeap
     unreserved: UnreservedJobs
-    profile: BlockedProfile
+    profile: Amount
     sorting: RankedHeap
     chosen: IntArray
 
@@ -106,7 +99,7 @@ def whole_rounds(columns: IntArray, requests: IntArray, capacity: int, batch: in
         came=np.empty(count, dtype=np.int64), gone=np.empty(count, dtype=np.int64),
         timers=np.empty(attempts + 1, dtype=np.int64), ends=open_heap(count), due=open_heap(count),
         booked=open_heap(attempts), unreserved=open_unreserved(count, attempts),
-        profile=open_blocks(capacity, 0, 2 * attempts), sorting=open_heap(count + 1),
+        profile=open_amount(capacity, 0, count), sorting=open_heap(count + 1),
         chosen=np.empty(count, dtype=np.int64),
     )  # fmt: skip
 
@@ -193,7 +186,7 @@ def _request(rounds: WholeRounds, job: int) -> int:
 def _decide(rounds: WholeRounds, now: int) -> None:
     """Follow what changed, reserve for those that have no reservation, and start those whose time has come."""
     numbers = rounds.numbers
-    forget_before(rounds.profile, now)
+    forget(rounds.profile, now)
     for index in range(numbers[_GONE]):
         _release(rounds, rounds.gone[index], now)
     numbers[_GONE] = 0
@@ -233,7 +226,7 @@ def _release(rounds: WholeRounds, job: int, now: int) -> None:
     """Give back what is booked for a job that ended, from now on."""
     jobs = rounds.jobs
     if jobs[_END, job] > now:
-        add_between(rounds.profile, now, jobs[_END, job], jobs[_AMOUNT, job])
+        add(rounds.profile, now, jobs[_END, job], jobs[_AMOUNT, job])
         rounds.numbers[_FREED] = 1
     jobs[_BOOKING, job] = 0
     rounds.numbers[_HELD] -= 1
@@ -261,11 +254,11 @@ def _choose(rounds: WholeRounds) -> int:
 def _reserve(rounds: WholeRounds, job: int, now: int, before: int) -> None:
     """Reserve the first start in [now, before) at which a job fits, if there is one."""
     jobs, numbers, seconds = rounds.jobs, rounds.numbers, _request(rounds, job)
-    start = earliest_start(rounds.profile, jobs[_AMOUNT, job], seconds, now, before)
+    start = earliest(rounds.profile, jobs[_AMOUNT, job], seconds, now, before, NEVER)
     if start < 0:
         return
     end = start + seconds
-    add_between(rounds.profile, start, end, -jobs[_AMOUNT, job])
+    add(rounds.profile, start, end, -jobs[_AMOUNT, job])
     discard(rounds.unreserved, job)
     numbers[_BOOKED] += 1
     numbers[_RESERVED] += 1

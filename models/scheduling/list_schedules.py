@@ -20,7 +20,7 @@ from .placement import PlacementRule
 from .pool_search import BEST, PoolSearch, best_of_orders, improve_order, open_mode_search
 from .problem import WHENEVER, Problem
 from .serial_on_nodes import learn
-from .step_profile import Steps, make_steps
+from ..profiles.amounts import Steps, make_steps
 
 _NO_BOUND = np.iinfo(np.int64).max
 _NO_KINDS = np.zeros(0, dtype=np.int64)

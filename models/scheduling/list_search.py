@@ -16,7 +16,7 @@ from .node_groups import Instant, no_instant, open_instant, place_now
 from .node_layout import NodeData, NodeRoom, no_nodes
 from .pool_search import relocate, same_kind
 from .serial_on_nodes import choose_nodes, earliest_on_nodes, hold_on_nodes, open_room
-from .step_profile import Steps, copy_steps, earliest, hold, make_steps
+from ..profiles.amounts import Steps, copy_steps, earliest, hold, make_steps
 
 
 class Costs(NamedTuple):

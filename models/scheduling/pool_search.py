@@ -20,7 +20,7 @@ from ...base import FloatArray, IntArray
 from ..compiled import borrowing, compiled
 from .instant_search import InstantSearch, keep_groups, kept_again, open_instant_search, resume_groups, same_groups
 from .node_groups import Instant, finds_slots, place_now, take_now
-from .step_profile import Steps
+from ..profiles.amounts import Steps
 
 #: The profile is kept before every so many jobs of an order.
 _EVERY = 8

@@ -17,7 +17,7 @@ from hpcdispatch.models.scheduling.pool_search import (
     limit_promised,
     open_mode_search,
 )  # fmt: skip
-from hpcdispatch.models.scheduling.step_profile import Steps, earliest, hold, make_steps
+from hpcdispatch.models.profiles.amounts import Steps, earliest, hold, make_steps
 
 POOL = 8
 

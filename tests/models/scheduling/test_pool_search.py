@@ -9,7 +9,7 @@ from hpcdispatch.models import Problem
 from hpcdispatch.models.scheduling.list_search import Costs, best_order, on_the_pool, search
 from hpcdispatch.models.scheduling.node_groups import no_instant
 from hpcdispatch.models.scheduling.pool_search import BEST, best_of_orders, improve_order, open_pool_search
-from hpcdispatch.models.scheduling.step_profile import Steps, earliest, hold, make_steps
+from hpcdispatch.models.profiles.amounts import Steps, earliest, hold, make_steps
 
 
 def ints(values):

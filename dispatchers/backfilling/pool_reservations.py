@@ -12,13 +12,13 @@ from ...models import pool_placement
 from ...models.book import pool as book
 from ...models.profiles.amount import NEVER, add, earliest, free_until, open_amount, steps_of
 from ..protocol import Placement, State, Waiting
-from .moving_reservations import Compress
+from .reservations import Compress
 
 _KINDS = (("running", book.RUNNING), ("reserved", book.RESERVED))
 
 
-class CountedReservations:
-    """As :class:`.StandingReservations`, where what is free is one number.
+class PoolReservations:
+    """As :class:`.Reservations`, where what is free is one number.
 
     Parameters
     ----------
@@ -90,7 +90,8 @@ class CountedReservations:
 
         Not beyond the begin of its own. ``None`` if they are not free, or instead of the seconds if they are for ever.
         """
-        now, until = self._now, free_until(self._book.profile, waiting.nodes * waiting.demand[0])
+        now = self._now
+        until = free_until(self._book.profile, waiting.nodes * waiting.demand[0], now)
         begin = self.promised(waiting)
         if until == now or (begin is not None and begin <= now):
             return None
@@ -130,5 +131,3 @@ class CountedReservations:
         columns = [book.ORDER, book.START, book.END, book.UNITS]
         found: list[list[int]] = rows[columns, : self._book.numbers[kind]].T.tolist()
         return found
-
-
