@@ -29,13 +29,14 @@ class PoolReservations:
     def __init__(self, state: State) -> None:
         self._total = int(state.machine.capacity[0, 0])
         self._book = book.open_book(self._total, state.now)
+        self._settled = True
         self._state = state
 
     def memory(self) -> dict[str, Any]:
         """Return what runs and what is reserved, in the order of booking."""
         ids = {job.order: job.id for job in (*self._state.queue, *self._state.running)}
         rows = {name: [(ids[order], *row) for order, *row in self._rows(kind) if order in ids] for name, kind in _KINDS}
-        return {**rows, "settled": bool(self._book.numbers[book.SETTLED])}
+        return {**rows, "settled": self._settled}
 
     def recall(self, state: State, memory: Mapping[str, Any]) -> None:
         """Hold what was held then, before anything else is."""
@@ -49,7 +50,7 @@ class PoolReservations:
                 self._book = book.with_room_for(self._book, 1, last)
                 book.book_row(self._book, kind, orders[id_], units, start, end)
                 add(self._book.profile, max(start, state.now), end, -units)
-        self._book.numbers[book.SETTLED] = memory["settled"]
+        self._settled = memory["settled"]
 
     def follow(self, state: State) -> bool:
         """Bring the profile up to date; return whether the reservations had to be made anew."""
@@ -69,7 +70,7 @@ class PoolReservations:
     def compress(self, how: Compress, now: int) -> None:
         """Move reservations up into what was freed."""
         if self._book.numbers[book.FREED] and how == "until-stable":
-            book.compress_until_stable(now, self._book)
+            self._settled = book.compress_until_stable(now, self._book, self._settled)
         elif self._book.numbers[book.FREED] and how == "once":
             book.compress_once(now, self._book)
         self._book.numbers[book.FREED] = 0
@@ -81,7 +82,10 @@ class PoolReservations:
     def start_due(self, state: State) -> tuple[Iterator[tuple[Waiting, Placement]], bool, int | None]:
         """Return which jobs start and where, whether one is late, and the start of the next reservation."""
         queue, places = state.queue, np.empty(len(state.queue), dtype=np.int64)
+        first = int(self._book.numbers[book.RUNNING])
         count, late, following = book.start_due(state.now, int(state.free[0, 0]), self._book, places)
+        if (self._book.running[book.START, first : first + count] < state.now).any():
+            book.delay(state.now, self._book, first)
         started = ((queue[place], pool_placement(queue[place].nodes)) for place in places[:count].tolist())
         return started, late > 0, None if following == NEVER else following
 

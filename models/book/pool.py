@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
-from ..compiled import borrowing, compiled, within
+from ..compiled import borrowing, within
 from ..profiles.amount import (
     NEVER,
     Amount,
@@ -33,9 +33,8 @@ ORDER, UNITS, TIME, BEGIN = range(4)
 #: Columns of reservations and of bookings of running jobs, of which 0 and 1 are those of jobs: start and end; whether
 #: the job runs before its reservation begins and may come back; where it is in the queue, -1 if it is not.
 START, END, AWAY, PLACE = range(2, 6)
-#: The numbers: reservations, bookings of running jobs, freed intervals, and whether the reservations are settled: none
-#: fits earlier, but for what was freed, and no more is reserved than there is.
-RESERVED, RUNNING, FREED, SETTLED = range(4)
+#: The numbers: reservations, bookings of running jobs, and freed intervals.
+RESERVED, RUNNING, FREED = range(3)
 
 
 class Book(NamedTuple):
@@ -49,35 +48,38 @@ class Book(NamedTuple):
         A column for each, shape (6, most).
     freed
         Starts and ends of intervals in which something was freed since the last compression, shape (2, most).
+    scratch
+        What a compression has still to do, shape (4, most).
     places
         For each order, its place in the queue and among the running jobs, shape (2, orders). A matched one is negative:
         -2 less its place. -1 for none, and between decisions.
     numbers
-        How many there are, shape (4,).
+        How many there are, shape (3,).
     """
 
     profile: Amount
     reserved: IntArray
     running: IntArray
     freed: IntArray
+    scratch: IntArray
     places: IntArray
     numbers: IntArray
 
 
 def open_book(free: int, now: int) -> Book:
     """Return an empty book of so many units."""
-    rows = np.empty((3, 6, 64), dtype=np.int64)
-    places, numbers = np.full((2, 64), -1, dtype=np.int64), np.array([0, 0, 0, 1], dtype=np.int64)
-    return Book(open_amount(free, now, 128), rows[0], rows[1], rows[2, :2], places, numbers)
+    rows = np.empty((4, 6, 64), dtype=np.int64)
+    places, numbers = np.full((2, 64), -1, dtype=np.int64), np.zeros(3, dtype=np.int64)
+    return Book(open_amount(free, now, 128), rows[0], rows[1], rows[2, :2], rows[3, :4], places, numbers)
 
 
 def with_room_for(book: Book, jobs: int, last: int) -> Book:
     """Return the book with room for one decision on so many jobs, the last of which has the order `last`."""
     reserved, running = int(book.numbers[RESERVED]), int(book.numbers[RUNNING])
     most = reserved + running + jobs + 1
-    arrays = [_longer(array, most) for array in (book.reserved, book.running)]
+    arrays = [_longer(array, 2 * most) for array in (book.reserved, book.running, book.freed, book.scratch)]
     places = book.places if last < book.places.shape[1] else np.full((2, 2 * last + 1), -1, dtype=np.int64)
-    return Book(with_room(book.profile, most), *arrays, _longer(book.freed, 2 * most), places, book.numbers)
+    return Book(with_room(book.profile, most), *arrays, places, book.numbers)
 
 
 def _longer(array: IntArray, most: int) -> IntArray:
@@ -110,12 +112,10 @@ def _keep(rows: IntArray, row: int, kept: int) -> int:
 
 
 @within
-def _free(book: Book, start: int, end: int, units: int) -> None:
-    if end > start:
-        add(book.profile, start, end, units)
-        freed = book.numbers[FREED]
-        book.freed[0, freed], book.freed[1, freed] = start, end
-        book.numbers[FREED] += 1
+def _note(book: Book, start: int, end: int) -> None:
+    """Take note of a freed interval."""
+    book.freed[0, book.numbers[FREED]], book.freed[1, book.numbers[FREED]] = start, end
+    book.numbers[FREED] += 1
 
 
 @borrowing
@@ -138,9 +138,12 @@ def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
             add(profile, max(rows[END, row], now), end, -rows[UNITS, row])
             corrected = True
         else:
-            _free(book, max(end, now), rows[END, row], rows[UNITS, row])
+            end = max(end, now)
+            if end < rows[END, row]:
+                add(profile, end, rows[END, row], rows[UNITS, row])
+                _note(book, end, rows[END, row])
         if place >= 0:
-            rows[END, row] = end
+            rows[END, row] = running[TIME, place]
             places[1, rows[ORDER, row]] = -2 - place
             kept = _keep(rows, row, kept)
     numbers[RUNNING] = kept
@@ -160,7 +163,10 @@ def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
         rows[PLACE, row] = place
         same = place >= 0 and queue[UNITS, place] == units and queue[TIME, place] == end - start
         if not same and not rows[AWAY, row]:  # It left the queue for good, or came back as another.
-            _free(book, max(now, start), end, units)
+            start = max(now, start)
+            if start < end:
+                add(profile, start, end, units)
+                _note(book, start, end)
         elif corrected or end > now:  # Else it has passed without the job having started.
             if place >= 0:
                 places[0, order] = -2 - place
@@ -186,9 +192,7 @@ def rebuild(now: int, book: Book, order: IntArray) -> None:
         start = earliest(profile, units, duration, max(now, rows[START, row]), NEVER, NEVER)
         rows[START, row], rows[END, row] = start, start + duration
         add(profile, start, start + duration, -units)
-        freed = book.numbers[FREED]
-        book.freed[0, freed], book.freed[1, freed] = now, start + duration
-        book.numbers[FREED] += 1
+        _note(book, now, start + duration)
 
 
 @borrowing
@@ -207,7 +211,7 @@ def reserve_new(now: int, book: Book, queue: IntArray) -> None:
 
 @borrowing
 def start_due(now: int, free: int, book: Book, chosen: IntArray) -> tuple[int, int, int]:
-    """Start the jobs whose time has come, if what is reserved for them is free.
+    """Start the jobs whose time has come, if what is reserved for them is free; :func:`delay` those that start late.
 
     Returns how many places of the queue are `chosen`, how many jobs are late, and the start of the next reservation,
     :data:`.NEVER` if there is none.
@@ -221,15 +225,24 @@ def start_due(now: int, free: int, book: Book, chosen: IntArray) -> tuple[int, i
             late += 1
         elif not rows[AWAY, row]:
             free -= units
-            if start < now:
-                add(book.profile, end, now + end - start, -units)
             chosen[count] = rows[PLACE, row]
             count += 1
-            book_row(book, RUNNING, rows[ORDER, row], units, now, now + end - start)
+            book_row(book, RUNNING, rows[ORDER, row], units, start, end)
             continue
         kept = _keep(rows, row, kept)
     book.numbers[RESERVED] = kept
     return count, late, following
+
+
+@borrowing
+def delay(now: int, book: Book, first: int) -> None:
+    """Let the bookings of running jobs from one on begin now that began before."""
+    rows = book.running
+    for row in range(first, book.numbers[RUNNING]):
+        late = now - rows[START, row]
+        if late > 0:
+            add(book.profile, rows[END, row], rows[END, row] + late, -rows[UNITS, row])
+            rows[START, row], rows[END, row] = now, rows[END, row] + late
 
 
 @within
@@ -245,6 +258,19 @@ def _move(book: Book, row: int, start: int) -> None:
     add(book.profile, before, end, units)
     rows[START, row], rows[END, row] = start, start + end - before
     add(book.profile, start, rows[END, row], -units)
+
+
+def compress_until_stable(now: int, book: Book, settled: bool) -> bool:
+    """Move the first reservation that fits earlier, again from the head, until nothing moves.
+
+    Takes and returns whether the reservations are settled: none fits earlier, but for what was freed, no more is
+    reserved than there is, and no job is away.
+    """
+    if settled and least(book.profile) >= 0:
+        fill_holes(now, book)
+    else:
+        settled = compress_anew(now, book) and least(book.profile) >= 0
+    return settled and not book.reserved[AWAY, : book.numbers[RESERVED]].any()
 
 
 @borrowing
@@ -265,42 +291,23 @@ def _earlier(book: Book, row: int, after: int, before: int) -> int:
     return earliest(book.profile, rows[UNITS, row], duration, after, min(start, before), start)
 
 
-@compiled
-def compress_until_stable(now: int, book: Book) -> None:
+@borrowing
+def compress_anew(now: int, book: Book) -> bool:
     """Move the first reservation that fits earlier, again from the head, until nothing moves.
 
-    A reservation is tried again only for what was freed since. If no more is reserved than there is, that makes no
-    difference. Else it may stay where it is although it fits earlier.
-    """
-    rows, numbers, fits = book.reserved, book.numbers, least(book.profile) >= 0
-    if numbers[SETTLED] and fits:
-        _fill_holes(now, book)
-    else:
-        _traverse(now, book)
-        fits = least(book.profile) >= 0
-        row = 0
-        while fits and row < numbers[RESERVED]:
-            fits = not _may_move(now, rows, row) or _earlier(book, row, now, NEVER) < 0
-            row += 1
-    for row in range(numbers[RESERVED]):
-        fits = fits and not rows[AWAY, row]
-    numbers[SETTLED] = fits
+    A reservation is tried again only for what was freed since. If more is reserved than there is, it may therefore stay
+    where it is although it fits earlier. Returns whether none fits earlier at the end.
 
-
-@compiled
-def _traverse(now: int, book: Book) -> None:
-    """Move reservations by the intervals that were freed since each was tried.
-
-    Rows of ``passes``: the last reservation to try, and the start and the end of all that was freed since. Each pass
+    Rows of the passes: the last reservation to try, and the start and the end of all that was freed since. Each pass
     waits for those after it, which try what was freed for the reservations up to one that moved.
     """
     rows, freed, count = book.reserved, book.freed, book.numbers[RESERVED]
-    passes, top, row = np.empty((count + 1, 3), dtype=np.int64), 0, 0
-    passes[0, 0], passes[0, 1], passes[0, 2] = count - 1, NEVER, 0
+    passes, top, row = book.scratch, 0, 0
+    passes[0, 0], passes[1, 0], passes[2, 0] = count - 1, NEVER, 0
     for index in range(book.numbers[FREED]):
-        passes[0, 1], passes[0, 2] = min(passes[0, 1], freed[0, index]), max(passes[0, 2], freed[1, index])
+        passes[1, 0], passes[2, 0] = min(passes[1, 0], freed[0, index]), max(passes[2, 0], freed[1, index])
     while top >= 0:
-        last, low, high, start = passes[top, 0], max(now, passes[top, 1]), passes[top, 2], -1
+        last, low, high, start = passes[0, top], max(now, passes[1, top]), passes[2, top], -1
         room = peak(book.profile, low, high)
         while row <= last and start < 0:
             if rows[UNITS, row] <= room and _may_move(now, rows, row):
@@ -313,26 +320,28 @@ def _traverse(now: int, book: Book) -> None:
         before, end = rows[START, row], rows[END, row]
         _move(book, row, start)
         for each in range(top + 1):
-            passes[each, 1], passes[each, 2] = min(passes[each, 1], before), max(passes[each, 2], end)
+            passes[1, each], passes[2, each] = min(passes[1, each], before), max(passes[2, each], end)
         top += row < last
-        passes[top, 0], passes[top, 1], passes[top, 2] = row, before, end
+        passes[0, top], passes[1, top], passes[2, top] = row, before, end
         row = 0
+    for row in range(count):
+        if _may_move(now, rows, row) and _earlier(book, row, now, NEVER) >= 0:
+            return False
+    return True
 
 
-#: Rows of the holes: start and end; the first reservation that may fit, and where that begins. When so many are open,
-#: the next is made part of the last.
+#: Rows of the holes: start and end; the first reservation that may fit, and where that begins.
 _FROM, _UNTIL, _ROW, _AT = range(4)
-_MOST = 1 << 16
 
 
-@compiled
-def _fill_holes(now: int, book: Book) -> None:
-    """Move reservations of which none fits earlier, but for what was freed.
+@borrowing
+def fill_holes(now: int, book: Book) -> None:
+    """Do as :func:`compress_anew`, for reservations that are settled.
 
     Each can then only move to a start at which it uses a hole that was freed. For each hole the first reservation is
-    known that may move into it, and of these the first moves.
+    known that may move into it, and of these the first moves. Without room for another hole, it becomes part of the last.
     """
-    holes, count, freed = np.empty((4, _MOST), dtype=np.int64), 0, book.numbers[FREED]
+    holes, count, freed = book.scratch, 0, book.numbers[FREED]
     row, before, end = 0, 0, 0
     while freed > 0 or count > 0:
         if freed > 0:
@@ -355,7 +364,7 @@ def _fill_holes(now: int, book: Book) -> None:
             before, end = book.reserved[START, row], book.reserved[END, row]
             _move(book, row, start)
             before = max(before, book.reserved[END, row])
-        hole = min(count, _MOST - 1)
+        hole = min(count, holes.shape[1] - 1)
         if hole < count:
             before, end = min(before, holes[_FROM, hole]), max(end, holes[_UNTIL, hole])
             count = hole

@@ -45,18 +45,12 @@ def move_first(made):
     return False
 
 
-def compress(made, settled):
-    made.numbers[book.SETTLED] = settled
-    book.compress_until_stable(0, made)
-    return bool(made.numbers[book.SETTLED])
-
-
 @pytest.mark.parametrize("settled", [True, False])
 @pytest.mark.parametrize("kinds", [1, 3, 40])
 @pytest.mark.parametrize("seed", range(8))
 def test_as_from_the_head_again_and_again(seed, kinds, settled):
     made = booked(seed, 120, kinds)
-    assert compress(made, settled)
+    assert book.compress_until_stable(0, made, settled)
     expected, moved = booked(seed, 120, kinds), 0
     while move_first(expected):
         moved += 1
@@ -68,10 +62,10 @@ def test_as_from_the_head_again_and_again(seed, kinds, settled):
 def test_more_reserved_than_there_is_does_not_count_as_settled():
     made = booked(1, 20, 3)
     add(made.profile, 10**6, 10**6 + 5, -CORES - 1)
-    assert not compress(made, True)
+    assert not book.compress_until_stable(0, made, True)
 
 
 def test_one_that_is_away_does_not_count_as_settled():
     made = booked(1, 20, 3)
     made.reserved[book.AWAY, 19] = 1
-    assert not compress(made, True)
+    assert not book.compress_until_stable(0, made, True)
