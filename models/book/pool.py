@@ -49,7 +49,7 @@ class Book(NamedTuple):
     freed
         Starts and ends of intervals in which something was freed since the last compression, shape (2, most).
     scratch
-        What a compression has still to do, shape (4, most).
+        What a compression has still to do, shape (28, most).
     places
         For each order, its place in the queue and among the running jobs, shape (2, orders). A matched one is negative:
         -2 less its place. -1 for none, and between decisions.
@@ -68,9 +68,9 @@ class Book(NamedTuple):
 
 def open_book(free: int, now: int) -> Book:
     """Return an empty book of so many units."""
-    rows = np.empty((4, 6, 64), dtype=np.int64)
+    rows, scratch = np.empty((3, 6, 64), dtype=np.int64), np.empty((28, 64), dtype=np.int64)
     places, numbers = np.full((2, 64), -1, dtype=np.int64), np.zeros(3, dtype=np.int64)
-    return Book(open_amount(free, now, 128), rows[0], rows[1], rows[2, :2], rows[3, :4], places, numbers)
+    return Book(open_amount(free, now, 128), rows[0], rows[1], rows[2, :2], scratch, places, numbers)
 
 
 def with_room_for(book: Book, jobs: int, last: int) -> Book:
@@ -330,8 +330,9 @@ def compress_anew(now: int, book: Book) -> bool:
     return True
 
 
-#: Rows of the holes: start and end; the first reservation that may fit, and where that begins.
-_FROM, _UNTIL, _ROW, _AT = range(4)
+#: Rows of the holes: start and end; the first reservation that may fit, and where that begins; and from here on, for
+#: each power of two, the least duration for which so many units do not fit.
+_FROM, _UNTIL, _ROW, _AT, _SHORT = range(5)
 
 
 @borrowing
@@ -355,7 +356,7 @@ def fill_holes(now: int, book: Book) -> None:
                 if holes[_ROW, hole] == row:
                     if not _seek(now, book, holes, hole, row):  # There is none any more.
                         count -= 1
-                        for each in range(4):
+                        for each in range(len(holes)):
                             holes[each, hole] = holes[each, count]
                     elif holes[_ROW, hole] == row:
                         start = min(start, holes[_AT, hole])
@@ -369,6 +370,8 @@ def fill_holes(now: int, book: Book) -> None:
             before, end = min(before, holes[_FROM, hole]), max(end, holes[_UNTIL, hole])
             count = hole
         holes[_FROM, hole], holes[_UNTIL, hole] = before, end
+        for power in range(_SHORT, len(holes)):
+            holes[power, hole] = NEVER
         if before < end and _seek(now, book, holes, hole, 0):
             count += 1
 
@@ -381,14 +384,23 @@ def _seek(now: int, book: Book, holes: IntArray, hole: int, row: int) -> bool:
     room, (place, step) = peak(profile, start, end), locate(profile, start)
     free = free_at(profile, place, step)
     while room > 0 and row < book.numbers[RESERVED]:
-        units = rows[UNITS, row]
-        if units <= room and rows[START, row] > start and _may_move(now, rows, row):
-            after = max(now, start - (rows[END, row] - rows[START, row]) + 1)
-            if after < start:
-                after = max(after, free_since(profile, units, place, step) if units <= free else start)
-            found = _earlier(book, row, after, end)
-            if found >= 0:
-                holes[_ROW, hole], holes[_AT, hole] = row, found
-                return True
+        units, begin, duration = rows[UNITS, row], rows[START, row], rows[END, row] - rows[START, row]
+        if units <= room and begin > start and _may_move(now, rows, row):
+            power = _SHORT  # Of the largest power of two that is not above the units.
+            while power < len(holes) - 1 and (2 << (power - _SHORT)) <= units:
+                power += 1
+            # Beyond, the job would not use units of its own reservation.
+            beyond = begin >= end + duration
+            if not beyond or duration < holes[power, hole]:
+                after = max(now, start - duration + 1)
+                if after < start:
+                    after = max(after, free_since(profile, units, place, step) if units <= free else start)
+                found = _earlier(book, row, after, end)
+                if found >= 0:
+                    holes[_ROW, hole], holes[_AT, hole] = row, found
+                    return True
+                if beyond:  # Nor do more units fit for longer.
+                    for larger in range(power + ((1 << (power - _SHORT)) < units), len(holes)):
+                        holes[larger, hole] = min(holes[larger, hole], duration)
         row += 1
     return False
