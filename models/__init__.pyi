@@ -1,4 +1,3 @@
-from .backfilling.availability_list import AvailabilityProfile
 from .complexity import COMPLEXITIES, ClassFit, ComplexityFit, fit_complexity
 from .cp import (
     FOR_ALL,
@@ -20,7 +19,9 @@ from .cp import (
     solve_pooled,
 )
 from .cp.fluid import FluidDecision
-from .scheduling.availability import NodeProfile, PoolProfile, Profile, free_until
+from .profiles.amount import AmountProfile
+from .profiles.availability_list import AvailabilityProfile
+from .profiles.nodes import NodeProfile
 from .scheduling.equal_nodes import EqualNodes
 from .scheduling.list_schedules import Schedule, best_of, earliest_starts, improve, in_order, list_orders, list_schedule
 from .scheduling.node_classes import equal_rows
@@ -35,6 +36,7 @@ __all__ = [
     "NODE_ZERO",
     "ON_THE_POOL",
     "WHENEVER",
+    "AmountProfile",
     "Answer",
     "AvailabilityProfile",
     "ClassFit",
@@ -47,9 +49,7 @@ __all__ = [
     "Narrowed",
     "NodeProfile",
     "PlacementRule",
-    "PoolProfile",
     "Problem",
-    "Profile",
     "Quotas",
     "Schedule",
     "SchedulingModel",
@@ -64,7 +64,6 @@ __all__ = [
     "first_by",
     "fit_complexity",
     "fitting",
-    "free_until",
     "improve",
     "in_order",
     "least_cost",

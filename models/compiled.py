@@ -45,12 +45,22 @@ def borrowing(function: Callable[P, T]) -> Callable[P, T]:
     return _compiled(function, _UNCOUNTED)
 
 
+def within(function: Callable[P, T]) -> Callable[P, T]:
+    """Compile a function as :func:`borrowing` does, for calls from compiled functions only: that compiles faster."""
+    return _compiled(function, {**_UNCOUNTED, "no_cpython_wrapper": True, "no_cfunc_wrapper": True})
+
+
 def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[P, T]:
     made: Any
     try:
         made = numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
     except RuntimeError:
         return cast(Callable[P, T], numba.njit(**options)(function))
+    resolve = made.get_call_template
+    # Numba would compile a function again for every number that a caller writes out.
+    made.get_call_template = lambda args, kws: resolve(
+        tuple(map(numba.types.unliteral, args)), {name: numba.types.unliteral(kind) for name, kind in kws.items()}
+    )
     kept: Any = getattr(getattr(made, "_cache", None), "_cache_file", None)
     source = Path(function.__code__.co_filename)
     if hasattr(kept, "_version") and source.exists():

@@ -10,8 +10,8 @@ from ...base.checks import check_choice
 from ...workloads import Machine, MachineState
 from ..options import Configured, PlacementOption
 from ..protocol import Action, Placement, Start, State, Waiting, Wake
-from .counted_reservations import CountedReservations
-from .moving_reservations import Compress, MovingReservations
+from .pool_reservations import PoolReservations
+from .reservations import Compress, Reservations
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Conservative(Configured[ConservativeOptions]):
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
     Options: ClassVar[type] = ConservativeOptions
-    held: MovingReservations | CountedReservations
+    held: Reservations | PoolReservations
 
     def forget(self) -> None:
         """Forget every reservation."""
@@ -74,10 +74,10 @@ class Conservative(Configured[ConservativeOptions]):
         """Go on with what was reserved; where nobody knows, jobs get reservations in order of submission."""
         self._recalled = memory or None
 
-    def open(self, state: State) -> MovingReservations | CountedReservations:
+    def open(self, state: State) -> Reservations | PoolReservations:
         """Return the reservations to begin with."""
         pool = state.machine.capacity.size == 1
-        return CountedReservations(state) if pool else MovingReservations(state, self.options.placement)
+        return PoolReservations(state) if pool else Reservations(state, self.options.placement)
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Bring the profile up to date, reserve for who arrived, and start who is due."""
@@ -124,7 +124,7 @@ class Conservative(Configured[ConservativeOptions]):
         TypeError
             If the machine is no pool of one resource.
         """
-        if not isinstance(self.held, CountedReservations):
+        if not isinstance(self.held, PoolReservations):
             raise TypeError("steps: expected a machine that is a pool of one resource")
         return self.held.steps()
 

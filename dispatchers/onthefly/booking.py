@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ...base.checks import check_number
-from ...models import NodeProfile, PlacementRule, PoolProfile, Profile, pool_placement
+from ...models import AmountProfile, NodeProfile, PlacementRule, pool_placement
 from ..protocol import Placement, Running, State, Waiting
 from ..space import Space
 
@@ -77,11 +77,11 @@ class Book:
     def __init__(self, state: State, rule: PlacementRule) -> None:
         capacity = state.machine.capacity
         self._same = None if capacity.size == 1 else _one_demand(state)
-        self._profile: Profile
+        self._profile: AmountProfile | NodeProfile
         if capacity.size == 1:
-            self._profile = PoolProfile(int(capacity[0, 0]), state.now)
+            self._profile = AmountProfile(int(capacity[0, 0]), state.now)
         elif self._same is not None:
-            self._profile = PoolProfile(state.machine.slots_of(self._same), state.now)
+            self._profile = AmountProfile(state.machine.slots_of(self._same), state.now)
         else:
             self._profile = NodeProfile(capacity, capacity, state.now, rule)
 

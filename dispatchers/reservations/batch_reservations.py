@@ -9,11 +9,8 @@ from itertools import islice
 from typing import Any
 
 from ...base import IntArray
-from ...models import Profile, pool_placement
-from ...models.backfilling.counted_profile import CountedProfile
-from ...models.backfilling.pool_profile import NEVER
-from ..backfilling.moving_reservations import Compress
-from ..backfilling.standing_reservations import Booking
+from ...models import AmountProfile, NodeProfile, pool_placement
+from ..backfilling.reservations import Booking, Compress
 from ..ordered_jobs import ChangesSeen, by_place
 from ..protocol import Placement, Running, State, Waiting
 from ..space import Space, space_of
@@ -146,13 +143,13 @@ class BatchReservations(RoundReservations):
         #: What was started at the last decision: it may have ended before anybody is shown it.
         self._started: list[str] = []
 
-    def _empty(self, state: State) -> Profile:
+    def _empty(self, state: State) -> AmountProfile | NodeProfile:
         capacity = state.machine.capacity
         if not _is_counted(capacity):
             return super()._empty(state)
         if len(capacity) > 1:
             self._space = space_of(state, self.rule)
-        return CountedProfile(int(capacity.sum()), state.now)
+        return AmountProfile(int(capacity.sum()), state.now)
 
     def memory(self) -> dict[str, Any]:
         """Return what runs, what is reserved, and who else waited at the last decision."""
@@ -316,11 +313,11 @@ class BatchReservations(RoundReservations):
         return None if waiting.id in self.reserved else super().gap(waiting)
 
     def _free_until(self, waiting: Waiting, now: int) -> tuple[int | None, Placement] | None:
-        if not isinstance(self.profile, CountedProfile):
+        if not isinstance(self.profile, AmountProfile):
             return super()._free_until(waiting, now)
-        until = self.profile.free_until(waiting.nodes * waiting.demand[0])
-        placement = self._any_nodes(waiting) if until > now else None
-        return None if placement is None else (None if until == NEVER else until, placement)
+        found = self.profile.free_until(waiting.nodes, waiting.demand, now)
+        placement = None if found is None else self._any_nodes(waiting)
+        return None if found is None or placement is None else (found[0], placement)
 
     def _any_nodes(self, waiting: Waiting) -> Placement | None:
         """Return nodes that are free now, for a job in a gap."""

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ...base.checks import check_choice, check_whole
 from ..backfilling.conservative import ConservativeOptions
-from ..backfilling.moving_reservations import Compress, MovingReservations
+from ..backfilling.reservations import Compress, Reservations
 from ..protocol import Placement, State, Waiting
 
 #: What is put into the gaps of a round: jobs of the round too, or only such as have no reservation.
@@ -39,13 +39,13 @@ class RoundsOptions(ConservativeOptions):
             check_whole("batch", self.batch, 1)
 
 
-class RoundReservations(MovingReservations):
+class RoundReservations(Reservations):
     """Reservations for the jobs of a round, of which those that fit into a gap move there.
 
     Parameters
     ----------
     state
-        As of :class:`.StandingReservations`.
+        As of :class:`.Reservations`.
     options
         Those of :class:`Rounds`.
     """

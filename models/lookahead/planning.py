@@ -8,10 +8,10 @@ import numpy as np
 
 from ...base import BoolArray, FloatArray, IntArray
 from ..compiled import compiled
+from ..profiles.amounts import Steps, copy_steps, earliest, hold, make_steps, release
 from ..scheduling.node_groups import no_instant
 from ..scheduling.pool_search import BEST, open_search, search_orders
 from ..scheduling.selection import by_falling_weight, first_by, stable_order
-from ..scheduling.step_profile import Steps, copy_steps, earliest, hold, make_steps, release
 from .promises import Asked, Promises, Queue, Running, Settings, keep_promises
 
 #: Run time below which a slowdown counts a job as that long, seconds.

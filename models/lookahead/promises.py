@@ -9,7 +9,7 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ..compiled import compiled
-from ..scheduling.step_profile import Steps, earliest, hold, latest, make_steps, release
+from ..profiles.amounts import Steps, earliest, hold, latest, make_steps, release
 
 #: A job ages on a scale of this part of the longest wait that is to be allowed.
 AGE_SHARE = 0.5

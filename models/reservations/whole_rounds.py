@@ -11,15 +11,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
-from ..backfilling.blocked_profile import (
-    BlockedProfile,
-    add_between,
-    earliest_start,
-    forget_before,
-    open_blocks,
-)
-from ..backfilling.pool_profile import NEVER
-from ..compiled import borrowing
+from ..compiled import borrowing, within
+from ..profiles.amount import NEVER, Amount, add, earliest, forget, open_amount
 from .ranked_heap import RankedHeap, open_heap, pop, push
 from .unreserved_jobs import UnreservedJobs, discard, largest, open_unreserved, put_in
 
@@ -74,7 +67,7 @@ class WholeRounds(NamedTuple):
     due: RankedHeap
     booked: RankedHeap
     unreserved: UnreservedJobs
-    profile: BlockedProfile
+    profile: Amount
     sorting: RankedHeap
     chosen: IntArray
 
@@ -105,8 +98,8 @@ def whole_rounds(columns: IntArray, requests: IntArray, capacity: int, batch: in
         jobs=jobs, requests=requests, starts=np.empty(attempts, dtype=np.int64), numbers=numbers,
         came=np.empty(count, dtype=np.int64), gone=np.empty(count, dtype=np.int64),
         timers=np.empty(attempts + 1, dtype=np.int64), ends=open_heap(count), due=open_heap(count),
-        booked=open_heap(attempts), unreserved=open_unreserved(count, attempts),
-        profile=open_blocks(capacity, 0, 2 * attempts), sorting=open_heap(count + 1),
+        booked=open_heap(attempts), unreserved=open_unreserved(count),
+        profile=open_amount(capacity, 0, count), sorting=open_heap(count + 1),
         chosen=np.empty(count, dtype=np.int64),
     )  # fmt: skip
 
@@ -150,7 +143,7 @@ def go_on_in_rounds(rounds: WholeRounds, decisions: IntArray, ended: IntArray) -
     return rows, left
 
 
-@borrowing
+@within
 def _next_instant(rounds: WholeRounds) -> int:
     numbers, jobs, now = rounds.numbers, rounds.jobs, NEVER
     if numbers[_ARRIVED] < jobs.shape[1]:
@@ -162,7 +155,7 @@ def _next_instant(rounds: WholeRounds) -> int:
     return int(now)
 
 
-@borrowing
+@within
 def _end(rounds: WholeRounds, ended: IntArray, left: int) -> int:
     """Take the job that ends first off the machine; return 1 if it leaves for good, 0 if it comes back."""
     numbers, jobs, job = rounds.numbers, rounds.jobs, pop(rounds.ends)
@@ -177,29 +170,29 @@ def _end(rounds: WholeRounds, ended: IntArray, left: int) -> int:
     return 0
 
 
-@borrowing
+@within
 def _wait(rounds: WholeRounds, job: int) -> None:
     rounds.came[rounds.numbers[_CAME]] = job
     rounds.numbers[_CAME] += 1
     rounds.numbers[_WAITING] += 1
 
 
-@borrowing
+@within
 def _request(rounds: WholeRounds, job: int) -> int:
     return int(rounds.requests[rounds.jobs[_REQUESTS, job] + rounds.jobs[TRIED, job]])
 
 
-@borrowing
+@within
 def _decide(rounds: WholeRounds, now: int) -> None:
     """Follow what changed, reserve for those that have no reservation, and start those whose time has come."""
     numbers = rounds.numbers
-    forget_before(rounds.profile, now)
+    forget(rounds.profile, now)
     for index in range(numbers[_GONE]):
         _release(rounds, rounds.gone[index], now)
     numbers[_GONE] = 0
-    _sort(rounds, rounds.came, numbers[_CAME])
+    _sort(rounds.came, numbers[_CAME])
     if numbers[_RESERVED] + numbers[_HELD] == 0:
-        _settle(rounds)
+        _settle(rounds, now)
         for index in range(_choose(rounds)):
             _reserve(rounds, rounds.chosen[index], now, NEVER)
         numbers[_FREED] = 1
@@ -215,57 +208,53 @@ def _decide(rounds: WholeRounds, now: int) -> None:
             numbers[_TIMERS] += 1
 
 
-@borrowing
-def _sort(rounds: WholeRounds, jobs: IntArray, count: int) -> None:
+@within
+def _sort(jobs: IntArray, count: int) -> None:
     """Sort the first of some jobs by their place in the trace."""
-    index = 1
-    while index < count and jobs[index - 1] < jobs[index]:
-        index += 1
-    if index < count:
-        for index in range(count):
-            push(rounds.sorting, jobs[index], 0, jobs[index])
-        for index in range(count):
-            jobs[index] = pop(rounds.sorting)
+    for index in range(1, count):
+        job = jobs[index]
+        while index > 0 and jobs[index - 1] > job:
+            jobs[index] = jobs[index - 1]
+            index -= 1
+        jobs[index] = job
 
 
-@borrowing
+@within
 def _release(rounds: WholeRounds, job: int, now: int) -> None:
     """Give back what is booked for a job that ended, from now on."""
     jobs = rounds.jobs
     if jobs[_END, job] > now:
-        add_between(rounds.profile, now, jobs[_END, job], jobs[_AMOUNT, job])
+        add(rounds.profile, now, jobs[_END, job], jobs[_AMOUNT, job])
         rounds.numbers[_FREED] = 1
     jobs[_BOOKING, job] = 0
     rounds.numbers[_HELD] -= 1
 
 
-@borrowing
-def _settle(rounds: WholeRounds) -> None:
+@within
+def _settle(rounds: WholeRounds, now: int) -> None:
     """Let those that came and have no reservation wait as the others do."""
     numbers, jobs = rounds.numbers, rounds.jobs
     for index in range(numbers[_CAME]):
         job = rounds.came[index]
         if jobs[_BOOKING, job] == 0:
-            push(rounds.sorting, -jobs[_AMOUNT, job] * _request(rounds, job), index, job)
+            put_in(rounds.unreserved, job, -jobs[_AMOUNT, job] * _request(rounds, job), now)
     numbers[_CAME] = 0
-    if rounds.sorting.size[0] > 0:
-        put_in(rounds.unreserved, rounds.sorting)
 
 
-@borrowing
+@within
 def _choose(rounds: WholeRounds) -> int:
     return largest(rounds.unreserved, rounds.numbers[_BATCH], rounds.sorting, rounds.chosen)
 
 
-@borrowing
+@within
 def _reserve(rounds: WholeRounds, job: int, now: int, before: int) -> None:
     """Reserve the first start in [now, before) at which a job fits, if there is one."""
     jobs, numbers, seconds = rounds.jobs, rounds.numbers, _request(rounds, job)
-    start = earliest_start(rounds.profile, jobs[_AMOUNT, job], seconds, now, before)
+    start = earliest(rounds.profile, jobs[_AMOUNT, job], seconds, now, before, NEVER)
     if start < 0:
         return
     end = start + seconds
-    add_between(rounds.profile, start, end, -jobs[_AMOUNT, job])
+    add(rounds.profile, start, end, -jobs[_AMOUNT, job])
     discard(rounds.unreserved, job)
     numbers[_BOOKED] += 1
     numbers[_RESERVED] += 1
@@ -274,7 +263,7 @@ def _reserve(rounds: WholeRounds, job: int, now: int, before: int) -> None:
     push(rounds.booked, -end, numbers[_BOOKED], job)
 
 
-@borrowing
+@within
 def _fill(rounds: WholeRounds, now: int) -> None:
     """Reserve for jobs that have no reservation what they fit before the last one ends.
 
@@ -292,10 +281,10 @@ def _fill(rounds: WholeRounds, now: int) -> None:
     for index in range(numbers[_CAME]):
         job = rounds.came[index]
         _reserve(rounds, job, now, last - _request(rounds, job) + 1)
-    _settle(rounds)
+    _settle(rounds, now)
 
 
-@borrowing
+@within
 def _start(rounds: WholeRounds, job: int, now: int) -> None:
     """Put a job on the machine."""
     numbers, jobs = rounds.numbers, rounds.jobs

@@ -1,6 +1,5 @@
 """The problem of one instant, and what every planner of it shares: profiles, placements and list schedules."""
 
-from .availability import NodeProfile, PoolProfile, Profile, free_until
 from .equal_nodes import EqualNodes
 from .list_schedules import Schedule, best_of, earliest_starts, improve, in_order, list_orders, list_schedule
 from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift, slots_of_each
@@ -10,11 +9,8 @@ from .selection import first_by, fitting
 __all__ = [
     "NODE_ZERO",
     "EqualNodes",
-    "NodeProfile",
     "PlacementRule",
-    "PoolProfile",
     "Problem",
-    "Profile",
     "Schedule",
     "best_of",
     "choose",
@@ -22,7 +18,6 @@ __all__ = [
     "earliest_starts",
     "first_by",
     "fitting",
-    "free_until",
     "improve",
     "in_order",
     "list_orders",

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base import IntArray
+from ..profiles.amounts import Steps, make_steps
 from .list_search import NodeSearch, alone, decode_on_nodes, search_on_nodes
 from .modes import KINDS_OF_MOVES, mode_orders
 from .node_groups import place_in_order
@@ -20,7 +21,6 @@ from .pool_search import AFTER, BEST, PoolSearch, earliest_steps, open_search, s
 from .problem import WHENEVER, Problem
 from .selection import by_falling_weight
 from .serial_on_nodes import node_arrays
-from .step_profile import Steps, make_steps
 
 _NOTHING = np.zeros(0, dtype=np.int64)
 _NO_MOVES, _NO_ORDERS = np.zeros((0, 3), dtype=np.int64), np.zeros((0, 0), dtype=np.int64)

@@ -8,9 +8,9 @@ import numpy as np
 
 from ...base import FloatArray, IntArray
 from ..compiled import compiled
+from ..profiles.amounts import Steps, copy_steps, earliest, hold
 from .pool_search import SWAPPED, relocate, same_kind
 from .serial_on_nodes import NodeData, NodeRoom, choose_nodes, earliest_on_nodes, hold_on_nodes, learn, open_room
-from .step_profile import Steps, copy_steps, earliest, hold
 
 
 class NodeSearch(NamedTuple):

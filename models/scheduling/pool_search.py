@@ -18,8 +18,8 @@ import numpy as np
 
 from ...base import FloatArray, IntArray
 from ..compiled import borrowing, compiled
+from ..profiles.amounts import Steps
 from .node_groups import Instant, finds_slots, forget_refusals, take_slots
-from .step_profile import Steps
 
 #: The profile is kept before every so many jobs of an order.
 _EVERY = 8

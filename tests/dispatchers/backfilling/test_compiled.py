@@ -3,7 +3,7 @@
 import pytest
 
 from hpcdispatch.dispatchers.backfilling import Conservative, counted
-from hpcdispatch.dispatchers.backfilling.moving_reservations import MovingReservations
+from hpcdispatch.dispatchers.backfilling.reservations import Reservations
 from hpcdispatch.simulation import simulate
 from hpcdispatch.testing import assert_same_records, overrunning, pool, tiny
 from hpcdispatch.workloads import Machine, generate
@@ -21,7 +21,7 @@ class AnyMachine(Conservative):
     """Conservative backfilling as on nodes."""
 
     def open(self, state):
-        return MovingReservations(state, self.options.placement)
+        return Reservations(state, self.options.placement)
 
 
 @pytest.mark.parametrize(("predictor", "overrun"), BELIEFS)

@@ -5,8 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcdispatch.models import Problem, improve, list_schedule
+from hpcdispatch.models.profiles.amounts import Steps, copy_steps, earliest, hold, make_steps
 from hpcdispatch.models.scheduling.binding import binding
-from hpcdispatch.models.scheduling.step_profile import Steps, copy_steps, earliest, hold, make_steps
 
 
 def ints(values):

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hpcdispatch.models.profiles.amounts import Steps, earliest, hold, make_steps
 from hpcdispatch.models.scheduling.modes import choose_rows
 from hpcdispatch.models.scheduling.node_groups import no_instant
 from hpcdispatch.models.scheduling.pool_search import (
@@ -15,7 +16,6 @@ from hpcdispatch.models.scheduling.pool_search import (
     open_search,
     search_orders,
 )  # fmt: skip
-from hpcdispatch.models.scheduling.step_profile import Steps, earliest, hold, make_steps
 
 POOL = 8
 

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcdispatch.models import Problem
+from hpcdispatch.models.profiles.amounts import Steps, earliest, hold, make_steps
 from hpcdispatch.models.scheduling.node_groups import finds_slots, forget_refusals, no_instant, take_slots
 from hpcdispatch.models.scheduling.pool_search import BEST, open_search, search_orders
-from hpcdispatch.models.scheduling.step_profile import Steps, earliest, hold, make_steps
 
 
 def ints(values):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models import NodeProfile, PoolProfile, free_until
+from hpcdispatch.models import AmountProfile, NodeProfile
 
 HORIZON = 60
 
@@ -81,7 +81,7 @@ def play(capacity, commands, make, rule="first-fit"):
             found = profile.earliest(wanted, demand, duration, after, before)
             expected = naive.earliest(wanted, demand, duration, after, before)
             yield (None if found is None else found[0]), expected
-            longest = free_until(profile, wanted, demand, after)
+            longest = profile.free_until(wanted, demand, after)
             yield (longest is None, longest and longest[0]), naive.longest(wanted, demand, after)
             if found is not None and command == "take" and found[0] + duration <= HORIZON:
                 start, placement = found
@@ -95,7 +95,7 @@ def play(capacity, commands, make, rule="first-fit"):
 
 
 def pool_of(capacity, _rule):
-    return PoolProfile(int(capacity[0, 0]))
+    return AmountProfile(int(capacity[0, 0]))
 
 
 def nodes_of(capacity, rule):

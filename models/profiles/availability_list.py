@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from ...base.checks import check_whole
-from .pool_profile import NEVER, earliest, open_profile, peak, released, step_at
+from .amount import NEVER, AmountProfile
 
-_ROOM = 64
 #: Times are below that, so that no sum of two overflows.
 _LATEST = NEVER // 4
 
@@ -33,7 +33,7 @@ class AvailabilityProfile:
 
     def __init__(self, processors: int, start: int = 0) -> None:
         self._most = check_whole("processors", processors, 1, _LATEST)
-        self._profile = open_profile(self._most, check_whole("start", start, 0, _LATEST), _ROOM)
+        self._profile = AmountProfile(self._most, check_whole("start", start, 0, _LATEST))
 
     @classmethod
     def from_steps(
@@ -65,12 +65,9 @@ class AvailabilityProfile:
                 raise ValueError(f"steps[{place}]: end: expected {wanted}, got {end}")
             if free > profile.processors:
                 raise ValueError(f"steps[{place}]: free: expected at most {profile.processors} processors, got {free}")
-        changes = [place for place, free in enumerate(frees) if place == 0 or free != frees[place - 1]]
-        times = [check_whole("begin", slots[place][0], 0, _LATEST) for place in changes]
-        made = open_profile(0, 0, len(changes) + _ROOM)
-        made.times[: len(times)], made.free[: len(times)] = times, [frees[place] for place in changes]
-        made.steps[0] = len(times)
-        profile._profile = made
+        profile._profile = AmountProfile(frees[-1], slots[0][0])
+        for (begin, end, _), free in zip(slots[:-1], frees, strict=False):
+            profile._profile.add(check_whole("begin", begin, 0, _LATEST), cast(int, end), free - frees[-1])
         return profile
 
     @property
@@ -87,13 +84,13 @@ class AvailabilityProfile:
         if amount > self._most:
             return None
         seconds, begin = self._interval(duration, after)
-        found = earliest(self._profile, amount, seconds, begin, NEVER, NEVER)
-        return None if found < 0 else int(found)
+        found = self._profile.earliest(amount, (1,), seconds, begin)
+        return None if found is None else found[0]
 
     def free(self, time: int) -> int:
         """Return how many processors are free at a time; before the list begins, as at its begin."""
         _, begin = self._interval(1, time)
-        return int(self._profile.free[step_at(self._profile, begin)])
+        return self._profile.peak(begin, begin + 1)[0]
 
     def reserve(self, processors: int, duration: int, start: int) -> None:
         """Take processors for `duration` seconds from `start` on.
@@ -106,7 +103,7 @@ class AvailabilityProfile:
         amount = check_whole("processors", processors, 1)
         if self.earliest_start(amount, duration, start) != start:
             raise ValueError(f"{amount} processors are not free for {duration} s from {start} on")
-        self._add(start, start + duration, -amount)
+        self._profile.add(start, start + duration, -amount)
 
     def release(self, processors: int, duration: int, start: int) -> None:
         """Give processors back for `duration` seconds from `start` on.
@@ -120,19 +117,14 @@ class AvailabilityProfile:
         seconds, begin = self._interval(duration, start)
         if begin != start:
             raise ValueError(f"start: expected a time from {begin} on, when the list begins, got {start}")
-        if peak(self._profile, start, start + seconds) + amount > self._most:
+        if self._profile.peak(start, start + seconds)[0] + amount > self._most:
             raise ValueError(f"{amount} processors were not taken all the {seconds} s from {start} on")
-        self._add(start, start + seconds, amount)
+        self._profile.add(start, start + seconds, amount)
 
     def steps(self) -> list[tuple[int, int | None, int]]:
         """Return begin, end and free processors of each time slot; the last has no end, ``None``."""
-        count = int(self._profile.steps[0])
-        begins = self._profile.times[:count].tolist()
-        return list(zip(begins, [*begins[1:], None], self._profile.free[:count].tolist(), strict=True))
+        return self._profile.steps()
 
     def _interval(self, duration: int, start: int) -> tuple[int, int]:
         seconds = check_whole("duration", duration, 1, _LATEST)
-        return seconds, max(check_whole("start", start, 0, _LATEST), int(self._profile.times[0]))
-
-    def _add(self, start: int, end: int, amount: int) -> None:
-        self._profile = released(self._profile, start, end, amount)
+        return seconds, max(check_whole("start", start, 0, _LATEST), self._profile.now)

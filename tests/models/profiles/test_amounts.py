@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models.scheduling.step_profile import earliest, hold, latest, make_steps
+from hpcdispatch.models.profiles.amounts import earliest, hold, latest, make_steps
 
 
 def ints(values):

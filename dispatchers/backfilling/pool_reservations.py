@@ -1,0 +1,136 @@
+"""Reservations for all jobs on a pool of one resource, in a compiled book."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ...models import pool_placement
+from ...models.book import pool as book
+from ...models.profiles.amount import NEVER, add, earliest, free_until, open_amount, steps_of
+from ..protocol import Placement, State, Waiting
+from .reservations import Compress
+
+_KINDS = (("running", book.RUNNING), ("reserved", book.RESERVED))
+
+
+class PoolReservations:
+    """As :class:`.Reservations`, where what is free is one number.
+
+    Parameters
+    ----------
+    state
+        Its machine is booked from its time on, all of it free at first.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._total = int(state.machine.capacity[0, 0])
+        self._book = book.open_book(self._total, state.now)
+        self._settled = True
+        self._state = state
+
+    def memory(self) -> dict[str, Any]:
+        """Return what runs and what is reserved, in the order of booking."""
+        ids = {job.order: job.id for job in (*self._state.queue, *self._state.running)}
+        rows = {name: [(ids[order], *row) for order, *row in self._rows(kind) if order in ids] for name, kind in _KINDS}
+        return {**rows, "settled": self._settled}
+
+    def recall(self, state: State, memory: Mapping[str, Any]) -> None:
+        """Hold what was held then, before anything else is."""
+        orders = {job.id: job.order for job in (*state.queue, *state.running)}
+        last = max(orders.values(), default=-1)
+        for name, kind in _KINDS:
+            for id_, start, end, units in memory[name]:
+                if id_ not in orders:  # A job that has left since then is known by an order that no other one has.
+                    last += 1
+                    orders[id_] = last
+                self._book = book.with_room_for(self._book, 1, last)
+                book.book_row(self._book, kind, orders[id_], units, start, end)
+                add(self._book.profile, max(start, state.now), end, -units)
+        self._settled = memory["settled"]
+
+    def follow(self, state: State) -> bool:
+        """Bring the profile up to date; return whether the reservations had to be made anew."""
+        now, queue, running = state.now, state.queue, state.running
+        self._queue = np.stack((queue.order, queue.nodes * queue.demand[:, 0], queue.predicted))
+        runs = (running.order, running.nodes * running.demand[:, 0], running.predicted_end, running.start)
+        last = max(queue.order.max(initial=0), running.order.max(initial=0))
+        self._state, self._book = state, book.with_room_for(self._book, len(queue) + len(running), int(last))
+        corrected = book.follow(now, self._book, self._queue, np.stack(runs))
+        if corrected:
+            count = int(self._book.numbers[book.RESERVED])
+            order = np.argsort(self._book.reserved[book.START, :count], kind="stable")
+            self._book = self._book._replace(profile=open_amount(self._total, now, 8 * len(self._book.profile.times)))
+            book.rebuild(now, self._book, order)
+        return corrected
+
+    def compress(self, how: Compress, now: int) -> None:
+        """Move reservations up into what was freed."""
+        if self._book.numbers[book.FREED] and how == "until-stable":
+            self._settled = book.compress_until_stable(now, self._book, self._settled)
+        elif self._book.numbers[book.FREED] and how == "once":
+            book.compress_once(now, self._book)
+        self._book.numbers[book.FREED] = 0
+
+    def reserve_new(self, state: State) -> None:
+        """Reserve for the jobs without a reservation, in order of submission."""
+        book.reserve_new(state.now, self._book, self._queue)
+
+    def start_due(self, state: State) -> tuple[Iterator[tuple[Waiting, Placement]], bool, int | None]:
+        """Return which jobs start and where, whether one is late, and the start of the next reservation."""
+        queue, places = state.queue, np.empty(len(state.queue), dtype=np.int64)
+        first = int(self._book.numbers[book.RUNNING])
+        count, late, following = book.start_due(state.now, int(state.free[0, 0]), self._book, places)
+        if (self._book.running[book.START, first : first + count] < state.now).any():
+            book.delay(state.now, self._book, first)
+        started = ((queue[place], pool_placement(queue[place].nodes)) for place in places[:count].tolist())
+        return started, late > 0, None if following == NEVER else following
+
+    def gap(self, waiting: Waiting) -> tuple[int | None, Placement] | None:
+        """Return for how many seconds from now a job's slots are free beside every reservation, and where.
+
+        Not beyond the begin of its own. ``None`` if they are not free, or instead of the seconds if they are for ever.
+        """
+        now = self._now
+        until = free_until(self._book.profile, waiting.nodes * waiting.demand[0], now)
+        begin = self.promised(waiting)
+        if until == now or (begin is not None and begin <= now):
+            return None
+        until = until if begin is None else min(until, begin)
+        return None if until == NEVER else until - now, pool_placement(waiting.nodes)
+
+    def earliest_start(self, nodes: int, demand: tuple[int, ...], duration: int) -> int | None:
+        """Return the first start at which slots fit beside all that is reserved, ``None`` if there is none."""
+        start = earliest(self._book.profile, nodes * demand[0], duration, self._now, NEVER, NEVER)
+        return None if start < 0 else start
+
+    def promised(self, waiting: Waiting) -> int | None:
+        """Return when the reservation of a job begins, ``None`` if it has none."""
+        count = int(self._book.numbers[book.RESERVED])
+        own = np.flatnonzero(self._book.reserved[book.ORDER, :count] == waiting.order)
+        return int(self._book.reserved[book.START, own[0]]) if len(own) else None
+
+    def steps(self) -> list[tuple[int, int | None, int]]:
+        """Return begin, end and free units of each time slot; where more is reserved than there is, none."""
+        times, free = steps_of(self._book.profile)
+        return list(zip(times, [*times[1:], None], (max(0, units) for units in free), strict=True))
+
+    def occupy(self, waiting: Waiting, placement: Placement, seconds: int) -> None:
+        """Take note that a job is started in a gap, for `seconds` at most; its own reservation stands."""
+        now, units = self._now, len(placement) * waiting.demand[0]
+        self._book = book.with_room_for(self._book, 1, waiting.order)
+        book.book_row(self._book, book.RUNNING, waiting.order, units, now, now + seconds)
+        add(self._book.profile, now, now + seconds, -units)
+
+    @property
+    def _now(self) -> int:
+        return int(self._book.profile.times[0, 0])
+
+    def _rows(self, kind: int) -> list[list[int]]:
+        """Return order, start, end and units of the reservations, or of what runs."""
+        rows = self._book.reserved if kind == book.RESERVED else self._book.running
+        columns = [book.ORDER, book.START, book.END, book.UNITS]
+        found: list[list[int]] = rows[columns, : self._book.numbers[kind]].T.tolist()
+        return found

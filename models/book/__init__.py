@@ -1,0 +1,1 @@
+"""Reservations of waiting jobs beside what runs, compiled."""

@@ -1,0 +1,405 @@
+"""Reservations for all waiting jobs on a pool of one resource, compiled.
+
+The rules are those of :class:`hpcdispatch.dispatchers.Conservative`. Jobs are known by their place in the trace, their
+order. Times are seconds, intervals half-open.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import IntArray
+from ..compiled import borrowing, within
+from ..profiles.amount import (
+    NEVER,
+    Amount,
+    add,
+    earliest,
+    forget,
+    free_at,
+    free_since,
+    least,
+    locate,
+    open_amount,
+    peak,
+    with_room,
+)
+
+#: Columns of waiting and running jobs: order; units; predicted run time or end; when a running job began.
+ORDER, UNITS, TIME, BEGIN = range(4)
+#: Columns of reservations and of bookings of running jobs, of which 0 and 1 are those of jobs: start and end; whether
+#: the job runs before its reservation begins and may come back; where it is in the queue, -1 if it is not.
+START, END, AWAY, PLACE = range(2, 6)
+#: The numbers: reservations, bookings of running jobs, and freed intervals.
+RESERVED, RUNNING, FREED = range(3)
+
+
+class Book(NamedTuple):
+    """Reservations and bookings of running jobs, in the order of booking.
+
+    Attributes
+    ----------
+    profile
+        What is free beside them.
+    reserved, running
+        A column for each, shape (6, most).
+    freed
+        Starts and ends of intervals in which something was freed since the last compression, shape (2, most).
+    scratch
+        What a compression has still to do, shape (28, most).
+    places
+        For each order, its place in the queue and among the running jobs, shape (2, orders). A matched one is negative:
+        -2 less its place. -1 for none, and between decisions.
+    numbers
+        How many there are, shape (3,).
+    """
+
+    profile: Amount
+    reserved: IntArray
+    running: IntArray
+    freed: IntArray
+    scratch: IntArray
+    places: IntArray
+    numbers: IntArray
+
+
+def open_book(free: int, now: int) -> Book:
+    """Return an empty book of so many units."""
+    rows, scratch = np.empty((3, 6, 64), dtype=np.int64), np.empty((28, 64), dtype=np.int64)
+    places, numbers = np.full((2, 64), -1, dtype=np.int64), np.zeros(3, dtype=np.int64)
+    return Book(open_amount(free, now, 128), rows[0], rows[1], rows[2, :2], scratch, places, numbers)
+
+
+def with_room_for(book: Book, jobs: int, last: int) -> Book:
+    """Return the book with room for one decision on so many jobs, the last of which has the order `last`."""
+    reserved, running = int(book.numbers[RESERVED]), int(book.numbers[RUNNING])
+    most = reserved + running + jobs + 1
+    arrays = [_longer(array, 2 * most) for array in (book.reserved, book.running, book.freed, book.scratch)]
+    places = book.places if last < book.places.shape[1] else np.full((2, 2 * last + 1), -1, dtype=np.int64)
+    return Book(with_room(book.profile, most), *arrays, places, book.numbers)
+
+
+def _longer(array: IntArray, most: int) -> IntArray:
+    """Return an array with room for so many columns."""
+    if most <= array.shape[1]:
+        return array
+    longer = np.empty((len(array), 2 * most), dtype=np.int64)
+    longer[:, : array.shape[1]] = array
+    return longer
+
+
+@borrowing
+def book_row(book: Book, kind: int, order: int, units: int, start: int, end: int) -> int:
+    """Add a reservation or the booking of a running job, without taking its units; return its column."""
+    rows = book.reserved if kind == RESERVED else book.running
+    row = book.numbers[kind]
+    rows[ORDER, row], rows[UNITS, row], rows[START, row], rows[END, row] = order, units, start, end
+    rows[AWAY, row], rows[PLACE, row] = 0, -1
+    book.numbers[kind] += 1
+    return int(row)
+
+
+@within
+def _keep(rows: IntArray, row: int, kept: int) -> int:
+    """Let a row be the next of those that are kept; return how many these are."""
+    if kept < row:
+        for column in range(6):
+            rows[column, kept] = rows[column, row]
+    return kept + 1
+
+
+@within
+def _note(book: Book, start: int, end: int) -> None:
+    """Take note of a freed interval."""
+    book.freed[0, book.numbers[FREED]], book.freed[1, book.numbers[FREED]] = start, end
+    book.numbers[FREED] += 1
+
+
+@borrowing
+def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
+    """Bring the book up to date with the queue and the running jobs; return whether :func:`rebuild` must follow.
+
+    That is so if a running job is now known to end later than was planned.
+    """
+    profile, places, numbers = book.profile, book.places, book.numbers
+    forget(profile, now)
+    for place in range(queue.shape[1]):
+        places[0, queue[ORDER, place]] = place
+    for place in range(running.shape[1]):
+        places[1, running[ORDER, place]] = place
+    rows, kept, corrected = book.running, 0, False
+    for row in range(numbers[RUNNING]):
+        place = places[1, rows[ORDER, row]]
+        end = running[TIME, place] if place >= 0 else now
+        if place >= 0 and end > rows[END, row]:
+            add(profile, max(rows[END, row], now), end, -rows[UNITS, row])
+            corrected = True
+        else:
+            end = max(end, now)
+            if end < rows[END, row]:
+                add(profile, end, rows[END, row], rows[UNITS, row])
+                _note(book, end, rows[END, row])
+        if place >= 0:
+            rows[END, row] = running[TIME, place]
+            places[1, rows[ORDER, row]] = -2 - place
+            kept = _keep(rows, row, kept)
+    numbers[RUNNING] = kept
+    for place in range(running.shape[1]):
+        order, units, end = running[ORDER, place], running[UNITS, place], running[TIME, place]
+        if places[1, order] >= 0:
+            book_row(book, RUNNING, order, units, running[BEGIN, place], end)
+            if end > now:
+                add(profile, now, end, -units)
+                corrected = True
+            places[1, order] = -2 - place
+    rows, kept = book.reserved, 0
+    for row in range(numbers[RESERVED]):
+        order, units, start, end = rows[ORDER, row], rows[UNITS, row], rows[START, row], rows[END, row]
+        place, on_machine = places[0, order], -2 - places[1, order]
+        rows[AWAY, row] = place < 0 and on_machine >= 0 and running[TIME, on_machine] <= start
+        rows[PLACE, row] = place
+        same = place >= 0 and queue[UNITS, place] == units and queue[TIME, place] == end - start
+        if not same and not rows[AWAY, row]:  # It left the queue for good, or came back as another.
+            start = max(now, start)
+            if start < end:
+                add(profile, start, end, units)
+                _note(book, start, end)
+        elif corrected or end > now:  # Else it has passed without the job having started.
+            if place >= 0:
+                places[0, order] = -2 - place
+            kept = _keep(rows, row, kept)
+    numbers[RESERVED] = kept
+    for place in range(running.shape[1]):
+        places[1, running[ORDER, place]] = -1
+    return corrected
+
+
+@borrowing
+def rebuild(now: int, book: Book, order: IntArray) -> None:
+    """Make the reservations anew in an order, shape (reservations,), none earlier than it was.
+
+    The profile must be empty.
+    """
+    profile, rows = book.profile, book.running
+    for row in range(book.numbers[RUNNING]):
+        add(profile, now, rows[END, row], -rows[UNITS, row])
+    rows = book.reserved
+    for row in order:
+        duration, units = rows[END, row] - rows[START, row], rows[UNITS, row]
+        start = earliest(profile, units, duration, max(now, rows[START, row]), NEVER, NEVER)
+        rows[START, row], rows[END, row] = start, start + duration
+        add(profile, start, start + duration, -units)
+        _note(book, now, start + duration)
+
+
+@borrowing
+def reserve_new(now: int, book: Book, queue: IntArray) -> None:
+    """Reserve for the jobs without a reservation, in order of submission."""
+    for place in range(queue.shape[1]):
+        order, units, duration = queue[ORDER, place], queue[UNITS, place], queue[TIME, place]
+        if book.places[0, order] >= 0:
+            start = earliest(book.profile, units, duration, now, NEVER, NEVER)
+            if start >= 0:
+                add(book.profile, start, start + duration, -units)
+                row = book_row(book, RESERVED, order, units, start, start + duration)
+                book.reserved[PLACE, row] = place
+        book.places[0, order] = -1
+
+
+@borrowing
+def start_due(now: int, free: int, book: Book, chosen: IntArray) -> tuple[int, int, int]:
+    """Start the jobs whose time has come, if what is reserved for them is free; :func:`delay` those that start late.
+
+    Returns how many places of the queue are `chosen`, how many jobs are late, and the start of the next reservation,
+    :data:`.NEVER` if there is none.
+    """
+    rows, kept, count, late, following = book.reserved, 0, 0, 0, NEVER
+    for row in range(book.numbers[RESERVED]):
+        start, end, units = rows[START, row], rows[END, row], rows[UNITS, row]
+        if start > now:
+            following = min(following, start)
+        elif not rows[AWAY, row] and units > free:
+            late += 1
+        elif not rows[AWAY, row]:
+            free -= units
+            chosen[count] = rows[PLACE, row]
+            count += 1
+            book_row(book, RUNNING, rows[ORDER, row], units, start, end)
+            continue
+        kept = _keep(rows, row, kept)
+    book.numbers[RESERVED] = kept
+    return count, late, following
+
+
+@borrowing
+def delay(now: int, book: Book, first: int) -> None:
+    """Let the bookings of running jobs from one on begin now that began before."""
+    rows = book.running
+    for row in range(first, book.numbers[RUNNING]):
+        late = now - rows[START, row]
+        if late > 0:
+            add(book.profile, rows[END, row], rows[END, row] + late, -rows[UNITS, row])
+            rows[START, row], rows[END, row] = now, rows[END, row] + late
+
+
+@within
+def _may_move(now: int, rows: IntArray, row: int) -> bool:
+    return rows[START, row] > now and not rows[AWAY, row]
+
+
+@within
+def _move(book: Book, row: int, start: int) -> None:
+    """Give a reservation another start."""
+    rows = book.reserved
+    units, before, end = rows[UNITS, row], rows[START, row], rows[END, row]
+    add(book.profile, before, end, units)
+    rows[START, row], rows[END, row] = start, start + end - before
+    add(book.profile, start, rows[END, row], -units)
+
+
+def compress_until_stable(now: int, book: Book, settled: bool) -> bool:
+    """Move the first reservation that fits earlier, again from the head, until nothing moves.
+
+    Takes and returns whether the reservations are settled: none fits earlier, but for what was freed, no more is
+    reserved than there is, and no job is away.
+    """
+    if settled and least(book.profile) >= 0:
+        fill_holes(now, book)
+    else:
+        settled = compress_anew(now, book) and least(book.profile) >= 0
+    return settled and not book.reserved[AWAY, : book.numbers[RESERVED]].any()
+
+
+@borrowing
+def compress_once(now: int, book: Book) -> None:
+    """Traverse the reservations once and move each that fits earlier."""
+    for row in range(book.numbers[RESERVED]):
+        if _may_move(now, book.reserved, row):
+            start = _earlier(book, row, now, NEVER)
+            if start >= 0:
+                _move(book, row, start)
+
+
+@within
+def _earlier(book: Book, row: int, after: int, before: int) -> int:
+    """Return the first start in [`after`, `before`) at which a reservation fits before its own; -1 if there is none."""
+    rows = book.reserved
+    start, duration = rows[START, row], rows[END, row] - rows[START, row]
+    return earliest(book.profile, rows[UNITS, row], duration, after, min(start, before), start)
+
+
+@borrowing
+def compress_anew(now: int, book: Book) -> bool:
+    """Move the first reservation that fits earlier, again from the head, until nothing moves.
+
+    A reservation is tried again only for what was freed since. If more is reserved than there is, it may therefore stay
+    where it is although it fits earlier. Returns whether none fits earlier at the end.
+
+    Rows of the passes: the last reservation to try, and the start and the end of all that was freed since. Each pass
+    waits for those after it, which try what was freed for the reservations up to one that moved.
+    """
+    rows, freed, count = book.reserved, book.freed, book.numbers[RESERVED]
+    passes, top, row = book.scratch, 0, 0
+    passes[0, 0], passes[1, 0], passes[2, 0] = count - 1, NEVER, 0
+    for index in range(book.numbers[FREED]):
+        passes[1, 0], passes[2, 0] = min(passes[1, 0], freed[0, index]), max(passes[2, 0], freed[1, index])
+    while top >= 0:
+        last, low, high, start = passes[0, top], max(now, passes[1, top]), passes[2, top], -1
+        room = peak(book.profile, low, high)
+        while row <= last and start < 0:
+            if rows[UNITS, row] <= room and _may_move(now, rows, row):
+                start = _earlier(book, row, max(now, low - (rows[END, row] - rows[START, row]) + 1), high)
+            row += 1
+        if start < 0:
+            top -= 1
+            continue
+        row -= 1
+        before, end = rows[START, row], rows[END, row]
+        _move(book, row, start)
+        for each in range(top + 1):
+            passes[1, each], passes[2, each] = min(passes[1, each], before), max(passes[2, each], end)
+        top += row < last
+        passes[0, top], passes[1, top], passes[2, top] = row, before, end
+        row = 0
+    for row in range(count):
+        if _may_move(now, rows, row) and _earlier(book, row, now, NEVER) >= 0:
+            return False
+    return True
+
+
+#: Rows of the holes: start and end; the first reservation that may fit, and where that begins; and from here on, for
+#: each power of two, the least duration for which so many units do not fit.
+_FROM, _UNTIL, _ROW, _AT, _SHORT = range(5)
+
+
+@borrowing
+def fill_holes(now: int, book: Book) -> None:
+    """Do as :func:`compress_anew`, for reservations that are settled.
+
+    Each can then only move to a start at which it uses a hole that was freed. For each hole the first reservation is
+    known that may move into it, and of these the first moves. Without room for another hole, it becomes part of the last.
+    """
+    holes, count, freed = book.scratch, 0, book.numbers[FREED]
+    row, before, end = 0, 0, 0
+    while freed > 0 or count > 0:
+        if freed > 0:
+            freed -= 1
+            before, end = max(now, book.freed[0, freed]), book.freed[1, freed]
+        else:
+            row, start = book.numbers[RESERVED], NEVER
+            for hole in range(count):
+                row = min(row, holes[_ROW, hole])
+            for hole in range(count - 1, -1, -1):
+                if holes[_ROW, hole] == row:
+                    if not _seek(now, book, holes, hole, row):  # There is none any more.
+                        count -= 1
+                        for each in range(len(holes)):
+                            holes[each, hole] = holes[each, count]
+                    elif holes[_ROW, hole] == row:
+                        start = min(start, holes[_AT, hole])
+            if start == NEVER:
+                continue
+            before, end = book.reserved[START, row], book.reserved[END, row]
+            _move(book, row, start)
+            before = max(before, book.reserved[END, row])
+        hole = min(count, holes.shape[1] - 1)
+        if hole < count:
+            before, end = min(before, holes[_FROM, hole]), max(end, holes[_UNTIL, hole])
+            count = hole
+        holes[_FROM, hole], holes[_UNTIL, hole] = before, end
+        for power in range(_SHORT, len(holes)):
+            holes[power, hole] = NEVER
+        if before < end and _seek(now, book, holes, hole, 0):
+            count += 1
+
+
+@within
+def _seek(now: int, book: Book, holes: IntArray, hole: int, row: int) -> bool:
+    """Look for the first reservation from a row on that fits earlier if it uses a hole; return whether there is one."""
+    profile, rows = book.profile, book.reserved
+    start, end = holes[_FROM, hole], holes[_UNTIL, hole]
+    room, (place, step) = peak(profile, start, end), locate(profile, start)
+    free = free_at(profile, place, step)
+    while room > 0 and row < book.numbers[RESERVED]:
+        units, begin, duration = rows[UNITS, row], rows[START, row], rows[END, row] - rows[START, row]
+        if units <= room and begin > start and _may_move(now, rows, row):
+            power = _SHORT  # Of the largest power of two that is not above the units.
+            while power < len(holes) - 1 and (2 << (power - _SHORT)) <= units:
+                power += 1
+            # Beyond, the job would not use units of its own reservation.
+            beyond = begin >= end + duration
+            if not beyond or duration < holes[power, hole]:
+                after = max(now, start - duration + 1)
+                if after < start:
+                    after = max(after, free_since(profile, units, place, step) if units <= free else start)
+                found = _earlier(book, row, after, end)
+                if found >= 0:
+                    holes[_ROW, hole], holes[_AT, hole] = row, found
+                    return True
+                if beyond:  # Nor do more units fit for longer.
+                    for larger in range(power + ((1 << (power - _SHORT)) < units), len(holes)):
+                        holes[larger, hole] = min(holes[larger, hole], duration)
+        row += 1
+    return False

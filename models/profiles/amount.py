@@ -1,0 +1,409 @@
+"""One amount that is free over time, compiled: a step function in blocks of steps.
+
+A change moves the steps of one block, and a search passes over blocks that cannot matter, so that hundreds of thousands
+of intervals can be held. Intervals are half-open, times are whole seconds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ...base import IntArray
+from ..compiled import borrowing, within
+from ..scheduling.placement import pool_placement
+
+#: Later than any time.
+NEVER = np.iinfo(np.int64).max
+#: Steps of a block, and of a half.
+SIZE, HALF = 64, 32
+#: Rows of the table: steps of a block; what is to be added to what its steps say; the least and the most that is free.
+_STEPS, _ADDED, _LOW, _HIGH = range(4)
+
+
+class Amount(NamedTuple):
+    """Free units over time; the last step lasts for ever.
+
+    Attributes
+    ----------
+    times, free
+        When what is free changes, seconds, rising, and what is free from then on, shape (blocks, :data:`SIZE`). Free
+        units are below zero where more is taken than there is.
+    table
+        What holds for each block, shape (4, blocks).
+    count
+        How many blocks are used, shape (1,).
+    """
+
+    times: IntArray
+    free: IntArray
+    table: IntArray
+    count: IntArray
+
+
+class AmountProfile:
+    """The profile of a pool of one resource: what is free of it over time.
+
+    The list of available time slots that a conservative backfilling scheduler keeps (Cirne and Berman, JSSPP 2000,
+    section 2). Intervals are half-open, times whole seconds.
+
+    Parameters
+    ----------
+    free
+        Units that are free.
+    now
+        Start of the profile.
+    """
+
+    __slots__ = ("_profile",)
+
+    def __init__(self, free: int, now: int = 0) -> None:
+        self._profile = open_amount(free, now, 64)
+
+    @property
+    def times(self) -> list[int]:
+        """When what is free changes, increasing; the first is now."""
+        return steps_of(self._profile)[0]
+
+    @property
+    def now(self) -> int:
+        """The first of the times."""
+        return int(self._profile.times[0, 0])
+
+    def steps(self) -> list[tuple[int, int | None, int]]:
+        """Return begin, end and free units of each time slot; the last has no end, ``None``."""
+        times, free = steps_of(self._profile)
+        return list(zip(times, [*times[1:], None], free, strict=True))
+
+    def advance(self, now: int) -> None:
+        """Forget what lies before `now`."""
+        forget(self._profile, now)
+
+    def earliest(
+        self, nodes: int, demand: tuple[int, ...], duration: int, after: int, before: int | None = None
+    ) -> tuple[int, IntArray] | None:
+        """Return the first start >= `after` at which slots fit for `duration` seconds, and their nodes.
+
+        ``None`` if that start would not lie before `before`, or if the slots do not fit at any time.
+        """
+        last = NEVER if before is None else before
+        start = earliest(self._profile, nodes * demand[0], duration, after, last, NEVER)
+        return None if start < 0 else (start, pool_placement(nodes))
+
+    def earlier(
+        self, held: tuple[int, int, IntArray], demand: tuple[int, ...], after: int, before: int
+    ) -> tuple[int, IntArray] | None:
+        """Return the first start in [after, before) at which slots that are `held` would fit, and their nodes.
+
+        `held` is their start, end and placement; `before` must not lie after that start.
+        """
+        start, end, placement = held
+        found = earliest(self._profile, len(placement) * demand[0], end - start, after, before, start)
+        return None if found < 0 else (found, placement)
+
+    def free_until(self, nodes: int, demand: tuple[int, ...], start: int) -> tuple[int | None, IntArray] | None:
+        """Return until when slots are free from `start` on, ``None`` for ever, and their nodes.
+
+        ``None`` if they are not free at `start`.
+        """
+        until = free_until(self._profile, nodes * demand[0], start)
+        if until <= start:
+            return None
+        return None if until == NEVER else until, pool_placement(nodes)
+
+    def at(self, index: int) -> IntArray:
+        """Return what is free at a step, shape (1, 1)."""
+        return np.array([[steps_of(self._profile)[1][index]]], dtype=np.int64)
+
+    def peak(self, start: int, end: int) -> tuple[int, ...]:
+        """Return the most that is free at once in [start, end)."""
+        return (peak(self._profile, start, end),)
+
+    def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
+        """Take slots in [start, end), even if they are not free: what is free falls below zero then."""
+        self.add(start, end, -len(placement) * demand[0])
+
+    def give(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
+        """Return slots in [start, end)."""
+        self.add(start, end, len(placement) * demand[0])
+
+    def add(self, start: int, end: int, amount: int) -> None:
+        """Add units to what is free in [start, end)."""
+        blocks = len(self._profile.times)
+        if int(self._profile.count[0]) + 3 > blocks:
+            self._profile = with_room(self._profile, 16 * blocks)
+        add(self._profile, start, end, amount)
+
+
+def open_amount(free: int, now: int, intervals: int) -> Amount:
+    """Return a profile with `free` units from `now` on, and room for so many intervals at a time.
+
+    Two neighbouring blocks have more steps than a half, so that there are at most 4 blocks for each :data:`SIZE` steps.
+    """
+    most = intervals // 8 + 8
+    times, units = np.empty((2, most, SIZE), dtype=np.int64)
+    profile = Amount(times, units, np.empty((4, most), dtype=np.int64), np.ones(1, dtype=np.int64))
+    profile.times[0, 0], profile.free[0, 0], profile.table[:, 0] = now, free, (1, 0, free, free)
+    return profile
+
+
+def with_room(profile: Amount, intervals: int) -> Amount:
+    """Return the profile with room for so many intervals: itself, or a copy in longer arrays."""
+    if intervals // 8 + 8 <= len(profile.times):
+        return profile
+    longer, count = open_amount(0, 0, 2 * intervals), int(profile.count[0])
+    longer.times[:count], longer.free[:count] = profile.times[:count], profile.free[:count]
+    longer.table[:, :count], longer.count[0] = profile.table[:, :count], count
+    return longer
+
+
+def steps_of(profile: Amount) -> tuple[list[int], list[int]]:
+    """Return when what is free changes, and what is free from then on."""
+    count = int(profile.count[0])
+    used = np.arange(SIZE) < profile.table[_STEPS, :count, None]
+    free = profile.free[:count] + profile.table[_ADDED, :count, None]
+    return profile.times[:count][used].tolist(), free[used].tolist()
+
+
+@borrowing
+def forget(profile: Amount, now: int) -> None:
+    """Forget what lies before `now`, not before the first step."""
+    first, step = locate(profile, now)
+    profile.times[first, step] = now
+    if first + step == 0:
+        return
+    _copy(profile, first, step, 0)
+    _measure(profile, 0)
+    if first > 0:
+        for place in range(first + 1, profile.count[0]):
+            _copy(profile, place, 0, place - first)
+        profile.count[0] -= first
+
+
+@borrowing
+def add(profile: Amount, start: int, end: int, amount: int) -> None:
+    """Add `amount` to what is free in [`start`, `end`), not before the first step; a negative one takes it."""
+    if end <= start:
+        return
+    table = profile.table
+    _split(profile, end)
+    first, step = _split(profile, start)
+    last, stop = locate(profile, end)
+    for place in range(first, last + 1):
+        low = step if place == first else 0
+        high = stop if place == last else table[_STEPS, place]
+        if high - low == table[_STEPS, place]:
+            for row in range(_ADDED, _HIGH + 1):
+                table[row, place] += amount
+        elif high > low:
+            for index in range(low, high):
+                profile.free[place, index] += amount
+            _measure(profile, place)
+    _join(profile, end)
+    _join(profile, start)
+
+
+@borrowing
+def earliest(profile: Amount, amount: int, duration: int, after: int, before: int, own: int) -> int:
+    """Return the first start in [`after`, `before`) with `amount` free for `duration` seconds; -1 if there is none.
+
+    From the time `own` on the amount is there as long as what is free is not below zero: the job holds it already.
+    """
+    place, step = locate(profile, after)
+    start = after
+    while True:
+        there, index = above(profile, amount, place, step)
+        if there == profile.count[0]:
+            return -1
+        if there != place or index != step:
+            start = profile.times[there, index]
+        if start >= before:
+            return -1
+        place, step = below(profile, amount, there, index, start + duration, own)
+        if place == profile.count[0]:
+            return int(start)
+
+
+@within
+def above(profile: Amount, amount: int, place: int, step: int) -> tuple[int, int]:
+    """Return block and number of the first step from a step on in which `amount` is free; as many blocks as there are."""
+    while place < profile.count[0]:
+        if profile.table[_HIGH, place] >= amount:
+            least = amount - profile.table[_ADDED, place]
+            for index in range(step, profile.table[_STEPS, place]):
+                if profile.free[place, index] >= least:
+                    return place, index
+        place, step = place + 1, 0
+    return place, 0
+
+
+@within
+def below(profile: Amount, amount: int, place: int, step: int, end: int, own: int) -> tuple[int, int]:
+    """Return block and number of the first step from a step on, before `end`, with less than :func:`earliest` needs.
+
+    As many blocks as there are if there is none.
+    """
+    count = profile.count[0]
+    while place < count and profile.times[place, step] < end:
+        least = amount if profile.times[place, step] < own else 0
+        if profile.table[_LOW, place] < least:
+            added = profile.table[_ADDED, place]
+            for index in range(step, profile.table[_STEPS, place]):
+                time = profile.times[place, index]
+                if time >= end:
+                    return count, 0
+                if profile.free[place, index] + added < (amount if time < own else 0):
+                    return place, index
+        place, step = place + 1, 0
+    return count, 0
+
+
+@borrowing
+def free_until(profile: Amount, amount: int, start: int) -> int:
+    """Return until when `amount` is free from `start` on; :data:`NEVER` if for ever, not after `start` if it is not."""
+    place, step = locate(profile, start)
+    place, step = below(profile, amount, place, step, NEVER, NEVER)
+    return NEVER if place == profile.count[0] else profile.times[place, step]
+
+
+@within
+def free_since(profile: Amount, amount: int, place: int, step: int) -> int:
+    """Return since when `amount` has been free at a step in which it is free."""
+    while True:
+        least = amount - profile.table[_ADDED, place]
+        while step > 0 and (profile.table[_LOW, place] >= amount or profile.free[place, step - 1] >= least):
+            step -= 1
+        before = place - 1
+        if step > 0 or place == 0:
+            break
+        last = profile.table[_STEPS, before] - 1
+        if profile.free[before, last] + profile.table[_ADDED, before] < amount:
+            break
+        place, step = before, last
+    return int(profile.times[place, step])
+
+
+@borrowing
+def peak(profile: Amount, start: int, end: int) -> int:
+    """Return the most that is free at once in [`start`, `end`)."""
+    place, step = locate(profile, start)
+    most = free_at(profile, place, step)
+    while place < profile.count[0] and profile.times[place, step] < end:
+        if profile.table[_HIGH, place] > most:
+            for index in range(step, profile.table[_STEPS, place]):
+                if profile.times[place, index] >= end:
+                    break
+                most = max(most, free_at(profile, place, index))
+        place, step = place + 1, 0
+    return int(most)
+
+
+@borrowing
+def least(profile: Amount) -> int:
+    """Return the least that is free at any time."""
+    low = profile.table[_LOW, 0]
+    for place in range(1, profile.count[0]):
+        low = min(low, profile.table[_LOW, place])
+    return int(low)
+
+
+@borrowing
+def free_at(profile: Amount, place: int, step: int) -> int:
+    """Return what is free in a step."""
+    return int(profile.free[place, step] + profile.table[_ADDED, place])
+
+
+@borrowing
+def locate(profile: Amount, time: int) -> tuple[int, int]:
+    """Return block and number of the step that a time lies in, not before the first step."""
+    low, high = 0, profile.count[0]
+    while high - low > 1:
+        middle = (low + high) // 2
+        if profile.times[middle, 0] <= time:
+            low = middle
+        else:
+            high = middle
+    place, low, high = low, 0, profile.table[_STEPS, low]
+    while high - low > 1:
+        middle = (low + high) // 2
+        if profile.times[place, middle] <= time:
+            low = middle
+        else:
+            high = middle
+    return place, low
+
+
+@within
+def _split(profile: Amount, time: int) -> tuple[int, int]:
+    """Let a step begin at a time, as free as the one that it lies in; return its block and number."""
+    place, step = locate(profile, time)
+    if profile.times[place, step] == time:
+        return place, step
+    if profile.table[_STEPS, place] == SIZE:
+        for later in range(profile.count[0], place + 1, -1):
+            _copy(profile, later - 1, 0, later)
+        _copy(profile, place, HALF, place + 1)
+        profile.table[_STEPS, place] = HALF
+        profile.count[0] += 1
+        _measure(profile, place)
+        _measure(profile, place + 1)
+        if step >= HALF:
+            place, step = place + 1, step - HALF
+    times, free = profile.times, profile.free
+    for index in range(profile.table[_STEPS, place], step + 1, -1):
+        times[place, index], free[place, index] = times[place, index - 1], free[place, index - 1]
+    times[place, step + 1], free[place, step + 1] = time, free[place, step]
+    profile.table[_STEPS, place] += 1
+    return place, step + 1
+
+
+@within
+def _join(profile: Amount, time: int) -> None:
+    """Let the step that begins at a time be part of the one before, if as much is free in both."""
+    times, free, table = profile.times, profile.free, profile.table
+    place, step = locate(profile, time)
+    if place + step == 0:
+        return
+    left = place if step > 0 else place - 1
+    if free_at(profile, left, step - 1 if step > 0 else table[_STEPS, left] - 1) != free_at(profile, place, step):
+        return
+    table[_STEPS, place] -= 1
+    for index in range(step, table[_STEPS, place]):
+        times[place, index], free[place, index] = times[place, index + 1], free[place, index + 1]
+    if step == 0:
+        _measure(profile, place)
+    for left in range(max(place - 1, 0), min(place + 1, profile.count[0] - 1)):
+        steps, others = table[_STEPS, left], table[_STEPS, left + 1]
+        if steps + others <= HALF or others == 0:  # The next block becomes part of this one.
+            for index in range(others):
+                times[left, steps + index] = times[left + 1, index]
+                free[left, steps + index] = free_at(profile, left + 1, index) - table[_ADDED, left]
+            table[_STEPS, left] = steps + others
+            _measure(profile, left)
+            for later in range(left + 1, profile.count[0] - 1):
+                _copy(profile, later + 1, 0, later)
+            profile.count[0] -= 1
+            return
+
+
+@within
+def _copy(profile: Amount, source: int, first: int, target: int) -> None:
+    """Copy a block from a step on over another block."""
+    steps = profile.table[_STEPS, source] - first
+    for index in range(steps):
+        profile.times[target, index] = profile.times[source, first + index]
+        profile.free[target, index] = profile.free[source, first + index]
+    for row in range(_ADDED, _HIGH + 1):
+        profile.table[row, target] = profile.table[row, source]
+    profile.table[_STEPS, target] = steps
+
+
+@within
+def _measure(profile: Amount, place: int) -> None:
+    """Set the least and the most that is free in a block."""
+    low = high = profile.free[place, 0]
+    for index in range(1, profile.table[_STEPS, place]):
+        low, high = min(low, profile.free[place, index]), max(high, profile.free[place, index])
+    profile.table[_LOW, place] = low + profile.table[_ADDED, place]
+    profile.table[_HIGH, place] = high + profile.table[_ADDED, place]

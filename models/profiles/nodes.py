@@ -1,0 +1,241 @@
+"""Amounts on nodes that are free over time, with the nodes that slots take."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+import numpy as np
+
+from ...base import IntArray
+from ..compiled import compiled
+from ..scheduling.placement import PlacementRule, choose
+from .amount import NEVER
+
+
+class NodeProfile:
+    """The profile of many nodes or resources: a matrix of free amounts a step, one beside the other.
+
+    Parameters
+    ----------
+    free, capacity
+        Integer arrays of shape (nodes, resources): what is free now, and the capacities, which weigh the resources
+        under best-fit.
+    now
+        Start of the profile.
+    rule
+        How nodes are chosen among those that are free all the time.
+    """
+
+    __slots__ = ("_amounts", "_spare", "capacity", "free", "rule", "times")
+
+    def __init__(self, free: IntArray, capacity: IntArray, now: int = 0, rule: PlacementRule = "first-fit") -> None:
+        self.times = [now]
+        #: Of each step, its place in the amounts, shape (places, nodes, resources), of which some are spare.
+        self.free = [0]
+        self._amounts = free[None].copy()
+        self._spare: list[int] = []
+        self.capacity = capacity
+        self.rule = rule
+
+    @property
+    def now(self) -> int:
+        """The first of the times."""
+        return self.times[0]
+
+    def advance(self, now: int) -> None:
+        """Forget what lies before `now`."""
+        index = max(bisect_right(self.times, now) - 1, 0)
+        self._spare.extend(self.free[:index])
+        del self.times[:index], self.free[:index]
+        self.times[0] = now
+
+    def earliest(
+        self, nodes: int, demand: tuple[int, ...], duration: int, after: int, before: int | None = None
+    ) -> tuple[int, IntArray] | None:
+        """Return the first start >= `after` at which slots fit for `duration` seconds, and their nodes.
+
+        ``None`` if that start would not lie before `before`, or if the slots do not fit at any time.
+        """
+        if not any(demand):
+            raise ValueError("a slot must ask for at least one resource, got none")
+        index = bisect_right(self.times, after) - 1
+        places, times = np.array(self.free), np.array(self.times)
+        asked, last = np.array(demand), NEVER if before is None else before
+        found, stop, fits = _first_start(self._amounts, places, times, asked, nodes, duration, index, after, last)
+        if found < 0:
+            return None
+        least = np.maximum(self._amounts[places[found:stop]].min(axis=0), 0)
+        return max(after, self.times[found]), choose(least, self.capacity, fits, nodes, self.rule)
+
+    def earlier(
+        self, held: tuple[int, int, IntArray], demand: tuple[int, ...], after: int, before: int
+    ) -> tuple[int, IntArray] | None:
+        """Return the first start in [after, before) at which slots that are `held` would fit, and their nodes.
+
+        `held` is their start, end and placement; `before` must not lie after that start.
+        """
+        start, end, placement = held
+        # Before its own start, what is held takes nothing: where the slots do not fit as it is, they cannot begin.
+        possible = self.earliest(len(placement), demand, 1, after, before)
+        if possible is None:
+            return None
+        self._add(start, end, placement, demand, 1)
+        found = self.earliest(len(placement), demand, end - start, possible[0], before)
+        self._add(start, end, placement, demand, -1)
+        return found
+
+    def at(self, index: int) -> IntArray:
+        """Return what is free at a step, shape (nodes, resources)."""
+        amounts: IntArray = self._amounts[self.free[index]]
+        return amounts
+
+    def peak(self, start: int, end: int) -> tuple[int, ...]:
+        """Return, for each resource, the most that is free at once on all nodes together in [start, end)."""
+        first = max(0, bisect_right(self.times, start) - 1)
+        steps = self.free[first : max(first + 1, bisect_left(self.times, end))]
+        amounts = np.maximum(self._amounts[steps], 0)
+        return tuple(amounts.sum(axis=1).max(axis=0).tolist())
+
+    def take(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
+        """Take slots in [start, end), even if they are not free: what is free falls below zero then."""
+        self._add(start, end, placement, demand, -1)
+
+    def give(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...]) -> None:
+        """Return slots in [start, end)."""
+        self._add(start, end, placement, demand, 1)
+
+    def _add(self, start: int, end: int, placement: IntArray, demand: tuple[int, ...], sign: int) -> None:
+        if end <= start:
+            return
+        first, stop = self._split(start), self._split(end)
+        _add_slots(self._amounts, np.array(self.free[first:stop]), placement, sign * np.array(demand))
+        for index in (stop, first):
+            if index and np.array_equal(self.at(index), self.at(index - 1)):
+                self._spare.append(self.free[index])
+                del self.times[index], self.free[index]
+
+    def _split(self, time: int) -> int:
+        index = bisect_left(self.times, time)
+        if index == len(self.times) or self.times[index] != time:
+            if not self._spare:
+                most = len(self._amounts)
+                self._amounts = np.concatenate((self._amounts, np.empty_like(self._amounts)))
+                self._spare.extend(range(most, 2 * most))
+            place = self._spare.pop()
+            self._amounts[place] = self.at(index - 1)
+            self.times.insert(index, time)
+            self.free.insert(index, place)
+        return index
+
+    def free_until(self, nodes: int, demand: tuple[int, ...], start: int) -> tuple[int | None, IntArray] | None:
+        """Return until when slots are free from `start` on, ``None`` for ever, and their nodes.
+
+        ``None`` if they are not free at `start`.
+        """
+        ends = self.times[bisect_right(self.times, start) :]
+        found = self.earliest(nodes, demand, 1, start, start + 1)
+        if found is None:
+            return None
+        low, high = 0, len(ends)  # Free until ends[low] as found, which is for ever at len(ends).
+        while low < high:
+            middle = (low + high + 1) // 2
+            duration = ends[middle] - start if middle < len(ends) else ends[-1] + 1 - start
+            longer = self.earliest(nodes, demand, duration, start, start + 1)
+            if longer is None:
+                high = middle - 1
+            else:
+                low, found = middle, longer
+        return ends[low] if low < len(ends) else None, found[1]
+
+
+@compiled
+def _first_start(
+    amounts: IntArray,
+    places: IntArray,
+    times: IntArray,
+    demand: IntArray,
+    slots: int,
+    duration: int,
+    index: int,
+    after: int,
+    before: int,
+) -> tuple[int, int, IntArray]:
+    """Return the step at which slots first fit for long enough, the one after the last they need, and how many fit.
+
+    Parameters
+    ----------
+    amounts
+        What is free, shape (places, nodes, resources).
+    places, times
+        Of each step: where it stands in `amounts`, and when it begins.
+    demand
+        What a slot asks for, shape (resources,).
+    slots, duration
+        How many slots, and for how many seconds.
+    index, after
+        The step to look at first, and the time in it.
+    before
+        A start must lie before it.
+
+    Returns
+    -------
+    tuple
+        The first step is -1 if there is none; the array has the slots that fit on each node all the time.
+    """
+    nodes = amounts.shape[1]
+    fits = np.empty(nodes, dtype=np.int64)
+    counts, totals = np.empty((len(times), nodes), dtype=np.int64), np.full(len(times), -1)
+    while index < len(times):
+        start = max(after, times[index])
+        if start >= before:
+            break
+        step, following = index, -1
+        while step == index or (step < len(times) and times[step] < start + duration):
+            if totals[step] < 0:
+                totals[step] = _count(counts[step], amounts[places[step]], demand)
+            together = totals[step] if step == index else _narrow(fits, counts[step])
+            if step == index:
+                fits[:] = counts[step]
+            if totals[step] < slots or together < slots:
+                following = (step if totals[step] < slots else index) + 1
+                break
+            step += 1
+        if following < 0:
+            return index, step, fits
+        index = following
+    return -1, 0, fits
+
+
+@compiled
+def _count(counts: IntArray, free: IntArray, demand: IntArray) -> int:
+    """Set how many slots fit on each node; return how many on all."""
+    counts[:] = -1
+    for resource in range(len(demand)):
+        asked = demand[resource]
+        if asked > 0:
+            for node in range(len(counts)):
+                fitting = max(free[node, resource], 0)
+                if asked > 1:
+                    fitting //= asked
+                if counts[node] < 0 or fitting < counts[node]:
+                    counts[node] = fitting
+    return int(counts.sum())
+
+
+@compiled
+def _narrow(fits: IntArray, counts: IntArray) -> int:
+    """Bring `fits` down to what fits at one more step; return how many that is on all nodes."""
+    together = 0
+    for node in range(len(fits)):
+        fits[node] = min(fits[node], counts[node])
+        together += fits[node]
+    return together
+
+
+@compiled
+def _add_slots(amounts: IntArray, places: IntArray, placement: IntArray, demand: IntArray) -> None:
+    """Add to what is free, shape (places, nodes, resources), at some places, what slots on nodes ask for."""
+    for place in places:
+        for node in placement:
+            for resource in range(len(demand)):
+                amounts[place, node, resource] += demand[resource]

@@ -1,0 +1,71 @@
+"""Reservations move as if each was tried from the head again and again."""
+
+import numpy as np
+import pytest
+
+from hpcdispatch.models.book import pool as book
+from hpcdispatch.models.profiles.amount import NEVER, add, earliest, steps_of
+
+CORES = 64
+
+
+def booked(seed, jobs, kinds):
+    """Return a full machine with reservations behind one another, and what was freed since."""
+    rng = np.random.default_rng(seed)
+    made = book.with_room_for(book.open_book(CORES, 0), jobs, jobs)
+    running = [
+        (int(end), int(amount)) for end, amount in zip(rng.integers(50, 900, 8), rng.integers(1, 9, 8), strict=True)
+    ]
+    for end, amount in running:
+        add(made.profile, 0, end, -amount)
+    alike = list(zip(rng.integers(1, CORES + 1, kinds), rng.integers(1, 500, kinds), strict=True))
+    for order in range(jobs):
+        amount, duration = (int(number) for number in alike[rng.integers(kinds)])
+        start = earliest(made.profile, amount, duration, 0, NEVER, NEVER)
+        add(made.profile, start, start + duration, -amount)
+        book.book_row(made, book.RESERVED, order, amount, start, start + duration)
+    for index, (end, amount) in enumerate(running[:3]):
+        add(made.profile, 0, end, amount)
+        made.freed[:, index] = 0, end
+    made.numbers[book.FREED] = 3
+    return made
+
+
+def move_first(made):
+    """Move the first reservation that fits earlier; return whether there was one."""
+    for row in range(made.numbers[book.RESERVED]):
+        rows = (book.UNITS, book.START, book.END)
+        units, start, end = (int(made.reserved[column, row]) for column in rows)
+        found = earliest(made.profile, units, end - start, 0, start, start) if start > 0 else -1
+        if found >= 0:
+            add(made.profile, start, end, units)
+            made.reserved[book.START, row], made.reserved[book.END, row] = found, found + end - start
+            add(made.profile, found, found + end - start, -units)
+            return True
+    return False
+
+
+@pytest.mark.parametrize("settled", [True, False])
+@pytest.mark.parametrize("kinds", [1, 3, 40])
+@pytest.mark.parametrize("seed", range(8))
+def test_as_from_the_head_again_and_again(seed, kinds, settled):
+    made = booked(seed, 120, kinds)
+    assert book.compress_until_stable(0, made, settled)
+    expected, moved = booked(seed, 120, kinds), 0
+    while move_first(expected):
+        moved += 1
+    assert moved > 0
+    assert made.reserved[book.START, :120].tolist() == expected.reserved[book.START, :120].tolist()
+    assert steps_of(made.profile) == steps_of(expected.profile)
+
+
+def test_more_reserved_than_there_is_does_not_count_as_settled():
+    made = booked(1, 20, 3)
+    add(made.profile, 10**6, 10**6 + 5, -CORES - 1)
+    assert not book.compress_until_stable(0, made, True)
+
+
+def test_one_that_is_away_does_not_count_as_settled():
+    made = booked(1, 20, 3)
+    made.reserved[book.AWAY, 19] = 1
+    assert not book.compress_until_stable(0, made, True)
