@@ -64,7 +64,8 @@ class Packer:
         """
         conflict = np.argwhere(np.triu(self.first[np.ix_(jobs, jobs)] > step))
         if len(conflict):
-            return jobs[conflict[0]]
+            pair: IntArray = jobs[conflict[0]]
+            return pair
         if len(jobs) <= MANY:
             found = self.searched(step, jobs)
             if found is not None:
