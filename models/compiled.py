@@ -38,16 +38,20 @@ def compiled(function: Callable[P, T]) -> Callable[P, T]:
 
 
 def borrowing(function: Callable[P, T]) -> Callable[P, T]:
-    """Compile a function that makes no array and calls none that does, so that nobody counts references to arrays.
+    """Compile a function that makes no array and calls none that does, so that references to arrays are not counted.
 
-    To count them, atomically, for every argument and every row that is looked at takes longer than short loops do.
+    To count them, atomically, for every argument and every row that is looked at takes longer than short loops do. If
+    its name begins with an underscore, only compiled functions can call it, see :func:`within`.
     """
-    return _compiled(function, _UNCOUNTED)
+    return within(function) if function.__name__.startswith("_") else _compiled(function, _UNCOUNTED)
 
 
 def within(function: Callable[P, T]) -> Callable[P, T]:
-    """Compile a function as :func:`borrowing` does, for calls from compiled functions only: that compiles faster."""
-    return _compiled(function, {**_UNCOUNTED, "no_cpython_wrapper": True, "no_cfunc_wrapper": True})
+    """Compile a function as :func:`borrowing` does, for calls from compiled functions only.
+
+    Without the code for calls from Python it takes a fifth less time to compile.
+    """
+    return _compiled(function, {**_UNCOUNTED, "no_cpython_wrapper": True})
 
 
 def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[P, T]:
@@ -55,7 +59,9 @@ def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[
     try:
         made = numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
     except RuntimeError:
-        return cast(Callable[P, T], numba.njit(**options)(function))
+        made = numba.njit(no_cfunc_wrapper=True, **options)(function)
+    if "no_cpython_wrapper" in options:
+        made._insert, made._compile_for_args = _ignore, _refuse
     resolve = made.get_call_template
     # Numba would compile a function again for every number that a caller writes out.
     made.get_call_template = lambda args, kws: resolve(
@@ -67,6 +73,14 @@ def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[
         # The version is compared before anything else is read of what was kept.
         kept._version = f"{kept._version} {_fingerprint(source)}"
     return cast(Callable[P, T], made)
+
+
+def _ignore(*_: object) -> None:
+    """Leave a compiled function out of the table for calls from Python."""
+
+
+def _refuse(*_: object) -> None:
+    raise TypeError("this function is compiled for calls from compiled functions only")
 
 
 @cache

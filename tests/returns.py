@@ -1,11 +1,11 @@
 """How straight data goes through a dispatcher: ``PYTHONPATH=tests python -m returns [DISPATCHER ...]``.
 
-A decision is run under a profiler. A call of a function of ``dispatchers`` counts if it is given the state, a part of it
-(jobs, free room) or what was made of that (candidates, a plan): an argument beside `self` whose class is of
-``dispatchers`` or ``models``, or a list with one. Every function counts at its first call in the decision. `protocol`
-and `columns`, which only hold the data, do not count. The modules of these calls, in order and without repeats beside
-each other, are the way of the state, up to the problems of ``models``. A return is a module on the way that has stood
-there before: the data comes back to a room that it had left.
+A decision is run under a profiler. A call of a function of ``dispatchers`` counts if it is given the state, a part of
+it (jobs, free room) or what was made of that (candidates, a plan): an argument beside `self` whose class is of
+``dispatchers`` or ``models``, or a list with one. Every function counts at its first call in the decision.
+`protocol`, `columns` and `ordered_jobs`, which only hold the data, do not count. The modules of these calls, in order
+and without repeats beside each other, are the way of the state, up to the problems of ``models``. A return is a
+module on the way that has stood there before: the data comes back to a room that it had left.
 
 Prints, for each dispatcher, the returns of the decision that has most, and its way.
 """
@@ -21,7 +21,7 @@ from hpcdispatch.workloads import generate, mold
 
 ROOT = Path(hpcdispatch.dispatchers.__file__).parents[1]
 #: The data itself, and how any dispatcher is built and called.
-DATA = {"protocol", "columns", "options", "registered", "compiled"}
+DATA = {"protocol", "columns", "ordered_jobs", "options", "registered"}
 CP = (
     "hcp",
     "hcp3",
@@ -42,8 +42,8 @@ def is_data(value):
     """Return whether a value is of a class of the dispatchers or models, or a list with one."""
     if isinstance(value, list | tuple) and value:
         return is_data(value[0])
-    module = type(value).__module__
-    return module.startswith(("hpcdispatch.dispatchers", "hpcdispatch.models"))
+    ours = ("hpcdispatch.dispatchers", "hpcdispatch.models")
+    return any(kind.__module__.startswith(ours) for kind in type(value).__mro__)
 
 
 class Traced:

@@ -1,6 +1,5 @@
-from .constraint_programming import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming
+from .constraint_programming import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming, DecisionRecord
 from .cp_options import ConstraintProgrammingOptions
-from .cp_plan import DecisionRecord
 from .fair_share import FairShare
 from .site_constraints import Closed, SiteConstraint, constraints, create_constraints
 from .site_objectives import (

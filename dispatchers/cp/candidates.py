@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ...base import BoolArray, IntArray
 from ...models import fitting as fitting_in
-from ...workloads import Machine
 from ..fitting import fitting as fitting_on
 from ..fitting import needs
 from ..moldable.job_modes import JobModes, modes_that_fit
 from ..protocol import Placement, State, Waiting
-from ..space import NodeSpace, PoolSpace, Space, place_all
-from .cp_options import Filter, Formulation
+from ..space import NodeSpace, PoolSpace
+from .cp_options import Filter
 from .site_objectives import Goal
 
 #: Who starts now, and where if that is decided.
@@ -83,23 +81,6 @@ def fitting(state: State, space: PoolSpace | NodeSpace, filtered: Filter) -> Boo
     return fitting_in(need, np.array(space.totals, dtype=np.int64))[0]
 
 
-def all_together(space: Space, candidates: list[Waiting], formulation: Formulation) -> Chosen | None:
-    """Return all candidates, if they can start together; that is the best there can be."""
-    if len(candidates) == 1:
-        return [(candidates[0], None)]
-    for resource, free in enumerate(space.totals):
-        if sum(entry.nodes * entry.demand[resource] for entry in candidates) > free:
-            return None
-    if formulation == "hcp" or isinstance(space, PoolSpace):
-        return [(entry, None) for entry in candidates]
-    placed = place_all(space, candidates)
-    if placed is None:
-        return None
-    for entry, placement in zip(candidates, placed, strict=True):
-        space.give(placement, entry.demand)
-    return list(zip(candidates, placed, strict=True))
-
-
 def moldable_candidates(
     state: State, space: PoolSpace | NodeSpace, modes: JobModes, goal: Goal, filtered: Filter, most: int
 ) -> Candidates:
@@ -111,12 +92,3 @@ def moldable_candidates(
     fits = modes_that_fit(state, space, rows, pooled=filtered == "pool")
     some = np.logical_or.reduceat(fits, np.cumsum([0, *map(len, each[:-1])]))
     return Candidates(most_urgent(state, goal, np.flatnonzero(some), most), [])
-
-
-def all_fastest(space: Space, modes: JobModes, jobs: Sequence[Waiting], machine: Machine) -> Chosen | None:
-    """Return all jobs in their fastest modes if the sums leave room for them together: the best there can be."""
-    fastest = [modes.fastest(job, machine) for job in jobs]
-    for resource, free in enumerate(space.totals):
-        if sum(entry.nodes * entry.demand[resource] for entry in fastest) > free:
-            return None
-    return [(entry, None) for entry in fastest]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,14 +17,67 @@ from ...workloads import Machine
 from ..columns import RunningJobs
 from ..problems import Held, held
 from ..protocol import Action, JobView, Reject, Running, Start, State, Waiting, Wake
-from .site_constraints import Closed, PlugInCalls, PlugInError, SiteConstraint, checked_uses, label
+from .site_constraints import Closed, SiteConstraint, label
 
+T = TypeVar("T")
 #: How far ahead a place is looked for before a job is said to have none, seconds, and after how many closures.
 _AHEAD, _TRIES = 366 * 86400, 400
 #: Earlier than any time.
 _UNKNOWN = -1
 #: What running jobs take together: the number of a constraint, and its name for what.
 Quota = tuple[int, str]
+
+
+class PlugInError(Exception):
+    """A constraint or an objective failed, after it had worked; the message names it."""
+
+
+class PlugInCalls:
+    """Calls of parts that a third party may have written.
+
+    What fails the first time it is asked is an error of the input; what fails later is left to the caller, so that a
+    long simulation does not end.
+    """
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        self._worked: set[tuple[int, str]] = set()
+
+    def call(self, part: Any, function: Callable[..., T], *arguments: Any) -> T:
+        """Call a function of a part.
+
+        Raises
+        ------
+        InputError
+            If it fails and has not worked before.
+        PlugInError
+            If it fails later.
+        """
+        key = id(part), function.__name__
+        try:
+            found = function(*arguments)
+        except Exception as error:  # a third party's code may raise anything
+            reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            failure = InputError if key not in self._worked else PlugInError
+            raise failure(f"{self.kind} {label(part)}: {reason}") from error
+        self._worked.add(key)
+        return found
+
+
+def checked_uses(constraint: SiteConstraint, job: JobView) -> dict[str, tuple[int, int]]:
+    """Return what a job takes and how much there is, by name, without what it takes nothing of.
+
+    Raises
+    ------
+    ValueError
+        If an amount is no whole number, or below 0.
+    """
+    uses = {what: check_whole(f"uses: {what}", amount, 0) for what, amount in constraint.uses(job).items()}
+    return {
+        what: (amount, check_whole(f"most: {what}", constraint.most(what), 0))
+        for what, amount in uses.items()
+        if amount
+    }
 
 
 class Said(NamedTuple):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ...base import InputError, Registry
-from ...base.checks import check_whole
 from ...workloads import Machine
 from ..protocol import JobView
 from ..registered import spec_of_inner
 
-T = TypeVar("T")
 constraints = Registry("constraint", "hpcdispatch.constraints")
 #: Between several constraints in a text.
 _AND = "+"
@@ -105,55 +103,3 @@ def _created(given: Any) -> Iterator[SiteConstraint]:
 def label(part: Any) -> str:
     """Return what messages call a constraint or an objective."""
     return getattr(part, "name", "") or type(part).__name__
-
-
-def checked_uses(constraint: SiteConstraint, job: JobView) -> dict[str, tuple[int, int]]:
-    """Return what a job takes and how much there is, by name, without what it takes nothing of.
-
-    Raises
-    ------
-    ValueError
-        If an amount is no whole number, or below 0.
-    """
-    uses = {what: check_whole(f"uses: {what}", amount, 0) for what, amount in constraint.uses(job).items()}
-    return {
-        what: (amount, check_whole(f"most: {what}", constraint.most(what), 0))
-        for what, amount in uses.items()
-        if amount
-    }
-
-
-class PlugInError(Exception):
-    """A constraint or an objective failed, after it had worked; the message names it."""
-
-
-class PlugInCalls:
-    """Calls of parts that a third party may have written.
-
-    What fails the first time it is asked is an error of the input; what fails later is left to the caller, so that a
-    long simulation does not end.
-    """
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self._worked: set[tuple[int, str]] = set()
-
-    def call(self, part: Any, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function of a part.
-
-        Raises
-        ------
-        InputError
-            If it fails and has not worked before.
-        PlugInError
-            If it fails later.
-        """
-        key = id(part), function.__name__
-        try:
-            found = function(*arguments)
-        except Exception as error:  # a third party's code may raise anything
-            reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-            failure = InputError if key not in self._worked else PlugInError
-            raise failure(f"{self.kind} {label(part)}: {reason}") from error
-        self._worked.add(key)
-        return found

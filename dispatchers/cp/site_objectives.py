@@ -16,8 +16,7 @@ from ...workloads import Machine, expected_waits, read
 from ..columns import WaitingJobs
 from ..protocol import State, Waiting
 from ..registered import spec_of_inner
-from .restrictions import SiteRules
-from .site_constraints import PlugInCalls, PlugInError
+from .restrictions import PlugInCalls, PlugInError, SiteRules
 
 _FIRST = 3600.0
 _EXPECTED = "'measured', seconds > 0, queue:seconds;queue:seconds, or the path of a trace"

@@ -323,10 +323,10 @@ def compress_anew(now: int, book: Book) -> bool:
         top += row < last
         passes[0, top], passes[1, top], passes[2, top] = row, before, end
         row = 0
+    settled = True
     for row in range(count):
-        if _may_move(now, rows, row) and _earlier(book, row, now, NEVER) >= 0:
-            return False
-    return True
+        settled = settled and not (_may_move(now, rows, row) and _earlier(book, row, now, NEVER) >= 0)
+    return settled
 
 
 #: Rows of the holes: start and end; the first reservation that may fit, and where that begins; and from here on, for
@@ -339,7 +339,7 @@ def fill_holes(now: int, book: Book) -> None:
     """Do as :func:`compress_anew`, for reservations that are settled.
 
     Each can then only move to a start at which it uses a hole that was freed. For each hole the first reservation is
-    known that may move into it, and of these the first moves. Without room for another hole, it becomes part of the last.
+    known that may move into it, and of these the first moves. Without room for another hole, it joins the last.
     """
     holes, count, freed = book.scratch, 0, book.numbers[FREED]
     row, before, end = 0, 0, 0

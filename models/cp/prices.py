@@ -83,11 +83,11 @@ def price_bounds(problem: Problem, starts: IntArray, cost: int, steps: int = STE
     rooms = np.concatenate((room[:, asked], np.diff(edges)[:, None] * slots.sum(axis=0)), axis=1)
     rooms[0, asked.sum() :] = edges[1] * most
     jobs, kind = _kinds(problem, np.concatenate((problem.need[:, asked], slots), axis=1))
-    room, count = np.ascontiguousarray(rooms.T, np.float64), len(jobs.many)
+    there, count = np.ascontiguousarray(rooms.T, np.float64), len(jobs.many)
     ends = np.empty((4, count))
     # Capacity on an interval: the sum over its seconds; a schedule keeps it if it keeps that of each second.
     best = ascend(
-        jobs, edges, room, np.zeros_like(room), np.zeros_like(room), np.zeros((2, len(edges))),
+        jobs, edges, there, np.zeros_like(there), np.zeros_like(there), np.zeros((2, len(edges))),
         np.empty(count, dtype=np.int64), ends, float(cost), steps,
     )  # fmt: skip
     now, later = ends[NOW], ends[LATER]

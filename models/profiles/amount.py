@@ -227,7 +227,7 @@ def earliest(profile: Amount, amount: int, duration: int, after: int, before: in
 
 @within
 def above(profile: Amount, amount: int, place: int, step: int) -> tuple[int, int]:
-    """Return block and number of the first step from a step on in which `amount` is free; as many blocks as there are."""
+    """Return block and number of the first step from one on in which `amount` is free; else as many blocks as exist."""
     while place < profile.count[0]:
         if profile.table[_HIGH, place] >= amount:
             least = amount - profile.table[_ADDED, place]

@@ -212,11 +212,11 @@ def _decide(rounds: WholeRounds, now: int) -> None:
 def _sort(jobs: IntArray, count: int) -> None:
     """Sort the first of some jobs by their place in the trace."""
     for index in range(1, count):
-        job = jobs[index]
-        while index > 0 and jobs[index - 1] > job:
-            jobs[index] = jobs[index - 1]
-            index -= 1
-        jobs[index] = job
+        job, place = jobs[index], index
+        while place > 0 and jobs[place - 1] > job:
+            jobs[place] = jobs[place - 1]
+            place -= 1
+        jobs[place] = job
 
 
 @within

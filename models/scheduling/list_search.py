@@ -126,7 +126,8 @@ def decode_on_nodes(
     """
     nodes, room, quotas = search.nodes, search.node_room, search.room
     open_room(nodes, room)
-    steps, count, cost, width = len(nodes.times), len(search.left.at), 0.0, len(counts) // max(len(order), 1)
+    steps, count, width = len(nodes.times), len(search.left.at), len(counts) // max(len(order), 1)
+    cost: float = 0.0
     copy_steps(search.left, count, quotas)
     for position in range(len(order)):
         job = order[position]

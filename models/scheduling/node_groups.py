@@ -60,7 +60,7 @@ def instant_of(nodes: NodeClasses, slots: IntArray, demand: IntArray, later: int
     """
     first, kind = equal_rows(demand)
     kinds, rows = demand[first], nodes.capacity
-    useful = np.flatnonzero((kinds[None] <= rows[:, None]).all(axis=2).any(axis=1))
+    useful = np.flatnonzero((kinds[None] <= rows[:, None]).all(axis=2).sum(axis=1))
     # A job takes all nodes of some groups, some of one more, and fills a part of one node.
     most = len(useful) + 2 * len(slots) + 1
     begin = np.ascontiguousarray(np.column_stack((nodes.begin[useful], nodes.count[useful], rows[useful])).T)

@@ -216,9 +216,7 @@ def choose_nodes(
 
 
 @borrowing
-def _take_sets(
-    slots: int, least: int, unit: int, at_most: int, weight: IntArray, scratch: Scratch
-) -> bool:
+def _take_sets(slots: int, least: int, unit: int, at_most: int, weight: IntArray, scratch: Scratch) -> bool:
     """Take sets of consecutive nodes of one weight, until a job has enough; return whether it has.
 
     First those of the lowest weight, be they enough or not; of these the tightest that suffices, or else the largest.

@@ -19,7 +19,7 @@ from hpcdispatch.models.scheduling.problem import Problem
 
 LONG = Limit(2, 2)
 #: Little of everything, so that the cuts and the exact checks have to do the work.
-BARE = Effort(iterations=0, polish=0, tries=0, branches=100)
+BARE = Effort(iterations=0, polish=0, tries=0)
 
 
 @given(problems(most_jobs=4), st.booleans(), st.booleans())

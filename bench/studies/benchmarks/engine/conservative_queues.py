@@ -1,4 +1,4 @@
-"""Conservative backfilling with long queues: ``python -m hpcdispatch.bench.benchmarks.engine.conservative_queues``.
+"""Conservative backfilling with long queues: ``python -m hpcdispatch.bench.studies.benchmarks.engine.conservative_queues``.
 
 CPU seconds for jobs submitted at once whose walltimes are up to 5 times their run times: every early end moves many
 reservations. And the cost of a decision against the jobs that wait. ``--small`` is a smoke test in seconds.
@@ -9,10 +9,10 @@ from __future__ import annotations
 import click
 import numpy as np
 
-from ....simulation import simulate
-from ....workloads import Job, Machine, Workload
+from .....simulation import simulate
+from .....workloads import Job, Machine, Workload
 from ...one_line_errors import in_one_line
-from ...reports.tables import Table, show
+from ....reports.tables import Table, show
 from ..measurements import measured
 from ..scaling import CORES, measure_point, tables, warm_up
 
