@@ -56,16 +56,17 @@ def within(function: Callable[P, T]) -> Callable[P, T]:
 
 def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[P, T]:
     made: Any
+    compiler: Any = numba.njit
     try:
-        made = numba.njit(cache=True, no_cfunc_wrapper=True, **options)(function)
+        made = compiler(cache=True, no_cfunc_wrapper=True, **options)(function)
     except RuntimeError:
-        made = numba.njit(no_cfunc_wrapper=True, **options)(function)
+        made = compiler(no_cfunc_wrapper=True, **options)(function)
     if "no_cpython_wrapper" in options:
         made._insert, made._compile_for_args = _ignore, _refuse
-    resolve = made.get_call_template
+    resolve, plain = made.get_call_template, cast(Callable[[Any], Any], numba.types.unliteral)
     # Numba would compile a function again for every number that a caller writes out.
     made.get_call_template = lambda args, kws: resolve(
-        tuple(map(numba.types.unliteral, args)), {name: numba.types.unliteral(kind) for name, kind in kws.items()}
+        tuple(map(plain, args)), {name: plain(kind) for name, kind in kws.items()}
     )
     kept: Any = getattr(getattr(made, "_cache", None), "_cache_file", None)
     source = Path(function.__code__.co_filename)

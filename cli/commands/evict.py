@@ -13,7 +13,15 @@ import pandas as pd
 from rich.table import Table
 from rich.text import Text
 
-from ...analysis import Scenario, eviction_front, occupancy, read_scenario, scenario_at, scenario_of, write_scenario
+from ...analysis import (
+    Scenario,
+    eviction_front,
+    read_scenario,
+    recorded_starts,
+    scenario_at,
+    scenario_of,
+    write_scenario,
+)
 from ...base import InputError
 from ...bench.reports.figures import Figure
 from ...bench.reports.number_formats import NOTHING, count
@@ -99,7 +107,7 @@ def command(
         found = _load(scenario)
     else:
         workload = load(resolve(scenario), ReadingOptions())
-        found = scenario_at(workload, int(occupancy(workload).times[0]) + at, seed)
+        found = scenario_at(workload, int(recorded_starts(workload).min()) + at, seed)
     query = _Query(nodes, max(nodes - found.idle, 0), deadline, step, sharing)
     if save is not None:
         write_scenario(found, save)

@@ -338,7 +338,7 @@ def create_objective(given: str | Goal, **defaults: object) -> Goal:
         spec = spec_of_inner(given)
         name, set_here = parse_spec(spec)
         known = {option.name for option in objectives.options(name)} - set(set_here)
-        goal = objectives.create(spec, **{key: value for key, value in defaults.items() if key in known})
+        goal = objectives.create(spec, False, **{key: value for key, value in defaults.items() if key in known})
     if not isinstance(goal, Goal):
         raise InputError(f"objective: expected a name or a Goal with objective(waiting, now), got {goal!r}")
     return goal

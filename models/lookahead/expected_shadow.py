@@ -73,7 +73,8 @@ def lengthen_expected(expected: ExpectedShadow, jobs: ShadowJobs) -> ExpectedSha
     for new, old in zip(made, expected[:4], strict=True):
         new[: len(old)] = old
     schedule = _sharing(lengthen(expected.jobs, rows), jobs)
-    return ExpectedShadow(*made, schedule, *expected[5:])
+    predicted, asked, guessed, counted = made
+    return expected._replace(predicted=predicted, asked=asked, guessed=guessed, counted=counted, jobs=schedule)
 
 
 def _sharing(schedule: ShadowJobs, jobs: ShadowJobs) -> ShadowJobs:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -63,27 +63,27 @@ class ShadowJobs(NamedTuple):
     @property
     def submit(self) -> IntArray:
         """When the waits begin, shape (jobs,)."""
-        return self.queue.columns[SUBMIT]
+        return cast(IntArray, self.queue.columns[SUBMIT])
 
     @property
     def arrival(self) -> IntArray:
         """When the jobs were first seen, shape (jobs,)."""
-        return self.queue.columns[SINCE]
+        return cast(IntArray, self.queue.columns[SINCE])
 
     @property
     def duration(self) -> IntArray:
         """Predicted run times, shape (jobs,)."""
-        return self.queue.columns[LENGTH]
+        return cast(IntArray, self.queue.columns[LENGTH])
 
     @property
     def run(self) -> IntArray:
         """What is known of the run times, shape (jobs,)."""
-        return self.queue.columns[WORK]
+        return cast(IntArray, self.queue.columns[WORK])
 
     @property
     def known(self) -> IntArray:
         """Whether the run times are known, shape (jobs,)."""
-        return self.queue.columns[KNOWN]
+        return cast(IntArray, self.queue.columns[KNOWN])
 
 
 def open_shadow(capacity: IntArray, now: int, rows: int = 0) -> ShadowJobs:

@@ -1,4 +1,5 @@
-"""Conservative backfilling with long queues: ``python -m hpcdispatch.bench.studies.benchmarks.engine.conservative_queues``.
+"""Conservative backfilling with long queues.
+``python -m hpcdispatch.bench.studies.benchmarks.engine.conservative_queues``.
 
 CPU seconds for jobs submitted at once whose walltimes are up to 5 times their run times: every early end moves many
 reservations. And the cost of a decision against the jobs that wait. ``--small`` is a smoke test in seconds.
@@ -6,13 +7,15 @@ reservations. And the cost of a decision against the jobs that wait. ``--small``
 
 from __future__ import annotations
 
+from functools import partial
+
 import click
 import numpy as np
 
 from .....simulation import simulate
 from .....workloads import Job, Machine, Workload
-from ...one_line_errors import in_one_line
 from ....reports.tables import Table, show
+from ...one_line_errors import in_one_line
 from ..measurements import measured
 from ..scaling import CORES, measure_point, tables, warm_up
 
@@ -38,7 +41,7 @@ def seconds_at_once(sizes: tuple[int, ...]) -> Table:
     rows = []
     for jobs in sizes:
         workload = early_ends(jobs)
-        result, took = measured(lambda workload=workload: simulate(workload, _NAME))
+        result, took = measured(partial(simulate, workload, _NAME))
         decisions = len(result.decisions)
         each = 1000 * took.cpu / decisions
         rows.append([f"{jobs:,}", f"{took.cpu:.1f}", f"{decisions:,}", f"{each:.2f}", str(result.jobs["start"].sum())])
