@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ....base import BoolArray, FloatArray, InputError
+from ....dispatchers import create_dispatcher
 from ....simulation import Result, simulate
 from ....workloads import GENERATORS, Machine, Workload, generate
 from ...reports.tables import Table, show
@@ -158,7 +159,7 @@ def explained(workload: Workload, dispatchers: tuple[str, ...], predictor: str) 
     """Return the cells of a row a dispatcher, the reference first."""
     rows, reference = list[list[str]](), dict[str, int]()
     for name in dispatchers:
-        result = simulate(workload, name, predictor)
+        result = simulate(workload, create_dispatcher(name, internal=True), predictor)
         waits = dict(zip(result.jobs["id"], result.jobs["start"] - result.jobs["submit"], strict=True))
         reference = reference or waits
         found = held_back(result, workload.machine, longest_waiter(result))

@@ -31,6 +31,7 @@ from ....workloads import GENERATORS, Workload, generate
 from ...campaigns.comparison import compare
 from ...reports.number_formats import fixed, interval
 from ...reports.tables import Table, show
+from ..ablations import dispatcher_of
 from ..one_line_errors import in_one_line
 from .cp.on_nodes import eurora_stream
 from .traces import named_trace
@@ -186,8 +187,8 @@ def compared(parts: Sequence[Workload], dispatchers: Sequence[str], predictor: s
     values = []
     for part in parts:
         found = compare(
-            part, dispatchers, (predictor,), out=sampling.store, seeds=sampling.samples, jitter=sampling.jitter,
-            workers=sampling.workers,
+            part, [*map(dispatcher_of, dispatchers)], (predictor,), out=sampling.store, seeds=sampling.samples,
+            jitter=sampling.jitter, workers=sampling.workers,
         )  # fmt: skip
         if found.failures:
             raise InputError(f"{found.failures[0].dispatcher}: {found.failures[0].error}")

@@ -44,7 +44,7 @@ def tunings(workload: Workload, name: str, overrun: str = "run") -> pd.DataFrame
     InputError
         If the dispatcher is no portfolio.
     """
-    made = create_dispatcher(name)
+    made = create_dispatcher(name, internal=True)
     if not isinstance(made, Portfolio):
         raise InputError(f"expected a portfolio, got {name!r}")
     result = simulate(workload, made, overrun=overrun)

@@ -1,5 +1,6 @@
 """Conservative backfilling with long queues.
-``python -m hpcdispatch.bench.studies.benchmarks.engine.conservative_queues``.
+
+Run it by ``python -m hpcdispatch.bench.studies.benchmarks.engine.conservative_queues``.
 
 CPU seconds for jobs submitted at once whose walltimes are up to 5 times their run times: every early end moves many
 reservations. And the cost of a decision against the jobs that wait. ``--small`` is a smoke test in seconds.
