@@ -58,7 +58,7 @@ def test_no_cut_forbids_what_can_be_placed(problem, data):
     jobs = np.arange(problem.jobs)
     size = sizes(problem)
     family = joined((slot_cuts(problem, size), usable_cuts(problem, size)))
-    packer = Packer(problem, 0.1, 0, 100)
+    packer = Packer(problem, 0.1, 0)
     packer.budget = 1.0
     cuts = [family.cut(index) for index in range(family.demand.shape[1])]
     cuts += packer.pairs(wanted, jobs) + packer.cores(wanted, jobs)
