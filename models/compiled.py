@@ -63,7 +63,7 @@ def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[
         made = compiler(no_cfunc_wrapper=True, **options)(function)
     if "no_cpython_wrapper" in options:
         made._insert, made._compile_for_args = _ignore, _refuse
-    resolve, plain = made.get_call_template, numba.types.unliteral
+    resolve, plain = made.get_call_template, cast(Any, numba.types).unliteral
     # Numba would compile a function again for every number that a caller writes out.
     made.get_call_template = lambda args, kws: resolve(
         tuple(map(plain, args)), {name: plain(kind) for name, kind in kws.items()}

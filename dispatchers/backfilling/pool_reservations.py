@@ -33,13 +33,13 @@ class PoolReservations:
 
     def memory(self) -> dict[str, Any]:
         """Return what runs and what is reserved, in the order of booking."""
-        ids = {job.order: job.id for job in (*self._state.queue, *self._state.running)}
+        ids = {order: id_ for id_, order in _orders(self._state).items()}
         rows = {name: [(ids[order], *row) for order, *row in self._rows(kind) if order in ids] for name, kind in _KINDS}
         return {**rows, "settled": self._settled}
 
     def recall(self, state: State, memory: Mapping[str, Any]) -> None:
         """Hold what was held then, before anything else is."""
-        orders = {job.id: job.order for job in (*state.queue, *state.running)}
+        orders = _orders(state)
         last = max(orders.values(), default=-1)
         for name, kind in _KINDS:
             for id_, start, end, units in memory[name]:
@@ -134,3 +134,8 @@ class PoolReservations:
         columns = [book.ORDER, book.START, book.END, book.UNITS]
         found: list[list[int]] = rows[columns, : self._book.numbers[kind]].T.tolist()
         return found
+
+
+def _orders(state: State) -> dict[str, int]:
+    """Return the orders of the jobs by their ids."""
+    return {entry.id: entry.order for entry in state.queue} | {run.id: run.order for run in state.running}

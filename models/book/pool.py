@@ -76,9 +76,12 @@ def with_room_for(book: Book, jobs: int, last: int) -> Book:
     """Return the book with room for one decision on so many jobs, the last of which has the order `last`."""
     reserved, running = int(book.numbers[RESERVED]), int(book.numbers[RUNNING])
     most = reserved + running + jobs + 1
-    arrays = [_longer(array, 2 * most) for array in (book.reserved, book.running, book.freed, book.scratch)]
     places = book.places if last < book.places.shape[1] else np.full((2, 2 * last + 1), -1, dtype=np.int64)
-    return Book(with_room(book.profile, most), *arrays, places, book.numbers)
+    return Book(
+        profile=with_room(book.profile, most), reserved=_longer(book.reserved, most),
+        running=_longer(book.running, most), freed=_longer(book.freed, 2 * most),
+        scratch=_longer(book.scratch, most), places=places, numbers=book.numbers,
+    )  # fmt: skip
 
 
 def _longer(array: IntArray, most: int) -> IntArray:
@@ -323,10 +326,10 @@ def compress_anew(now: int, book: Book) -> bool:
         top += row < last
         passes[0, top], passes[1, top], passes[2, top] = row, before, end
         row = 0
-    settled = True
+    stable = True
     for row in range(count):
-        settled = settled and not (_may_move(now, rows, row) and _earlier(book, row, now, NEVER) >= 0)
-    return settled
+        stable = stable and not (_may_move(now, rows, row) and _earlier(book, row, now, NEVER) >= 0)
+    return stable
 
 
 #: Rows of the holes: start and end; the first reservation that may fit, and where that begins; and from here on, for
@@ -339,7 +342,8 @@ def fill_holes(now: int, book: Book) -> None:
     """Do as :func:`compress_anew`, for reservations that are settled.
 
     Each can then only move to a start at which it uses a hole that was freed. For each hole the first reservation is
-    known that may move into it, and of these the first moves. Without room for another hole, it joins the last.
+    known that may move into it, and of these the first moves. Without room for another hole, it becomes part of the
+    last.
     """
     holes, count, freed = book.scratch, 0, book.numbers[FREED]
     row, before, end = 0, 0, 0

@@ -32,14 +32,14 @@ class Amount(NamedTuple):
         units are below zero where more is taken than there is.
     table
         What holds for each block, shape (4, blocks).
-    count
+    blocks
         How many blocks are used, shape (1,).
     """
 
     times: IntArray
     free: IntArray
     table: IntArray
-    count: IntArray
+    blocks: IntArray
 
 
 class AmountProfile:
@@ -131,7 +131,7 @@ class AmountProfile:
     def add(self, start: int, end: int, amount: int) -> None:
         """Add units to what is free in [start, end)."""
         blocks = len(self._profile.times)
-        if int(self._profile.count[0]) + 3 > blocks:
+        if int(self._profile.blocks[0]) + 3 > blocks:
             self._profile = with_room(self._profile, 16 * blocks)
         add(self._profile, start, end, amount)
 
@@ -152,15 +152,15 @@ def with_room(profile: Amount, intervals: int) -> Amount:
     """Return the profile with room for so many intervals: itself, or a copy in longer arrays."""
     if intervals // 8 + 8 <= len(profile.times):
         return profile
-    longer, count = open_amount(0, 0, 2 * intervals), int(profile.count[0])
+    longer, count = open_amount(0, 0, 2 * intervals), int(profile.blocks[0])
     longer.times[:count], longer.free[:count] = profile.times[:count], profile.free[:count]
-    longer.table[:, :count], longer.count[0] = profile.table[:, :count], count
+    longer.table[:, :count], longer.blocks[0] = profile.table[:, :count], count
     return longer
 
 
 def steps_of(profile: Amount) -> tuple[list[int], list[int]]:
     """Return when what is free changes, and what is free from then on."""
-    count = int(profile.count[0])
+    count = int(profile.blocks[0])
     used = np.arange(SIZE) < profile.table[_STEPS, :count, None]
     free = profile.free[:count] + profile.table[_ADDED, :count, None]
     return profile.times[:count][used].tolist(), free[used].tolist()
@@ -176,9 +176,9 @@ def forget(profile: Amount, now: int) -> None:
     _copy(profile, first, step, 0)
     _measure(profile, 0)
     if first > 0:
-        for place in range(first + 1, profile.count[0]):
+        for place in range(first + 1, profile.blocks[0]):
             _copy(profile, place, 0, place - first)
-        profile.count[0] -= first
+        profile.blocks[0] -= first
 
 
 @borrowing
@@ -214,21 +214,24 @@ def earliest(profile: Amount, amount: int, duration: int, after: int, before: in
     start = after
     while True:
         there, index = above(profile, amount, place, step)
-        if there == profile.count[0]:
+        if there == profile.blocks[0]:
             return -1
         if there != place or index != step:
             start = profile.times[there, index]
         if start >= before:
             return -1
         place, step = below(profile, amount, there, index, start + duration, own)
-        if place == profile.count[0]:
+        if place == profile.blocks[0]:
             return int(start)
 
 
 @within
 def above(profile: Amount, amount: int, place: int, step: int) -> tuple[int, int]:
-    """Return block and number of the first step from one on in which `amount` is free; else as many blocks as exist."""
-    while place < profile.count[0]:
+    """Return block and number of the first step from a step on in which `amount` is free.
+
+    As many blocks as there are if there is none.
+    """
+    while place < profile.blocks[0]:
         if profile.table[_HIGH, place] >= amount:
             least = amount - profile.table[_ADDED, place]
             for index in range(step, profile.table[_STEPS, place]):
@@ -244,7 +247,7 @@ def below(profile: Amount, amount: int, place: int, step: int, end: int, own: in
 
     As many blocks as there are if there is none.
     """
-    count = profile.count[0]
+    count = profile.blocks[0]
     while place < count and profile.times[place, step] < end:
         least = amount if profile.times[place, step] < own else 0
         if profile.table[_LOW, place] < least:
@@ -264,7 +267,7 @@ def free_until(profile: Amount, amount: int, start: int) -> int:
     """Return until when `amount` is free from `start` on; :data:`NEVER` if for ever, not after `start` if it is not."""
     place, step = locate(profile, start)
     place, step = below(profile, amount, place, step, NEVER, NEVER)
-    return NEVER if place == profile.count[0] else profile.times[place, step]
+    return NEVER if place == profile.blocks[0] else profile.times[place, step]
 
 
 @within
@@ -289,7 +292,7 @@ def peak(profile: Amount, start: int, end: int) -> int:
     """Return the most that is free at once in [`start`, `end`)."""
     place, step = locate(profile, start)
     most = free_at(profile, place, step)
-    while place < profile.count[0] and profile.times[place, step] < end:
+    while place < profile.blocks[0] and profile.times[place, step] < end:
         if profile.table[_HIGH, place] > most:
             for index in range(step, profile.table[_STEPS, place]):
                 if profile.times[place, index] >= end:
@@ -303,7 +306,7 @@ def peak(profile: Amount, start: int, end: int) -> int:
 def least(profile: Amount) -> int:
     """Return the least that is free at any time."""
     low = profile.table[_LOW, 0]
-    for place in range(1, profile.count[0]):
+    for place in range(1, profile.blocks[0]):
         low = min(low, profile.table[_LOW, place])
     return int(low)
 
@@ -317,7 +320,7 @@ def free_at(profile: Amount, place: int, step: int) -> int:
 @borrowing
 def locate(profile: Amount, time: int) -> tuple[int, int]:
     """Return block and number of the step that a time lies in, not before the first step."""
-    low, high = 0, profile.count[0]
+    low, high = 0, profile.blocks[0]
     while high - low > 1:
         middle = (low + high) // 2
         if profile.times[middle, 0] <= time:
@@ -341,11 +344,11 @@ def _split(profile: Amount, time: int) -> tuple[int, int]:
     if profile.times[place, step] == time:
         return place, step
     if profile.table[_STEPS, place] == SIZE:
-        for later in range(profile.count[0], place + 1, -1):
+        for later in range(profile.blocks[0], place + 1, -1):
             _copy(profile, later - 1, 0, later)
         _copy(profile, place, HALF, place + 1)
         profile.table[_STEPS, place] = HALF
-        profile.count[0] += 1
+        profile.blocks[0] += 1
         _measure(profile, place)
         _measure(profile, place + 1)
         if step >= HALF:
@@ -373,7 +376,7 @@ def _join(profile: Amount, time: int) -> None:
         times[place, index], free[place, index] = times[place, index + 1], free[place, index + 1]
     if step == 0:
         _measure(profile, place)
-    for left in range(max(place - 1, 0), min(place + 1, profile.count[0] - 1)):
+    for left in range(max(place - 1, 0), min(place + 1, profile.blocks[0] - 1)):
         steps, others = table[_STEPS, left], table[_STEPS, left + 1]
         if steps + others <= HALF or others == 0:  # The next block becomes part of this one.
             for index in range(others):
@@ -381,9 +384,9 @@ def _join(profile: Amount, time: int) -> None:
                 free[left, steps + index] = free_at(profile, left + 1, index) - table[_ADDED, left]
             table[_STEPS, left] = steps + others
             _measure(profile, left)
-            for later in range(left + 1, profile.count[0] - 1):
+            for later in range(left + 1, profile.blocks[0] - 1):
                 _copy(profile, later + 1, 0, later)
-            profile.count[0] -= 1
+            profile.blocks[0] -= 1
             return
 
 

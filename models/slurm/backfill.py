@@ -100,7 +100,7 @@ def backfill_pass(
     reach = Reachable(np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.bool_))
     progress = np.zeros(2, np.int64)
     while True:
-        job = _backfill(
+        job = consider_next(
             progress, waiting, cluster, members, table, full, now, rules, reserved, reach, limits, preemption.tier,
             preemption.running_tier, scratch,
         )  # fmt: skip
@@ -119,7 +119,7 @@ def _without_jobs(cluster: Cluster, table: JobTable) -> IntArray:
 
 
 @borrowing
-def _backfill(
+def consider_next(
     progress: IntArray, waiting: WaitingJobs, cluster: Cluster, members: WordArray, table: JobTable, full: IntArray,
     now: int, rules: BackfillRules, reserved: ReservedNodes, reach: Reachable, limits: JobLimits, tier: IntArray,
     running_tier: IntArray, scratch: Scratch,

@@ -81,7 +81,7 @@ def stop_for(
 
     times = min(_TIMES, len(order))
     for again in range(times):
-        last = _take_away(job, jobs, cluster, table, order, scratch)
+        last = take_away(job, jobs, cluster, table, order, scratch)
         if last < 0:
             return
         if again < times - 1:
@@ -95,9 +95,7 @@ def stop_for(
 
 
 @borrowing
-def _take_away(
-    job: int, jobs: WaitingJobs, cluster: Cluster, table: JobTable, order: IntArray, scratch: Scratch
-) -> int:
+def take_away(job: int, jobs: WaitingJobs, cluster: Cluster, table: JobTable, order: IntArray, scratch: Scratch) -> int:
     """Return the place of the last of the jobs that have to be taken away, -1 if all are not enough."""
     free = scratch.free
     for node in range(len(free)):

@@ -77,10 +77,10 @@ def test_as_without_blocks(seed):
             held.append((begin, end, amount))
         plain.add(begin, end, change)
         blocks.add(blocked, begin, end, change)
-        most = max(most, int(blocked.count[0]))
+        most = max(most, int(blocked.blocks[0]))
         assert blocks.steps_of(blocked) == (plain.times, plain.free)
     assert most > 3
-    assert blocked.count[0] < most
+    assert blocked.blocks[0] < most
 
 
 def test_forgets_what_is_past():
@@ -88,7 +88,7 @@ def test_forgets_what_is_past():
     for turn in range(1000):
         blocks.forget(profile, 10 * turn)
         blocks.add(profile, 10 * turn, 10 * turn + 5, -1)
-    assert profile.count[0] <= 2
+    assert profile.blocks[0] <= 2
     assert blocks.earliest(profile, 4, 1, 9990, NEVER, NEVER) == 9995
 
 
