@@ -6,7 +6,7 @@ from source_tree import ROOT, TESTS
 #: A family's word is the name of its folder on every floor, of its page and of its benchmark.
 FAMILIES = {path.parent.name for path in ROOT.glob("dispatchers/*/__init__.py")}
 #: Folders of `models` for what every family shares.
-SHARED = {"events", "scheduling"}
+SHARED = {"book", "events", "profiles", "scheduling"}
 
 #: Folders of `tests` for the whole: all parts with all others; malformed inputs; recorded schedules;
 #: processes, disks and plug-ins.
