@@ -1,0 +1,43 @@
+"""Each entry of the event loop is found in numba's cache by the next process."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+#: What runs each entry: dispatcher, and options of the simulation.
+ENTRIES = {
+    "run_in_order": ("lxf", {}),
+    "run_easy": ("easy-sjbf", {}),
+    "go_on_looking_ahead": ("lookahead", {}),
+    "run_look_ahead": ("portfolio:every=6h,window=1d,budget=500", {}),
+    "go_on_in_rounds": ("rounds:move=never", {"overrun": "kill"}),
+}
+PROGRAM = """
+import importlib, json, sys
+from hpcdispatch.models.compiled import compiling
+from hpcdispatch.simulation import simulate
+from hpcdispatch.simulation.events import compiled_events
+from hpcdispatch.workloads import generate
+compiled_events.WORTH = compiled_events.WORTH_AHEAD = 1
+counts = []
+with compiling(lambda: counts.append(1), lambda: None):
+    simulate(generate("lublin", jobs=150, processors=32, load=1.2, seed=5), sys.argv[1], **json.loads(sys.argv[2]))
+modules = ("events.runs", "lookahead.whole_lookahead", "reservations.whole_rounds")
+modules = [vars(importlib.import_module(f"hpcdispatch.models.{module}")) for module in modules]
+entries = {name: entry for module in modules for name, entry in module.items()}
+print(len(counts), len(getattr(entries[sys.argv[3]], "overloads", ())))
+"""
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_the_second_process_compiles_nothing(entry):
+
+    dispatcher, options = ENTRIES[entry]
+    command = [sys.executable, "-c", PROGRAM, dispatcher, json.dumps(options), entry]
+    for _ in range(2):
+        printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    compiled, used = map(int, printed.split())
+    assert compiled == 0
+    assert used == 1
