@@ -61,6 +61,8 @@ def _compiled(function: Callable[P, T], options: Mapping[str, Any]) -> Callable[
         made = compiler(cache=True, no_cfunc_wrapper=True, **options)(function)
     except RuntimeError:
         made = compiler(no_cfunc_wrapper=True, **options)(function)
+    if not hasattr(made, "get_call_template"):  # Numba is told not to compile: it is the function itself.
+        return cast(Callable[P, T], made)
     if "no_cpython_wrapper" in options:
         made._insert, made._compile_for_args = _ignore, _refuse
     resolve, plain = made.get_call_template, cast(Any, numba.types).unliteral
