@@ -42,6 +42,8 @@ class Effort:
         Deterministic seconds of one exact check.
     tries
         How often best-fit is tried in each of its orders before that.
+    branches
+        Nodes of the search tree of an integer program where the check does not tell.
     intervals
         Intervals of time of the linear program for the bound, times the number of jobs.
     """
@@ -53,6 +55,7 @@ class Effort:
     proof: float = 0.3
     packing: float = 0.005
     tries: int = 30
+    branches: int = 50
     intervals: int = 4000
 
 
@@ -92,7 +95,7 @@ class Search:
         whole = np.zeros((1, size.shape[1]), dtype=np.int64)
         usable = usable_cuts(self.problem, np.concatenate((whole, size)))
         self.family = joined((slot_cuts(self.problem, size), usable))
-        self.packer = Packer(self.problem, self.effort.packing, self.effort.tries)
+        self.packer = Packer(self.problem, self.effort.packing, self.effort.tries, self.effort.branches)
 
     @property
     def proved(self) -> bool:

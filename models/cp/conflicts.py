@@ -11,6 +11,7 @@ from ...base import IntArray
 from ..scheduling.problem import Problem
 from .allocation import check, pack_at_once
 from .cuts import Cut
+from .integer_packing import pack_most
 from .packing import first_together
 from .packing_models import packing_at
 
@@ -18,6 +19,10 @@ from .packing_models import packing_at
 LIFTED_CORE = 5
 #: From more jobs on, a search through all placements is not tried.
 MANY = 10
+#: What an integer program counts as, in deterministic seconds.
+PROGRAM = 0.004
+#: Pairs of a job and a node that it fits on, up to which there is one.
+LARGEST = 500
 LIFTED_SUBSETS = 60
 #: Slots that are placed before the search for a place of two jobs is given up.
 PLACED = 200
@@ -34,6 +39,8 @@ class Packer:
         Deterministic seconds of one exact check.
     tries
         How often best-fit is tried in each of its orders before that.
+    branches
+        Nodes of the search tree of an integer program where that does not tell.
 
     Attributes
     ----------
@@ -45,10 +52,11 @@ class Packer:
         How much it may be at most.
     """
 
-    def __init__(self, problem: Problem, limit: float, tries: int) -> None:
+    def __init__(self, problem: Problem, limit: float, tries: int, branches: int) -> None:
         self.problem = problem
         self.limit = limit
         self.tries = tries
+        self.branches = branches
         self.monotone = not problem.held_from.any()
         self.spent = 0.0
         self.budget = 0.0
@@ -57,25 +65,29 @@ class Packer:
             classes = problem.classes
             first_together(problem.slots, problem.demand, classes.free, classes.count, PLACED, self.first)
 
-    def core(self, step: int, jobs: IntArray) -> IntArray | None:
-        """Return some of the jobs that cannot all run at once at a step.
+    def core(self, step: int, jobs: IntArray, *, thorough: bool = False) -> tuple[IntArray, int] | None:
+        """Return some of the jobs and how many of them can run at once at a step, fewer than all.
 
-        ``None`` if all the jobs can be packed, or if that is not known.
+        ``None`` if all the jobs can be packed, or nobody knows. An integer program is tried only if `thorough`.
         """
         conflict = np.argwhere(np.triu(self.first[np.ix_(jobs, jobs)] > step))
         if len(conflict):
-            pair: IntArray = jobs[conflict[0]]
-            return pair
+            return jobs[conflict[0]], 1
         if len(jobs) <= MANY:
             found = self.searched(step, jobs)
             if found is not None:
-                return None if found else jobs
+                return None if found else (jobs, len(jobs) - 1)
         packing = packing_at(self.problem, step, jobs)
         if packing.greedy(self.tries) is not None or self.spent >= self.budget:
             return None
         checked = check(packing, self.limit)
         self.spent += checked.time
-        return jobs[list(checked.core)] if checked.possible is False else None
+        few = packing.few
+        if checked.possible is not None or not thorough or np.count_nonzero(few.fits) > LARGEST:
+            return (jobs[list(checked.core)], len(checked.core) - 1) if checked.possible is False else None
+        self.spent += PROGRAM
+        most = pack_most(few.fits, few.slots, few.demand, few.classes.free[0], np.ones_like(jobs), self.branches).most
+        return (jobs, most) if most < len(jobs) else None
 
     def searched(self, step: int, jobs: IntArray) -> bool | None:
         """Decide by a short search whether jobs can be packed at once at a step."""
@@ -129,11 +141,15 @@ class Packer:
                 # Leave what is forbidden already to the cuts there are.
                 if len(running) < 2 or any(int(cut.demand[running].sum()) > cut.level[step] for cut in cuts):
                     break
-                core = self.core(step, running)
-                if core is None:
+                found = self.core(step, running, thorough=True)
+                if found is None:
                     break
-                core = self.shrunk(step, core)
-                cuts.extend(self.core_cuts(step, core))
+                core, level = found
+                if level == len(core) - 1:
+                    core = self.shrunk(step, core)
+                    cuts.extend(self.core_cuts(step, core))
+                else:
+                    cuts.append(self.cut(core, level, step, step + 1))
                 running = running[running != core[self.problem.weight[core].argmin()]]
         return cuts
 
@@ -143,7 +159,8 @@ class Packer:
             rest = core[core != job]
             if 1 < len(rest) < len(core):
                 smaller = self.core(step, rest)
-                core = core if smaller is None else smaller
+                if smaller is not None and smaller[1] == len(smaller[0]) - 1:
+                    core = smaller[0]
         return core
 
     def core_cuts(self, step: int, core: IntArray) -> list[Cut]:

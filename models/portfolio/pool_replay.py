@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
-from ..backfilling.job_queue import ORDER, SUBMIT, WAITS
+from ..backfilling.job_queue import COUNT, ORDER, SUBMIT, WAITS
 from ..events.events import Events, enter, open_events, start
 from ..events.runs import run_easy
 from ..lookahead.promises import Settings
@@ -120,7 +120,7 @@ class PoolReplay:
         queue = self._events.queue
         waits: IntArray = end - self._submit
         rows = np.flatnonzero(queue.start != WAITS)
-        rows = rows[rows < queue.numbers[1]]
+        rows = rows[rows < queue.numbers[COUNT]]
         waits[queue.columns[ORDER, rows]] = queue.start[rows] - queue.columns[SUBMIT, rows]
         return waits
 

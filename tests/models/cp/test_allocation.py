@@ -10,6 +10,7 @@ from oracles.placing import can_be_placed, problems
 
 from hpcdispatch.models.cp import allocation
 from hpcdispatch.models.cp.allocation import allocate, check, pack_at_once
+from hpcdispatch.models.cp.integer_packing import pack_most
 from hpcdispatch.models.cp.packing_models import packing_at, packing_now, packing_problem, pattern_model
 from hpcdispatch.models.scheduling.node_classes import classes_now
 from hpcdispatch.models.scheduling.problem import Problem
@@ -47,6 +48,16 @@ def test_packing_at_one_time(problem):
     greedy = packing.greedy(3)
     assert greedy is None or possible
     assert check(packing_now(classes_now(free), problem.slots, problem.demand), 1).possible is possible
+    most = max(
+        int(problem.weight[list(some)].sum())
+        for code in range(2**problem.jobs)
+        if can_be_placed(problem, tuple(starts), some := [job for job in jobs.tolist() if code >> job & 1])
+    )
+    few = packing.few
+    packed = pack_most(few.fits, problem.slots, problem.demand, few.classes.free[0], problem.weight, 1000)
+    assert packed.most == most
+    assert packed.counts is not None
+    assert problem.weight[packed.placed].sum() == most
 
 
 @given(problems(late_holds=True), st.data())
@@ -62,6 +73,14 @@ def test_patterns_say_what_trying_all_says(problem, data):
         assert not overloads(problem, starts, found.counts)
     else:
         assert not can_be_placed(problem, tuple(starts), list(found.core))
+
+
+def test_the_best_packing_is_not_lost_to_the_presolve():
+    """Jobs 0, 1 and 3 fit, weight 9; with its presolve HiGHS said that no packing has more than 8."""
+    slots, demand = np.array([1, 2, 3, 2]), np.array([[0, 1], [1, 0], [2, 0], [3, 0]])
+    weight, free = np.array([1, 5, 2, 3]), np.array([[3, 1], [3, 0], [4, 0]])
+    fits = np.array([[1, 0, 0], [2, 2, 2], [1, 1, 2], [1, 1, 1]])
+    assert pack_most(fits, slots, demand, free, weight, 1000).most == 9
 
 
 def test_a_thousand_nodes_are_one_class():

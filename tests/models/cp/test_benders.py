@@ -19,7 +19,7 @@ from hpcdispatch.models.scheduling.problem import Problem
 
 LONG = Limit(2, 2)
 #: Little of everything, so that the cuts and the exact checks have to do the work.
-BARE = Effort(iterations=0, polish=0, tries=0)
+BARE = Effort(iterations=0, polish=0, tries=0, branches=100)
 
 
 @given(problems(most_jobs=4), st.booleans(), st.booleans())
@@ -58,7 +58,7 @@ def test_no_cut_forbids_what_can_be_placed(problem, data):
     jobs = np.arange(problem.jobs)
     size = sizes(problem)
     family = joined((slot_cuts(problem, size), usable_cuts(problem, size)))
-    packer = Packer(problem, 0.1, 0)
+    packer = Packer(problem, 0.1, 0, 100)
     packer.budget = 1.0
     cuts = [family.cut(index) for index in range(family.demand.shape[1])]
     cuts += packer.pairs(wanted, jobs) + packer.cores(wanted, jobs)

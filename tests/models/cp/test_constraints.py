@@ -29,7 +29,7 @@ from hpcdispatch.models.cp import Effort, PoolCapacity
 LONG = Limit(1, 1)
 HORIZON = 12
 #: Little of everything but the solver, so that it has to know of the quotas.
-BARE = Effort(iterations=0, polish=0, tries=0)
+BARE = Effort(iterations=0, polish=0, tries=0, branches=100)
 TINY = settings(max_examples=25)
 NOW = np.zeros(3, dtype=np.int64)
 
