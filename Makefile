@@ -13,7 +13,7 @@ REPRODUCED := icpp2019/table1 ijhpca2019/table1 jsspp2000/fig1 dsrt2020/fig5
 BIN := .venv/bin
 PACKAGES := analysis base bench cli dispatchers models predictors simulation testing workloads
 
-.PHONY: demo test check lint types hooks nightly nightly-tests nightly-recorded nightly-cross nightly-fuzz nightly-faults \
+.PHONY: demo test compiled check lint types hooks nightly nightly-tests nightly-recorded nightly-cross nightly-fuzz nightly-faults \
 	nightly-studies bench clean
 
 .venv/installed: pyproject.toml
@@ -27,9 +27,11 @@ demo: .venv/installed
 	$(BIN)/hpcdispatch compare --out demo-results
 	$(BIN)/hpcdispatch report demo-results
 
-# More at a time than there are cores on the smallest machine: tests wait for processes of their own.
-test: .venv/installed
+compiled: .venv/installed
 	$(BIN)/hpcdispatch compile
+
+# More at a time than there are cores on the smallest machine: tests wait for processes of their own.
+test: compiled
 	$(BIN)/python -m pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/installed

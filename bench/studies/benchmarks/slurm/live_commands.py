@@ -37,7 +37,7 @@ def ask(*command: str) -> str:
             done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, env=known)
         except FileNotFoundError:
             raise InputError(f"{command[0]}: there is no such command here; this needs a running Slurm") from None
-        if done.returncode >= 0:
+        if done.returncode >= 0 and "timed out" not in done.stderr:  # A busy controller may answer the next time.
             break
     if done.returncode:
         raise InputError(f"{' '.join(command[:4])}: ended with code {done.returncode} and said: {done.stderr.strip()}")
