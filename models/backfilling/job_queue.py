@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
-from ..compiled import borrowing
+from ..compiled import borrowing, compiled
 
 #: More than any amount and later than any time.
 NEVER = int(np.iinfo(np.int64).max)
@@ -243,6 +243,17 @@ def refresh(queue: JobQueue, block: int) -> None:
             walltime, submit = min(walltime, columns[WALLTIME, row]), min(submit, columns[SUBMIT, row])
     least[resources + _LENGTH], least[resources + _WALLTIME] = shortest, walltime
     least[resources + _LONGEST], least[resources + _SUBMIT] = longest, submit
+
+
+@compiled
+def waiting_rows(queue: JobQueue) -> IntArray:
+    """Return the rows of the jobs that wait, in order of the queue."""
+    rows, count = np.empty(queue.numbers[WAITING], dtype=np.int64), 0
+    for row in range(queue.numbers[HEAD], queue.numbers[COUNT]):
+        if queue.start[row] == WAITS:
+            rows[count] = row
+            count += 1
+    return rows
 
 
 @borrowing

@@ -15,14 +15,12 @@ from ...base import IntArray
 from ..backfilling.easy import Room, first_by, insert_end
 from ..backfilling.job_queue import (
     COUNT,
-    HEAD,
     LENGTH,
     NEVER,
     ORDER,
     SINCE,
     SUBMIT,
     WAITING,
-    WAITS,
     WALLTIME,
     WORK,
     JobQueue,
@@ -307,18 +305,6 @@ def correct(events: Events, now: int) -> None:
             ends[place], rows[place] = ends[place - 1], rows[place - 1]
             place -= 1
         ends[place], rows[place] = end, row
-
-
-@compiled
-def waiting_rows(events: Events) -> IntArray:
-    """Return the rows of the jobs that wait, in order of the queue."""
-    queue = events.queue
-    rows, count = np.empty(queue.numbers[WAITING], dtype=np.int64), 0
-    for row in range(queue.numbers[HEAD], queue.numbers[COUNT]):
-        if queue.start[row] == WAITS:
-            rows[count] = row
-            count += 1
-    return rows
 
 
 @compiled

@@ -19,11 +19,11 @@ from ..backfilling.job_queue import (
     NEVER,
     SINCE,
     SUBMIT,
-    WAITING,
     WAITS,
     WORK,
     JobQueue,
     append,
+    waiting_rows,
 )
 from ..compiled import compiled
 from .expected_shadow import ANEW, ExpectedShadow
@@ -102,12 +102,7 @@ def longest_ahead(jobs: ShadowJobs, expected: ExpectedShadow, now: int) -> int:
     schedule = jobs if expected.numbers[ANEW] else expected.jobs
     queue, state = schedule.queue, schedule.state
     runs = schedule.running[: state[RUNNING]]
-    waits, count = np.empty(queue.numbers[WAITING], dtype=np.int64), 0
-    for row in range(queue.numbers[HEAD], queue.numbers[COUNT]):
-        if queue.start[row] == WAITS:
-            waits[count] = row
-            count += 1
-    stands = standing(jobs, expected, waits, runs, queue.start[runs], state[HEADER:], now)
+    stands = standing(jobs, expected, waiting_rows(queue), runs, queue.start[runs], state[HEADER:], now)
     return _longest(stands, NEVER)
 
 

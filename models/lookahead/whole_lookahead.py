@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import FloatArray, IntArray
-from ..backfilling.job_queue import COUNT, LENGTH, NEVER, WAITING, WALLTIME
+from ..backfilling.job_queue import COUNT, LENGTH, NEVER, WAITING, WALLTIME, waiting_rows
 from ..compiled import compiled
 from ..events.events import (
     RUNNING,
@@ -23,7 +23,6 @@ from ..events.events import (
     open_events,
     running_rows,
     start,
-    waiting_rows,
 )
 from .choosing import look_ahead
 from .expected_shadow import ExpectedShadow, longest_wait, open_expected, predict
@@ -120,7 +119,7 @@ def run_look_ahead(
         if numbers[WAITING] > 0:
             correct(events, now)
             note(events, now, decisions[rows])
-            waits = waiting_rows(events)
+            waits = waiting_rows(events.queue)
             starts = look_ahead(events, now, settings, waits).starts
             for place in starts:
                 start(events, waits[place], now)
@@ -158,7 +157,7 @@ def go_on_looking_ahead(
     while now < NEVER and rows < len(decided.counts) and gone + numbers[RUNNING] < len(ended):
         gone = advance(events, now, ended, gone)
         if numbers[WAITING] > 0:
-            waits = waiting_rows(events)
+            waits = waiting_rows(events.queue)
             longest = _see(trace, now, waits, recent)
             _decide(trace, now, waits, settle(settings, patience, longest), decided, rows)
             rows += 1
