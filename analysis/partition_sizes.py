@@ -10,7 +10,7 @@ from pathlib import Path
 from ..base import FloatArray, InputError
 from ..models import AvailabilityProfile
 from ..models.moldable import Choice, Request, SpeedupFit, choose, choose_with_law, fit, options
-from ..simulation import promised_starts
+from ..simulation import guaranteed_starts
 from ..workloads import RunColumns, Workload, read, read_runs
 from .eviction_scenario import Scenario
 
@@ -140,7 +140,7 @@ def moment_of_trace(workload: Workload, at: int) -> MachineMoment:
     instant = int(submit[0]) + at
     if instant > submit[-1]:
         raise InputError(f"at: expected at most {submit[-1] - submit[0]:,} s, the last submission, got {at:,} s")
-    steps, kept = promised_starts(workload, instant)
+    steps, kept = guaranteed_starts(workload, instant)
     profile = AvailabilityProfile.from_steps(steps, int(workload.machine.capacity[0, 0]))
     return MachineMoment(profile, instant, kept)
 

@@ -79,7 +79,7 @@ _READING = (
         "--default-walltime",
         callback=_default_walltime,
         metavar="SECONDS|runtime",
-        help="Requested time (s) of jobs without one. Default: the largest of their queue.",
+        help="Walltime (s) of jobs without one. Default: the largest of their queue.",
     ),
     click.option(
         "--head",
@@ -118,7 +118,7 @@ overrun_option = click.option(
     default="run",
     show_default=True,
     metavar="run|kill|resubmit[:factor=F,cap=S]",
-    help="A job at its requested time runs on; is killed; or is killed and resubmitted with its request times F "
+    help="A job at its walltime runs on; is killed; or is killed and resubmitted with its request times F "
     "(default 1.5), up to S seconds (default: no cap).",
 )
 

@@ -157,7 +157,7 @@ def slots_of(entries: Sequence[Any]) -> dict[tuple[int, ...], int]:
 class WaitingJobs(Jobs[T]):
     """The queue, in order of submission."""
 
-    FIELDS = ("order", "nodes", "predicted", "since", "job.submit", "requested")
+    FIELDS = ("order", "nodes", "predicted", "since", "job.submit", "walltime")
 
     @property
     def predicted(self) -> IntArray:
@@ -175,8 +175,8 @@ class WaitingJobs(Jobs[T]):
         return self.column(4)
 
     @property
-    def requested(self) -> IntArray:
-        """What is left of the requested time, seconds, at least 1."""
+    def walltime(self) -> IntArray:
+        """What is left of the walltime, seconds, at least 1."""
         return self.column(5)
 
 

@@ -12,7 +12,7 @@ from .protocol import Running, State, Waiting
 from .space import NodeSpace, PoolSpace
 
 
-def needs(jobs: Jobs[Waiting] | Jobs[Running]) -> IntArray:
+def amounts_of(jobs: Jobs[Waiting] | Jobs[Running]) -> IntArray:
     """Return the amounts that each job asks for, all its slots together, shape (jobs, resources)."""
     table = jobs.table
     demand = table[len(jobs.FIELDS) :].T
@@ -44,7 +44,7 @@ def fitting(state: State, need: IntArray, space: PoolSpace | NodeSpace) -> tuple
     state
         Now.
     need
-        As of :func:`needs`.
+        As of :func:`amounts_of`.
     space
         What is free. On nodes the slots that fit are counted for each demand of those for which the sums leave room.
     """

@@ -16,8 +16,8 @@ from ..base.checks import check_choice
 from ..models import PlacementRule
 from ..workloads import Machine
 
-#: By what it is told when there will be room for a job that is promised a start.
-PromiseRule = Literal["predictions", "requests"]
+#: Which run times reservations and guaranteed starts are computed with.
+ReserveBy = Literal["predictions", "walltimes"]
 #: Classes whose annotations are kept.
 _KEPT = 512
 OptionsT = TypeVar("OptionsT")

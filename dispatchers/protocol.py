@@ -29,7 +29,7 @@ class ShapeView:
     nodes, per_node, demand
         Slots; what a slot asks for, by name and in the order of the machine's resources.
     walltime
-        Requested time, seconds.
+        Walltime, seconds.
     predicted
         Predicted remaining run time on it, seconds, at least 1.
     """
@@ -167,8 +167,8 @@ class Waiting:
         return self.job.id
 
     @property
-    def requested(self) -> int:
-        """What is left of the requested time, seconds, at least 1."""
+    def walltime(self) -> int:
+        """What is left of the walltime, seconds, at least 1."""
         left = self.job.walltime - self.done
         return left if left > 1 else 1
 
@@ -233,10 +233,10 @@ class Running:
         "order",
         "placement",
         "predicted_end",
-        "requested",
         "restart",
         "start",
         "stopping",
+        "walltime",
     )
 
     def __init__(self, job: JobView, start: int, placement: Placement, demand: tuple[int, ...], order: int) -> None:
@@ -250,7 +250,7 @@ class Running:
         self.order = order
         self.stopping = False
         self.done = self.restart = 0
-        self.requested = job.walltime
+        self.walltime = job.walltime
 
     @property
     def id(self) -> str:
@@ -266,9 +266,9 @@ class Running:
         """Return the predicted end, or the next second if that has passed."""
         return self.predicted_end if self.predicted_end > now else now + 1
 
-    def requested_end(self, now: int) -> int:
+    def walltime_end(self, now: int) -> int:
         """Return when it has to end by its request; what is expected where that has passed."""
-        end = self.start + self.requested
+        end = self.start + self.walltime
         if self.kill_at is not None and self.kill_at < end:
             end = self.kill_at
         return end if end > now and not self.stopping else self.expected_end(now)
@@ -288,7 +288,7 @@ class Running:
         """Return the job as another dispatcher is to see it, with another predicted end."""
         shown = Running(self.job, self.start, self.placement, self.demand, self.order)
         shown.kill_at, shown.stopping, shown.done, shown.restart = self.kill_at, self.stopping, self.done, self.restart
-        shown.predicted_end, shown.requested = predicted_end, self.requested
+        shown.predicted_end, shown.walltime = predicted_end, self.walltime
         return shown
 
     def __repr__(self) -> str:
@@ -317,7 +317,7 @@ class State(_StateFields):
     queue
         Waiting jobs in order of submission; ties in the order of the trace. A sequence of :class:`Waiting`, and the
         same as columns: read-only integer arrays ``order``, ``nodes``, ``predicted``, ``since``, ``submit`` and
-        ``requested`` of shape (jobs,) and ``demand`` of shape (jobs, resources).
+        ``walltime`` of shape (jobs,) and ``demand`` of shape (jobs, resources).
     running
         Running jobs in order of their predicted end; ties in the order of their start. A sequence of :class:`Running`,
         and the same as columns ``order``, ``nodes``, ``predicted_end``, ``start`` and ``demand``.

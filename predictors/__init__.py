@@ -1,4 +1,4 @@
-"""How long will a job run? Predictors, from the requested time to the data-driven heuristic.
+"""How long will a job run? Predictors, from the walltime to the data-driven heuristic.
 
 A predictor is anything with `predict` and `observe` (`Predictor`); it may also correct itself (`Correcting`),
 give a distribution (`Distributional`) and start afresh (`Resettable`). Third parties register theirs under

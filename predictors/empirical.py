@@ -13,7 +13,7 @@ from ..base.checks import MOST_STEPS, check_choice, check_number, check_whole
 from ..workloads import Job
 
 #: Whose past counts.
-By = Literal["user", "name", "user-name", "request"]
+By = Literal["user", "name", "user-name", "walltime"]
 _Key = tuple[str, str, int]
 
 
@@ -28,7 +28,7 @@ class RunTimes:
     samples
         Seconds, in the order in which they were observed; at least one.
     bound
-        What the next one can be at most, such as the requested time; ``None`` for the longest of the samples, to which
+        What the next one can be at most, such as the walltime; ``None`` for the longest of the samples, to which
         no mass is added then. A bound below that is taken as that.
 
     Attributes
@@ -62,15 +62,15 @@ class RunTimes:
 class Empirical:
     """The distribution of the last run times of the same user or application, learned as jobs end.
 
-    As a single number it predicts their mean or a `quantile`, never above the request; before `least` run times are
-    known, the request itself, and no distribution. The distribution of n run times has 1/(n + 1) of its mass at the
-    request, for the next one may be longer than all of them.
+    As a single number it predicts their mean or a `quantile`, never above the walltime; before `least` run times are
+    known, the walltime itself, and no distribution. The distribution of n run times has 1/(n + 1) of its mass at the
+    walltime, for the next one may be longer than all of them.
 
     Parameters
     ----------
     by
         Whose past counts: that of jobs of the same ``"user"``, the same ``"name"`` (the application, whoever runs it),
-        ``"user-name"`` both, or ``"request"`` both and the same requested time.
+        ``"user-name"`` both, or ``"walltime"`` both and the same walltime.
     last
         How many of the last run times are kept, at least 1.
     least
@@ -87,7 +87,7 @@ class Empirical:
 
     uses: ClassVar[tuple[str, ...]] = ()
 
-    def __init__(self, *, by: By = "request", last: int = 100, least: int = 10, quantile: float | None = None) -> None:
+    def __init__(self, *, by: By = "walltime", last: int = 100, least: int = 10, quantile: float | None = None) -> None:
         check_choice("by", by, By)
         self.by = by
         self.last = check_whole("last", last, 1, MOST_STEPS, "so many run times are kept and sorted")
@@ -98,7 +98,7 @@ class Empirical:
         self._laws: dict[_Key, dict[int, RunTimes]] = {}
 
     def predict(self, job: Job, now: int) -> float:
-        """Return the mean or quantile, or the request where that is less or nothing better is known, seconds."""
+        """Return the mean or quantile, or the walltime where that is less or nothing better is known, seconds."""
         past = self._past.get(self._key(job), ())
         return float(job.walltime) if len(past) < self.least else self._one_number(past, job)
 
@@ -107,7 +107,7 @@ class Empirical:
         return min(float(found), float(job.walltime))
 
     def distribution(self, job: Job) -> RunTimes | None:
-        """Return the law of the run times that are known, up to the request; ``None`` if these are too few."""
+        """Return the law of the run times that are known, up to the walltime; ``None`` if these are too few."""
         key = self._key(job)
         past = self._past.get(key, ())
         if len(past) < self.least:
@@ -118,7 +118,7 @@ class Empirical:
         return laws[job.walltime]
 
     def correct(self, job: Job, elapsed: int, misses: int) -> float:
-        """Return the same of the run times above `elapsed`, or the requested time if there was none, seconds."""
+        """Return the same of the run times above `elapsed`, or the walltime if there was none, seconds."""
         longer = [time for time in self._past.get(self._key(job), ()) if time > elapsed]
         return self._one_number(longer, job) if longer else float(max(elapsed, job.walltime))
 
@@ -138,4 +138,4 @@ class Empirical:
     def _key(self, job: Job) -> _Key:
         user = "" if self.by == "name" else job.user
         name = "" if self.by == "user" else job.name
-        return user, name, job.walltime if self.by == "request" else 0
+        return user, name, job.walltime if self.by == "walltime" else 0

@@ -18,33 +18,33 @@ _MOST_RESOURCES = 256
 Correction = Literal["walltime", "none"]
 
 WALLTIME_RULE = 7
-"""The number of the last rule, which always applies: the requested time."""
+"""The number of the last rule, which always applies: the walltime."""
 
 
 class Heuristic:
-    """The last run time of the user's most similar finished jobs, never above the request.
+    """The last run time of the user's most similar finished jobs, never above the walltime.
 
     Galleguillos et al., "Data-driven job dispatching in HPC systems", MOD 2017; "-D" in the CP paper (section
     5), where, as here, knowledge is gathered online as jobs end. The first of these rules that has a match
     among the finished jobs of the same user decides:
 
-    1. same name, queue, requested time and resources (nodes, amounts per node)
-    2. a name that begins alike, same queue, requested time and resources
-    3. same name, queue and requested time
-    4. a name that begins alike, same queue and requested time
+    1. same name, queue, walltime and resources (nodes, amounts per node)
+    2. a name that begins alike, same queue, walltime and resources
+    3. same name, queue and walltime
+    4. a name that begins alike, same queue and walltime
     5. same name
     6. a name that begins alike
-    7. the requested time
+    7. the walltime
 
     Of names that begin alike those with the longest common prefix are meant; in rules 3 and 4, then, those of the most
     similar resources (`difference`) among the 256 different ones seen last; and of these the job that ended last.
 
     A job without a name has no prefix, and rules 2, 4, 5, 6 pass it by. In rules 1 and 3 "no name" equals "no name", so
-    that traces without executables, such as KTH, are still predicted by queue, requested time and resources. Jobs whose
+    that traces without executables, such as KTH, are still predicted by queue, walltime and resources. Jobs whose
     user is unknown count as one user's. A prefix without a letter matches nothing: SWF traces number the executables,
     and the leading digits of such a number mean nothing.
 
-    A job that outruns its prediction gets the requested time, the last of the rules; one that has outrun that as well
+    A job that outruns its prediction gets the walltime, the last of the rules; one that has outrun that as well
     may end at any second.
 
     A prediction takes a look-up for each letter of the name and rule, and a comparison with each of those resources
@@ -75,12 +75,12 @@ class Heuristic:
         self._ended = 0
 
     def predict(self, job: Job, now: int) -> float:
-        """Return the run time of the best match or the requested time, whichever is less, seconds."""
+        """Return the run time of the best match or the walltime, whichever is less, seconds."""
         _, seconds = self.match(job)
         return float(min(seconds, job.walltime))
 
     def correct(self, job: Job, elapsed: int, misses: int) -> float:
-        """Return the requested time, or `elapsed` if nothing better is known."""
+        """Return the walltime, or `elapsed` if nothing better is known."""
         return float(max(elapsed, job.walltime if self.correction == "walltime" else 0))
 
     def match(self, job: Job) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 Tsafrir, Etsion and Feitelson, "Backfilling using system-generated predictions rather than user runtime
 estimates", IEEE TPDS 18(6), 2007: the job is not killed at its prediction; the prediction grows by a given
-amount at each miss, up to the requested time.
+amount at each miss, up to the walltime.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ _INCREMENTS = {"tsafrir": TSAFRIR_INCREMENTS, "sc15": SC15_INCREMENTS}
 def tsafrir_correction(job: Job, elapsed: int, misses: int, increments: Sequence[int] = TSAFRIR_INCREMENTS) -> float:
     """Return the corrected prediction of the whole run time of a running job.
 
-    It is ``elapsed + increments[misses]``, the last increment repeating, and at most the requested time as
-    long as that is still ahead. A job that has reached its requested time goes on with the increments.
+    It is ``elapsed + increments[misses]``, the last increment repeating, and at most the walltime as
+    long as that is still ahead. A job that has reached its walltime goes on with the increments.
 
     Parameters
     ----------
@@ -80,12 +80,12 @@ def tsafrir_correction(job: Job, elapsed: int, misses: int, increments: Sequence
 
 
 class LastTwo:
-    """The mean run time of the user's last two finished jobs, never above the request.
+    """The mean run time of the user's last two finished jobs, never above the walltime.
 
     The predictor of EASY++ (Tsafrir, Etsion and Feitelson, IEEE TPDS 18(6), 2007). Details:
 
     - The last jobs are the ones that *ended* last, whenever they were submitted.
-    - A user with fewer than `count` finished jobs gets the requested time. Both published implementations of EASY++, in
+    - A user with fewer than `count` finished jobs gets the walltime. Both published implementations of EASY++, in
       PYSS and in the simulator of the SC'15 study, do the same.
     - The prediction is made once, at submission. (PYSS renews it while the job waits; the SC'15 study does not.)
     - Jobs whose user is unknown count as one user's.
@@ -114,7 +114,7 @@ class LastTwo:
         self._runtimes: dict[str, deque[int]] = {}
 
     def predict(self, job: Job, now: int) -> float:
-        """Return the mean of the user's last run times or the requested time, whichever is less, seconds."""
+        """Return the mean of the user's last run times or the walltime, whichever is less, seconds."""
         last = self._runtimes.get(job.user, ())
         if len(last) < self.count:
             return float(job.walltime)

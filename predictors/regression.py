@@ -31,7 +31,7 @@ class LogNormal:
     mean, deviation
         Of the logarithm of seconds; the deviation above 0.
     bound
-        The longest run time, such as the requested one, seconds.
+        The longest run time, such as the walltime, seconds.
     """
 
     __slots__ = ("bound", "deviation", "mean")
@@ -69,16 +69,16 @@ class LogNormal:
 
 
 class Regression:
-    """A regression of the run time on request, size, hour and the user's recent errors, learned as jobs end.
+    """A regression of the run time on walltime, size, hour and the user's recent errors, learned as jobs end.
 
-    The logarithm of the run time is linear in the logarithms of the requested time and the cores (node slots, where
-    none are asked for), in sine and cosine of the hour of submission, and in the means of log(run time / request) of
+    The logarithm of the run time is linear in the logarithms of the walltime and the cores (node slots, where
+    none are asked for), in sine and cosine of the hour of submission, and in the means of log(run time / walltime) of
     the user and of the user's jobs of the same name, in which a new job counts a third. It is fitted by recursive least
     squares with forgetting (L. Ljung, System Identification, 2nd edition, 1999, section 11.2). Of what never changes,
     such as the size where all jobs are of one core, nothing is learned and all is forgotten, so that the matrix would
     grow without bound: with each job one of the weights, in turn, is taken to be what it is with a little certainty.
     What is left is taken to be normal, with a variance that is forgotten alike. A job is predicted the `quantile` of
-    that, never above its request; one that outruns it, the same quantile of the run times that are longer.
+    that, never above its walltime; one that outruns it, the same quantile of the run times that are longer.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Regression:
     memory
         After so many jobs a third of what was learned still counts, at least 10.
     least
-        How many jobs must have ended before anything is made of them, at least 1; until then the request is predicted.
+        How many jobs must have ended before anything is made of them, at least 1; until then the walltime is predicted.
 
     Raises
     ------
@@ -115,19 +115,19 @@ class Regression:
         self._errors: dict[tuple[str, ...], float] = {}
 
     def predict(self, job: Job, now: int) -> float:
-        """Return the quantile or the requested time, whichever is less, seconds."""
+        """Return the quantile or the walltime, whichever is less, seconds."""
         law = self.distribution(job)
         return float(job.walltime) if law is None else max(1.0, law.quantile(self.quantile))
 
     def distribution(self, job: Job) -> LogNormal | None:
-        """Return the law of the run time up to the request; ``None`` if too few jobs have ended."""
+        """Return the law of the run time up to the walltime; ``None`` if too few jobs have ended."""
         if self._ended < self.least:
             return None
         mean = _dot(self._weights, self._of(job))
         return LogNormal(mean, max(_LEAST_DEVIATION, math.sqrt(self._variance)), float(job.walltime))
 
     def correct(self, job: Job, elapsed: int, misses: int) -> float:
-        """Return the quantile of the run times above `elapsed`, or the requested time if that is past, seconds."""
+        """Return the quantile of the run times above `elapsed`, or the walltime if that is past, seconds."""
         law = self.distribution(job)
         if law is None or elapsed >= job.walltime:
             return float(max(elapsed, job.walltime))

@@ -8,7 +8,7 @@ from ..workloads import Job
 
 
 class Walltime:
-    """The requested time, as most production systems use it.
+    """The walltime, as most production systems use it.
 
     Called "-W" in the CP paper (section 5, job duration prediction).
     """
@@ -16,7 +16,7 @@ class Walltime:
     uses: ClassVar[tuple[str, ...]] = ()
 
     def predict(self, job: Job, now: int) -> float:
-        """Return the requested time of `job`, seconds."""
+        """Return the walltime of `job`, seconds."""
         return float(job.walltime)
 
     def observe(self, job: Job) -> None:
@@ -27,7 +27,7 @@ class Oracle:
     """The actual run time, for bounds: what a perfect predictor would give.
 
     Called "-R" (real) in the CP paper, "clairvoyant" in the SC'15 study. The run time is not capped by the
-    requested one: a job that overran its request in the trace is predicted to do so. A job of 0 s is
+    walltime: a job that overran its walltime in the trace is predicted to do so. A job of 0 s is
     predicted 0 s.
     """
 

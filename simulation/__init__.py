@@ -3,7 +3,7 @@
 from .adapters import accasim_predictor, accasim_scheduler
 from .budget import Budget, BudgetError
 from .engine import SameInstant, simulate
-from .instants import promised_starts, state_at
+from .instants import guaranteed_starts, state_at
 from .invariants import check, violations
 from .metrics import job_metrics, mean_interval
 from .overrun import Overrun
@@ -22,9 +22,9 @@ __all__ = [
     "accasim_predictor",
     "accasim_scheduler",
     "check",
+    "guaranteed_starts",
     "job_metrics",
     "mean_interval",
-    "promised_starts",
     "simulate",
     "state_at",
     "violations",

@@ -30,7 +30,7 @@ class ActionChecks:
     nodes
         How many nodes the machine has.
     bounded
-        Whether a job is killed at its requested time.
+        Whether a job is killed at its walltime.
     """
 
     def __init__(self, jobs: Mapping[str, SimulatedJob], nodes: int, bounded: bool) -> None:

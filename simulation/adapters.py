@@ -264,13 +264,13 @@ def job_of(event: Any) -> Job:
     Raises
     ------
     InputError
-        If its requested time is missing, which AccaSim's reader lets pass.
+        If its walltime is missing, which AccaSim's reader lets pass.
     """
     walltime = getattr(event, "requested_duration", None)
     if walltime is None:
         walltime = getattr(event, "expected_duration", event.duration)
     if walltime < 1:
-        raise InputError(f"job {event.id}: requested time must be >= 1 s, got {walltime}")
+        raise InputError(f"job {event.id}: walltime must be >= 1 s, got {walltime}")
     return Job(
         id=event.id,
         submit=event.queued_time,

@@ -173,7 +173,7 @@ def simulate(
     predictor
         An object with ``predict`` and ``observe``, or ``NAME:key=value,...``. One with ``reset()`` is reset first.
     overrun
-        What happens to a job that reaches its requested time: ``"run"``, ``"kill"``, ``"resubmit"``, the last with
+        What happens to a job that reaches its walltime: ``"run"``, ``"kill"``, ``"resubmit"``, the last with
         options such as ``"resubmit:factor=1.3,cap=86400"``; or an :class:`Overrun`.
     seed
         For the random draws of a dispatcher that makes any.

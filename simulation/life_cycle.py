@@ -88,7 +88,7 @@ class LifeCycle:
             predicted = job.restart + self._forecasts.of_start(request, done, now)
         running = job.running = Running(waiting.job, now, placement, request.demand, job.order)
         running.done, running.restart = done, job.restart
-        running.requested = job.restart + max(1, request.walltime - done)
+        running.walltime = job.restart + max(1, request.walltime - done)
         if limit is not None:
             limit += running.restart
             running.kill_at = now + limit

@@ -1,4 +1,4 @@
-"""What happens to a job that reaches its requested time."""
+"""What happens to a job that reaches its walltime."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OverrunMode = Literal["run", "kill", "resubmit"]
 
 @dataclass(frozen=True, slots=True)
 class Overrun:
-    """What happens to a job that reaches its requested time.
+    """What happens to a job that reaches its walltime.
 
     Attributes
     ----------

@@ -21,7 +21,7 @@ class Request(NamedTuple):
     nodes, demand
         Node slots, and the amounts a slot asks for in the order of the machine's resources.
     runtime, walltime
-        Run time of the whole job and requested time, seconds.
+        Run time of the whole job and walltime, seconds.
     job
         The job as it would be with this request alone, for predictors.
     """
@@ -124,7 +124,7 @@ class SimulatedJob:
         return request if self.places is None else request._replace(shape=self.places[index + 1])
 
     def enlarge(self, job: Job) -> None:
-        """Take the job with larger requested times, for what it starts on next."""
+        """Take the job with larger walltimes, for what it starts on next."""
         self.job = job
         self.own = self.own._replace(walltime=job.walltime, job=job)
 

@@ -44,7 +44,7 @@ def check_dispatcher(
     workloads
         What to simulate; :func:`~hpcdispatch.testing.samples` by default.
     overruns
-        Policies for jobs that reach their requested time.
+        Policies for jobs that reach their walltime.
     predictors
         Predictors to go with it.
     seed
@@ -88,7 +88,7 @@ def check_predictor(
     workloads
         What to simulate; :func:`~hpcdispatch.testing.samples` by default.
     overruns
-        Policies for jobs that reach their requested time.
+        Policies for jobs that reach their walltime.
     dispatchers
         Dispatchers to go with it.
     oracle

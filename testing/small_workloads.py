@@ -172,7 +172,7 @@ def samples(share: float = 1.0) -> list[Workload]:
 
 
 class _Drawn:
-    """Submission, run and requested times, seconds; `load` jobs of the mean run time arrive in that time."""
+    """Submission, run and walltimes, seconds; `load` jobs of the mean run time arrive in that time."""
 
     def __init__(self, seed: int, jobs: int, load: float) -> None:
         self.rng = rng = np.random.default_rng(seed)

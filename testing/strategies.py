@@ -55,7 +55,7 @@ def jobs(
     id, submit
         Of the job.
     max_time
-        Longest run time and requested time, seconds.
+        Longest run time and walltime, seconds.
     moldable
         Let it have other shapes and application checkpoints.
     """
@@ -97,7 +97,7 @@ def workloads(
     max_jobs
         How many jobs at most.
     max_time
-        Longest run time and requested time, and longest gap between two submissions, seconds.
+        Longest run time and walltime, and longest gap between two submissions, seconds.
     moldable
         Let jobs have other shapes and application checkpoints.
     """

@@ -50,7 +50,7 @@ class Shape:
     runtime
         Run time on this shape, seconds.
     walltime
-        Requested time on this shape, seconds.
+        Walltime on this shape, seconds.
     per_node
         Resources per node slot; ``None`` takes the job's own.
     """
@@ -131,7 +131,7 @@ class Job:
     runtime
         Actual run time on the requested shape. Dispatchers never see it.
     walltime
-        Requested time, at least 1.
+        Walltime, at least 1.
     nodes
         How many node slots, at least 1.
     per_node

@@ -32,7 +32,7 @@ def mold(workload: Workload, speedup: Speedup | SpeedupLaw, choices: int = 5, se
 
     A job of n_u processors, slots on a machine of several nodes, gets shapes on `choices` equally spaced sizes from
     n_min to n_max, rounded, its own left out, where n_min is uniform in 1 to n_u and n_max in n_u to the most that the
-    machine holds and the job has a use for. Run time and requested time of a shape are the job's, times
+    machine holds and the job has a use for. Run time and walltime of a shape are the job's, times
     S(n_u) / S(n), rounded up; on a pool what else a job asks for follows its processors. Jobs that have shapes, or ask
     for no processor, stay as they are.
 

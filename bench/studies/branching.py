@@ -223,7 +223,7 @@ def _end_to_come(job: SimulatedJob) -> JobEnd:
     assert running is not None
     asked = request.walltime
     stay = Attempt(running.start, end, job.outcome, 0, request.shape, 0, asked, asked, running.placement)
-    limit = f"reached its requested time of {request.walltime} s"
+    limit = f"reached its walltime of {request.walltime} s"
     status, reason = ("completed", "") if job.outcome == COMPLETED else ("killed", limit)
     return _end(job.job, (*job.attempts, stay), status, end, reason)
 

@@ -57,7 +57,7 @@ from ..trace_argument import load, resolve
     help="Seconds of turnaround a processor-hour is worth.",
 )
 @click.option(
-    "--joint", is_flag=True, help="With --runs: choose size and first requested time together, resubmission counted."
+    "--joint", is_flag=True, help="With --runs: choose size and first walltime together, resubmission counted."
 )
 @path_option("--plot", "Draw list and requests, .png or .svg.")
 @json_option

@@ -31,7 +31,7 @@ def entry_of(dispatcher: Any) -> Entry | None:
     """Return the event loop under a dispatcher: a list order or EASY, itself and no kind of it; else ``None``."""
     kind = type(dispatcher)
     if kind in (EASY, EASYSJBF):
-        return partial(_easy, kind is EASYSJBF, dispatcher.promises == "requests")
+        return partial(_easy, kind is EASYSJBF, dispatcher.reserve_by == "walltimes")
     if kind in (FCFS, SJF, LJF, LXF):
         order = SUBMISSION if dispatcher.order is None else dispatcher.order
         return partial(_in_order, order, dispatcher.blocked == "skip")
@@ -61,7 +61,7 @@ class CompiledTrace(CompiledSteps):
         Of the jobs: submission, time on the machine, prediction, seconds; each of shape (jobs,).
     walltime
         Seconds, shape (jobs,).
-    need
+    amount
         Amounts on a pool, slots on nodes, shape (jobs, resources).
     capacity
         Of the pool, or slots of each node; shape (resources,) or (nodes,).
@@ -70,13 +70,13 @@ class CompiledTrace(CompiledSteps):
     """
 
     def __init__(
-        self, entry: Entry, columns: tuple[IntArray, IntArray, IntArray], walltime: IntArray, need: IntArray,
+        self, entry: Entry, columns: tuple[IntArray, IntArray, IntArray], walltime: IntArray, amount: IntArray,
         capacity: IntArray, pool: bool,
     ) -> None:  # fmt: skip
         self._entry = entry
         slots = None if pool else capacity
         total = capacity if pool else np.array([capacity.sum()])
-        self._events = open_events(*columns, walltime, need, total, slots=slots)
+        self._events = open_events(*columns, walltime, amount, total, slots=slots)
         _, self._work, self.lengths = columns
         self._walltime = walltime
         self._decisions = np.empty((_DECISIONS, 4), dtype=np.int64)
@@ -96,5 +96,5 @@ class CompiledTrace(CompiledSteps):
         if not len(self._events.slots):
             return None
         first, placed = self._events.queue.columns[FIRST_SLOT, jobs], self._events.placed
-        last = first + self._events.need[jobs, 0]
+        last = first + self._events.amount[jobs, 0]
         return [placed[at:end] for at, end in zip(first.tolist(), last.tolist(), strict=True)]

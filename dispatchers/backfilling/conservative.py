@@ -42,8 +42,8 @@ class Conservative(Configured[ConservativeOptions]):
 
     What happens when a job outruns its prediction is not in those papers. Here, if the predictor corrects itself, the
     reservations are made anew in the order in which they stood, none earlier than it was. If it does not, the job may
-    end at any second and the promises stand: a job whose time has come starts as soon as what it was promised is free,
-    tried in order of submission; if its whole reservation passes before that, it gets a new one.
+    end at any second and the guarantees stand: a job whose time has come starts as soon as what it was guaranteed is
+    free, tried in order of submission; if its whole reservation passes before that, it gets a new one.
 
     A job that somebody else starts for a while that ends before its reservation begins keeps it (see :meth:`occupy`).
     Its options are those of :class:`ConservativeOptions`.
@@ -110,9 +110,9 @@ class Conservative(Configured[ConservativeOptions]):
         """
         return self.held.earliest_start(nodes, demand, duration)
 
-    def promised(self, waiting: Waiting) -> int | None:
+    def guaranteed(self, waiting: Waiting) -> int | None:
         """Return when the reservation of a job of the queue begins, ``None`` if it has none; after :meth:`update`."""
-        return self.held.promised(waiting)
+        return self.held.guaranteed(waiting)
 
     def steps(self) -> list[tuple[int, int | None, int]]:
         """Return begin, end and free units of each time slot on a pool, beside what runs and is reserved.

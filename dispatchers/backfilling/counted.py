@@ -63,7 +63,7 @@ class QueueIndex:
     def _room(self, state: State, held: IntArray | None) -> Room:
         """Bring the queue up to date; return what is free, and room to decide in."""
         if self._changes:
-            width = 7 + self._queue.need.shape[1]
+            width = 7 + self._queue.amount.shape[1]
             rows = chain.from_iterable(starmap(self._row, self._changes))
             changes = np.fromiter(rows, np.int64, width * len(self._changes)).reshape(-1, width)
             self._changes.clear()
@@ -87,9 +87,9 @@ class QueueIndex:
             self._waiting[order] = waiting
         else:
             del self._waiting[order]
-        need = (nodes,) if self._slots else tuple(nodes * amount for amount in demand)
-        times = waiting.job.submit, waiting.since, waiting.predicted, waiting.requested, 0
-        return came, order, *times, *need
+        amount = (nodes,) if self._slots else tuple(nodes * amount for amount in demand)
+        times = waiting.job.submit, waiting.since, waiting.predicted, waiting.walltime, 0
+        return came, order, *times, *amount
 
     def _jobs(self, room: Room, count: int) -> list[Waiting]:
         """Return the chosen jobs."""

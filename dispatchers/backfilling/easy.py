@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import ClassVar
 
@@ -13,14 +13,14 @@ import numpy as np
 from ...base import IntArray
 from ...base.checks import check_choice
 from ...models import count_slots, shift
-from ..options import PlacementOption, PromiseRule
+from ..options import PlacementOption, ReserveBy
 from ..protocol import Action, Placement, Running, Start, State, Waiting
 from ..space import NodeSpace, PoolSpace
 from .counted import indexed, start_at
 from .slot_space import SlotSpace, room_of
 
 _by_prediction = attrgetter("predicted")
-_by_request = attrgetter("requested")
+_by_walltime = attrgetter("walltime")
 _by_end = attrgetter("predicted_end")
 
 
@@ -37,23 +37,23 @@ class EASY(PlacementOption):
     ----------
     placement
         As :class:`.PlacementOption` has it.
-    promises
-        ``"predictions"``: the shadow time, and who ends by it, go by predictions. ``"requests"``: by the requested
-        times, so that where these hold no job starts later than it was reserved a start; predictions then say no more
-        than who is the shortest.
+    reserve_by
+        ``"predictions"``: the shadow time, and which jobs end by it, go by predicted run times. ``"walltimes"``: by
+        walltimes. Where these hold, no job starts later than its reservation. Predictions then only tell which job is
+        the shortest.
     """
 
-    promises: PromiseRule = "predictions"
+    reserve_by: ReserveBy = field(default="predictions", metadata={"was": "promises"})
     uses: ClassVar[tuple[str, ...]] = ("numba",)
     _shortest_first: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_choice("promises", self.promises, PromiseRule)
+        check_choice("reserve_by", self.reserve_by, ReserveBy)
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start from the head of the queue, then backfill behind the first job that does not fit."""
-        index = indexed(state) if self.promises == "predictions" else None
+        index = indexed(state) if self.reserve_by == "predictions" else None
         if index is not None:
             chosen = index.by_easy(state, self._shortest_first) if state.free.any() else ()
             return start_at(state, room_of(state, self.placement), chosen) if chosen else ()
@@ -79,8 +79,8 @@ class EASY(PlacementOption):
         if self._shortest_first:
             behind = sorted(behind, key=_by_prediction)
         ending, length = ending_order(state, started), _by_prediction
-        if self.promises == "requests":
-            ending, length = requested_order(state.now, ending), _by_request
+        if self.reserve_by == "walltimes":
+            ending, length = walltime_order(state.now, ending), _by_walltime
         if free is not None:
             return started + _backfill_counting(state.now, space, free, head, behind, ending, length)
         if isinstance(space, PoolSpace):
@@ -121,9 +121,9 @@ def ending_order(state: State, started: Sequence[Start]) -> Sequence[Running]:
     return running
 
 
-def requested_order(now: int, ending: Sequence[Running]) -> Sequence[Running]:
+def walltime_order(now: int, ending: Sequence[Running]) -> Sequence[Running]:
     """Return what runs as if it was predicted to end when it has to by its request, in that order."""
-    return sorted((run.shown_as(predicted_end=run.requested_end(now)) for run in ending), key=_by_end)
+    return sorted((run.shown_as(predicted_end=run.walltime_end(now)) for run in ending), key=_by_end)
 
 
 def _backfill_counting(

@@ -95,7 +95,7 @@ class PoolReservations:
         """
         now = self._now
         until = free_until(self._book.profile, waiting.nodes * waiting.demand[0], now)
-        begin = self.promised(waiting)
+        begin = self.guaranteed(waiting)
         if until == now or (begin is not None and begin <= now):
             return None
         until = until if begin is None else min(until, begin)
@@ -106,7 +106,7 @@ class PoolReservations:
         start = earliest(self._book.profile, nodes * demand[0], duration, self._now, NEVER, NEVER)
         return None if start < 0 else start
 
-    def promised(self, waiting: Waiting) -> int | None:
+    def guaranteed(self, waiting: Waiting) -> int | None:
         """Return when the reservation of a job begins, ``None`` if it has none."""
         count = int(self._book.numbers[book.RESERVED])
         own = np.flatnonzero(self._book.reserved[book.ORDER, :count] == waiting.order)

@@ -286,7 +286,7 @@ class Reservations:
         found = self.profile.earliest(nodes, demand, duration, self.profile.now)
         return None if found is None else found[0]
 
-    def promised(self, waiting: Waiting) -> int | None:
+    def guaranteed(self, waiting: Waiting) -> int | None:
         """Return when the reservation of a job begins, ``None`` if it has none."""
         own = self.reserved.get(waiting.id)
         return None if own is None else own.start

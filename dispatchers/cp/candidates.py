@@ -8,8 +8,8 @@ import numpy as np
 
 from ...base import BoolArray, IntArray
 from ...models import fitting as fitting_in
+from ..fitting import amounts_of
 from ..fitting import fitting as fitting_on
-from ..fitting import needs
 from ..moldable.job_modes import JobModes, modes_that_fit
 from ..protocol import Placement, State, Waiting
 from ..space import NodeSpace, PoolSpace
@@ -75,7 +75,7 @@ def candidates_of(
 
 def fitting(state: State, space: PoolSpace | NodeSpace, filtered: Filter) -> BoolArray:
     """Return which waiting jobs fit now, each by itself, shape (jobs,): on the nodes, or where all nodes are one."""
-    need = needs(state.queue)
+    need = amounts_of(state.queue)
     if filtered == "nodes":
         return fitting_on(state, need, space)[0]
     return fitting_in(need, np.array(space.totals, dtype=np.int64))[0]

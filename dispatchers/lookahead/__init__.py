@@ -1,4 +1,4 @@
-"""Age-weighted look-ahead with promises that bound the longest wait, and a guard that bounds it for any dispatcher."""
+"""Age-weighted look-ahead with guaranteed starts, and a guard that bounds the wait under any dispatcher."""
 
 from __future__ import annotations
 

@@ -28,8 +28,8 @@ _USED = {NOBODY: "none", ALL: "none", LISTED: "list", SEARCHED: "search"}
 
 
 def looks_ahead_compiled(dispatcher: Dispatcher, nodes: int) -> TypeGuard[Lookahead]:
-    """Return whether look-ahead decides on a pool, itself and nobody who stands on it, and promises by predictions."""
-    return type(dispatcher) is Lookahead and nodes == 1 and dispatcher.options.promises == "predictions"
+    """Return whether look-ahead itself decides, on a pool, with starts guaranteed by predictions."""
+    return type(dispatcher) is Lookahead and nodes == 1 and dispatcher.options.reserve_by == "predictions"
 
 
 class CompiledLookahead(CompiledSteps):
@@ -41,7 +41,7 @@ class CompiledLookahead(CompiledSteps):
         Who decides.
     columns
         Of the jobs: submission, time on the machine, prediction, seconds; each of shape (jobs,).
-    need
+    amount
         Amounts, shape (jobs, resources).
     walltime
         What they request, seconds, shape (jobs,).
@@ -50,10 +50,10 @@ class CompiledLookahead(CompiledSteps):
     """
 
     def __init__(
-        self, dispatcher: Lookahead, columns: tuple[IntArray, IntArray, IntArray], need: IntArray, walltime: IntArray,
+        self, dispatcher: Lookahead, columns: tuple[IntArray, IntArray, IntArray], amount: IntArray, walltime: IntArray,
         capacity: IntArray,
     ) -> None:  # fmt: skip
-        self._trace = whole_lookahead(*columns, walltime, need, capacity)
+        self._trace = whole_lookahead(*columns, walltime, amount, capacity)
         self._settings, self._patience = dispatcher.settings(), float(dispatcher.options.patience)
         self._recent = dispatcher.options.recent_seconds
         _, self._work, self.lengths = columns
@@ -79,7 +79,7 @@ class CompiledLookahead(CompiledSteps):
     def reports(self) -> Mapping[str, list[Any]]:
         """Return what :meth:`.Lookahead.report` says of the decisions of the last step, a column a key."""
         planned, (objective, due) = self._decided.planned[: self._rows], self._decided.values[: self._rows].T
-        candidates, requested, available, promises, how, literally = planned.T
+        candidates, requested, available, guarantees, how, literally = planned.T
         return {
             "candidates": candidates.tolist(),
             "intervals": (candidates + self._decided.counts[: self._rows, 2]).tolist(),
@@ -88,7 +88,7 @@ class CompiledLookahead(CompiledSteps):
             "status": [_STATUS[code] for code in how.tolist()],
             "objective": objective.tolist(),
             "used": [_USED[code] for code in how.tolist()],
-            "promises": promises.tolist(),
+            "guarantees": guarantees.tolist(),
             "literally": literally.tolist(),
             "due_hours": np.where(due >= 0, due / 3600, np.inf).tolist(),
         }

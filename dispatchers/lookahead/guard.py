@@ -10,7 +10,7 @@ import numpy as np
 
 from ...base.checks import LONGEST
 from ...models.lookahead import all_safe, safe_starts
-from ..fitting import needs, sums_suffice
+from ..fitting import amounts_of, sums_suffice
 from ..protocol import Action, Start, State, Wake, id_of
 from ..space import space_of
 from .history import History
@@ -68,7 +68,7 @@ class Guard:
         if not plain or len(starts) >= len(state.queue) or history.molds() or not sums_suffice(state):
             return actions
         wanted = history.places(starts)
-        if (wanted < 0).any() or (needs(state.queue)[wanted].sum(axis=0) > state.free.sum(axis=0)).any():
+        if (wanted < 0).any() or (amounts_of(state.queue)[wanted].sum(axis=0) > state.free.sum(axis=0)).any():
             return actions
         stands, bound = history.standing(state), self._bound(history.longest_wait(state.now))
         if all_safe(stands, wanted, bound):

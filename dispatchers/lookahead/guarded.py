@@ -61,7 +61,7 @@ class GuardedOptions:
 class Guarded(Configured[GuardedOptions]):
     """Do what `over` wants, as long as EASY could take over and let nobody wait longer than jobs do under EASY.
 
-    EASY's schedule of the same jobs by their requested times is kept beside the real one. If EASY, deciding from now
+    EASY's schedule of the same jobs by their walltimes is kept beside the real one. If EASY, deciding from now
     on, could not keep every wait within the longest one that is expected there, only those of the jobs that `over`
     starts do start with whom it could, and beside them whom EASY would start. Decisions have a column ``held``, whether
     that was so. What would become of jobs is looked at in sums of resources: where nodes are of several kinds, or jobs
@@ -104,7 +104,7 @@ class Guarded(Configured[GuardedOptions]):
     def dispatch(self, state: State) -> Sequence[Action]:
         """Ask the dispatcher underneath, and start those with whom EASY could take over."""
         if self._history is None or self._history.machine is not state.machine:
-            self._history = History(state.machine, state.now, by_requests=True, recent=self.options.recent_seconds)
+            self._history = History(state.machine, state.now, by_walltimes=True, recent=self.options.recent_seconds)
         self._history.see(state)
         wanted = self.over.dispatch(state)
         if not well_formed(wanted):

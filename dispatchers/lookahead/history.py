@@ -12,7 +12,7 @@ from ...models.backfilling import WAITS
 from ...models.lookahead import (
     CLOCK,
     GONE,
-    NO_PROMISE,
+    NO_GUARANTEE,
     RUNS,
     Seen,
     Sightings,
@@ -46,20 +46,20 @@ class History:
         What the jobs run on.
     now
         When the history begins, seconds.
-    by_requests
-        Whether EASY goes by the requested times, and not by what is predicted.
+    by_walltimes
+        Whether EASY goes by the walltimes, and not by what is predicted.
     recent
         For how long a long wait under EASY counts once the job has started there, seconds.
     """
 
-    def __init__(self, machine: Machine, now: int, by_requests: bool = False, recent: int = sys.maxsize) -> None:
+    def __init__(self, machine: Machine, now: int, by_walltimes: bool = False, recent: int = sys.maxsize) -> None:
         nothing = np.zeros(0, dtype=np.int64)
         self.machine = machine
         capacity = machine.capacity.sum(axis=0)
         self.jobs = open_shadow(capacity, now)
         self.expected = open_expected(self.jobs, capacity)
-        self._by_requests, self._recent = by_requests, recent
-        self._promised = nothing
+        self._by_walltimes, self._recent = by_walltimes, recent
+        self._guaranteed = nothing
         self._row: dict[str, int] = {}
         self._known = nothing  # The row by place in the trace, of jobs in columns that are kept; -1 for none.
         self._sightings = Sightings(nothing, nothing, nothing, nothing)
@@ -74,7 +74,7 @@ class History:
         EASY goes by what the first says, how long jobs are expected to run follows from the other.
         """
         columns = state.queue.table
-        waiting, predicted = columns[0], columns[5 if self._by_requests else 2]
+        waiting, predicted = columns[0], columns[5 if self._by_walltimes else 2]
         started, _, end, start = state.running.table[:4]
         first = not self._row
         waits, runs = self._rows(state, waiting, started)
@@ -99,19 +99,19 @@ class History:
         self._sightings.status[rows] = RUNS
         self._sightings.start[rows] = now
         self._sightings.end[rows] = now + self.jobs.duration[rows]
-        self._promised[rows] = NO_PROMISE
+        self._guaranteed[rows] = NO_GUARANTEE
         self._last = self._last._replace(running=np.concatenate((self._last.running, rows)))
         self._still -= len(rows)
 
-    def promised(self) -> IntArray:
-        """Return what was promised to those who wait in the last state, in seconds from its time, shape (jobs,)."""
-        promised = self._promised[self._last.waiting]
-        return np.where(promised == NO_PROMISE, NO_PROMISE, promised - self._last.now)
+    def guaranteed(self) -> IntArray:
+        """Return what was guaranteed to those who wait in the last state, in seconds from its time, shape (jobs,)."""
+        guaranteed = self._guaranteed[self._last.waiting]
+        return np.where(guaranteed == NO_GUARANTEE, NO_GUARANTEE, guaranteed - self._last.now)
 
-    def promise(self, starts: IntArray) -> None:
-        """Take note of what is promised to the oldest who wait, in seconds from now, -1 for nothing."""
+    def guarantee(self, starts: IntArray) -> None:
+        """Take note of what is guaranteed to the oldest who wait, in seconds from now, -1 for nothing."""
         rows = self._last.waiting[: len(starts)]
-        self._promised[rows[starts >= 0]] = self._last.now + starts[starts >= 0]
+        self._guaranteed[rows[starts >= 0]] = self._last.now + starts[starts >= 0]
 
     def longest_wait(self, now: int) -> int:
         """Return the longest wait under EASY of late, as it is known or expected; for times that do not fall."""
@@ -125,7 +125,7 @@ class History:
         """
         for row in range(self._summed, len(self._row)):
             duration = float(self.jobs.duration[row])
-            work = duration * float((self.jobs.queue.need[row] / self.expected.capacity).max())
+            work = duration * float((self.jobs.queue.amount[row] / self.expected.capacity).max())
             self._work += work
             self._residual += work * duration / 2
         self._summed = len(self._row)
@@ -201,17 +201,17 @@ class History:
             self.expected = lengthen_expected(self.expected, self.jobs)
             more = np.zeros(rows - row, dtype=np.int64)
             self._sightings = Sightings(*(np.concatenate((column, more)) for column in self._sightings))
-            self._promised = np.concatenate((self._promised, more + NO_PROMISE))
+            self._guaranteed = np.concatenate((self._guaranteed, more + NO_GUARANTEE))
         # What runs without having been seen to wait is not known to have waited.
         self.jobs.submit[row] = min(job.job.submit, now) if isinstance(job, Waiting) else now
         self.jobs.arrival[row] = now
         self.jobs.duration[row] = self._length(job, now)
-        self.jobs.queue.need[row] = [job.nodes * amount for amount in job.demand]
+        self.jobs.queue.amount[row] = [job.nodes * amount for amount in job.demand]
         self.jobs.run[row] = 1
         return row
 
     def _length(self, job: Waiting | Running, now: int) -> int:
         """Return how long a job is taken to run, seconds."""
         if isinstance(job, Waiting):
-            return job.requested if self._by_requests else job.predicted
-        return (job.requested_end(now) if self._by_requests else job.expected_end(now)) - job.start
+            return job.walltime if self._by_walltimes else job.predicted
+        return (job.walltime_end(now) if self._by_walltimes else job.expected_end(now)) - job.start

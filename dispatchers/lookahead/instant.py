@@ -11,8 +11,8 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ...models import PlacementRule
 from ...models.lookahead import Queue, Running
-from ..backfilling.easy import requested_order
-from ..fitting import fitting, needs
+from ..backfilling.easy import walltime_order
+from ..fitting import amounts_of, fitting
 from ..moldable.job_modes import Mode
 from ..protocol import Placement, State, Waiting
 from ..space import NodeSpace, PoolSpace, space_of
@@ -26,7 +26,7 @@ class Instant:
     ----------
     state
         Now.
-    need
+    amount
         Amounts that each waiting job asks for, shape (waiting, resources).
     fits
         Whether it can start now, shape (waiting,).
@@ -37,11 +37,11 @@ class Instant:
     available
         What is free on all nodes together, by resource.
     literally
-        Whether starts are promised by the requested times on a pool, and not by what is predicted.
+        Whether starts are guaranteed by the walltimes on a pool, and not by what is predicted.
     """
 
     state: State
-    need: IntArray
+    amount: IntArray
     fits: BoolArray
     together: bool
     space: PoolSpace | NodeSpace
@@ -50,22 +50,22 @@ class Instant:
 
     @classmethod
     def of(cls, state: State, rule: PlacementRule, literally: bool = False) -> Instant:
-        """Look at a state, with nodes to be chosen by `rule`; with promises by requests if asked.
+        """Look at a state, with nodes to be chosen by `rule`; with guarantees by requests if asked.
 
         On nodes, and with jobs of several shapes, all are taken to last as long as they request then.
         """
         if literally and (state.machine.nodes > 1 or any(waiting.job.shapes for waiting in state.queue)):
-            state, literally = by_requests(state), False
-        space, need = space_of(state, rule), needs(state.queue)
-        fits, together = fitting(state, need, space)
-        return cls(state, need, fits, together, space, tuple(space.totals), literally)
+            state, literally = by_walltimes(state), False
+        space, amount = space_of(state, rule), amounts_of(state.queue)
+        fits, together = fitting(state, amount, space)
+        return cls(state, amount, fits, together, space, tuple(space.totals), literally)
 
     @property
     def waiting(self) -> Queue:
         """Those that wait, as the models want them."""
         _, _, predicted, _, submit = self.state.queue.table[:5]
         # A copy, since read-only columns would have the plan compiled once more.
-        return Queue(np.maximum(self.state.now - submit, 0), predicted.copy(), self.need, self.fits)
+        return Queue(np.maximum(self.state.now - submit, 0), predicted.copy(), self.amount, self.fits)
 
     @property
     def busy(self) -> Running:
@@ -73,24 +73,24 @@ class Instant:
         running, now = self.state.running, self.state.now
         capacity = np.maximum(self.state.machine.capacity.sum(axis=0), 1)
         free = np.array(self.available, dtype=np.int64)
-        return Running(np.maximum(running.predicted_end - now, 1), needs(running), free, capacity)
+        return Running(np.maximum(running.predicted_end - now, 1), amounts_of(running), free, capacity)
 
 
-def by_requests(state: State) -> State:
+def by_walltimes(state: State) -> State:
     """Return a state in which every job is predicted to take as long as it requests, the same if it is so already."""
     queue, running, now = state.queue, state.running, state.now
-    same = (queue.predicted == queue.requested).all() and all(
-        run.requested_end(now) == run.predicted_end for run in running
+    same = (queue.predicted == queue.walltime).all() and all(
+        run.walltime_end(now) == run.predicted_end for run in running
     )
     if same and not any(waiting.job.shapes for waiting in queue):
         return state
     asked = [_literally(waiting) for waiting in queue]
-    return State(now, asked, requested_order(now, running), state.free, state.machine)
+    return State(now, asked, walltime_order(now, running), state.free, state.machine)
 
 
 def _literally(waiting: Waiting) -> Waiting:
     """Return a job that is predicted to take what is left of its request, on each of its shapes as well."""
-    left, whole = waiting.requested, max(1, waiting.job.walltime)
+    left, whole = waiting.walltime, max(1, waiting.job.walltime)
     job = waiting.job.with_shapes_predicted(lambda shape: -(-shape.walltime * left // whole))
     return waiting.shown_as(job=job, predicted=left)
 
@@ -111,12 +111,12 @@ class Decision:
         The sum of weight times start, seconds from now.
     used
         Whose plan it is, ``list`` or ``search``, or ``none``.
-    promises
-        How many jobs were promised a start.
+    guarantees
+        How many jobs were guaranteed a start.
     modes
         In which mode each of them starts, where they have several.
-    promised
-        Starts that are promised to the oldest, seconds from now, -1 for none, where these promises stand.
+    guaranteed
+        Starts that are guaranteed to the oldest, seconds from now, -1 for none, where these guarantees stand.
     """
 
     starts: Sequence[tuple[int, Placement]] = ()
@@ -125,6 +125,6 @@ class Decision:
     requested: int = 0
     objective: float = math.nan
     used: str = "none"
-    promises: int = 0
+    guarantees: int = 0
     modes: Sequence[Mode] = ()
-    promised: IntArray | None = None
+    guaranteed: IntArray | None = None

@@ -1,10 +1,10 @@
-"""Age-weighted look-ahead with promises that bound the longest wait."""
+"""Age-weighted look-ahead with guarantees that bound the longest wait."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -14,14 +14,14 @@ from ...base.time_texts import seconds_option
 from ...models import PlacementRule
 from ...models.lookahead import Settings, doubts, settle
 from ..moldable.job_modes import JobModes
-from ..options import Configured, PromiseRule, internal
+from ..options import Configured, ReserveBy, internal
 from ..protocol import Action, Start, State, Wake
 from ..space import NodeSpace, place_all
 from .history import History
 from .instant import Decision, Instant
 from .mode_plan import plan_in_modes
 from .node_plan import plan_on_nodes
-from .pool_plan import plan_on_pool, plan_with_requests, put
+from .pool_plan import plan_by_walltimes, plan_on_pool, put
 
 
 @dataclass(frozen=True)
@@ -31,9 +31,9 @@ class LookaheadOptions:
     Attributes
     ----------
     patience
-        Above 0; ``inf`` for no promises and no ageing. Smaller values lower the longest wait and raise the means.
+        Above 0; ``inf`` for no guarantees and no ageing. Smaller values lower the longest wait and raise the means.
     least_due
-        Least wait that is promised not to be exceeded, in seconds or as ``12h``, at least 1 s.
+        Least wait that is guaranteed not to be exceeded, in seconds or as ``12h``, at least 1 s.
     recent
         For how long a long wait under EASY counts once the job has started there, in seconds or as ``28d``, at least
         1 s; ``inf`` for ever.
@@ -42,19 +42,19 @@ class LookaheadOptions:
     iterations
         How many orders the local search tries, at least 0.
     guards
-        How many jobs are promised a start, at least 0.
+        How many jobs are guaranteed a start, at least 0.
     tolerance
         In [0, 1]. A young job may be put off past its earliest start by this part of the time it has left.
     placement
         ``"first-fit"`` or ``"best-fit"``.
-    promises
-        ``"predictions"``: starts are promised by what is predicted, and anew at each decision. ``"requests"``: by the
-        requested times, and a promise stands until the job starts. Only on a pool, and of jobs on their own request;
-        elsewhere promises go by predictions.
+    reserve_by
+        ``"predictions"``: guaranteed starts are computed with predicted run times, anew at each decision.
+        ``"walltimes"``: with walltimes, and a guarantee stands until the job starts. Only on a pool, and for jobs that
+        run on their own request; elsewhere guaranteed starts go by predictions.
     trust
-        Above 0; ``inf`` for always. Predictions are trusted until the first job has waited so many times as long as is
-        promised not to be exceeded. From then on until it has started, starts are promised by requests, and nobody
-        starts who would delay one by them; on nodes, and with jobs of several shapes, plans go by requests, too.
+        Above 0; ``inf`` for always. Predictions are trusted until the first job has waited this many times its
+        guaranteed wait. Until it has started, starts are then guaranteed by walltimes, and no job starts that would
+        delay one by its walltime. On nodes, and with jobs of several shapes, plans go by walltimes, too.
     molds
         Whether a moldable job may run on any of its shapes, so that size and start are decided together; otherwise it
         runs on its own request.
@@ -68,7 +68,7 @@ class LookaheadOptions:
     guards: int = 5
     tolerance: float = internal(0.5)
     placement: PlacementRule = "first-fit"
-    promises: PromiseRule = "predictions"
+    reserve_by: ReserveBy = field(default="predictions", metadata={"was": "promises"})
     trust: float = internal(1.4)
     molds: bool = False
 
@@ -80,11 +80,11 @@ class LookaheadOptions:
             check_whole(name, getattr(self, name), 0, MOST_STEPS, EACH_STEP)
         check_number("tolerance", self.tolerance, least=0, most=1)
         check_choice("placement", self.placement, PlacementRule)
-        check_choice("promises", self.promises, PromiseRule)
+        check_choice("reserve_by", self.reserve_by, ReserveBy)
 
     @cached_property
     def least_due_seconds(self) -> int:
-        """The least wait that is promised not to be exceeded."""
+        """The least wait that is guaranteed not to be exceeded."""
         return seconds_option("least_due", self.least_due, 1)
 
     @cached_property
@@ -94,21 +94,21 @@ class LookaheadOptions:
 
 
 class Lookahead(Configured[LookaheadOptions]):
-    """Plan what fits now with the most urgent of the rest, between promises to the oldest jobs.
+    """Plan what fits now with the most urgent of the rest, between guarantees to the oldest jobs.
 
     At each decision the jobs that fit now and the `blocked` most urgent others are planned. The plan minimises the sum
     of weight times start. A job's weight is its bounded slowdown by its duration, and grows with its age. Who is
     planned to start now, starts.
 
-    The `guards` oldest jobs are promised a start, which the plan has to respect: before they have waited `patience`
+    The `guards` oldest jobs are guaranteed a start, which the plan has to respect: before they have waited `patience`
     times as long as the longest wait under EASY so far (or of late, `recent`), or `least_due`. EASY's schedule of the
     same jobs is kept beside the real one, as far as their run times have become known.
 
-    On up to 256 nodes, every planned job and every promise has nodes of its own. On more nodes those that start now do,
-    and what starts later shares the sums of the resources.
+    On up to 256 nodes, every planned job and every guarantee has nodes of its own. On more nodes those that start now
+    do, and what starts later shares the sums of the resources.
 
     With `molds` the plan minimises the sum of weight times end, on any number of nodes in sums of the resources.
-    Weights are those of the fastest sizes. A start is promised on the first size; on another one a job ends no later.
+    Weights are those of the fastest sizes. A start is guaranteed on the first size; on another one a job ends no later.
 
     Its options are those of :class:`LookaheadOptions`, which says what is refused.
     """
@@ -133,7 +133,7 @@ class Lookahead(Configured[LookaheadOptions]):
         ``candidates``: jobs planned. ``intervals``: those and the running ones. ``requested``, ``available``: resource
         units that the candidates ask for and that are free. ``status``: ``none`` (nobody fits now), ``trivial`` (all
         fit), ``feasible``. ``objective``: of the plan. ``used``: whose plan, ``list`` or ``search``, or ``none``.
-        ``promises``: jobs that were promised a start. ``due_hours``: the wait they are promised not to exceed.
+        ``guarantees``: jobs that were guaranteed a start. ``due_hours``: the wait they are guaranteed not to exceed.
         ``literally``: whether predictions were not trusted.
         """
         return self._record
@@ -149,12 +149,12 @@ class Lookahead(Configured[LookaheadOptions]):
         self._record = {
             "candidates": decision.candidates, "intervals": decision.candidates + len(state.running),
             "requested": decision.requested, "available": sum(seen.available), "status": decision.status,
-            "objective": decision.objective, "used": decision.used, "promises": decision.promises,
+            "objective": decision.objective, "used": decision.used, "guarantees": decision.guarantees,
             "literally": int(doubting), "due_hours": settings.due / 3600 if settings.due >= 0 else math.inf,
         }  # fmt: skip
         wakes = []
-        if history is not None and decision.promised is not None:
-            wakes = self._keep(decision.promised, history, state.now)
+        if history is not None and decision.guaranteed is not None:
+            wakes = self._keep(decision.guaranteed, history, state.now)
         if history is not None and decision.starts:
             history.start(state.queue[place].id for place, _ in decision.starts)
         starts = [Start(state.queue[place], placement) for place, placement in decision.starts]
@@ -164,18 +164,18 @@ class Lookahead(Configured[LookaheadOptions]):
 
     def _brought_forward(self, state: State) -> History | None:
         """Bring the history up to date; ``None`` if nothing is asked of it."""
-        by_requests = self.options.promises == "requests"
-        if self._told is not None and not by_requests:
+        by_walltimes = self.options.reserve_by == "walltimes"
+        if self._told is not None and not by_walltimes:
             return None
         if self._history is None or self._history.machine is not state.machine:
-            self._history = History(state.machine, state.now, by_requests, self.options.recent_seconds)
+            self._history = History(state.machine, state.now, by_walltimes, self.options.recent_seconds)
         self._history.see(state)
         return self._history
 
-    def _keep(self, promised: IntArray, history: History, now: int) -> list[Wake]:
-        """Remember what is promised, and come back when the first of it is due."""
-        history.promise(promised)
-        later = promised[promised > 0]
+    def _keep(self, guaranteed: IntArray, history: History, now: int) -> list[Wake]:
+        """Remember what is guaranteed, and come back when the first of it is due."""
+        history.guarantee(guaranteed)
+        later = guaranteed[guaranteed > 0]
         return [Wake(now + int(later.min()))] if len(later) else []
 
     def settings(self) -> Settings:
@@ -188,7 +188,7 @@ class Lookahead(Configured[LookaheadOptions]):
 
     def told_settings(self) -> Settings | None:
         """Return how it plans until it is told another longest wait; ``None`` where it keeps the jobs' history."""
-        if self._told is None or self.options.promises == "requests":
+        if self._told is None or self.options.reserve_by == "walltimes":
             return None
         return self._settled(self._told)
 
@@ -205,11 +205,11 @@ class Lookahead(Configured[LookaheadOptions]):
         if seen.together:
             placed = place_all(seen.space, queue)
             if placed is not None:
-                return Decision(list(enumerate(placed)), "trivial", len(placed), int(seen.need.sum()), 0.0)
+                return Decision(list(enumerate(placed)), "trivial", len(placed), int(seen.amount.sum()), 0.0)
         if isinstance(seen.space, NodeSpace):
             planned = plan_on_nodes(seen, settings, self.options.placement)
-        elif self.options.promises == "requests" and history is not None:
-            return plan_with_requests(seen, settings, history)
+        elif self.options.reserve_by == "walltimes" and history is not None:
+            return plan_by_walltimes(seen, settings, history)
         else:
             planned = plan_on_pool(seen, settings)
         if not planned.starts and not seen.state.running:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...models.lookahead import Modes, Settings, plan_modes
-from ..fitting import needs
+from ..fitting import amounts_of
 from ..moldable.job_modes import JobModes, Mode, modes_that_fit
 from ..protocol import Placement, State
 from ..space import place_all
@@ -33,7 +33,7 @@ def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decisio
         return Decision(list(enumerate(placed)), "trivial", len(placed), requested, 0.0, modes=fastest)
     ahead = State(state.now, [mode.waiting for mode in rows], state.running, state.free, state.machine)
     first = np.cumsum([0, *map(len, each)])
-    offered = Modes(first, ahead.queue.predicted, needs(ahead.queue), fits)
+    offered = Modes(first, ahead.queue.predicted, amounts_of(ahead.queue), fits)
     found = plan_modes(seen.waiting.wait, offered, seen.busy, settings)
     chosen = found.start.tolist()
     job_of = np.repeat(np.arange(len(each)), np.diff(first)).tolist()
@@ -49,7 +49,7 @@ def plan_in_modes(seen: Instant, settings: Settings, modes: JobModes) -> Decisio
         requested=int(offered.need[first[:-1]].sum()),
         objective=float(found.objective),
         used="search" if found.searched else "list",
-        promises=int(found.promises),
+        guarantees=int(found.guarantees),
         modes=[rows[row] for row, _ in starts],
     )
 

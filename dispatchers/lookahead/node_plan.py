@@ -25,7 +25,7 @@ from ...models.lookahead import Settings, candidates, weights
 from ..problems import held, problem_beside
 from ..protocol import Placement
 from .instant import Decision, Instant
-from .node_promises import promise_on_nodes
+from .node_guarantees import guarantee_on_nodes
 from .pool_plan import put
 
 _NO_NODES = np.zeros((0, 0), dtype=np.int64)
@@ -43,9 +43,9 @@ def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Dec
     start now have places on them, and later all share the sums of the resources; who starts now does not delay there
     the oldest job that is past its time.
 
-    The oldest jobs are promised starts first, see :func:`.promise_on_nodes`. Then the best of some list schedules is
-    improved by a local search, among those in which planned jobs start no later than promised, if any list does so. Who
-    starts now: the oldest if it was promised that, then by weight.
+    The oldest jobs are guaranteed starts first, see :func:`.guarantee_on_nodes`. Then the best of some list schedules
+    is improved by a local search, among those in which planned jobs start no later than guaranteed, if any list does
+    so. Who starts now: the oldest if it was guaranteed that, then by weight.
 
     Parameters
     ----------
@@ -63,20 +63,20 @@ def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Dec
     places = candidates(queue.fits, weight, np.zeros(0, dtype=np.int64), settings.blocked)
     planned = np.bincount(places, minlength=len(weight)) > 0
     busy = held(state.running, state.now, capacity, pooled=len(capacity) == 1)
-    promised = promise_on_nodes(queue, state.queue, planned, busy, capacity, free, settings, rule)
-    first = [] if promised.start is None else _now(promised.start, [promised.overdue])
-    guarded = -1 if first or len(capacity) > 1 else promised.overdue
-    places = places[places != promised.overdue]
+    guaranteed = guarantee_on_nodes(queue, state.queue, planned, busy, capacity, free, settings, rule)
+    first = [] if guaranteed.start is None else _now(guaranteed.start, [guaranteed.overdue])
+    guarded = -1 if first or len(capacity) > 1 else guaranteed.overdue
+    places = places[places != guaranteed.overdue]
     if not len(places):
-        return Decision(_put(seen, first), "feasible", objective=0.0, used="list", promises=promised.given)
+        return Decision(_put(seen, first), "feasible", objective=0.0, used="list", guarantees=guaranteed.given)
     if len(free) and first:
         slots = np.bincount(first[0][1], minlength=len(free))
-        free = free - slots[:, None] * np.array(state.queue[promised.overdue].demand)
+        free = free - slots[:, None] * np.array(state.queue[guaranteed.overdue].demand)
     problem, scale = problem_beside(
-        promised.busy, capacity, [state.queue[place] for place in places], weight[places], free_now=free
+        guaranteed.busy, capacity, [state.queue[place] for place in places], weight[places], free_now=free
     )
     crowd = np.flatnonzero(queue.fits[places])[MOST_SEARCHED:] if len(capacity) > 1 else places[:0]
-    kept = replace(problem, latest=promised.latest[places])
+    kept = replace(problem, latest=guaranteed.latest[places])
     best, searched = _best(kept, crowd, settings.iterations, rule)
     if best is None:
         best, searched = _best(problem, crowd, settings.iterations, rule)
@@ -87,7 +87,7 @@ def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Dec
         requested=int(problem.need.sum()),
         objective=math.nan if best is None else best.cost / scale,
         used="search" if searched else "list",
-        promises=promised.given,
+        guarantees=guaranteed.given,
     )
 
 

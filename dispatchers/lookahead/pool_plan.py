@@ -9,7 +9,7 @@ from itertools import repeat
 import numpy as np
 
 from ...base import IntArray
-from ...models.lookahead import NO_PROMISE, Asked, Plan, Settings, plan, told_apart
+from ...models.lookahead import NO_GUARANTEE, Plan, Settings, Walltimes, plan, told_apart
 from ..backfilling.easy import leaves_room, shadow_of
 from ..protocol import Placement, Waiting
 from ..space import NodeSpace, PoolSpace
@@ -18,32 +18,32 @@ from .instant import Decision, Instant
 
 
 def plan_on_pool(seen: Instant, settings: Settings) -> Decision:
-    """Plan in sums of resources, and start who finds room; by requests nobody who delays a promise, if they count."""
+    """Plan in sums of resources, and start who finds room; by requests nobody who delays a guarantee, if they count."""
     queue, running, nothing = seen.waiting, seen.busy, np.zeros(0, dtype=np.int64)
-    asked = Asked(nothing, nothing, nothing)
+    walltimes = Walltimes(nothing, nothing, nothing)
     if seen.literally:
-        asked = told_apart(queue, running, _asked(seen, nothing))
-    return _decision(seen, plan(queue, running, settings, asked)[0])
+        walltimes = told_apart(queue, running, _walltimes(seen, nothing))
+    return _decision(seen, plan(queue, running, settings, walltimes)[0])
 
 
-def plan_with_requests(seen: Instant, settings: Settings, history: History) -> Decision:
-    """Do the same with promises by the requested times, which stand from one decision to the next."""
-    found, promised = plan(seen.waiting, seen.busy, settings, _asked(seen, history.promised()))
-    decision = replace(_decision(seen, found), promised=promised)
+def plan_by_walltimes(seen: Instant, settings: Settings, history: History) -> Decision:
+    """Do the same with guarantees by the walltimes, which stand from one decision to the next."""
+    found, guaranteed = plan(seen.waiting, seen.busy, settings, _walltimes(seen, history.guaranteed()))
+    decision = replace(_decision(seen, found), guaranteed=guaranteed)
     if decision.starts or seen.state.running:
         return decision
-    # Nothing else will happen, and nothing is in the way of who was promised the first start.
-    first = np.where(promised < 0, NO_PROMISE, promised)
-    place = int(first.argmin()) if len(first) and first.min() < NO_PROMISE else int(seen.fits.argmax())
+    # Nothing else will happen, and nothing is in the way of who was guaranteed the first start.
+    first = np.where(guaranteed < 0, NO_GUARANTEE, guaranteed)
+    place = int(first.argmin()) if len(first) and first.min() < NO_GUARANTEE else int(seen.fits.argmax())
     return replace(decision, starts=put(seen, [place]))
 
 
-def _asked(seen: Instant, promised: IntArray) -> Asked:
-    """Return what is known beside the predictions, with what has been promised."""
+def _walltimes(seen: Instant, guaranteed: IntArray) -> Walltimes:
+    """Return what is known beside the predictions, with what has been guaranteed."""
     state, now = seen.state, seen.state.now
-    ends = np.array([run.requested_end(now) - now for run in state.running], dtype=np.int64)
+    ends = np.array([run.walltime_end(now) - now for run in state.running], dtype=np.int64)
     # A copy, since read-only columns would have the plan compiled once more.
-    return Asked(state.queue.requested.copy(), np.maximum(ends, 1), promised)
+    return Walltimes(state.queue.walltime.copy(), np.maximum(ends, 1), guaranteed)
 
 
 def _decision(seen: Instant, found: Plan) -> Decision:
@@ -54,7 +54,7 @@ def _decision(seen: Instant, found: Plan) -> Decision:
         requested=int(found.requested),
         objective=float(found.objective),
         used="search" if found.searched else "list",
-        promises=int(found.promises),
+        guarantees=int(found.guarantees),
     )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...models import shift
-from ..fitting import needs
+from ..fitting import amounts_of
 from ..protocol import Action, Dispatcher, Reject, Running, Start, State, Stop, Waiting, Wake
 from .rigid_jobs import Size
 
@@ -50,7 +50,7 @@ def earliest_end(state: State, size: Size) -> int:
     need = size.nodes * np.array(size.demand, dtype=np.int64)
     ends = np.maximum(running.predicted_end, state.now + 1)
     order = np.argsort(ends, kind="stable")
-    free = state.free.sum(axis=0) + np.cumsum(needs(running)[order], axis=0)
+    free = state.free.sum(axis=0) + np.cumsum(amounts_of(running)[order], axis=0)
     if (state.free.sum(axis=0) >= need).all():
         return state.now + size.predicted
     enough = np.flatnonzero((free >= need).all(axis=1))

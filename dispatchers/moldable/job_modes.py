@@ -11,8 +11,8 @@ import numpy as np
 from ...base import BoolArray
 from ...models import fitting as fitting_in
 from ...workloads import Machine
+from ..fitting import amounts_of
 from ..fitting import fitting as fitting_on
-from ..fitting import needs
 from ..protocol import Start, State, Waiting
 from ..space import NodeSpace, PoolSpace
 from .rigid_jobs import as_rigid, sizes_of
@@ -65,7 +65,7 @@ class JobModes:
 def modes_that_fit(state: State, space: PoolSpace | NodeSpace, modes: Sequence[Waiting], *, pooled: bool) -> BoolArray:
     """Return which modes fit now, each alone: on the nodes, or with `pooled` where all nodes are one."""
     ahead = State(state.now, modes, state.running, state.free, state.machine)
-    need = needs(ahead.queue)
+    need = amounts_of(ahead.queue)
     if pooled:
         return fitting_in(need, np.array(space.totals, dtype=np.int64))[0]
     return fitting_on(ahead, need, space)[0]

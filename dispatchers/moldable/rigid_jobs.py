@@ -20,7 +20,7 @@ class Size:
     nodes, demand
         Slots, and the amounts a slot asks for.
     predicted, walltime
-        Predicted and requested time, seconds.
+        Predicted and walltime, seconds.
     """
 
     shape: int | None

@@ -1,4 +1,4 @@
-"""Reservations: a book of what is promised to whom, and the priority by which promises are made."""
+"""The book of reservations, and the priority in which they are made."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ONE: Demand = (1,)
 
 @dataclass(frozen=True, slots=True)
 class Ageing:
-    """A priority by which long requests come first, and others gain while they wait.
+    """A priority by which long walltimes come first, and others gain while they wait.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Ageing:
     every
         Seconds from one gain to the next, at least 1.
     gain
-        What each gain is worth, in seconds of requested time.
+        What each gain is worth, in seconds of walltime.
 
     Raises
     ------
@@ -43,11 +43,11 @@ class Ageing:
         check_number("ageing", self.every, least=1)
         check_number("gain", self.gain, least=0)
 
-    def key(self, waiting: Waiting, request: int, now: int) -> tuple[float, int, int]:
+    def key(self, waiting: Waiting, walltime: int, now: int) -> tuple[float, int, int]:
         """Return what a queue is sorted by; ties by the time in the queue, then by the trace."""
         waited = now - waiting.since - self.threshold
         gained = self.gain * (waited // self.every) if waited > 0 else 0
-        return -(request + gained), waiting.since, waiting.order
+        return -(walltime + gained), waiting.since, waiting.order
 
 
 @dataclass(slots=True)

@@ -101,7 +101,7 @@ class Hybrid(Configured[HybridOptions]):
         self._on_the_fly = OnTheFly(self.options.on_the_fly())
         self._priority = self.options.priority()
         #: Jobs that others gave way to, and jobs that gave way, until they start.
-        self._promised: dict[str, None] = {}
+        self._displacing: dict[str, None] = {}
         self._stopped: dict[str, None] = {}
         #: Of jobs that gave way: all they have reserved, the end of the last reservation, and the seconds of work kept.
         self._reserved: dict[str, int] = {}
@@ -148,7 +148,7 @@ class Hybrid(Configured[HybridOptions]):
             self._reserved[waiting.id] += seconds
             self._until[waiting.id] = now + seconds
             del self._stopped[waiting.id]
-        self._promised.pop(waiting.id, None)
+        self._displacing.pop(waiting.id, None)
 
     def _end(self, run: Running) -> int:
         """Return when the reservation of a running job ends."""
@@ -158,7 +158,7 @@ class Hybrid(Configured[HybridOptions]):
         return end if run.kill_at is None else min(end, run.kill_at)
 
     def _key(self, waiting: Waiting, now: int) -> tuple[int, int, tuple[float, int, int]]:
-        place = list(self._promised).index(waiting.id) if waiting.id in self._promised else len(self._promised)
+        place = list(self._displacing).index(waiting.id) if waiting.id in self._displacing else len(self._displacing)
         return place, waiting.id not in self._stopped, self._order(waiting, now)
 
     def _order(self, waiting: Waiting, now: int) -> tuple[float, int, int]:
@@ -213,7 +213,7 @@ class Hybrid(Configured[HybridOptions]):
             return []
         actions: list[Action] = [self._stop(run, state.now) for run in chosen]
         if any(isinstance(action, Stop) and action.delay for action in actions):
-            self._promised[first.id] = None
+            self._displacing[first.id] = None
             return actions
         placement = space.place(first.nodes, first.demand)
         assert placement is not None

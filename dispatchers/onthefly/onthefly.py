@@ -1,4 +1,4 @@
-"""Dispatching on the fly: nothing is promised to anybody."""
+"""Dispatching on the fly: nothing is guaranteed to anybody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reservation-based batch scheduling, which holds jobs to their requests."""
+"""Reservation-based batch scheduling, which kills jobs at their walltimes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..protocol import Action, Reject, Start, State, Waiting, Wake
 from ..space import Space, space_of
 from .booking import Ageing, Book, Booking
 
-#: Whether a reservation stands until it begins, or all are made anew at every decision.
-Promise = Literal["kept", "anew"]
+#: When reservations move up.
+Move = Literal["never", "always"]
 
 
 @dataclass(frozen=True)
@@ -28,27 +28,27 @@ class RBSOptions:
     ----------
     reservations
         How many jobs have one at most, at least 1.
-    promise
-        ``"kept"``: a reservation stands until it begins, and what a job leaves by ending early is a gap for small
-        jobs. ``"anew"``: all are made again at every decision, in order of priority, so that they move up.
+    move
+        ``"never"``: a reservation stands until it begins, and the time that a job leaves by ending early is a gap for
+        small jobs. ``"always"``: all are made again at every decision, in order of priority, so that they move up.
     small
-        Longest request that is backfilled, seconds; ``None`` backfills any.
+        Longest walltime that is backfilled, seconds; ``None`` backfills any.
     growth
-        Factor from a request that was not enough to the next, above 1; the paper: 1.3 to 1.5.
-    limit
-        The longest request of the machine, seconds; a job killed at it is rejected. ``None``: there is none.
+        Factor from a walltime that was too short to the next, above 1; the paper: 1.3 to 1.5.
+    max_walltime
+        The longest walltime of the machine, seconds; a job killed at it is rejected. ``None``: there is none.
     threshold, ageing, gain
         Seconds in the queue before a job gains priority; seconds from one gain to the next; and what each is worth,
-        in seconds of requested time.
+        in seconds of walltime.
     placement
         Which of the nodes that are equally good: ``"first-fit"`` or ``"best-fit"``.
     """
 
     reservations: int = 100
-    promise: Promise = "kept"
+    move: Move = field(default="never", metadata={"was": "promise"})
     small: float | None = 7200
     growth: float = 1.5
-    limit: int | None = None
+    max_walltime: int | None = field(default=None, metadata={"was": "limit"})
     threshold: float = 1200
     ageing: float = 1200
     gain: float = 1200
@@ -56,10 +56,10 @@ class RBSOptions:
 
     def __post_init__(self) -> None:
         check_whole("reservations", self.reservations, 1, MOST_STEPS, EACH_STEP)
-        check_choice("promise", self.promise, Promise)
+        check_choice("move", self.move, Move)
         check_number("small", self.small, least=0, none=True)
         check_number("growth", self.growth, above=1)
-        check_number("limit", self.limit, least=1, none=True)
+        check_number("max_walltime", self.max_walltime, least=1, none=True)
         check_choice("placement", self.placement, PlacementRule)
         self.priority()
 
@@ -70,26 +70,26 @@ class RBSOptions:
 
 @dataclass(slots=True)
 class _Ask:
-    """A waiting job, what it requests now, and, once it has a reservation, what that is."""
+    """A waiting job, its walltime now, and, once it has a reservation, what that is."""
 
     waiting: Waiting
-    request: int
+    walltime: int
     booking: Booking = field(init=False)
 
 
 class RBS(Configured[RBSOptions]):
     """Reservation-based batch scheduling, as HPC centres do it (Gainaru et al., IJHPCA 2019, section 4.2).
 
-    Jobs have a priority: long requests first, and a job that has waited past a threshold gains every 20 minutes. The
-    first 100 get reservations of the length of their requests, each where it fits first, which is the node with the
+    Jobs have a priority: long walltimes first, and a job that has waited past a threshold gains every 20 minutes. The
+    first 100 get reservations of the length of their walltimes, each where it fits first, which is the node with the
     least load before it; wide jobs and nodes of several resources are booked on the same terms. A small job starts
-    ahead of its reservation, or without one, where it fits before all that are made. A job that reaches its request
+    ahead of its reservation, or without one, where it fits before all that are made. A job that reaches its walltime
     is killed, its work lost, and comes back to the end of the queue with a larger one.
 
-    The requests are the dispatcher's own, under every ``overrun`` of the simulation: the requested time of the job,
+    The walltimes are the dispatcher's own, under every ``overrun`` of the simulation: the walltime of the job,
     and after each failure `growth` times the last. Under ``overrun="kill"`` the simulation ends a job at its
-    requested time, so that nothing comes back; under ``"resubmit"`` it enlarges the requested time itself, and that
-    is what is requested next.
+    walltime, so that nothing comes back; under ``"resubmit"`` it enlarges the walltime itself, and that
+    is the next walltime.
 
     Its options are those of :class:`RBSOptions`.
     """
@@ -98,7 +98,7 @@ class RBS(Configured[RBSOptions]):
     Options = RBSOptions
 
     def forget(self) -> None:
-        """Forget every reservation and request."""
+        """Forget every reservation and walltime."""
         self._priority = self.options.priority()
         self._small = math.inf if self.options.small is None else self.options.small
         self._machine: Machine | None = None
@@ -107,7 +107,7 @@ class RBS(Configured[RBSOptions]):
         self._booked: dict[str, _Ask] = {}
         self._others: dict[str, _Ask] = {}
         self._running: dict[str, Booking] = {}
-        #: What jobs that were started requested.
+        #: Walltimes of the jobs that were started.
         self._last: dict[str, int] = {}
 
     def dispatch(self, state: State) -> Sequence[Action]:
@@ -135,7 +135,7 @@ class RBS(Configured[RBSOptions]):
         for id_ in [id_ for id_ in self._others if id_ not in waiting]:
             del self._others[id_]
 
-    # The requests.
+    # The walltimes.
 
     def _meet(self, state: State) -> Iterator[Reject]:
         """Take note of the jobs that are new or came back; reject those that were killed at the machine's limit."""
@@ -143,26 +143,26 @@ class RBS(Configured[RBSOptions]):
         for waiting in reversed(state.queue) if new else ():
             if waiting.id in self._booked or waiting.id in self._others:
                 continue
-            request = self._request(waiting)
-            if request is None:
-                yield Reject(waiting, f"killed at the longest request of {self.options.limit} s")
+            walltime = self._walltime(waiting)
+            if walltime is None:
+                yield Reject(waiting, f"killed at the longest request of {self.options.max_walltime} s")
             else:
-                self._others[waiting.id] = _Ask(waiting, request)
+                self._others[waiting.id] = _Ask(waiting, walltime)
                 if self._book is not None and not self._book.takes(waiting):
                     self._book = None
             new -= 1
             if not new:
                 break
 
-    def _request(self, waiting: Waiting) -> int | None:
-        """Return what a job requests; ``None`` if it was killed at the machine's limit."""
+    def _walltime(self, waiting: Waiting) -> int | None:
+        """Return the walltime of a job; ``None`` if it was killed at the machine's limit."""
         last = self._last.get(waiting.id)
-        request = waiting.job.walltime
-        if last is not None and request <= last:
-            request = max(last + 1, int(last * self.options.growth))
-        if self.options.limit is None or request <= self.options.limit:
-            return request
-        return self.options.limit if last is None or last < self.options.limit else None
+        walltime = waiting.job.walltime
+        if last is not None and walltime <= last:
+            walltime = max(last + 1, int(last * self.options.growth))
+        if self.options.max_walltime is None or walltime <= self.options.max_walltime:
+            return walltime
+        return self.options.max_walltime if last is None or last < self.options.max_walltime else None
 
     # The book.
 
@@ -174,7 +174,7 @@ class RBS(Configured[RBSOptions]):
             booking = self._running.pop(id_)
             if book is not None:
                 book.cancel(booking, now)
-        if book is None or self.options.promise == "anew":
+        if book is None or self.options.move == "always":
             return self._rebuilt(state)
         book.advance(now)
         for ask in [ask for ask in self._booked.values() if ask.booking.start < now]:
@@ -193,15 +193,15 @@ class RBS(Configured[RBSOptions]):
         return book
 
     def _key(self, ask: _Ask, now: int) -> tuple[float, int, int]:
-        return self._priority.key(ask.waiting, ask.request, now)
+        return self._priority.key(ask.waiting, ask.walltime, now)
 
     def _reserve(self, book: Book, now: int) -> None:
         """Reserve for the first jobs that have no reservation, as long as there are any left to give."""
         left = self.options.reservations - len(self._booked)
         for ask in nsmallest(left, self._others.values(), key=lambda ask: self._key(ask, now)):
-            self._promise(ask, book.reserve(ask.waiting, ask.request, now))
+            self._book_job(ask, book.reserve(ask.waiting, ask.walltime, now))
 
-    def _promise(self, ask: _Ask, booking: Booking | None) -> None:
+    def _book_job(self, ask: _Ask, booking: Booking | None) -> None:
         if booking is not None:
             ask.booking = booking
             self._booked[ask.waiting.id] = self._others.pop(ask.waiting.id)
@@ -215,12 +215,12 @@ class RBS(Configured[RBSOptions]):
         if not any(space.totals):
             return
         later = [ask for ask in self._booked.values() if ask.booking.start > now]
-        small = [ask for ask in (*later, *self._others.values()) if ask.request <= self._small]
+        small = [ask for ask in (*later, *self._others.values()) if ask.walltime <= self._small]
         for ask in sorted(small, key=lambda ask: self._key(ask, now)):
             if space.room(ask.waiting.demand, ask.waiting.nodes) < ask.waiting.nodes:
                 continue
             if ask.waiting.id in self._others:
-                self._promise(ask, book.reserve(ask.waiting, ask.request, now, now + 1))
+                self._book_job(ask, book.reserve(ask.waiting, ask.walltime, now, now + 1))
             else:
                 book.pull(ask.booking, now)
             if ask.waiting.id in self._booked and ask.booking.start == now:
@@ -232,6 +232,6 @@ class RBS(Configured[RBSOptions]):
         placement = book.occupy(ask.booking, waiting, space)
         if placement is not None:
             self._running[waiting.id] = ask.booking
-            self._last[waiting.id] = ask.request
+            self._last[waiting.id] = ask.walltime
             del self._booked[waiting.id]
-            yield Start(waiting, placement, ask.request)
+            yield Start(waiting, placement, ask.walltime)

@@ -38,12 +38,12 @@ Correct = Callable[[Job, int, int], Any]
 
 
 class CompiledReplays:
-    """Does the replays that need nobody else's say.
+    """Does the replays that amount nobody else's say.
 
     Parameters
     ----------
     bounded
-        Whether jobs are killed at their requested times.
+        Whether jobs are killed at their walltimes.
     """
 
     def __init__(self, bounded: bool) -> None:
@@ -95,7 +95,7 @@ def _decider(dispatcher: Dispatcher, past: Past) -> Decider | None:
     if past.machine.nodes > 1 or not isinstance(dispatcher, EASY) or type(dispatcher) not in (EASY, EASYSJBF):
         return None
     kind = EASY_FIRST_COME if type(dispatcher) is EASY else EASY_SHORTEST_FIRST
-    return Decider(kind, dispatcher.promises == "requests", Lookahead().settings())
+    return Decider(kind, dispatcher.reserve_by == "walltimes", Lookahead().settings())
 
 
 def _read(past: Past, correct: Correct | None, bounded: bool) -> PoolPast | None:
@@ -108,57 +108,57 @@ def _read(past: Past, correct: Correct | None, bounded: bool) -> PoolPast | None
         demands[each] = room_for(past.machine, each), past.machine.demand(each)
     if any(job.nodes > demands[job.per_node][0] for job in jobs):
         return None
-    need = [[job.nodes * amount for amount in demands[job.per_node][1]] for job in jobs]
+    amount = [[job.nodes * amount for amount in demands[job.per_node][1]] for job in jobs]
     times = np.array([(job.submit, job.runtime, job.walltime) for job in jobs], dtype=np.int64).reshape(-1, 3)
-    submit, work, walltime = times.T
-    length = np.array([max(1, past.predicted[job.id]) for job in jobs], dtype=np.int64)
+    submit, runtime, walltime = times.T
+    predicted = np.array([max(1, past.predicted[job.id]) for job in jobs], dtype=np.int64)
     if bounded:
-        work, length = np.minimum(work, walltime), np.minimum(length, walltime)
+        runtime, predicted = np.minimum(runtime, walltime), np.minimum(predicted, walltime)
     start = np.array([starts.get(job.id, -1) for job in jobs], dtype=np.int64)
-    if (start[start >= 0] + work[start >= 0] < past.begin).any() or (submit < 0).any():
+    if (start[start >= 0] + runtime[start >= 0] < past.begin).any() or (submit < 0).any():
         return None
     corrected: list[list[int] | None] = [[] for _ in jobs]
     if correct is not None:
-        for place in np.flatnonzero(length < work).tolist():
+        for place in np.flatnonzero(predicted < runtime).tolist():
             most = int(walltime[place]) if bounded else None
-            corrected[place] = _corrections(correct, jobs[place], int(length[place]), int(work[place]), most)
+            corrected[place] = _corrections(correct, jobs[place], int(predicted[place]), int(runtime[place]), most)
     known = [found for found in corrected if found is not None]
     if len(known) < len(jobs):
         return None
     first, flat = np.array([0, *accumulate(map(len, known))]), np.array([*chain.from_iterable(known)], dtype=np.int64)
-    amounts = np.array(need, dtype=np.int64).reshape(len(jobs), past.machine.capacity.shape[1])
-    return PoolPast(submit, work, length, np.maximum(walltime, 1), amounts, start, first, flat)
+    amounts = np.array(amount, dtype=np.int64).reshape(len(jobs), past.machine.capacity.shape[1])
+    return PoolPast(submit, runtime, predicted, np.maximum(walltime, 1), amounts, start, first, flat)
 
 
 def _starts(past: Past, bounded: bool) -> dict[str, int] | None:
-    """Return when those started that ran as the past begins, if each started once, as it asked, and nobody stopped."""
+    """Return the starts of the jobs that run as the past begins; ``None`` if one was limited or started again."""
     starts = dict[str, int]()
-    asked = {job.id: job.walltime for job in past.jobs}
+    walltimes = {job.id: job.walltime for job in past.jobs}
     for time, action in past.script:
         if not isinstance(action, Start) or action.shape is not None or action.write:
             return None
         id_ = id_of(action.job)
-        limited = action.limit is not None and not (bounded and action.limit == asked[id_])
+        limited = action.limit is not None and not (bounded and action.limit == walltimes[id_])
         if limited or id_ in starts or time < 0:
             return None
         starts[id_] = time
     return starts
 
 
-def _corrections(correct: Correct, job: Job, length: int, work: int, most: int | None) -> list[int] | None:
+def _corrections(correct: Correct, job: Job, predicted: int, runtime: int, most: int | None) -> list[int] | None:
     """Return how long a job is expected to stay in all, each time that it outlives what was expected before."""
     found = list[int]()
-    while length < work and len(found) < _MOST_CORRECTIONS:
+    while predicted < runtime and len(found) < _MOST_CORRECTIONS:
         try:
-            whole = correct(job, length, len(found))
+            whole = correct(job, predicted, len(found))
         except (Exception, SystemExit):  # noqa: BLE001 - the engine says what a plugged-in part raises
             return None
         if not is_number(whole) and whole != math.inf:
             return None
-        if not length < whole <= LONGEST:
+        if not predicted < whole <= LONGEST:
             return found
-        length = max(math.ceil(whole), length + 1)
-        if most is not None and length >= most:
+        predicted = max(math.ceil(whole), predicted + 1)
+        if most is not None and predicted >= most:
             return [*found, most] if most > (found[-1] if found else 0) else found
-        found.append(length)
-    return found if length >= work else None
+        found.append(predicted)
+    return found if predicted >= runtime else None

@@ -175,7 +175,7 @@ class OwnPredictions:
         """Put a job in the queue with what is predicted of it now."""
         whole = self._predicted(known, now)
         self._whole[entry.id] = whole if self._repredicts else self._whole.get(entry.id, whole)
-        seconds = min(max(1, whole - entry.done, least), entry.requested)
+        seconds = min(max(1, whole - entry.done, least), entry.walltime)
         before = max(1, entry.predicted)
         job = entry.job.with_shapes_predicted(lambda shape: -(-shape.predicted * seconds // before))
         found = _Entry(entry, entry.shown_as(job=job, predicted=seconds), known, least)

@@ -116,7 +116,7 @@ class Portfolio(Configured[PortfolioOptions]):
             self._own = {name: OwnPredictions(name, *given) for name in named}
             self._machine = state.machine
             self._next = state.now + self._gap
-            self._easy = History(state.machine, state.now, by_requests=True, recent=self.options.recent_seconds)
+            self._easy = History(state.machine, state.now, by_walltimes=True, recent=self.options.recent_seconds)
         self._past.see(state)
         if self._past.predicted and self._learns not in self._predictors:
             self._own.pop(self._learns, None)

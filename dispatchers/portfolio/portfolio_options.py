@@ -18,7 +18,9 @@ portfolio_goals = Registry("goal", "hpcdispatch.goals")
 
 #: The default candidates: those that bound waits by themselves. A portfolio tells them EASY's longest
 #: wait in time, so that predictions are trusted until a job has waited 1.1 x 0.9 = 0.99 of that.
-CANDIDATES = "lookahead:least_due=1h/trust=1.1+lookahead:least_due=1h/trust=1.1/blocked=0+easy-sjbf:promises=requests"
+CANDIDATES = (
+    "lookahead:least_due=1h/trust=1.1+lookahead:least_due=1h/trust=1.1/blocked=0+easy-sjbf:reserve_by=walltimes"
+)
 #: By what run times are predicted then.
 LEARNS = "empirical:least=3/quantile=0.75"
 #: How they are guarded, as a multiple of the longest wait under EASY.
@@ -44,8 +46,8 @@ class PortfolioOptions:
         ``/`` in place of the comma; ``none`` for what the simulation predicts, by which the reference always goes.
         ``auto`` is :data:`LEARNS` with the default candidates, and none with others.
     repredict
-        Whether predictors of its own predict jobs that wait again, once others of the same user, name and requested
-        time have ended; else they predict jobs as they come alone, as simulations do.
+        Whether predictors of its own predict jobs that wait again, once others of the same user, name and walltime have
+        ended; else they predict jobs as they come alone, as simulations do.
     every
         Time from one tuning to the next, in seconds or as ``1d``, above 0.
     first
@@ -87,7 +89,7 @@ class PortfolioOptions:
     first: float | str | None = internal(None)
     window: float | str = "14d"
     goal: str | Goal = "means"
-    reference: str = internal("easy:promises=requests")
+    reference: str = internal("easy:reserve_by=walltimes")
     recent: float | str = internal("28d")
     guard: float | str = "auto"
     residual: float | str = internal("auto")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ...workloads import Job
 
-#: User, name and requested time.
+#: User, name and walltime.
 _Kind = tuple[str, str, int]
 
 
@@ -21,7 +21,7 @@ class _Waiting:
 
 
 class PredictedAnew:
-    """Jobs are of a kind that have the same user, name and requested time.
+    """Jobs are of a kind that have the same user, name and walltime.
 
     A job that comes with thousands of its kind is predicted before any of them has ended. So all that wait are due to
     be predicted anew after the first of their kind that ends, after two more, four more and so on, until none waits.

@@ -172,7 +172,7 @@ class RecordedPast:
             for run in state.running:
                 self._jobs[run.id] = _standing(run, state)
         for entry in state.queue.followed(self, NewJobs).taken():
-            self.predicted = self.predicted or entry.predicted != entry.requested
+            self.predicted = self.predicted or entry.predicted != entry.walltime
             if entry.id not in self._jobs:
                 self._jobs[entry.id] = RecordedJob(entry, ran=entry.done + entry.predicted)
 

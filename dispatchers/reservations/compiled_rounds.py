@@ -38,12 +38,12 @@ def standing_rounds(dispatcher: Dispatcher) -> tuple[Strategy | None, int | None
 
 
 def requested(strategy: Strategy | None, jobs: JobColumns) -> tuple[IntArray, IntArray, IntArray]:
-    """Return what is requested of jobs, one after the other, with the wall-time at the end.
+    """Return what is requested of jobs, one after the other, with the walltime at the end.
 
     Parameters
     ----------
     strategy
-        Who chooses for those that have a distribution; the others request the wall-time.
+        Who chooses for those that have a distribution; the others request the walltime.
     jobs
         In order of their submission, which is that in which the strategy is asked.
 
@@ -68,7 +68,7 @@ def requested(strategy: Strategy | None, jobs: JobColumns) -> tuple[IntArray, In
 
 
 def _rising(requests: Sequence[int], walltime: int) -> tuple[int, ...]:
-    """Return requests up to the wall-time, and that."""
+    """Return requests up to the walltime, and that."""
     return *(seconds for seconds in requests if seconds < walltime), walltime
 
 
@@ -78,7 +78,7 @@ class CompiledRounds(CompiledSteps):
     Parameters
     ----------
     columns
-        Of the jobs: submission, time on the machine, at most the wall-time, both seconds, and what they take; shape
+        Of the jobs: submission, time on the machine, at most the walltime, both seconds, and what they take; shape
         (3, jobs).
     lengths
         What is predicted of them, seconds, shape (jobs,).

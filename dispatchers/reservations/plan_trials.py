@@ -68,7 +68,7 @@ class PlanTrials:
             self._replays = [lengthen(each, max(1024, 2 * row)) for each in self._replays]
         for each, plan in zip(self._replays, plans, strict=True):
             each.submit[row], each.arrival[row], each.duration[row] = min(entry.job.submit, now), now, plan
-            each.queue.need[row] = [entry.nodes * amount for amount in entry.demand]
+            each.queue.amount[row] = [entry.nodes * amount for amount in entry.demand]
             each.run[row] = 1
 
     def starts(self) -> IntArray:

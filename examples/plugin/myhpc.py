@@ -6,7 +6,7 @@ from hpcdispatch.dispatchers import Start, space_of
 
 
 class Usual:
-    """The run time that most jobs of this user and requested time stayed below.
+    """The run time that most jobs of this user and walltime stayed below.
 
     The parameters of the constructor are its options, converted by their types: ``usual:quantile=0.8``.
     """
@@ -22,7 +22,7 @@ class Usual:
         self.seen.clear()
 
     def predict(self, job, now):
-        """Return seconds; the requested time as long as too little is known."""
+        """Return seconds; the walltime as long as too little is known."""
         known = self.seen.get((job.user, job.walltime), [])
         if len(known) < self.least:
             return job.walltime

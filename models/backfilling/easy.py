@@ -13,8 +13,8 @@ from ..compiled import borrowing
 from .job_queue import (
     COUNT,
     HEAD,
-    LENGTH,
     NEVER,
+    PREDICTED,
     SHORTEST,
     JobQueue,
     best_allowed,
@@ -81,7 +81,7 @@ def _choose(queue: JobQueue, room: Room, count: int, running: int, row: int, end
     """Let a job start: it leaves the queue, less is free, and it is expected to end by a time."""
     leave(queue, row, 0)
     for resource in range(len(room.free)):
-        room.free[resource] -= queue.need[row, resource]
+        room.free[resource] -= queue.amount[row, resource]
     insert_end(room.ends, room.rows, running + count, end, row)
     room.chosen[count] = row
 
@@ -103,17 +103,17 @@ def fill(queue: JobQueue, room: Room, running: int, now: int, order: int, skip: 
     skip
         Whether jobs behind one that does not fit are tried; otherwise they wait.
     """
-    free, spare, count, row, lengths = room.free, room.spare, 0, queue.numbers[HEAD], queue.columns[LENGTH]
+    free, spare, count, row, durations = room.free, room.spare, 0, queue.numbers[HEAD], queue.columns[PREDICTED]
     while True:
         for resource in range(len(spare)):
             spare[resource] = free[resource] if skip else NEVER
         if order == SUBMISSION:
-            row = next_allowed(queue, row, spare, spare, NEVER, LENGTH)
+            row = next_allowed(queue, row, spare, spare, NEVER, PREDICTED)
         else:
-            row = best_allowed(queue, queue.numbers[HEAD], spare, spare, NEVER, LENGTH, order, now)
-        if row == queue.numbers[COUNT] or not fits(queue.need, row, free):
+            row = best_allowed(queue, queue.numbers[HEAD], spare, spare, NEVER, PREDICTED, order, now)
+        if row == queue.numbers[COUNT] or not fits(queue.amount, row, free):
             return count
-        _choose(queue, room, count, running, row, now + lengths[row])
+        _choose(queue, room, count, running, row, now + durations[row])
         count += 1
 
 
@@ -134,12 +134,12 @@ def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first
     shortest_first
         Whether jobs behind the blocked one are tried by their predicted run times, not in order of the queue.
     column
-        What bounds how long jobs run: :data:`LENGTH` or :data:`WALLTIME`.
+        What bounds how long jobs run: :data:`PREDICTED` or :data:`WALLTIME`.
     """
-    free, spare, numbers, lengths, count = room.free, room.spare, queue.numbers, queue.columns[column], 0
-    while numbers[HEAD] < numbers[COUNT] and fits(queue.need, numbers[HEAD], free):
+    free, spare, numbers, durations, count = room.free, room.spare, queue.numbers, queue.columns[column], 0
+    while numbers[HEAD] < numbers[COUNT] and fits(queue.amount, numbers[HEAD], free):
         row = numbers[HEAD]
-        _choose(queue, room, count, running, row, now + lengths[row])
+        _choose(queue, room, count, running, row, now + durations[row])
         count += 1
     blocked = numbers[HEAD]
     row = next_allowed(queue, blocked + 1, free, free, NEVER, column)
@@ -154,10 +154,10 @@ def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first
             row = next_allowed(queue, row, free, spare, limit, column)
         if row == numbers[COUNT]:
             return count
-        if lengths[row] > limit:
+        if durations[row] > limit:
             for resource in range(len(spare)):
-                spare[resource] -= queue.need[row, resource]
-        _choose(queue, room, count, running, row, now + lengths[row])
+                spare[resource] -= queue.amount[row, resource]
+        _choose(queue, room, count, running, row, now + durations[row])
         count += 1
 
 
@@ -170,7 +170,7 @@ def _reserve(queue: JobQueue, room: Room, blocked: int, running: int, now: int) 
     """
     spare, shadow = room.spare, now
     for resource in range(len(spare)):
-        spare[resource] = room.free[resource] - queue.need[blocked, resource]
+        spare[resource] = room.free[resource] - queue.amount[blocked, resource]
     for at in range(running - 1, -1, -1):
         end = max(room.ends[at], now + 1)
         if end > shadow:
@@ -179,7 +179,7 @@ def _reserve(queue: JobQueue, room: Room, blocked: int, running: int, now: int) 
             shadow = end
         row = room.rows[at]
         for resource in range(len(spare)):
-            spare[resource] += queue.need[row, resource] if row >= 0 else room.held[-1 - row, resource]
+            spare[resource] += queue.amount[row, resource] if row >= 0 else room.held[-1 - row, resource]
     return int(shadow) if _suffices(spare) else NEVER
 
 
@@ -209,7 +209,7 @@ def chosen_by_easy(queue: JobQueue, room: Room, ends: IntArray, now: int, shorte
     running = len(ends)
     for index in range(running):
         room.ends[running - 1 - index], room.rows[running - 1 - index] = ends[index], -1 - index
-    count = backfill(queue, room, running, now, shortest_first, LENGTH)
+    count = backfill(queue, room, running, now, shortest_first, PREDICTED)
     for index in range(count):
         put_back(queue, room.chosen[index])
     return count

@@ -1,7 +1,7 @@
 """The queue as columns with a block index, compiled: find waiting jobs that fit without a look at all the others.
 
 Every job has a row, in order of the queue. A row stays when its job leaves, so that rows are names for jobs. Blocks of
-rows know the least amounts and lengths of their waiting jobs; a search passes over blocks in which no job can start.
+rows know the least amounts and durations of their waiting jobs; a search passes over blocks in which no job can start.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..compiled import borrowing, compiled
 NEVER = int(np.iinfo(np.int64).max)
 #: The columns: place in the trace; submission; when the job entered the queue; predicted run time; walltime; and time
 #: on the machine, seconds.
-ORDER, SUBMIT, SINCE, LENGTH, WALLTIME, WORK = range(6)
+ORDER, SUBMIT, SINCE, PREDICTED, WALLTIME, RUNTIME = range(6)
 COLUMNS = 6
 #: The numbers: no row before `HEAD` waits, rows in use, and waiting jobs.
 HEAD, COUNT, WAITING = range(3)
@@ -27,7 +27,7 @@ WAITS = -NEVER - 1
 BLOCK = 64
 #: What a block knows behind the least amounts: least predicted run time and walltime, longest prediction below zero,
 #: and earliest submission.
-_LENGTH, _WALLTIME, _LONGEST, _SUBMIT = range(4)
+_PREDICTED, _WALLTIME, _LONGEST, _SUBMIT = range(4)
 #: The orders of :func:`best_allowed`: shortest prediction, longest prediction, largest expansion factor.
 SHORTEST, LONGEST, EXPANSION = range(3)
 
@@ -39,7 +39,7 @@ class JobQueue(NamedTuple):
     ----------
     columns
         Shape (6, rows), see :data:`ORDER` and the following.
-    need
+    amount
         Amounts of the whole job, shape (rows, resources).
     start
         When the job started, seconds, or :data:`WAITS`; shape (rows,).
@@ -50,7 +50,7 @@ class JobQueue(NamedTuple):
     """
 
     columns: IntArray
-    need: IntArray
+    amount: IntArray
     start: IntArray
     least: IntArray
     numbers: IntArray
@@ -60,7 +60,7 @@ def open_queue(rows: int, resources: int, columns: int = 0, numbers: int = 0) ->
     """Return an empty queue with room for so many rows, and as many columns and numbers more as its user keeps."""
     return JobQueue(
         columns=np.zeros((COLUMNS + columns, rows), dtype=np.int64),
-        need=np.zeros((rows, resources), dtype=np.int64),
+        amount=np.zeros((rows, resources), dtype=np.int64),
         start=np.zeros(rows, dtype=np.int64),
         least=np.full((rows // BLOCK + 1, resources + 4), NEVER, dtype=np.int64),
         numbers=np.zeros(3 + numbers, dtype=np.int64),
@@ -69,10 +69,14 @@ def open_queue(rows: int, resources: int, columns: int = 0, numbers: int = 0) ->
 
 def enlarged(queue: JobQueue, rows: int) -> JobQueue:
     """Return a queue with room for so many rows, with the waiting jobs of another one."""
-    made = open_queue(rows, queue.need.shape[1])
+    made = open_queue(rows, queue.amount.shape[1])
     waits = np.flatnonzero(queue.start[: queue.numbers[COUNT]] == WAITS)
     count = len(waits)
-    made.columns[:, :count], made.need[:count], made.start[:count] = queue.columns[:, waits], queue.need[waits], WAITS
+    made.columns[:, :count], made.amount[:count], made.start[:count] = (
+        queue.columns[:, waits],
+        queue.amount[waits],
+        WAITS,
+    )
     made.numbers[:3] = 0, count, count
     for block in range(len(made.least)):
         refresh(made, block)
@@ -80,13 +84,13 @@ def enlarged(queue: JobQueue, rows: int) -> JobQueue:
 
 
 @borrowing
-def fits(need: IntArray, row: int, amounts: IntArray) -> bool:
+def fits(amount: IntArray, row: int, amounts: IntArray) -> bool:
     """Return whether the amounts in a row are at most the given ones."""
-    if need[row, 0] > amounts[0]:
+    if amount[row, 0] > amounts[0]:
         return False
     more = False
     for resource in range(1, len(amounts)):
-        more = more or need[row, resource] > amounts[resource]
+        more = more or amount[row, resource] > amounts[resource]
     return not more
 
 
@@ -106,14 +110,14 @@ def append(queue: JobQueue) -> int:
 @borrowing
 def insert(queue: JobQueue) -> None:
     """Let the job in the first unused row wait, in its place by the time at which it entered, then by the trace."""
-    columns, need, start = queue.columns, queue.need, queue.start
+    columns, amount, start = queue.columns, queue.amount, queue.start
     row = append(queue)
     last = row // BLOCK
     while row > 0 and _precedes(columns, row, row - 1):
         for column in range(COLUMNS):
             columns[column, row], columns[column, row - 1] = columns[column, row - 1], columns[column, row]
-        for resource in range(need.shape[1]):
-            need[row, resource], need[row - 1, resource] = need[row - 1, resource], need[row, resource]
+        for resource in range(amount.shape[1]):
+            amount[row, resource], amount[row - 1, resource] = amount[row - 1, resource], amount[row, resource]
         start[row], start[row - 1] = start[row - 1], start[row]
         row -= 1
     queue.numbers[HEAD] = min(queue.numbers[HEAD], row)
@@ -139,8 +143,8 @@ def follow(queue: JobQueue, changes: IntArray) -> None:
         row = queue.numbers[COUNT]
         for column in range(COLUMNS):
             queue.columns[column, row] = changes[index, 1 + column]
-        for resource in range(queue.need.shape[1]):
-            queue.need[row, resource] = changes[index, 1 + COLUMNS + resource]
+        for resource in range(queue.amount.shape[1]):
+            queue.amount[row, resource] = changes[index, 1 + COLUMNS + resource]
         insert(queue)
 
 
@@ -182,15 +186,15 @@ def leave(queue: JobQueue, row: int, now: int) -> None:
 @borrowing
 def _counts(queue: JobQueue, row: int) -> bool:
     """Return whether anything of a job is the least of its block."""
-    least, need, columns, resources = queue.least[row // BLOCK], queue.need, queue.columns, queue.need.shape[1]
+    least, amount, columns, resources = queue.least[row // BLOCK], queue.amount, queue.columns, queue.amount.shape[1]
     for resource in range(resources):
-        if need[row, resource] == least[resource]:
+        if amount[row, resource] == least[resource]:
             return True
-    length, walltime = columns[LENGTH, row], columns[WALLTIME, row]
+    predicted, walltime = columns[PREDICTED, row], columns[WALLTIME, row]
     return bool(
-        length == least[resources + _LENGTH]
+        predicted == least[resources + _PREDICTED]
         or walltime == least[resources + _WALLTIME]
-        or -length == least[resources + _LONGEST]
+        or -predicted == least[resources + _LONGEST]
         or columns[SUBMIT, row] == least[resources + _SUBMIT]
     )
 
@@ -207,41 +211,41 @@ def put_back(queue: JobQueue, row: int) -> None:
 @borrowing
 def _include(queue: JobQueue, row: int) -> None:
     """Let the index of a block count a row."""
-    least, need, columns, resources = queue.least[row // BLOCK], queue.need, queue.columns, queue.need.shape[1]
+    least, amount, columns, resources = queue.least[row // BLOCK], queue.amount, queue.columns, queue.amount.shape[1]
     for resource in range(resources):
-        least[resource] = min(least[resource], need[row, resource])
-    least[resources + _LENGTH] = min(least[resources + _LENGTH], columns[LENGTH, row])
+        least[resource] = min(least[resource], amount[row, resource])
+    least[resources + _PREDICTED] = min(least[resources + _PREDICTED], columns[PREDICTED, row])
     least[resources + _WALLTIME] = min(least[resources + _WALLTIME], columns[WALLTIME, row])
-    least[resources + _LONGEST] = min(least[resources + _LONGEST], -columns[LENGTH, row])
+    least[resources + _LONGEST] = min(least[resources + _LONGEST], -columns[PREDICTED, row])
     least[resources + _SUBMIT] = min(least[resources + _SUBMIT], columns[SUBMIT, row])
 
 
 @borrowing
 def expect_length(queue: JobQueue, row: int) -> None:
     """Let the index of a block count another prediction of a job."""
-    least, length, resources = queue.least[row // BLOCK], queue.columns[LENGTH, row], queue.need.shape[1]
-    least[resources + _LENGTH] = min(least[resources + _LENGTH], length)
-    least[resources + _LONGEST] = min(least[resources + _LONGEST], -length)
+    least, predicted, resources = queue.least[row // BLOCK], queue.columns[PREDICTED, row], queue.amount.shape[1]
+    least[resources + _PREDICTED] = min(least[resources + _PREDICTED], predicted)
+    least[resources + _LONGEST] = min(least[resources + _LONGEST], -predicted)
 
 
 @borrowing
 def refresh(queue: JobQueue, block: int) -> None:
     """Make the index of a block anew."""
-    least, need, columns, start = queue.least[block], queue.need, queue.columns, queue.start
-    resources, first = need.shape[1], max(block * BLOCK, queue.numbers[HEAD])
+    least, amount, columns, start = queue.least[block], queue.amount, queue.columns, queue.start
+    resources, first = amount.shape[1], max(block * BLOCK, queue.numbers[HEAD])
     stop = min((block + 1) * BLOCK, queue.numbers[COUNT])
     for resource in range(resources):
         lowest = NEVER
         for row in range(first, stop):
             if start[row] == WAITS:
-                lowest = min(lowest, need[row, resource])
+                lowest = min(lowest, amount[row, resource])
         least[resource] = lowest
     shortest = walltime = longest = submit = NEVER
     for row in range(first, stop):
         if start[row] == WAITS:
-            shortest, longest = min(shortest, columns[LENGTH, row]), min(longest, -columns[LENGTH, row])
+            shortest, longest = min(shortest, columns[PREDICTED, row]), min(longest, -columns[PREDICTED, row])
             walltime, submit = min(walltime, columns[WALLTIME, row]), min(submit, columns[SUBMIT, row])
-    least[resources + _LENGTH], least[resources + _WALLTIME] = shortest, walltime
+    least[resources + _PREDICTED], least[resources + _WALLTIME] = shortest, walltime
     least[resources + _LONGEST], least[resources + _SUBMIT] = longest, submit
 
 
@@ -269,16 +273,20 @@ def next_allowed(queue: JobQueue, first: int, free: IntArray, spare: IntArray, l
     free, spare
         Amounts, shape (resources,).
     limit, column
-        Seconds, and what they bound: :data:`LENGTH` or :data:`WALLTIME`.
+        Seconds, and what they bound: :data:`PREDICTED` or :data:`WALLTIME`.
     """
-    least, need, start, lengths, row = queue.least, queue.need, queue.start, queue.columns[column], first
-    index, count = len(free) + (_WALLTIME if column == WALLTIME else _LENGTH), queue.numbers[COUNT]
+    least, amount, start, durations, row = queue.least, queue.amount, queue.start, queue.columns[column], first
+    index, count = len(free) + (_WALLTIME if column == WALLTIME else _PREDICTED), queue.numbers[COUNT]
     while row < count:
         block = row // BLOCK
         stop = min(count, (block + 1) * BLOCK)
         if fits(least, block, free) and (least[block, index] <= limit or fits(least, block, spare)):
             for at in range(row, stop):
-                if start[at] == WAITS and fits(need, at, free) and (lengths[at] <= limit or fits(need, at, spare)):
+                if (
+                    start[at] == WAITS
+                    and fits(amount, at, free)
+                    and (durations[at] <= limit or fits(amount, at, spare))
+                ):
                     return int(at)
         row = stop
     return int(count)
@@ -297,9 +305,9 @@ def best_allowed(
     order, now
         :data:`SHORTEST`, :data:`LONGEST` or :data:`EXPANSION`; the time, seconds, counts for the last.
     """
-    least, need, start, columns, resources = queue.least, queue.need, queue.start, queue.columns, len(free)
-    index, count = resources + (_WALLTIME if column == WALLTIME else _LENGTH), queue.numbers[COUNT]
-    lengths, best, found, row = columns[column], np.inf, count, first
+    least, amount, start, columns, resources = queue.least, queue.amount, queue.start, queue.columns, len(free)
+    index, count = resources + (_WALLTIME if column == WALLTIME else _PREDICTED), queue.numbers[COUNT]
+    durations, best, found, row = columns[column], np.inf, count, first
     while row < count:
         block = row // BLOCK
         stop = min(count, (block + 1) * BLOCK)
@@ -309,8 +317,12 @@ def best_allowed(
             and (least[block, index] <= limit or fits(least, block, spare))
         ):
             for at in range(row, stop):
-                if start[at] == WAITS and fits(need, at, free) and (lengths[at] <= limit or fits(need, at, spare)):
-                    key = _key(columns[SUBMIT, at], columns[LENGTH, at], order, now)
+                if (
+                    start[at] == WAITS
+                    and fits(amount, at, free)
+                    and (durations[at] <= limit or fits(amount, at, spare))
+                ):
+                    key = _key(columns[SUBMIT, at], columns[PREDICTED, at], order, now)
                     if key < best:
                         best, found = key, at
         row = stop
@@ -318,10 +330,10 @@ def best_allowed(
 
 
 @borrowing
-def _key(submit: int, length: int, order: int, now: int) -> float:
+def _key(submit: int, predicted: int, order: int, now: int) -> float:
     if order == EXPANSION:
-        return float((submit - now) / length)
-    return -float(length) if order == LONGEST else float(length)
+        return float((submit - now) / predicted)
+    return -float(predicted) if order == LONGEST else float(predicted)
 
 
 @borrowing
@@ -329,4 +341,4 @@ def _bound(least: IntArray, block: int, resources: int, order: int, now: int) ->
     """Return a key below which no job of a block is."""
     if order == LONGEST:
         return float(least[block, resources + _LONGEST])
-    return _key(least[block, resources + _SUBMIT], least[block, resources + _LENGTH], order, now)
+    return _key(least[block, resources + _SUBMIT], least[block, resources + _PREDICTED], order, now)

@@ -15,14 +15,14 @@ from ...base import IntArray
 from ..backfilling.easy import Room, first_by, insert_end
 from ..backfilling.job_queue import (
     COUNT,
-    LENGTH,
     NEVER,
     ORDER,
+    PREDICTED,
+    RUNTIME,
     SINCE,
     SUBMIT,
     WAITING,
     WALLTIME,
-    WORK,
     JobQueue,
     append,
     leave,
@@ -33,7 +33,7 @@ from ..compiled import borrowing, compiled
 #: The rows of the jobs that are given: when they may enter the queue, their submission, predicted run time, walltime,
 #: and time on the machine, seconds; how many jobs they wait for; where in `lists` the jobs that wait for them begin,
 #: and the corrections of their predictions.
-_ELIGIBLE, _SUBMIT, _LENGTH, _WALLTIME, _WORK, _BLOCKERS, _SUCCESSORS, _CORRECTIONS = range(8)
+_ELIGIBLE, _SUBMIT, _PREDICTED, _WALLTIME, _WORK, _BLOCKERS, _SUCCESSORS, _CORRECTIONS = range(8)
 #: Of a job that has a row already, in place of its blockers.
 _ENTERED = -1
 #: The columns behind those of the queue: where the slots of a row begin in `placed`, and its next correction.
@@ -53,7 +53,7 @@ class Events(NamedTuple):
     ----------
     jobs
         What is given of the jobs, in order of the time at which they may enter the queue, shape (8, jobs + 1).
-    need
+    amount
         Amounts of the whole job, shape (jobs, resources).
     lists
         Jobs that wait for another one to end, and predicted run times of a job that outlives one prediction after the
@@ -75,7 +75,7 @@ class Events(NamedTuple):
     """
 
     jobs: IntArray
-    need: IntArray
+    amount: IntArray
     lists: IntArray
     changes: IntArray
     queue: JobQueue
@@ -91,7 +91,7 @@ def open_events(
     work: IntArray,
     predicted: IntArray,
     walltime: IntArray,
-    need: IntArray,
+    amount: IntArray,
     capacity: IntArray,
     *,
     slots: IntArray | None = None,
@@ -107,7 +107,7 @@ def open_events(
     submit, work, predicted, walltime
         Of the jobs, in order of their eligibility: submission, time on the machine, predicted run time, walltime,
         seconds; shape (jobs,).
-    need
+    amount
         Amounts, at most the capacity; on nodes the slots; shape (jobs, resources).
     capacity
         Of the pool, or all slots; shape (resources,).
@@ -121,7 +121,7 @@ def open_events(
     changes
         As in :class:`Events`; none by default.
     """
-    count, resources = len(submit), need.shape[1]
+    count, resources = len(submit), amount.shape[1]
     nothing = np.zeros(count + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
     first, following = nothing if successors is None else successors
     corrected_first, corrected = nothing if corrections is None else corrections
@@ -130,10 +130,10 @@ def open_events(
     jobs[_BLOCKERS, :count] = np.bincount(following, minlength=count)
     jobs[_SUCCESSORS], jobs[_CORRECTIONS] = first, corrected_first + len(following)
     queue = open_queue(count, resources, 2, 5)
-    at_once = min(int(capacity.min()), count) if need.all() else count
+    at_once = min(int(capacity.min()), count) if amount.all() else count
     return Events(
         jobs=jobs,
-        need=np.ascontiguousarray(need, dtype=np.int64),
+        amount=np.ascontiguousarray(amount, dtype=np.int64),
         lists=np.concatenate((following, corrected)).astype(np.int64),
         changes=np.zeros((0, 1 + resources), dtype=np.int64) if changes is None else changes,
         queue=queue,
@@ -141,7 +141,7 @@ def open_events(
         amounts=np.stack((capacity, capacity, np.maximum(capacity, 1))).astype(np.int64),
         chosen=np.zeros(at_once + 1, dtype=np.int64),
         slots=np.zeros(0, dtype=np.int64) if slots is None else slots.astype(np.int64),
-        placed=np.empty(0 if slots is None else int(need.sum()), dtype=np.int32),
+        placed=np.empty(0 if slots is None else int(amount.sum()), dtype=np.int32),
     )
 
 
@@ -149,7 +149,7 @@ def open_events(
 def next_instant(events: Events) -> int:
     """Return when the next event is, seconds; :data:`.NEVER` if there is none."""
     numbers, now = events.queue.numbers, NEVER
-    if numbers[_ARRIVED] < len(events.need):
+    if numbers[_ARRIVED] < len(events.amount):
         now = events.jobs[_ELIGIBLE, numbers[_ARRIVED]]
     if numbers[RUNNING] > 0:
         now = min(now, events.running[_END, numbers[RUNNING] - 1])
@@ -189,7 +189,7 @@ def advance(events: Events, now: int, ended: IntArray, gone: int) -> int:
         for resource in range(events.amounts.shape[1]):
             events.amounts[0, resource] += events.changes[numbers[_CHANGED], 1 + resource]
         numbers[_CHANGED] += 1
-    while numbers[_ARRIVED] < len(events.need) and jobs[_ELIGIBLE, numbers[_ARRIVED]] <= now:
+    while numbers[_ARRIVED] < len(events.amount) and jobs[_ELIGIBLE, numbers[_ARRIVED]] <= now:
         job = numbers[_ARRIVED]
         if jobs[_BLOCKERS, job] == 0:
             enter(events, job, jobs[_ELIGIBLE, job])
@@ -203,10 +203,10 @@ def enter(events: Events, job: int, now: int) -> int:
     jobs, queue, row = events.jobs, events.queue, events.queue.numbers[COUNT]
     columns = queue.columns
     columns[ORDER, row], columns[SUBMIT, row], columns[SINCE, row] = job, jobs[_SUBMIT, job], now
-    columns[LENGTH, row], columns[WALLTIME, row] = jobs[_LENGTH, job], jobs[_WALLTIME, job]
-    columns[WORK, row], columns[_CORRECTION, row] = jobs[_WORK, job], jobs[_CORRECTIONS, job]
-    for resource in range(events.need.shape[1]):
-        queue.need[row, resource] = events.need[job, resource]
+    columns[PREDICTED, row], columns[WALLTIME, row] = jobs[_PREDICTED, job], jobs[_WALLTIME, job]
+    columns[RUNTIME, row], columns[_CORRECTION, row] = jobs[_WORK, job], jobs[_CORRECTIONS, job]
+    for resource in range(events.amount.shape[1]):
+        queue.amount[row, resource] = events.amount[job, resource]
     jobs[_BLOCKERS, job] = _ENTERED
     return append(queue)
 
@@ -220,17 +220,17 @@ def _end(events: Events, row: int) -> None:
         events.running[_EXPECTED],
         events.running[_EXPECTED_ROW],
     )
-    at = first_by(ends, numbers[RUNNING], queue.start[row] + queue.columns[LENGTH, row])
+    at = first_by(ends, numbers[RUNNING], queue.start[row] + queue.columns[PREDICTED, row])
     while rows[at] != row:
         at += 1
     numbers[RUNNING] -= 1
     for later in range(at, numbers[RUNNING]):
         ends[later], rows[later] = ends[later + 1], rows[later + 1]
     for resource in range(events.amounts.shape[1]):
-        events.amounts[0, resource] += queue.need[row, resource]
+        events.amounts[0, resource] += queue.amount[row, resource]
     if len(events.slots):
         first = queue.columns[FIRST_SLOT, row]
-        for slot in range(first, first + queue.need[row, 0]):
+        for slot in range(first, first + queue.amount[row, 0]):
             events.slots[events.placed[slot]] += 1
         numbers[_LOWEST] = min(numbers[_LOWEST], np.int64(events.placed[first]))
 
@@ -239,7 +239,7 @@ def _end(events: Events, row: int) -> None:
 def room_of(events: Events) -> Room:
     """Return what is free, and the expected ends, for a decision."""
     running, amounts = events.running, events.amounts
-    held = events.need[:0]
+    held = events.amount[:0]
     return Room(amounts[0], running[_EXPECTED], running[_EXPECTED_ROW], held, amounts[1], events.chosen)
 
 
@@ -250,14 +250,14 @@ def literal_room_of(events: Events, now: int) -> Room:
     for at in range(events.queue.numbers[RUNNING]):
         row = running[_EXPECTED_ROW, at]
         insert_end(running[_LITERAL], running[_LITERAL_ROW], at, expected_end(events, row, now, True), row)
-    held = events.need[:0]
+    held = events.amount[:0]
     return Room(amounts[0], running[_LITERAL], running[_LITERAL_ROW], held, amounts[1], events.chosen)
 
 
 @borrowing
 def expect(events: Events, row: int, now: int) -> None:
     """Note the expected end of a job that starts, before :func:`put_on_machine`."""
-    end, running = now + events.queue.columns[LENGTH, row], events.running
+    end, running = now + events.queue.columns[PREDICTED, row], events.running
     insert_end(running[_EXPECTED], running[_EXPECTED_ROW], events.queue.numbers[RUNNING], end, row)
 
 
@@ -266,11 +266,11 @@ def put_on_machine(events: Events, row: int, now: int) -> None:
     """Start a job that was chosen: it has left the queue and is among the expected ends; slots are the first free."""
     queue, numbers = events.queue, events.queue.numbers
     queue.start[row] = now
-    insert_end(events.running[_END], events.running[_ROW], numbers[RUNNING], now + queue.columns[WORK, row], row)
+    insert_end(events.running[_END], events.running[_ROW], numbers[RUNNING], now + queue.columns[RUNTIME, row], row)
     numbers[RUNNING] += 1
     if len(events.slots):
         queue.columns[FIRST_SLOT, row] = numbers[_PLACED]
-        for _ in range(queue.need[row, 0]):
+        for _ in range(queue.amount[row, 0]):
             while events.slots[numbers[_LOWEST]] == 0:
                 numbers[_LOWEST] += 1
             events.slots[numbers[_LOWEST]] -= 1
@@ -283,7 +283,7 @@ def start(events: Events, row: int, now: int) -> None:
     """Start a waiting job: it leaves the queue, and less is free."""
     leave(events.queue, row, now)
     for resource in range(events.amounts.shape[1]):
-        events.amounts[0, resource] -= events.queue.need[row, resource]
+        events.amounts[0, resource] -= events.queue.amount[row, resource]
     expect(events, row, now)
     put_on_machine(events, row, now)
 
@@ -298,9 +298,9 @@ def correct(events: Events, now: int) -> None:
         if columns[_CORRECTION, row] == jobs[_CORRECTIONS, columns[ORDER, row] + 1]:
             at -= 1
             continue
-        columns[LENGTH, row] = events.lists[columns[_CORRECTION, row]]
+        columns[PREDICTED, row] = events.lists[columns[_CORRECTION, row]]
         columns[_CORRECTION, row] += 1
-        end, place = events.queue.start[row] + columns[LENGTH, row], at
+        end, place = events.queue.start[row] + columns[PREDICTED, row], at
         while place > 0 and ends[place - 1] <= end:
             ends[place], rows[place] = ends[place - 1], rows[place - 1]
             place -= 1
@@ -322,7 +322,7 @@ def expected_end(events: Events, row: int, now: int, literally: bool) -> int:
     """Return when a running job is to end, after `now`, seconds: `literally` by its walltime, while that lasts."""
     columns, begun = events.queue.columns, events.queue.start[row]
     end = begun + columns[WALLTIME, row] if literally else now
-    return int(end if end > now else max(begun + columns[LENGTH, row], now + 1))
+    return int(end if end > now else max(begun + columns[PREDICTED, row], now + 1))
 
 
 @borrowing

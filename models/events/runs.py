@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...base import IntArray
 from ..backfilling.easy import backfill, fill
-from ..backfilling.job_queue import LENGTH, WAITING, WALLTIME
+from ..backfilling.job_queue import PREDICTED, WAITING, WALLTIME
 from ..compiled import borrowing
 from .events import (
     RUNNING,
@@ -83,7 +83,7 @@ def run_easy(
             correct(events, now)
             note(events, now, decisions[rows])
             room = literal_room_of(events, now) if by_walltime else room_of(events)
-            column = WALLTIME if by_walltime else LENGTH
+            column = WALLTIME if by_walltime else PREDICTED
             count = backfill(events.queue, room, numbers[RUNNING], now, shortest_first, column)
             for place in range(count):
                 if by_walltime:

@@ -1,10 +1,21 @@
-"""Age-weighted look-ahead: the plan of the most urgent jobs, and the shadow schedule behind its promises."""
+"""Age-weighted look-ahead: the plan of the most urgent jobs, and the shadow schedule behind its guarantees."""
 
 from .choosing import ALL, LISTED, NOBODY, SEARCHED, look_ahead
 from .expected_shadow import ExpectedShadow, lengthen_expected, longest_wait, open_expected, predict
+from .guarantees import (
+    NO_GUARANTEE,
+    Guarantees,
+    Queue,
+    Running,
+    Settings,
+    Walltimes,
+    doubts,
+    keep_guarantees,
+    settle,
+    told_apart,
+)
 from .mode_planning import ModePlan, Modes, plan_modes
 from .planning import BOUND, Plan, candidates, plan, weights
-from .promises import NO_PROMISE, Asked, Promises, Queue, Running, Settings, doubts, keep_promises, settle, told_apart
 from .shadow import CLOCK, ShadowJobs, begin_with, lengthen, open_shadow, replay
 from .sightings import GONE, RUNS, Seen, Sightings, find_rows, see_jobs
 from .taking_over import Standing, all_safe, longest_ahead, safe_starts, standing
@@ -17,16 +28,15 @@ __all__ = [
     "GONE",
     "LISTED",
     "NOBODY",
-    "NO_PROMISE",
+    "NO_GUARANTEE",
     "RUNS",
     "SEARCHED",
-    "Asked",
     "Decided",
     "ExpectedShadow",
+    "Guarantees",
     "ModePlan",
     "Modes",
     "Plan",
-    "Promises",
     "Queue",
     "Running",
     "Seen",
@@ -34,13 +44,14 @@ __all__ = [
     "ShadowJobs",
     "Sightings",
     "Standing",
+    "Walltimes",
     "all_safe",
     "begin_with",
     "candidates",
     "doubts",
     "find_rows",
     "go_on_looking_ahead",
-    "keep_promises",
+    "keep_guarantees",
     "lengthen",
     "lengthen_expected",
     "longest_ahead",

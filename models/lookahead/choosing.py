@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import BoolArray, IntArray
-from ..backfilling.job_queue import LENGTH, SUBMIT, WALLTIME
+from ..backfilling.job_queue import PREDICTED, SUBMIT, WALLTIME
 from ..compiled import compiled
 from ..events.events import Events, expected_end, running_rows
 from ..scheduling.selection import fitting
+from .guarantees import Queue, Running, Settings, Walltimes, doubts, told_apart
 from .planning import plan
-from .promises import Asked, Queue, Running, Settings, doubts, told_apart
 
 #: How a decision came about, see :meth:`.Lookahead.report`: nobody fits, all do, by a list, by the local search.
 NOBODY, ALL, LISTED, SEARCHED = range(4)
@@ -26,7 +26,7 @@ class Choice(NamedTuple):
     starts
         Shape (starts,).
     planned
-        Jobs planned, amounts they ask for, jobs with a promise, how it came about, and whether requests counted in
+        Jobs planned, amounts they ask for, jobs with a guarantee, how it came about, and whether requests counted in
         place of predictions.
     objective
         Of the plan.
@@ -41,7 +41,8 @@ class Choice(NamedTuple):
 def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray) -> Choice:
     """Start all waiting jobs if there is room, else those planned to start now; no plan if no job fits.
 
-    Once predictions are not trusted, starts are promised by walltimes, and no job starts that would delay one by them.
+    Once predictions are not trusted, starts are guaranteed by walltimes, and no job starts that would delay one by
+    them.
 
     Parameters
     ----------
@@ -50,30 +51,32 @@ def look_ahead(events: Events, now: int, settings: Settings, waits: IntArray) ->
     waits
         Rows of the waiting jobs, shape (waiting,).
     """
-    need, nothing, columns = events.queue.need[waits], np.zeros(0, dtype=np.int64), events.queue.columns
+    amount, nothing, columns = events.queue.amount[waits], np.zeros(0, dtype=np.int64), events.queue.columns
     literally = doubts(settings, now - columns[SUBMIT, waits[0]])
-    fits, count, together = fitting(need, events.amounts[0])
+    fits, count, together = fitting(amount, events.amounts[0])
     if not count:
         return Choice(nothing, (0, 0, 0, NOBODY, literally), np.nan)
     if together:
-        return Choice(np.arange(len(waits)), (len(waits), need.sum(), 0, ALL, literally), 0.0)
+        return Choice(np.arange(len(waits)), (len(waits), amount.sum(), 0, ALL, literally), 0.0)
     runs = running_rows(events)
-    queue = Queue(now - columns[SUBMIT][waits], columns[LENGTH][waits], need, fits)
+    queue = Queue(now - columns[SUBMIT][waits], columns[PREDICTED][waits], amount, fits)
     running = Running(
-        _ends(events, runs, now, False), events.queue.need[runs], events.amounts[0].copy(), events.amounts[2]
+        _ends(events, runs, now, False), events.queue.amount[runs], events.amounts[0].copy(), events.amounts[2]
     )
-    asked = Asked(nothing, nothing, nothing)
+    walltimes = Walltimes(nothing, nothing, nothing)
     if literally:
-        asked = told_apart(queue, running, Asked(columns[WALLTIME][waits], _ends(events, runs, now, True), nothing))
-    found, _ = plan(queue, running, settings, asked)
-    starts = _with_room(found.start, need, events.amounts[0].copy())
+        walltimes = told_apart(
+            queue, running, Walltimes(columns[WALLTIME][waits], _ends(events, runs, now, True), nothing)
+        )
+    found, _ = plan(queue, running, settings, walltimes)
+    starts = _with_room(found.start, amount, events.amounts[0].copy())
     if not len(starts) and not len(runs):
         # Nothing else will happen: the first that fits may not wait.
         starts = _first(fits)
     told = (
         found.candidates,
         int(found.requested),
-        int(found.promises),
+        int(found.guarantees),
         SEARCHED if found.searched else LISTED,
         literally,
     )
@@ -90,13 +93,13 @@ def _ends(events: Events, runs: IntArray, now: int, literally: bool) -> IntArray
 
 
 @compiled
-def _with_room(places: IntArray, need: IntArray, free: IntArray) -> IntArray:
+def _with_room(places: IntArray, amount: IntArray, free: IntArray) -> IntArray:
     """Return those for whom there is room, one after the other."""
     kept = np.empty(len(places), dtype=np.int64)
     count = 0
     for place in places:
-        if (need[place] <= free).all():
-            free -= need[place]
+        if (amount[place] <= free).all():
+            free -= amount[place]
             kept[count] = place
             count += 1
     return kept[:count]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import FloatArray, IntArray
-from ..backfilling.job_queue import BLOCK, COUNT, HEAD, WORK, expect_length
+from ..backfilling.job_queue import BLOCK, COUNT, HEAD, RUNTIME, expect_length
 from ..compiled import compiled
 from .shadow import CLOCK, KNOWN, PEAK, PEAKS, RUNNING, ShadowJobs, go_on, lengthen, longest_since, replay
 
@@ -31,7 +31,7 @@ class ExpectedShadow(NamedTuple):
 
     Attributes
     ----------
-    predicted, asked
+    predicted, walltime
         What was predicted of each when it last waited, 0 if it never did, and what it requests, seconds; shape (jobs,).
     guessed
         How long it is expected to run, seconds, shape (jobs,): what is predicted times what those that have ended ran
@@ -49,7 +49,7 @@ class ExpectedShadow(NamedTuple):
     """
 
     predicted: IntArray
-    asked: IntArray
+    walltime: IntArray
     guessed: IntArray
     counted: IntArray
     jobs: ShadowJobs
@@ -60,10 +60,10 @@ class ExpectedShadow(NamedTuple):
 
 def open_expected(jobs: ShadowJobs, capacity: IntArray) -> ExpectedShadow:
     """Return what is expected of a shadow before anything has been predicted, on a machine of these amounts."""
-    predicted, asked, guessed, counted = np.zeros((4, len(jobs.running)), dtype=np.int64)
+    predicted, walltime, guessed, counted = np.zeros((4, len(jobs.running)), dtype=np.int64)
     sums, numbers = np.zeros((2, 2)), np.array([1, 0, 0, 0], dtype=np.int64)
     schedule = _sharing(lengthen(jobs, len(jobs.running))._replace(state=jobs.state.copy()), jobs)
-    return ExpectedShadow(predicted, asked, guessed, counted, schedule, np.maximum(capacity, 1), sums, numbers)
+    return ExpectedShadow(predicted, walltime, guessed, counted, schedule, np.maximum(capacity, 1), sums, numbers)
 
 
 def lengthen_expected(expected: ExpectedShadow, jobs: ShadowJobs) -> ExpectedShadow:
@@ -73,27 +73,29 @@ def lengthen_expected(expected: ExpectedShadow, jobs: ShadowJobs) -> ExpectedSha
     for new, old in zip(made, expected[:4], strict=True):
         new[: len(old)] = old
     schedule = _sharing(lengthen(expected.jobs, rows), jobs)
-    predicted, asked, guessed, counted = made
-    return expected._replace(predicted=predicted, asked=asked, guessed=guessed, counted=counted, jobs=schedule)
+    predicted, walltime, guessed, counted = made
+    return expected._replace(predicted=predicted, walltime=walltime, guessed=guessed, counted=counted, jobs=schedule)
 
 
 def _sharing(schedule: ShadowJobs, jobs: ShadowJobs) -> ShadowJobs:
     """Return a schedule with the columns and amounts of another one."""
-    queue = schedule.queue._replace(columns=jobs.queue.columns, need=jobs.queue.need)
+    queue = schedule.queue._replace(columns=jobs.queue.columns, amount=jobs.queue.amount)
     return schedule._replace(queue=queue)
 
 
 @compiled
-def predict(jobs: ShadowJobs, expected: ExpectedShadow, rows: IntArray, predicted: IntArray, asked: IntArray) -> None:
+def predict(
+    jobs: ShadowJobs, expected: ExpectedShadow, rows: IntArray, predicted: IntArray, walltime: IntArray
+) -> None:
     """Take note of what is predicted of those who wait, and of what they request, seconds; each of shape (waiting,)."""
     ratios = expected.sums[:, _PREDICTED].copy()
     for kind in range(2):
         ratios[kind] = expected.sums[kind, _RAN] / ratios[kind] if ratios[kind] > 0 else 1.0
     for index in range(len(rows)):
         row = rows[index]
-        expected.predicted[row], expected.asked[row] = predicted[index], asked[index]
-        guess = round(ratios[int(predicted[index] >= asked[index])] * predicted[index])
-        expected.guessed[row] = min(max(int(guess), 1), asked[index])
+        expected.predicted[row], expected.walltime[row] = predicted[index], walltime[index]
+        guess = round(ratios[int(predicted[index] >= walltime[index])] * predicted[index])
+        expected.guessed[row] = min(max(int(guess), 1), walltime[index])
         # What the jobs of a block ask for at least is kept apart, durations are not.
         expect_length(expected.jobs.queue, row)
 
@@ -135,13 +137,13 @@ def _learn(jobs: ShadowJobs, expected: ExpectedShadow, arrived: int) -> None:
         if not columns[KNOWN, job] or counted[job]:
             continue
         counted[job] = 1
-        if columns[WORK, job] > 0 and predicted[job] > 0:
+        if columns[RUNTIME, job] > 0 and predicted[job] > 0:
             part = 0.0
             for resource in range(len(expected.capacity)):
-                part = max(part, jobs.queue.need[job, resource] / expected.capacity[resource])
-            sums = expected.sums[int(predicted[job] >= expected.asked[job])]
+                part = max(part, jobs.queue.amount[job, resource] / expected.capacity[resource])
+            sums = expected.sums[int(predicted[job] >= expected.walltime[job])]
             sums[_PREDICTED] += part * predicted[job]
-            sums[_RAN] += part * columns[WORK, job]
+            sums[_RAN] += part * columns[RUNTIME, job]
     while numbers[UNCOUNTED] < arrived and counted[numbers[UNCOUNTED]]:
         numbers[UNCOUNTED] += 1
 

@@ -12,8 +12,8 @@ from ..scheduling.modes import choose_rows
 from ..scheduling.node_groups import no_instant
 from ..scheduling.pool_search import BEST, REMODED, PoolSearch, limit_promised, open_search, search_orders
 from ..scheduling.selection import by_falling_weight
-from .planning import candidates, moves, promised_starts, shares, weights
-from .promises import Asked, Queue, Running, Settings, keep_promises
+from .guarantees import Queue, Running, Settings, Walltimes, keep_guarantees
+from .planning import candidates, guaranteed_starts, moves, shares, weights
 
 #: Of the moves of the local search every so many gives a job another mode.
 _EVERY = 3
@@ -42,9 +42,9 @@ class ModePlan(NamedTuple):
     Attributes
     ----------
     start
-        Rows to be started now: of those promised it first, then by weight.
-    candidates, promises
-        How many jobs were planned, and how many were promised a start.
+        Rows to be started now: of those guaranteed it first, then by weight.
+    candidates, guarantees
+        How many jobs were planned, and how many were guaranteed a start.
     objective
         The sum of weight times end, seconds from now.
     searched
@@ -56,7 +56,7 @@ class ModePlan(NamedTuple):
 
     start: IntArray
     candidates: int
-    promises: int
+    guarantees: int
     objective: float
     searched: bool
     overdue: int
@@ -66,8 +66,8 @@ class ModePlan(NamedTuple):
 def plan_modes(wait: IntArray, modes: Modes, running: Running, settings: Settings) -> ModePlan:
     """Plan the queue and say who starts now, and in which mode.
 
-    As :func:`.plan` does. The promises are those of the first modes; a job that is promised a start may run in another
-    mode only if it ends no later than promised. The weight is that of the fastest mode.
+    As :func:`.plan` does. The guarantees are those of the first modes; a job that is guaranteed a start may run in
+    another mode only if it ends no later than guaranteed. The weight is that of the fastest mode.
 
     Parameters
     ----------
@@ -78,13 +78,13 @@ def plan_modes(wait: IntArray, modes: Modes, running: Running, settings: Setting
     first = modes.first[:-1]
     weight, none = weights(wait, fastest, settings.age_scale), modes.first[:0]
     queue = Queue(wait, modes.duration[first], modes.need[first], modes.fits[first])
-    promises = keep_promises(queue, running, settings, Asked(none, none, none))
-    jobs = candidates(fits, weight, promises.start, settings.blocked)
+    guarantees = keep_guarantees(queue, running, settings, Walltimes(none, none, none))
+    jobs = candidates(fits, weight, guarantees.start, settings.blocked)
     rows, mode_of = _rows_of(jobs, modes.first)
     duration, need = modes.duration[rows], modes.need[rows]
-    promised, weight = promised_starts(jobs, promises.start)[mode_of], weight[jobs][mode_of]
+    guaranteed, weight = guaranteed_starts(jobs, guarantees.start)[mode_of], weight[jobs][mode_of]
     search = open_search(
-        weight, -duration, duration, need, promised, promises.free, mode_of, none, no_instant(), none, none
+        weight, -duration, duration, need, guaranteed, guarantees.free, mode_of, none, no_instant(), none, none
     )
     limit_promised(search)
     orders = _orders(mode_of, weight, duration, shares(need, running.capacity), search)
@@ -95,9 +95,9 @@ def plan_modes(wait: IntArray, modes: Modes, running: Running, settings: Setting
     cost, starting = search.cost[0], search.order[BEST][search.starts[BEST] == 0]
     begin = np.sort(starting)
     begin = begin[modes.fits[rows[begin]]]
-    begin = np.concatenate((begin[promised[begin] == 0], begin[promised[begin] != 0]))
+    begin = np.concatenate((begin[guaranteed[begin] == 0], begin[guaranteed[begin] != 0]))
     return ModePlan(
-        rows[begin], len(jobs), (promises.start >= 0).sum(), cost, cost < listed, promises.overdue
+        rows[begin], len(jobs), (guarantees.start >= 0).sum(), cost, cost < listed, guarantees.overdue
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""Age-weighted look-ahead: plan the jobs that fit now and the most urgent others between promises to the oldest."""
+"""Age-weighted look-ahead: plan the jobs that fit now and the most urgent others between guarantees to the oldest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..profiles.amounts import Steps, copy_steps, earliest, hold, make_steps, re
 from ..scheduling.node_groups import no_instant
 from ..scheduling.pool_search import BEST, open_search, search_orders
 from ..scheduling.selection import by_falling_weight, first_by, stable_order
-from .promises import Asked, Promises, Queue, Running, Settings, keep_promises
+from .guarantees import Guarantees, Queue, Running, Settings, Walltimes, keep_guarantees
 
 #: Run time below which a slowdown counts a job as that long, seconds.
 BOUND = 10.0
@@ -28,9 +28,9 @@ class Plan(NamedTuple):
     Attributes
     ----------
     start
-        Jobs to be started now: those promised it, then by weight; their places in the queue.
-    candidates, requested, promises
-        How many jobs were planned, the amounts they ask for, and how many jobs were promised a start.
+        Jobs to be started now: those guaranteed it, then by weight; their places in the queue.
+    candidates, requested, guarantees
+        How many jobs were planned, the amounts they ask for, and how many jobs were guaranteed a start.
     objective
         The sum of weight times start, seconds from now.
     searched
@@ -42,99 +42,101 @@ class Plan(NamedTuple):
     start: IntArray
     candidates: int
     requested: int
-    promises: int
+    guarantees: int
     objective: float
     searched: bool
     overdue: int
 
 
 @compiled
-def plan(queue: Queue, running: Running, settings: Settings, asked: Asked) -> tuple[Plan, IntArray]:
+def plan(queue: Queue, running: Running, settings: Settings, walltimes: Walltimes) -> tuple[Plan, IntArray]:
     """Plan the queue and say which jobs start now.
 
-    The oldest jobs are promised a start first, see :func:`.keep_promises`. Then the candidates, those that fit now and
-    the most urgent others, are put in the best order that five lists and a local search find. In that order each starts
-    as early as it fits until its end; one with a promise gives it back for that and starts no later than promised.
+    The oldest jobs are guaranteed a start first, see :func:`.keep_guarantees`. Then the candidates, those that fit now
+    and the most urgent others, are put in the best order that five lists and a local search find. In that order each
+    starts as early as it fits until its end; one with a guarantee gives it back for that and starts no later than
+    guaranteed.
 
-    With walltimes in `asked`, starts are promised by these, and no prediction counts for more than its walltime. Of the
-    jobs that the plan starts now only those do that fit, for all of their walltime, beside what runs, what has started
-    before and what is promised to others. So all promised starts stay free at once, whatever run times turn out to be,
-    up to the walltimes. Where a planned job does not fit so, others that do start in its place, the oldest first.
+    With walltimes in `walltimes`, starts are guaranteed by these, and no prediction counts for more than its walltime.
+    Of the jobs that the plan starts now only those do that fit, for all of their walltime, beside what runs, what has
+    started before and what is guaranteed to others. So all guaranteed starts stay free at once, whatever run times turn
+    out to be, up to the walltimes. Where a planned job does not fit so, others that do start in its place, the oldest
+    first.
 
     Parameters
     ----------
     queue, running, settings
         The jobs and how to plan.
-    asked
-        Walltimes and earlier promises; empty to plan by predictions alone.
+    walltimes
+        Walltimes and earlier guarantees; empty to plan by predictions alone.
 
     Returns
     -------
-    The plan, and the promised starts, seconds from now, -1 for none, shape (guards,).
+    The plan, and the guaranteed starts, seconds from now, -1 for none, shape (guards,).
     """
-    by_walltimes = len(asked.duration) > 0
-    promises = keep_promises(queue, running, settings, asked)
-    free, durations = promises.free, queue.duration
+    by_walltimes = len(walltimes.duration) > 0
+    guarantees = keep_guarantees(queue, running, settings, walltimes)
+    free, durations = guarantees.free, queue.duration
     if by_walltimes:
         durations = np.empty(len(queue.duration), dtype=np.int64)
         for job in range(len(durations)):
-            durations[job] = min(queue.duration[job], asked.duration[job])
-        free = _beside(durations, queue.need, running, asked.end, promises.start)
+            durations[job] = min(queue.duration[job], walltimes.duration[job])
+        free = _beside(durations, queue.amount, running, walltimes.end, guarantees.start)
     weight = weights(queue.wait, durations, settings.age_scale)
-    jobs = candidates(queue.fits, weight, promises.start, settings.blocked)
-    count, resources = len(jobs), queue.need.shape[1]
-    promised, due = np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=np.int64)
-    duration, need, planned = np.empty(count, dtype=np.int64), np.empty((count, resources), np.int64), np.empty(count)
+    jobs = candidates(queue.fits, weight, guarantees.start, settings.blocked)
+    count, resources = len(jobs), queue.amount.shape[1]
+    guaranteed, due = np.full(count, -1, dtype=np.int64), np.zeros(count, dtype=np.int64)
+    duration, amount, planned = np.empty(count, dtype=np.int64), np.empty((count, resources), np.int64), np.empty(count)
     units = 0
     for index in range(count):
         job = jobs[index]
         duration[index], planned[index] = durations[job], weight[job]
-        if job < len(promises.start):
-            promised[index] = promises.start[job]
+        if job < len(guarantees.start):
+            guaranteed[index] = guarantees.start[job]
         for resource in range(resources):
-            need[index, resource] = queue.need[job, resource]
-            units += need[index, resource]
-    none = promised[:0]
-    search = open_search(planned, due, duration, need, promised, free, none, none, no_instant(), none, none)
+            amount[index, resource] = queue.amount[job, resource]
+            units += amount[index, resource]
+    none = guaranteed[:0]
+    search = open_search(planned, due, duration, amount, guaranteed, free, none, none, no_instant(), none, none)
     orders = np.empty((5, count), dtype=np.int64)
-    by_falling_weight(planned, duration, shares(need, running.capacity), orders)
+    by_falling_weight(planned, duration, shares(amount, running.capacity), orders)
     orders[4] = stable_order(jobs.astype(np.float64))
     _, listed = search_orders(search, orders, moves(count, settings.iterations))
     cost, starts = search.cost[0], np.empty(count, dtype=np.int64)
     for index in range(count):
         starts[search.order[BEST, index]] = search.starts[BEST, index]
-    in_turn(planned, duration, need, promised, starts)
+    in_turn(planned, duration, amount, guaranteed, starts)
     begin, some, held = np.empty(len(queue.wait), dtype=np.int64), 0, 0
     for turn in range(2):
         for index in range(count):
-            if starts[index] == 0 and queue.fits[jobs[index]] and (promised[index] == 0) == (turn == 0):
+            if starts[index] == 0 and queue.fits[jobs[index]] and (guaranteed[index] == 0) == (turn == 0):
                 begin[some] = jobs[index]
                 some += 1
-    for start in promises.start:
+    for start in guarantees.start:
         held += start >= 0
     if by_walltimes:
-        some = _that_keep_promises(begin, some, queue, asked.duration, promises)
-    found = Plan(begin[:some].copy(), count, units, held, cost, cost < listed, promises.overdue)
-    return found, promises.start
+        some = _that_keep_guarantees(begin, some, queue, walltimes.duration, guarantees)
+    found = Plan(begin[:some].copy(), count, units, held, cost, cost < listed, guarantees.overdue)
+    return found, guarantees.start
 
 
 @compiled
-def _beside(durations: IntArray, need: IntArray, running: Running, until: IntArray, start: IntArray) -> Steps:
-    """Return what is free beside what runs and what is promised, by the predictions up to the walltimes."""
+def _beside(durations: IntArray, amount: IntArray, running: Running, until: IntArray, start: IntArray) -> Steps:
+    """Return what is free beside what runs and what is guaranteed, by the predictions up to the walltimes."""
     steps = make_steps(len(running.end) + 1 + 2 * len(start), len(running.free))
     ends = np.empty(len(until), dtype=np.int64)
     for index in range(len(ends)):
         ends[index] = min(running.end[index], until[index])
-    count = release(running.free, ends, running.need, steps)
+    count = release(running.free, ends, running.amount, steps)
     for job in range(len(start)):
         if start[job] >= 0:
-            count = hold(steps, count, start[job], start[job] + durations[job], need[job], 1)
+            count = hold(steps, count, start[job], start[job] + durations[job], amount[job], 1)
     return Steps(steps.at[:count], steps.free[:count])
 
 
 @compiled
-def _that_keep_promises(begin: IntArray, some: int, queue: Queue, walltimes: IntArray, promises: Promises) -> int:
-    """Keep of the first `some` jobs those that delay no promised start; if one does, try all others that fit as well.
+def _that_keep_guarantees(begin: IntArray, some: int, queue: Queue, walltimes: IntArray, guarantees: Guarantees) -> int:
+    """Keep of the first `some` jobs those that delay no guaranteed start; if one does, try all others that fit as well.
 
     Returns
     -------
@@ -143,24 +145,24 @@ def _that_keep_promises(begin: IntArray, some: int, queue: Queue, walltimes: Int
     wanted, size = np.empty(len(queue.wait), dtype=np.int64), some
     wanted[:some] = begin[:some]
     for turn in range(2):
-        count, kept = len(promises.free.at), 0
-        steps = make_steps(count + 6 * size, queue.need.shape[1])
-        copy_steps(promises.free, count, steps)
+        count, kept = len(guarantees.free.at), 0
+        steps = make_steps(count + 6 * size, queue.amount.shape[1])
+        copy_steps(guarantees.free, count, steps)
         for index in range(size):
             job = wanted[index]
-            need, duration = queue.need[job], walltimes[job]
-            own = promises.start[job] if job < len(promises.start) else -1
+            amount, duration = queue.amount[job], walltimes[job]
+            own = guarantees.start[job] if job < len(guarantees.start) else -1
             if own >= 0:
-                count = hold(steps, count, own, own + duration, need, -1)
-            if earliest(steps, count, need, duration, 0) == 0:
+                count = hold(steps, count, own, own + duration, amount, -1)
+            if earliest(steps, count, amount, duration, 0) == 0:
                 own = 0
                 begin[kept] = job
                 kept += 1
             if own >= 0:
-                count = hold(steps, count, own, own + duration, need, 1)
+                count = hold(steps, count, own, own + duration, amount, 1)
         if turn == 1 or kept == some:
             return kept
-        # Those that keep the promises first, then all that fit and were not planned to start now.
+        # Those that keep the guarantees first, then all that fit and were not planned to start now.
         planned = np.zeros(len(queue.wait), dtype=np.bool_)
         for index in range(some):
             planned[wanted[index]] = True
@@ -191,41 +193,41 @@ def weights(waits: IntArray, durations: IntArray, age_scale: float) -> FloatArra
 
 
 @compiled
-def promised_starts(jobs: IntArray, start: IntArray) -> IntArray:
-    """Return what is promised to each of the jobs, -1 for nothing."""
-    promised = np.full(len(jobs), -1, dtype=np.int64)
+def guaranteed_starts(jobs: IntArray, start: IntArray) -> IntArray:
+    """Return what is guaranteed to each of the jobs, -1 for nothing."""
+    guaranteed = np.full(len(jobs), -1, dtype=np.int64)
     for index in range(len(jobs)):
         if jobs[index] < len(start):
-            promised[index] = start[jobs[index]]
-    return promised
+            guaranteed[index] = start[jobs[index]]
+    return guaranteed
 
 
 @compiled
-def shares(need: IntArray, capacity: IntArray) -> FloatArray:
+def shares(amount: IntArray, capacity: IntArray) -> FloatArray:
     """Return which part of the machine each job asks for, the mean over the resources."""
-    share = np.zeros(len(need))
-    for job in range(len(need)):
+    share = np.zeros(len(amount))
+    for job in range(len(amount)):
         for resource in range(len(capacity)):
-            share[job] += need[job, resource] / capacity[resource]
+            share[job] += amount[job, resource] / capacity[resource]
         share[job] /= len(capacity)
     return share
 
 
 @compiled
-def candidates(fits: BoolArray, weight: FloatArray, promised: IntArray, blocked: int) -> IntArray:
-    """Return who is planned, by weight: those that fit now or are promised that, and the first few that do not fit.
+def candidates(fits: BoolArray, weight: FloatArray, guaranteed: IntArray, blocked: int) -> IntArray:
+    """Return who is planned, by weight: those that fit now or are guaranteed that, and the first few that do not fit.
 
-    Only the first jobs can be promised anything, `promised` is theirs.
+    Only the first jobs can be guaranteed anything, `guaranteed` is theirs.
     """
     key = -weight
     fitting, others = first_by(key, fits, MOST_FITTING), first_by(key, ~fits, blocked)
-    jobs = np.empty(len(fitting) + len(others) + len(promised), dtype=np.int64)
+    jobs = np.empty(len(fitting) + len(others) + len(guaranteed), dtype=np.int64)
     jobs[: len(fitting)] = fitting
     count = len(fitting)
     for job in others:
         count = _insert(jobs, count, job, key)
-    for job in range(len(promised)):
-        if promised[job] == 0 and fits[job]:
+    for job in range(len(guaranteed)):
+        if guaranteed[job] == 0 and fits[job]:
             count = _insert(jobs, count, job, key)
     return jobs[:count]
 
@@ -260,13 +262,13 @@ def moves(jobs: int, iterations: int) -> IntArray:
 
 
 @compiled
-def in_turn(weight: FloatArray, duration: IntArray, need: IntArray, promised: IntArray, starts: IntArray) -> None:
-    """Of jobs that differ in nothing, let the first start first, where the other keeps its promise."""
+def in_turn(weight: FloatArray, duration: IntArray, amount: IntArray, guaranteed: IntArray, starts: IntArray) -> None:
+    """Of jobs that differ in nothing, let the first start first, where the other keeps its guarantee."""
     for job in range(len(starts)):
         for other in range(job + 1, len(starts)):
             later = starts[job] > starts[other] >= 0 and weight[job] == weight[other]
             if not later or duration[job] != duration[other]:
                 continue
-            kept = promised[other] < 0 or starts[job] <= promised[other]
-            if kept and (need[job] == need[other]).all():
+            kept = guaranteed[other] < 0 or starts[job] <= guaranteed[other]
+            if kept and (amount[job] == amount[other]).all():
                 starts[job], starts[other] = starts[other], starts[job]

@@ -11,12 +11,12 @@ from ..backfilling.easy import Room, backfill
 from ..backfilling.job_queue import (
     COUNT,
     HEAD,
-    LENGTH,
     NEVER,
+    PREDICTED,
+    RUNTIME,
     SINCE,
     SUBMIT,
     WAITS,
-    WORK,
     JobQueue,
     append,
     expect_length,
@@ -73,12 +73,12 @@ class ShadowJobs(NamedTuple):
     @property
     def duration(self) -> IntArray:
         """Predicted run times, shape (jobs,)."""
-        return cast(IntArray, self.queue.columns[LENGTH])
+        return cast(IntArray, self.queue.columns[PREDICTED])
 
     @property
     def run(self) -> IntArray:
         """What is known of the run times, shape (jobs,)."""
-        return cast(IntArray, self.queue.columns[WORK])
+        return cast(IntArray, self.queue.columns[RUNTIME])
 
     @property
     def known(self) -> IntArray:
@@ -101,7 +101,7 @@ def begin_with(jobs: ShadowJobs, running: IntArray, start: IntArray) -> None:
     count = len(running)
     jobs.queue.start[running], jobs.running[:count] = start, running
     jobs.queue.numbers[[COUNT, HEAD]] = jobs.state[RUNNING] = count
-    jobs.state[HEADER:] -= jobs.queue.need[running].sum(axis=0)
+    jobs.state[HEADER:] -= jobs.queue.amount[running].sum(axis=0)
 
 
 def lengthen(jobs: ShadowJobs, rows: int) -> ShadowJobs:
@@ -117,7 +117,7 @@ def lengthen(jobs: ShadowJobs, rows: int) -> ShadowJobs:
 @compiled
 def expect(jobs: ShadowJobs, row: int, duration: int) -> None:
     """Predict another run time of a job."""
-    jobs.queue.columns[LENGTH, row] = duration
+    jobs.queue.columns[PREDICTED, row] = duration
     expect_length(jobs.queue, row)
 
 
@@ -191,7 +191,7 @@ def next_event(jobs: ShadowJobs, arrived: int, guessed: IntArray) -> tuple[int, 
 @compiled
 def _stay(columns: IntArray, row: int, guessed: IntArray) -> int:
     """Return how long a job runs, or at least runs where nothing is guessed, seconds."""
-    run, duration = columns[WORK, row], columns[LENGTH, row]
+    run, duration = columns[RUNTIME, row], columns[PREDICTED, row]
     if columns[KNOWN, row] or len(guessed) == 0:
         return int(run)
     guess = guessed[row] if guessed[row] > 0 else duration
@@ -208,8 +208,8 @@ def complete(jobs: ShadowJobs, time: int, guessed: IntArray) -> None:
         row = running[index]
         certain = queue.columns[KNOWN, row] or len(guessed) > 0
         if certain and queue.start[row] + _stay(queue.columns, row, guessed) <= time:
-            for resource in range(queue.need.shape[1]):
-                state[HEADER + resource] += queue.need[row, resource]
+            for resource in range(queue.amount.shape[1]):
+                state[HEADER + resource] += queue.amount[row, resource]
         else:
             running[kept] = row
             kept += 1
@@ -221,16 +221,16 @@ def easy(jobs: ShadowJobs, now: int) -> None:
     """Start from the head of the queue, then those that do not delay the first job that does not fit."""
     queue, state, running, scratch = jobs.queue, jobs.state, jobs.running, jobs.scratch
     free = state[HEADER:].copy()
-    if next_allowed(queue, queue.numbers[HEAD], free, free, NEVER, LENGTH) == queue.numbers[COUNT]:
+    if next_allowed(queue, queue.numbers[HEAD], free, free, NEVER, PREDICTED) == queue.numbers[COUNT]:
         return
     _sort(jobs)
     count = state[RUNNING]
     for index in range(count):
         row = running[index]
-        scratch[0, count - 1 - index] = queue.start[row] + queue.columns[LENGTH, row]
+        scratch[0, count - 1 - index] = queue.start[row] + queue.columns[PREDICTED, row]
         scratch[1, count - 1 - index] = row
-    room = Room(free, scratch[0], scratch[1], queue.need[:0], np.empty_like(free), scratch[2])
-    chosen = backfill(queue, room, count, now, False, LENGTH)
+    room = Room(free, scratch[0], scratch[1], queue.amount[:0], np.empty_like(free), scratch[2])
+    chosen = backfill(queue, room, count, now, False, PREDICTED)
     for index in range(chosen):
         _put_on_machine(jobs, scratch[2, index], now)
 
@@ -238,7 +238,7 @@ def easy(jobs: ShadowJobs, now: int) -> None:
 @compiled
 def _sort(jobs: ShadowJobs) -> None:
     """Put those that run into the order of their predicted end: they are, but for what has been predicted anew."""
-    running, start, duration = jobs.running, jobs.queue.start, jobs.queue.columns[LENGTH]
+    running, start, duration = jobs.running, jobs.queue.start, jobs.queue.columns[PREDICTED]
     for index in range(1, jobs.state[RUNNING]):
         row = running[index]
         end, place = start[row] + duration[row], index
@@ -262,8 +262,8 @@ def _put_on_machine(jobs: ShadowJobs, row: int, now: int) -> None:
     queue.start[row] = now
     jobs.running[state[RUNNING]] = row
     state[RUNNING] += 1
-    for resource in range(queue.need.shape[1]):
-        state[HEADER + resource] -= queue.need[row, resource]
+    for resource in range(queue.amount.shape[1]):
+        state[HEADER + resource] -= queue.amount[row, resource]
     if len(jobs.peaks):
         _rise(jobs, row)
 

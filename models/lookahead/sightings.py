@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import IntArray
-from ..backfilling.job_queue import LENGTH, WORK
+from ..backfilling.job_queue import PREDICTED, RUNTIME
 from ..compiled import compiled
 from .shadow import KNOWN, ShadowJobs, expect
 
@@ -96,7 +96,7 @@ def see_jobs(
         row = seen.waiting[index]
         still -= known.status[row] == WAITS
         known.status[row], known.seen[row] = WAITS, seen.number
-        if jobs.queue.columns[LENGTH, row] != predicted[index]:
+        if jobs.queue.columns[PREDICTED, row] != predicted[index]:
             expect(jobs, row, predicted[index])
     for index in range(len(seen.running)):
         row = seen.running[index]
@@ -104,7 +104,7 @@ def see_jobs(
         if known.status[row] != RUNS:
             known.status[row], known.start[row], known.end[row] = RUNS, start[index], end[index]
         known.seen[row] = seen.number
-        jobs.queue.columns[WORK, row] = max(seen.now - start[index], 1)
+        jobs.queue.columns[RUNTIME, row] = max(seen.now - start[index], 1)
     _end_vanished(jobs, known, last, seen, quiet, still > 0)
 
 
@@ -114,10 +114,10 @@ def _end_vanished(jobs: ShadowJobs, known: Sightings, last: Seen, seen: Seen, qu
     for row in last.running:
         if known.status[row] == RUNS and known.seen[row] != seen.number:
             end = min(seen.now, max(last.now + 1, known.end[row])) if quiet else seen.now
-            known.status[row], columns[WORK, row], columns[KNOWN, row] = GONE, end - known.start[row], 1
+            known.status[row], columns[RUNTIME, row], columns[KNOWN, row] = GONE, end - known.start[row], 1
     if withdrawn:
         for row in last.waiting:
             if known.status[row] == WAITS and known.seen[row] != seen.number:
                 known.status[row] = GONE
                 if not columns[KNOWN, row]:
-                    columns[WORK, row], columns[KNOWN, row] = 0, 1
+                    columns[RUNTIME, row], columns[KNOWN, row] = 0, 1

@@ -15,12 +15,12 @@ from ..backfilling.job_queue import (
     BLOCK,
     COUNT,
     HEAD,
-    LENGTH,
     NEVER,
+    PREDICTED,
+    RUNTIME,
     SINCE,
     SUBMIT,
     WAITS,
-    WORK,
     JobQueue,
     append,
     waiting_rows,
@@ -81,12 +81,12 @@ def standing(
     state, nobody = np.zeros(HEADER + resources, dtype=np.int64), np.zeros(0, dtype=np.int64)
     state[RUNNING], state[CLOCK] = len(runs), now
     state[HEADER:] = free
-    columns, need = np.zeros((KNOWN + 1, len(rows)), dtype=np.int64), jobs.queue.need[rows]
-    for column in (SUBMIT, LENGTH, WORK, KNOWN):
+    columns, amount = np.zeros((KNOWN + 1, len(rows)), dtype=np.int64), jobs.queue.amount[rows]
+    for column in (SUBMIT, PREDICTED, RUNTIME, KNOWN):
         columns[column] = jobs.queue.columns[column][rows]
     columns[SINCE] = columns[SUBMIT]
     least = np.zeros((waiting // BLOCK + 1, jobs.queue.least.shape[1]), dtype=np.int64)
-    queue = JobQueue(columns, need, start, least, np.zeros(3, dtype=np.int64))
+    queue = JobQueue(columns, amount, start, least, np.zeros(3, dtype=np.int64))
     for _ in range(waiting):
         append(queue)
     made = ShadowJobs(queue, running, nobody, np.zeros((3, len(rows) + 1), dtype=np.int64), state)
@@ -173,7 +173,7 @@ def _at_once(stands: Standing, bound: int) -> int:
 def _copied(stands: Standing) -> Standing:
     """Return the same, of which what changes is a copy."""
     jobs, queue = stands.jobs, stands.jobs.queue
-    copied = JobQueue(queue.columns, queue.need, queue.start.copy(), queue.least.copy(), queue.numbers.copy())
+    copied = JobQueue(queue.columns, queue.amount, queue.start.copy(), queue.least.copy(), queue.numbers.copy())
     made = ShadowJobs(copied, jobs.running.copy(), jobs.peaks, jobs.scratch, jobs.state.copy())
     return Standing(made, stands.guessed.copy(), stands.predicted)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...base import FloatArray, IntArray
-from ..backfilling.job_queue import COUNT, LENGTH, NEVER, WAITING, WALLTIME, waiting_rows
+from ..backfilling.job_queue import COUNT, NEVER, PREDICTED, WAITING, WALLTIME, waiting_rows
 from ..compiled import compiled
 from ..events.events import (
     RUNNING,
@@ -26,7 +26,7 @@ from ..events.events import (
 )
 from .choosing import look_ahead
 from .expected_shadow import ExpectedShadow, longest_wait, open_expected, predict
-from .promises import Settings, settle
+from .guarantees import Settings, settle
 from .shadow import ShadowJobs, open_shadow
 from .sightings import RUNS, Seen, Sightings, see_jobs
 
@@ -66,7 +66,7 @@ class Decided(NamedTuple):
     counts
         Time, jobs that wait and run before it, and that it starts; shape (decisions, 4).
     planned
-        Jobs planned, amounts they ask for, amounts that are free, jobs with a promise, how it came about, and whether
+        Jobs planned, amounts they ask for, amounts that are free, jobs with a guarantee, how it came about, and whether
         predictions were not trusted; shape (decisions, 6).
     values
         The objective, and the wait after which a job is to have started, seconds, below 0 for none; shape
@@ -79,16 +79,16 @@ class Decided(NamedTuple):
 
 
 def whole_lookahead(
-    submit: IntArray, work: IntArray, length: IntArray, asked: IntArray, need: IntArray, capacity: IntArray
+    submit: IntArray, runtime: IntArray, predicted: IntArray, walltime: IntArray, amount: IntArray, capacity: IntArray
 ) -> WholeLookahead:
     """Return a trace before its first instant.
 
     Parameters
     ----------
-    submit, work, length, asked
+    submit, runtime, predicted, walltime
         Of the jobs, in order of their submission: when they come, how long they stay on the machine, how long they are
         predicted to, and what they request, seconds; shape (jobs,).
-    need
+    amount
         Amounts, at most all there is, shape (jobs, resources).
     capacity
         Of the pool, shape (resources,).
@@ -96,10 +96,10 @@ def whole_lookahead(
     count = len(submit)
     begin = int(submit[0]) if count else 0
     shadow = open_shadow(capacity, begin, count)
-    shadow.submit[:], shadow.arrival[:], shadow.duration[:] = submit, submit, length
-    shadow.queue.need[:], shadow.run[:] = need, 1
+    shadow.submit[:], shadow.arrival[:], shadow.duration[:] = submit, submit, predicted
+    shadow.queue.amount[:], shadow.run[:] = amount, 1
     return WholeLookahead(
-        events=open_events(submit, work, length, np.maximum(asked, 1), need, capacity),
+        events=open_events(submit, runtime, predicted, np.maximum(walltime, 1), amount, capacity),
         seen=np.zeros((2, count), dtype=np.int64),
         numbers=np.array([0, 0, 0, begin, 0], dtype=np.int64),
         shadow=shadow,
@@ -174,12 +174,12 @@ def _see(trace: WholeLookahead, now: int, waits: IntArray, recent: int) -> int:
     last = Seen(waited, ran, numbers[_LAST], numbers[_DECISIONS])
     numbers[_DECISIONS] += 1
     seen = Seen(waits, runs, now, numbers[_DECISIONS])
-    predicted, begun, length = columns[LENGTH][waits], trace.events.queue.start[runs], columns[LENGTH][runs]
-    see_jobs(trace.shadow, trace.known, last, seen, numbers[_STILL], predicted, begun, begun + length)
+    begun, end = trace.events.queue.start[runs], trace.events.queue.start[runs] + columns[PREDICTED][runs]
+    see_jobs(trace.shadow, trace.known, last, seen, numbers[_STILL], columns[PREDICTED][waits], begun, end)
     numbers[_LAST_WAITING], numbers[_LAST_RUNNING], numbers[_LAST] = len(waits), len(runs), now
     trace.seen[_WAITED, : len(waits)] = waits
     trace.seen[_RAN, : len(runs)] = runs
-    predict(trace.shadow, trace.expected, waits, predicted, columns[WALLTIME][waits])
+    predict(trace.shadow, trace.expected, waits, columns[PREDICTED][waits], columns[WALLTIME][waits])
     return longest_wait(trace.shadow, trace.expected, trace.events.queue.numbers[COUNT], now, recent)
 
 
@@ -197,7 +197,7 @@ def _decide(trace: WholeLookahead, now: int, waits: IntArray, settings: Settings
         job = waits[place]
         start(events, job, now)
         known.status[job], known.start[job] = RUNS, now
-        known.end[job] = now + events.queue.columns[LENGTH, job]
+        known.end[job] = now + events.queue.columns[PREDICTED, job]
         trace.seen[_RAN, numbers[_LAST_RUNNING]] = job
         numbers[_LAST_RUNNING] += 1
     numbers[_STILL] = len(waits) - len(choice.starts)

@@ -64,7 +64,7 @@ class Choice:
     start
         When it would start.
     turnaround
-        Seconds from now to the end of its requested time; for a law, the expected time until the job is done.
+        Seconds from now to the end of its walltime; for a law, the expected time until the job is done.
     """
 
     request: Request
@@ -146,10 +146,10 @@ def front(choices: Sequence[Choice]) -> list[Choice]:
 
 
 def choose_with_law(profile: StartTimes, laws: Sequence[tuple[int, ESDD]], now: int) -> Choice | None:
-    """Return the size and the first requested time with the least expected turnaround, with resubmissions.
+    """Return the size and the first walltime with the least expected turnaround, with resubmissions.
 
     A job that outlives a request is killed there and submitted again with a longer one of the same size, which waits as
-    long as it would today. The requested times are values of the law, rounded up to seconds.
+    long as it would today. The walltimes are values of the law, rounded up to seconds.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from ...base import IntArray
 from ..backfilling.job_queue import COUNT, ORDER, SUBMIT, WAITS
 from ..events.events import Events, enter, open_events, start
 from ..events.runs import run_easy
-from ..lookahead.promises import Settings
+from ..lookahead.guarantees import Settings
 from ..lookahead.whole_lookahead import run_look_ahead
 
 #: Policies: EASY, EASY that backfills the shortest first, look-ahead.
@@ -40,10 +40,10 @@ class PoolPast(NamedTuple):
 
     Attributes
     ----------
-    submit, work, length, asked
+    submit, runtime, predicted, walltime
         When they come, how long they stay on the machine, how long they are predicted to, and their walltimes, at
         least 1, seconds; shape (jobs,).
-    need
+    amount
         Amounts, at most all there is, shape (jobs, resources).
     start
         When those started that run as the stretch begins, seconds, at least 0; -1 of the others; shape (jobs,).
@@ -53,10 +53,10 @@ class PoolPast(NamedTuple):
     """
 
     submit: IntArray
-    work: IntArray
-    length: IntArray
-    asked: IntArray
-    need: IntArray
+    runtime: IntArray
+    predicted: IntArray
+    walltime: IntArray
+    amount: IntArray
     start: IntArray
     first: IntArray
     corrected: IntArray
@@ -79,7 +79,7 @@ class PoolReplay:
         self._submit = past.submit
         eligible = np.maximum(past.submit, begin)
         self._events: Events = open_events(
-            past.submit, past.work, past.length, past.asked, past.need, capacity, eligible=eligible,
+            past.submit, past.runtime, past.predicted, past.walltime, past.amount, capacity, eligible=eligible,
             corrections=(past.first, past.corrected),
         )  # fmt: skip
         for job in np.flatnonzero(past.start >= 0).tolist():

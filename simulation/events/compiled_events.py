@@ -134,7 +134,7 @@ def compiled_events(
 
     That is of rigid jobs, many of them. Under a list order or EASY on a pool, or on nodes of which all jobs ask for the
     same amounts per slot; under look-ahead on a pool; with walltimes or the actual run times as predictions.
-    Or jobs on a pool in rounds whose reservations stand, by requested times or those that a
+    Or jobs on a pool in rounds whose reservations stand, by walltimes or those that a
     strategy chooses for stochastic jobs.
     """
     workload = recorder.workload

@@ -1,6 +1,6 @@
 """What is known at an instant of a simulation."""
 
 from .cutting import state_at
-from .promised_starts import promised_starts
+from .guaranteed_starts import guaranteed_starts
 
-__all__ = ["promised_starts", "state_at"]
+__all__ = ["guaranteed_starts", "state_at"]

@@ -194,7 +194,7 @@ class _Recalled:
             self.correct = predictor.correct
 
     def predict(self, job: Job, now: int) -> float:
-        """Return it, in proportion to the requested time where that has changed, seconds."""
+        """Return it, in proportion to the walltime where that has changed, seconds."""
         return math.ceil(self._predicted[job.id] * job.walltime / self._asked[job.id])
 
     def observe(self, job: Job) -> None:

@@ -23,7 +23,7 @@ def idle_time(result, capacity):
 
 
 @pytest.mark.parametrize("overrun", ["run", "kill", "resubmit:factor=1.4", "resubmit:factor=1.4,cap=20000"])
-@pytest.mark.parametrize("dispatcher", ["rbs", "rbs:promise=anew,limit=30000", "sejf", "lejf", "hybrid"])
+@pytest.mark.parametrize("dispatcher", ["rbs", "rbs:move=always,max_walltime=30000", "sejf", "lejf", "hybrid"])
 def test_useful_wasted_and_idle_time_add_up(dispatcher, overrun):
     workload = generate("accre", pattern="mix", jobs=40, wide=8, nodes=6, mean_er=0.8, interarrival=3000, seed=6)
     result = simulate(workload, dispatcher, overrun=overrun)

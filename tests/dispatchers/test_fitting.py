@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hpcdispatch.dispatchers import State, space_of
-from hpcdispatch.dispatchers.fitting import fitting, needs
+from hpcdispatch.dispatchers.fitting import amounts_of, fitting
 from hpcdispatch.dispatchers.protocol import JobView, Waiting
 from hpcdispatch.models import first_by
 from hpcdispatch.workloads import Job, Machine
@@ -26,7 +26,7 @@ def test_it_is_what_the_space_says_of_each_job(nodes):
     state = state_of(machine, requests)
     space = space_of(state)
     expected = [space.room(entry.demand, entry.nodes) >= entry.nodes for entry in state.queue]
-    need = needs(state.queue)
+    need = amounts_of(state.queue)
     assert need.tolist() == [[slots * core, slots * mem] for slots, core, mem in requests]
     fits, together = fitting(state, need, space)
     assert fits.tolist() == expected
@@ -39,4 +39,4 @@ def test_it_is_what_the_space_says_of_each_job(nodes):
 def test_all_may_fit_together():
     machine = Machine(("core", "mem"), np.array([[4, 6]]))
     state = state_of(machine, [(2, 1, 1), (2, 1, 2)])
-    assert fitting(state, needs(state.queue), space_of(state))[1]
+    assert fitting(state, amounts_of(state.queue), space_of(state))[1]

@@ -33,7 +33,7 @@ SPECS = {"portfolio": "portfolio:of=fcfs+sjf,reference=fcfs,every=12h,window=1d,
 LEFT_OUT = {("pcp", "equal"), ("pcp", "on-demand")}
 #: Options under which a dispatcher takes another way through the code.
 VARIANTS = (
-    "easy:placement=best-fit", "easy:promises=requests", "easy-sjbf:placement=best-fit", "fcfs:blocked=wait",
+    "easy:placement=best-fit", "easy:reserve_by=walltimes", "easy-sjbf:placement=best-fit", "fcfs:blocked=wait",
     "conservative:compress=never", "conservative:compress=once", "lookahead:blocked=0", "lookahead:patience=inf",
     "lookahead:patience=1.5", "rounds:move=never", "rounds:batch=20", "guarded:over=lxf", "cp:solver=none",
     "sa:over=easy", "portfolio:every=1d,window=3d,budget=3000",

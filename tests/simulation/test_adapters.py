@@ -233,5 +233,5 @@ def test_an_event_becomes_a_job():
 
 
 def test_a_job_without_a_requested_time_is_an_error():
-    with pytest.raises(InputError, match="job 7: requested time must be >= 1 s, got -1"):
+    with pytest.raises(InputError, match="job 7: walltime must be >= 1 s, got -1"):
         job_of(event("7", expected_duration=-1))

@@ -1,4 +1,4 @@
-"""What happens to a job that reaches its requested time."""
+"""What happens to a job that reaches its walltime."""
 
 import pytest
 
@@ -19,7 +19,7 @@ def test_kill(run, stays):
     result = run([LATE, (0, 9, 9, 4)], overrun="kill")
     assert stays(result) == [(0, 40, "limit", 0)]
     row = result.jobs.iloc[0]
-    assert (row["status"], row["reason"]) == ("killed", "reached its requested time of 40 s")
+    assert (row["status"], row["reason"]) == ("killed", "reached its walltime of 40 s")
     assert (row["end"], row["run"], row["lost"]) == (40, 40, 80)
     assert result.jobs["start"].tolist() == [0, 40]
 

@@ -167,7 +167,7 @@ class TestShapes:
         late = Job("1", 0, 100, 110, 2, shapes=(Shape(4, 60, 30),))
         result = run([late], scripted({0: [Start("1", ALL, shape=0)]}), overrun="kill")
         assert result.jobs["end"].tolist() == [30]
-        assert result.jobs["reason"].tolist() == ["reached its requested time of 30 s"]
+        assert result.jobs["reason"].tolist() == ["reached its walltime of 30 s"]
 
     def test_a_resubmission_enlarges_all_of_them(self, run, scripted, stays):
         late = Job("1", 0, 100, 110, 2, shapes=(Shape(4, 60, 30),))

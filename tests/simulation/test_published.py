@@ -53,7 +53,7 @@ def test_easy_dispatched_after_each_event_as_in_the_sc15_study(trace, name, jobs
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", TraceWarning)
         workload = read(trace(name))
-    # The study leaves out jobs without a requested time.
+    # The study leaves out jobs without a walltime.
     requested = workload.records["requested_time"] > 0
     workload = workload.with_jobs(job for job, keep in zip(workload.jobs, requested, strict=True) if keep)
     assert len(workload) == jobs

@@ -17,7 +17,7 @@ THREE = [(0, 100, 100, 2), (10, 50, 60, 4), (20, 5, 5, 1)]
 
 
 class TestSummary:
-    def test_has_what_is_promised(self):
+    def test_has_what_is_guaranteed(self):
         promised = (
             "jobs wait_mean wait_p95 wait_max slowdown_mean bounded_slowdown_mean turnaround_mean utilization makespan"
             " decisions decision_ms_mean decision_ms_p95 decision_ms_max prediction_s simulation_s"

@@ -53,7 +53,7 @@ def accre(
 ) -> Workload:
     """Draw jobs of one node each, and wide ones on half the machine, whose requests are estimates that may fall short.
 
-    The requested time is the run time times an estimation ratio, which is normal with the mean `mean_er` and the
+    The walltime is the run time times an estimation ratio, which is normal with the mean `mean_er` and the
     deviation 0.2, and never below 0.1. Jobs arrive in a Poisson process. The same seed gives the same arrivals, run
     times and deviations whatever `mean_er` is.
 

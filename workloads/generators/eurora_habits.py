@@ -13,7 +13,7 @@ MINUTE, HOUR, DAY = 60, 3600, 86400
 #: Kinds of run: it stops at once, takes minutes, takes 1 to 5 h, takes longer.
 KINDS = ("seconds", "minutes", "hours", "day")
 SECONDS, MINUTES, HOURS, LONG = range(4)
-#: Name, expected wait in seconds, and requested times in seconds, the default of the queue first.
+#: Name, expected wait in seconds, and walltimes in seconds, the default of the queue first.
 QUEUES: tuple[tuple[str, int, tuple[int, ...]], ...] = (
     ("debug", HOUR // 2, (30 * MINUTE, 10 * MINUTE, 15 * MINUTE, 20 * MINUTE)),
     ("parallel", 6 * HOUR, (6 * HOUR, HOUR, 2 * HOUR, 3 * HOUR, 4 * HOUR, 5 * HOUR)),
@@ -182,7 +182,7 @@ def applications(rng: np.random.Generator, users: int, habits: Habits) -> Applic
 
 
 def _request_shares(habits: Habits) -> tuple[float, ...]:
-    """Return the share of each requested time of each queue: the default's, and the others' alike."""
+    """Return the share of each walltime of each queue: the default's, and the others' alike."""
     shares: list[float] = []
     for share, (_, _, requests) in zip(habits.queues, QUEUES, strict=True):
         others = len(requests) - 1

@@ -1,4 +1,4 @@
-"""The workload model of Lublin and Feitelson, with requested times and users on top.
+"""The workload model of Lublin and Feitelson, with walltimes and users on top.
 
 U. Lublin, D. G. Feitelson: "The workload on parallel supercomputers: modeling the characteristics of rigid
 jobs", Journal of Parallel and Distributed Computing 63(11), 2003. Parameters of the whole sample, batch and
@@ -33,7 +33,7 @@ GAP, LOG_GAP_MAX = (10.2303 * 1.0225, 0.4871), 13.0
 CYCLE, BUCKETS, DAY_BEGINS = (8.1737, 3.9631), 48, 11
 BUCKET, DAY = 1800, 86400
 
-#: Requested times people type, seconds.
+#: Walltimes people type, seconds.
 ROUND_TIMES: IntArray = np.array(
     [60 * minutes for minutes in (1, 2, 5, 10, 15, 20, 30, 45, 60, 90)]
     + [3600 * hours for hours in (2, 3, 4, 5, 6, 8, 10, 12, 15, 18, 24, 36, 48, 72, 96)],
@@ -53,7 +53,7 @@ def lublin(
 
     - Users submit unequally (Zipf), each has a few applications, and an application gets the jobs that are alike in
       size and run time, so that a user's past tells something about the next job.
-    - Requested times are round values. The ratio of run to requested time is about flat on (0, 1]; an application
+    - Walltimes are round values. The ratio of run to walltime is about flat on (0, 1]; an application
       mostly repeats its request. One job in ten (of a minute or more) is stopped at its limit: its run time
       is moved to the nearest round value, which it requested.
     - Queue 1 takes requests up to 1 h, queue 2 up to 5 h, queue 3 the rest. Users, groups, applications and queues are
@@ -185,7 +185,7 @@ def _people(rng: np.random.Generator, size: IntArray, runtime: IntArray, users: 
 
 
 def _requests(rng: np.random.Generator, runtime: IntArray, people: _People) -> tuple[IntArray, IntArray]:
-    """Return run times, some of them cut or stretched to a limit, and requested times, never below them."""
+    """Return run times, some of them cut or stretched to a limit, and walltimes, never below them."""
     jobs, applications = len(runtime), len(people.user)
     killed = (rng.random(jobs) < KILLED) & (runtime >= ROUND_TIMES[0])
     runtime = np.where(killed, _rounded(runtime), runtime)

@@ -1,4 +1,4 @@
-"""Size and first requested time of a job whose run time is a lottery: chosen together, each alone, or neither."""
+"""Size and first walltime of a job whose run time is a lottery: chosen together, each alone, or neither."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _longest(*, every: bool) -> Way:
 
 
 def _by_law(*, every: bool) -> Way:
-    """Return the way that chooses a first requested time by the law, and with it one of all sizes or the own."""
+    """Return the way that chooses a first walltime by the law, and with it one of all sizes or the own."""
 
     def asks(job: Lottery, profile: AvailabilityProfile, now: int, lasted: float) -> Request:
         choice = choose_with_law(profile, job.laws(lasted, every=every), now)
@@ -151,7 +151,7 @@ def joint(jobs: int, fill: Callable[[np.random.Generator], AvailabilityProfile])
     )
     columns = ("spread of ln(run time)", "chosen", "turnaround, s", "together over it", "first request may fall short",
                "other size")  # fmt: skip
-    return Table("Size and first requested time", columns, rows, note=note)
+    return Table("Size and first walltime", columns, rows, note=note)
 
 
 def _job(

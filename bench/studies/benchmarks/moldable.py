@@ -4,7 +4,7 @@
 for the earliest start of random requests, beside a walk over its steps in plain Python, which must answer the same.
 Users are drawn from Downey's model with a few runs, 10% noise in each; sizes that they did not measure are predicted,
 and the size chosen by the fit is compared with that chosen knowing the curve. Jobs of unknown run times choose size and
-first requested time together, one of them alone, or neither. Where it is asked for, the part ``dispatchers`` simulates
+first walltime together, one of them alone, or neither. Where it is asked for, the part ``dispatchers`` simulates
 stretches of logs and generated workloads whose jobs choose their sizes in several ways, and with a dispatcher that
 chooses for them.
 """
@@ -136,7 +136,7 @@ def fits(setting: Setting) -> Table:
 
 
 def lotteries(setting: Setting) -> Table:
-    """Return what choosing size and first requested time together gains over each alone."""
+    """Return what choosing size and first walltime together gains over each alone."""
     return joint(setting.lotteries, partial(filled, 30))
 
 

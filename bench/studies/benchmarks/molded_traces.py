@@ -68,7 +68,7 @@ def contenders() -> list[str]:
 def compared(
     name: str, sampler: Sampler, count: int, out: str | None, workers: int, specs: Sequence[str] = ()
 ) -> Table:
-    """Return turnarounds and efficiency under each dispatcher, with jobs killed at their requested times.
+    """Return turnarounds and efficiency under each dispatcher, with jobs killed at their walltimes.
 
     Parameters
     ----------

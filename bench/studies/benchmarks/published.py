@@ -1,7 +1,7 @@
 """Our figures beside published ones, on traces of the Parallel Workloads Archive.
 
 ``python -m hpcdispatch.bench.studies.benchmarks.published`` prints two tables. The first has the filter and the rules
-of the study of Gaussier et al. (SC 2015): jobs without a requested time are dropped, jobs are killed at their request,
+of the study of Gaussier et al. (SC 2015): jobs without a walltime are dropped, jobs are killed at their request,
 bounded slowdown with a threshold of 10 s. The second has jobs that run on to their real end.
 """
 
@@ -82,7 +82,7 @@ class Row:
 
 
 def load(name: str) -> Workload:
-    """Return a published trace without the jobs that have no requested time."""
+    """Return a published trace without the jobs that have no walltime."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         workload = read(fetch(name), default_walltime=_NO_REQUEST)

@@ -35,7 +35,7 @@ class Longest(Empirical):
 
 #: Name to dispatcher and predictor; the first is the baseline.
 CONTENDERS: Mapping[str, tuple[str, str | Callable[[], Predictor]]] = {
-    "EASY, wall-time": ("easy", "walltime"),
+    "EASY, walltime": ("easy", "walltime"),
     "EASY, last2": ("easy", "last2"),
     "EASY, mean": ("easy", "empirical"),
     "EASY, maximum": ("easy", Longest),

@@ -2,7 +2,7 @@
 
 ``python -m hpcdispatch.bench.studies.benchmarks.results`` keeps every finished run in the store of a campaign,
 ``results``. Interrupted, it goes on where it was; called once more, it prints the tables of what is there. Predictions
-are the requested times, a missing one being the largest of its queue; jobs run on to their real end.
+are the walltimes, a missing one being the largest of its queue; jobs run on to their real end.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ SHOWN = (
 )
 #: What the tables have in common.
 NOTE = (
-    "Predictions: the requested times. Jobs run on to their real end. Milliseconds on the wall clock of whatever "
+    "Predictions: the walltimes. Jobs run on to their real end. Milliseconds on the wall clock of whatever "
     "machine made the runs."
 )
 #: Commas that are followed by the next name, and not by another ``key=value`` of the same.
@@ -130,7 +130,7 @@ class Setting:
 
 
 def load(trace: str) -> tuple[str, Workload]:
-    """Return the name and the jobs of a trace; a missing requested time is the largest of its queue."""
+    """Return the name and the jobs of a trace; a missing walltime is the largest of its queue."""
     source = resolve(trace)
     name = trace if source.path is None else source.path.name.partition(".")[0]
     with warnings.catch_warnings():

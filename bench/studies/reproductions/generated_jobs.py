@@ -32,7 +32,7 @@ class Pairing:
 
 
 def measure_all(pairings: Sequence[Pairing], seeds: int, means: Means, measure: Callable[[Result], T]) -> list[list[T]]:
-    """Return what is measured of each pairing, one for each seed; jobs end at their requested time at the latest.
+    """Return what is measured of each pairing, one for each seed; jobs end at their walltime at the latest.
 
     What measures is given the tables of jobs and attempts.
 

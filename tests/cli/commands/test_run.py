@@ -67,7 +67,7 @@ def test_default_walltime_and_its_warning(invoke, trace):
     warned = invoke("run", trace, "--json")
     assert [line for line in warned.stderr.splitlines() if line.startswith("hpcdispatch: warning: ")]
     assert "Warning" not in warned.stderr
-    assert warned.stderr.count("no requested time") == 1
+    assert warned.stderr.count("no walltime") == 1
     assert "--default-walltime" in warned.stderr
     told = invoke("run", trace, "--json", "--default-walltime", "runtime")
     assert "hpcdispatch: warning" not in told.stderr

@@ -192,7 +192,7 @@ def test_says_what_a_site_makes_of_them(invoke, runs):
 
 
 def test_a_site_is_read_as_other_traces_are(invoke, runs, tmp_path):
-    """Its jobs have no requested times, and what the error advises must be an option of this command."""
+    """Its jobs have no walltimes, and what the error advises must be an option of this command."""
     header, log = (
         "; MaxProcs: 16\n",
         "".join(f"{n} {60 * n} 0 {600 + n} 4 -1 -1 4 -1 -1 1 {n % 3} 1 1 1 1 -1 -1\n" for n in range(1, 60)),

@@ -69,7 +69,7 @@ def test_has_them_with_a_long_queue_and_in_many_steps(monkeypatch):
     result = simulate(workload, Lookahead(), progress=told.append)
     assert result.decisions["queued"].max() > 100
     assert set(result.decisions["used"]) == {"none", "list", "search"}
-    assert result.decisions["promises"].max() == LookaheadOptions().guards
+    assert result.decisions["guarantees"].max() == LookaheadOptions().guards
     assert len(told) > 10
     assert_same_records(result, simulate(workload, PlugIn(Lookahead())))
 
@@ -103,7 +103,7 @@ def test_leaves_what_it_does_not_know_to_the_engine(compiled, monkeypatch):
     assert compiled(workload, "lookahead:molds=true", "oracle")
     assert not compiled(workload, PlugIn(Lookahead()))
     assert not compiled(workload, "lookahead", "last2")
-    assert not compiled(workload, "lookahead:promises=requests")
+    assert not compiled(workload, "lookahead:reserve_by=walltimes")
     assert not compiled(Workload((job, Job("2", 3, 5, 5)), Machine.homogeneous(2, core=4)))
     assert not compiled(Workload((job, Job("2", 3, 5, 5, shapes=(Shape(2, 3, 3),))), Machine.pool(4)))
     monkeypatch.setattr(compiled_events, "WORTH_AHEAD", 3)

@@ -26,7 +26,7 @@ class Watched:
 
     def dispatch(self, state):
         if self.history is None:
-            self.history = History(state.machine, state.now, by_requests=True)
+            self.history = History(state.machine, state.now, by_walltimes=True)
         actions = self.over.dispatch(state)
         self.history.see(state)
         longest = self.history.longest_wait(state.now)

@@ -81,7 +81,7 @@ def test_in_a_crowd_nobody_is_held(monkeypatch):
 def test_what_it_says_of_the_last_decision_is_what_the_one_underneath_says_and_whether_it_was_held():
     workload = generate("lublin:jobs=200,processors=32,load=1.0", seed=3)
     decisions = simulate(workload, "guarded:over=lookahead").decisions
-    assert {"held", "promises", "due_hours"} <= set(decisions.columns)
+    assert {"held", "guarantees", "due_hours"} <= set(decisions.columns)
 
 
 def test_on_nodes_who_starts_has_room_there():

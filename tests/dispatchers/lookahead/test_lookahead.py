@@ -1,4 +1,4 @@
-"""The look-ahead dispatcher: its rules, its promises, and what it reports."""
+"""The look-ahead dispatcher: its rules, its guarantees, and what it reports."""
 
 import math
 from dataclasses import replace
@@ -267,7 +267,7 @@ def test_the_report():
     assert (planned["candidates"] >= 1).all()
     assert (planned["intervals"] == planned["candidates"] + planned["running"]).all()
     assert (planned["requested"] > 0).all()
-    assert (planned["promises"] >= 1).all()
+    assert (planned["guarantees"] >= 1).all()
     assert (decisions["available"] <= 32).all()
     assert (decisions["due_hours"] >= LEAST_DUE / HOUR).all()
     assert decisions["due_hours"].nunique() > 1

@@ -34,7 +34,7 @@ class Asking(EASY):
 
     def dispatch(self, state):
         if self.answer is None:
-            history = History(state.machine, state.now, by_requests=True)
+            history = History(state.machine, state.now, by_walltimes=True)
             history.see(state)
             self.answer = self.ask(history, state)
         return super().dispatch(state)

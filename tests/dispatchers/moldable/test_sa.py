@@ -23,7 +23,7 @@ def rigid(number, submit, runtime, walltime, cores):
 
 
 def moldable(job, sizes, share=1.0):
-    """Let a job run on other sizes, of which it needs a share of the requested time."""
+    """Let a job run on other sizes, of which it needs a share of the walltime."""
     shapes = [Shape(1, max(1, int(time * share)), time, {"core": cores}) for cores, time in sizes]
     return replace(job, shapes=tuple(shapes))
 

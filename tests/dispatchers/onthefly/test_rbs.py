@@ -48,7 +48,7 @@ def test_growth_is_an_option_and_a_request_grows_by_a_second_at_least():
 
 @pytest.mark.parametrize("walltime", [100, 5000])
 def test_an_endless_underestimate_ends_at_the_machine_s_limit(walltime):
-    result = run([Job("a", 0, 10**9, walltime)], "rbs:limit=1000")
+    result = run([Job("a", 0, 10**9, walltime)], "rbs:max_walltime=1000")
     lengths = [end - start for start, end, _ in stays(result)]
     assert lengths == ([100, 150, 225, 337, 505, 757, 1000] if walltime == 100 else [1000])
     assert result.jobs[["status", "reason"]].values.tolist() == [
@@ -89,12 +89,12 @@ def test_work_up_to_an_application_checkpoint_is_kept():
 
 def test_long_requests_come_first_until_others_have_waited():
     jobs = [Job("r", 0, 100, 100), Job("short", 1, 1000, 1000), Job("long", 2, 5000, 5000)]
-    assert starts(run(jobs, "rbs:promise=anew,small=0"))["long"] == 100
+    assert starts(run(jobs, "rbs:move=always,small=0"))["long"] == 100
     patient = [Job("r", 0, 6000, 6000), Job("short", 1, 1000, 1000), Job("long", 5900, 5000, 5000)]
-    found = starts(run(patient, "rbs:promise=anew,small=0"))
+    found = starts(run(patient, "rbs:move=always,small=0"))
     # By t=6000 'short' has gained 3 x 1200 s, in steps of 1200 s of wait beyond 1200 s: 4600 s, against 5000 s.
     assert (found["long"], found["short"]) == (6000, 11000)
-    found = starts(run(patient, "rbs:promise=anew,small=0,gain=1500"))
+    found = starts(run(patient, "rbs:move=always,small=0,gain=1500"))
     assert (found["short"], found["long"]) == (6000, 7000)
 
 
@@ -111,7 +111,7 @@ def test_a_kept_reservation_stands_and_leaves_a_gap_for_small_jobs():
     assert found["d"] == 19_800  # it would fit in the gap as well, and in the one that 'c' left behind
 
 
-@pytest.mark.parametrize("options", ["promise=anew", "small=none"])
+@pytest.mark.parametrize("options", ["move=always", "small=none"])
 def test_reservations_move_up_if_made_anew_or_if_everybody_is_backfilled(options):
     assert starts(run(gap(), f"rbs:{options}")) == {"r": 0, "b": 100, "d": 9100, "c": 14_100}
 
@@ -133,7 +133,7 @@ def test_only_so_many_jobs_have_reservations():
 
 def test_the_least_loaded_node_is_the_one_that_is_free_first():
     jobs = [Job("r", 0, 1000, 1000), Job("s", 0, 300, 300), Job("a", 1, 10, 400), Job("b", 2, 10, 350)]
-    found = starts(run(jobs, "rbs:small=0,promise=anew", TWO))
+    found = starts(run(jobs, "rbs:small=0,move=always", TWO))
     assert (found["a"], found["b"]) == (300, 310)
 
 
@@ -151,11 +151,11 @@ def test_jobs_that_ask_for_different_amounts_are_booked_on_their_nodes():
 
 
 @pytest.mark.parametrize("same_instant", ["batch", "sequence"])
-@pytest.mark.parametrize("promise", ["kept", "anew"])
+@pytest.mark.parametrize("move", ["never", "always"])
 @pytest.mark.parametrize("wide", [0, 12])
-def test_promises_are_kept_whatever_the_estimates(promise, wide, same_instant):
+def test_promises_are_kept_whatever_the_estimates(move, wide, same_instant):
     workload = generate("accre", pattern="b", jobs=60, wide=wide, nodes=6, mean_er=0.8, interarrival=3000, seed=3)
-    result = simulate(workload, RBS(promise=promise, reservations=10), same_instant=same_instant)
+    result = simulate(workload, RBS(move=move, reservations=10), same_instant=same_instant)
     check(workload, result)
     assert (result.jobs["status"] == "completed").all()
     assert set(result.attempts["outcome"]) == {"completed", "limit"}
@@ -163,8 +163,8 @@ def test_promises_are_kept_whatever_the_estimates(promise, wide, same_instant):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("growth", 1.0), ("growth", float("inf")), ("reservations", 0), ("small", -1), ("limit", 0), ("ageing", 0),
-     ("threshold", -1), ("gain", -1), ("promise", "broken"), ("placement", "worst")],
+    [("growth", 1.0), ("growth", float("inf")), ("reservations", 0), ("small", -1), ("max_walltime", 0), ("ageing", 0),
+     ("threshold", -1), ("gain", -1), ("move", "broken"), ("placement", "worst")],
 )  # fmt: skip
 def test_bad_options_are_refused(option, value):
     with pytest.raises(ValueError, match=option):

@@ -44,12 +44,12 @@ def room_of(free, held=(), most=200):
     return Room(np.array(free), ends, rows, amounts, np.zeros(len(free), dtype=np.int64), chosen)
 
 
-def fitting(need, free):
-    return all(asked <= left for asked, left in zip(need, free, strict=True))
+def fitting(amount, free):
+    return all(asked <= left for asked, left in zip(amount, free, strict=True))
 
 
-def less(free, need):
-    return [left - asked for left, asked in zip(free, need, strict=True)]
+def less(free, amount):
+    return [left - asked for left, asked in zip(free, amount, strict=True)]
 
 
 @st.composite
@@ -92,12 +92,12 @@ def test_backfills_by_the_book(jobs, free, running, shortest):
     found = room.chosen[: chosen_by_easy(queue_of(jobs), room, ends, NOW, shortest)]
 
     started, busy = [], [(max(end, NOW + 1), [amount] * resources) for end, amount in running]
-    for place, (need, length, _) in enumerate(jobs):
-        if not fitting(need, free):
+    for place, (amount, length, _) in enumerate(jobs):
+        if not fitting(amount, free):
             break
         started.append(place)
-        free = less(free, need)
-        busy.append((NOW + length, need))
+        free = less(free, amount)
+        busy.append((NOW + length, amount))
     head = len(started)
     if head < len(jobs):
         shadow, spare = NOW, less(free, jobs[head][0])
@@ -109,12 +109,12 @@ def test_backfills_by_the_book(jobs, free, running, shortest):
         shadow = shadow if min(spare) >= 0 else np.inf
         behind = range(head + 1, len(jobs))
         for place in sorted(behind, key=lambda place: jobs[place][1]) if shortest else behind:
-            need, length, _ = jobs[place]
+            amount, length, _ = jobs[place]
             late = NOW + length > shadow
-            if fitting(need, free) and (not late or fitting(need, spare)):
+            if fitting(amount, free) and (not late or fitting(amount, spare)):
                 started.append(place)
-                free = less(free, need)
-                spare = less(spare, need) if late else spare
+                free = less(free, amount)
+                spare = less(spare, amount) if late else spare
     assert found.tolist() == started
 
 

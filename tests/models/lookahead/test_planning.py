@@ -1,4 +1,4 @@
-"""The look-ahead plan and its promises."""
+"""The look-ahead plan and its guarantees."""
 
 import numpy as np
 import pytest
@@ -6,23 +6,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hpcdispatch.models import lookahead
-from hpcdispatch.models.lookahead import Asked, Queue, Running, Settings, weights
+from hpcdispatch.models.lookahead import Queue, Running, Settings, Walltimes, weights
 
 HORIZON = 40
 QUICK = settings(max_examples=100)
 SETTINGS = Settings(due=100, tolerance=0.0, blocked=3, guards=10, iterations=30, age_scale=50.0)
 
 
-#: Neither walltimes nor earlier promises.
-NOTHING = Asked(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
+#: Neither walltimes nor earlier guarantees.
+NOTHING = Walltimes(*(np.zeros(0, dtype=np.int64) for _ in range(3)))
 
 
 def plan(queue, running, options):
     return lookahead.plan(queue, running, options, NOTHING)[0]
 
 
-def promise(queue, running, options):
-    return lookahead.keep_promises(queue, running, options, NOTHING)
+def guarantee(queue, running, options):
+    return lookahead.keep_guarantees(queue, running, options, NOTHING)
 
 
 def ints(values):
@@ -30,15 +30,15 @@ def ints(values):
 
 
 def queue_of(rows, free):
-    """Lay out rows of (wait, duration, need) on a pool of one resource."""
-    wait, duration, need = (ints(column) for column in zip(*rows, strict=True))
-    return Queue(wait, duration, need[:, None], need <= free)
+    """Lay out rows of (wait, duration, amount) on a pool of one resource."""
+    wait, duration, amount = (ints(column) for column in zip(*rows, strict=True))
+    return Queue(wait, duration, amount[:, None], amount <= free)
 
 
 def running_of(rows, free):
-    """Lay out rows of (end, need)."""
-    end, need = (ints(column) for column in zip(*rows, strict=True)) if rows else (ints([]), ints([]))
-    return Running(end, need.reshape(-1, 1), ints([free]), ints([10]))
+    """Lay out rows of (end, amount)."""
+    end, amount = (ints(column) for column in zip(*rows, strict=True)) if rows else (ints([]), ints([]))
+    return Running(end, amount.reshape(-1, 1), ints([free]), ints([10]))
 
 
 def started(queue, running, options=SETTINGS):
@@ -63,7 +63,7 @@ class TestPromises:
             assert started(queue, running_of(self.running, 1)) == expected
 
     def test_what_is_left_may_be_used_up(self):
-        # With 80 s left the oldest is promised 80, and may be put off until then.
+        # With 80 s left the oldest is guaranteed 80, and may be put off until then.
         for duration, expected in ((80, [1]), (81, [])):
             queue = queue_of([(20, 20, 4), (20, duration, 1)], 1)
             options = SETTINGS._replace(blocked=0)
@@ -72,19 +72,19 @@ class TestPromises:
     def test_tolerance_puts_off_a_young_job_past_its_earliest_start(self):
         # Due in 10 s, startable in 50: with tolerance 1 at 50 + 10.
         queue, running = queue_of([self.old], 1), running_of(self.running, 1)
-        assert promise(queue, running, SETTINGS._replace(tolerance=1.0)).start.tolist() == [60]
-        assert promise(queue, running, SETTINGS).start.tolist() == [50]
+        assert guarantee(queue, running, SETTINGS._replace(tolerance=1.0)).start.tolist() == [60]
+        assert guarantee(queue, running, SETTINGS).start.tolist() == [50]
 
     def test_one_late_job_alone_is_held_a_start(self):
         queue, running = queue_of([self.old, self.old, (50, 10, 4)], 1), running_of(self.running, 1)
-        _, promised, overdue = promise(queue, running, SETTINGS)
-        assert promised.tolist() == [50, -1, -1]
+        _, guaranteed, overdue = guarantee(queue, running, SETTINGS)
+        assert guaranteed.tolist() == [50, -1, -1]
         assert overdue == 0
 
     def test_without_a_due_time_there_are_none(self):
         queue, running = queue_of([self.old, (0, 500, 1)], 1), running_of(self.running, 1)
-        assert plan(queue, running, SETTINGS._replace(due=-1)).promises == 0
-        assert plan(queue, running, SETTINGS).promises == 2
+        assert plan(queue, running, SETTINGS._replace(due=-1)).guarantees == 0
+        assert plan(queue, running, SETTINGS).guarantees == 2
 
 
 @st.composite
@@ -92,8 +92,8 @@ def situations(draw):
     """Draw a queue and what runs on a pool of two resources."""
     capacity = ints([8, 5])
     held = draw(st.lists(st.tuples(st.integers(1, 30), st.integers(0, 2), st.integers(0, 1)), max_size=4))
-    end, need = ints([row[0] for row in held]), ints([row[1:] for row in held]).reshape(-1, 2)
-    free = capacity - need.sum(axis=0)
+    end, amount = ints([row[0] for row in held]), ints([row[1:] for row in held]).reshape(-1, 2)
+    free = capacity - amount.sum(axis=0)
     rows = draw(st.lists(
         st.tuples(st.integers(0, 150), st.integers(1, 30), st.integers(1, 8), st.integers(0, 5)), min_size=1, max_size=9
     ))  # fmt: skip
@@ -101,7 +101,7 @@ def situations(draw):
     wanted = ints([row[2:] for row in rows])
     fits = (wanted <= free).all(axis=1)
     queue = Queue(ints([row[0] for row in rows]), ints([row[1] for row in rows]), wanted, fits)
-    return queue, Running(end, need, free, capacity)
+    return queue, Running(end, amount, free, capacity)
 
 
 @QUICK
@@ -112,18 +112,18 @@ def test_what_starts_fits_and_spoils_no_promise(situation, due, tolerance, guard
     found = plan(queue, running, options)
     begin = found.start
     assert len(set(begin.tolist())) == len(begin)
-    assert (queue.need[begin].sum(axis=0) <= running.free).all()
-    promised = promise(queue, running, options).start
-    promised = np.concatenate((promised, np.full(len(queue.wait) - len(promised), -1)))
-    assert found.promises == (promised >= 0).sum()
+    assert (queue.amount[begin].sum(axis=0) <= running.free).all()
+    guaranteed = guarantee(queue, running, options).start
+    guaranteed = np.concatenate((guaranteed, np.full(len(queue.wait) - len(guaranteed), -1)))
+    assert found.guarantees == (guaranteed >= 0).sum()
     used = np.zeros((200 + 2 * HORIZON, 2), dtype=np.int64)
-    for end, need in zip(running.end, running.need, strict=True):
-        used[:end] += need
-    for job, start in enumerate(np.where(np.isin(np.arange(len(promised)), begin), 0, promised).tolist()):
+    for end, amount in zip(running.end, running.amount, strict=True):
+        used[:end] += amount
+    for job, start in enumerate(np.where(np.isin(np.arange(len(guaranteed)), begin), 0, guaranteed).tolist()):
         if start >= 0:
-            used[start : start + queue.duration[job]] += queue.need[job]
+            used[start : start + queue.duration[job]] += queue.amount[job]
     assert (used <= [8, 5]).all()
-    assert set(np.flatnonzero((promised == 0) & queue.fits)) <= set(begin.tolist())
+    assert set(np.flatnonzero((guaranteed == 0) & queue.fits)) <= set(begin.tolist())
 
 
 @QUICK

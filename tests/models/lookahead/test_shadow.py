@@ -16,7 +16,7 @@ def shadow_of(workload, known):
     frame = workload.frame()
     jobs.submit[:] = jobs.arrival[:] = frame["submit"]
     jobs.duration[:] = frame["walltime"]
-    jobs.queue.need[:, 0] = [job.nodes * job.per_node["core"] for job in workload.jobs]
+    jobs.queue.amount[:, 0] = [job.nodes * job.per_node["core"] for job in workload.jobs]
     jobs.run[:known] = frame["runtime"][:known]
     jobs.known[:known] = 1
     return jobs
@@ -71,7 +71,7 @@ class TestShadow:
         order = np.concatenate((runs, rest))
         jobs = open_shadow(self.workload.machine.capacity[0], at, len(order))
         all_known = shadow_of(self.workload, 400)
-        jobs.queue.columns[:], jobs.queue.need[:] = all_known.queue.columns[:, order], all_known.queue.need[order]
+        jobs.queue.columns[:], jobs.queue.amount[:] = all_known.queue.columns[:, order], all_known.queue.amount[order]
         jobs.arrival[:] = np.maximum(jobs.submit, at)
         begin_with(jobs, np.arange(len(runs)), start[runs])
         replay(jobs, len(order), 10**9)
@@ -127,7 +127,7 @@ class TestExpected:
         jobs = open_shadow(np.array([32]), 0, 5)
         jobs.submit[:] = jobs.arrival[:] = [0, 0, 0, 0, 10**6]
         jobs.duration[:] = 10_000
-        jobs.queue.need[:, 0] = [2, 6, 8, 32, 32]
+        jobs.queue.amount[:, 0] = [2, 6, 8, 32, 32]
         expected = open_expected(jobs, np.array([32]))
         rows = np.arange(4)
         predict(jobs, expected, rows, np.array([1000, 1000, 10_000, 1000]), jobs.duration[:4])

@@ -55,7 +55,7 @@ def test_has_the_records_of_the_engine(kind, overrun, predictor, data):
     check(workload, result)
 
 
-@pytest.mark.parametrize("dispatcher", [EASY(), FCFS(), EASYSJBF(promises="requests"), SJF(), LXF()])
+@pytest.mark.parametrize("dispatcher", [EASY(), FCFS(), EASYSJBF(reserve_by="walltimes"), SJF(), LXF()])
 def test_has_them_with_a_long_queue_and_in_many_steps(monkeypatch, dispatcher):
     # More jobs wait than are passed over together, and the records come in parts.
     monkeypatch.setattr("hpcdispatch.dispatchers.backfilling.compiled_traces._DECISIONS", 50)
@@ -90,7 +90,7 @@ def test_takes_what_nobody_else_has_a_say_in(compiled):
     assert compiled(workload, "fcfs", "oracle", overrun="kill")
     assert not compiled(workload, PlugIn(EASY()))
     assert all(compiled(workload, name) for name in ("easy-sjbf", "fcfs:blocked=skip", "sjf", "ljf", "lxf"))
-    assert compiled(workload, "easy:promises=requests")
+    assert compiled(workload, "easy:reserve_by=walltimes")
     assert not compiled(workload, "pbs")
     assert not compiled(workload, "easy", "last2")
     assert not compiled(workload, overrun="resubmit")

@@ -10,7 +10,7 @@ from hpcdispatch.dispatchers.portfolio import CompiledReplays
 from hpcdispatch.workloads import Job, Machine, Workload, generate
 
 CANDIDATES = (
-    "easy", "easy:promises=requests", "easy-sjbf", "easy-sjbf:promises=requests", "lookahead",
+    "easy", "easy:reserve_by=walltimes", "easy-sjbf", "easy-sjbf:reserve_by=walltimes", "lookahead",
     "lookahead:blocked=0,least_due=1h", "lookahead:patience=0.5,guards=3,tolerance=0", "lookahead:patience=inf",
     "lookahead:least_due=1h,trust=0.1", "lookahead:least_due=1h,trust=inf",
 )  # fmt: skip

@@ -215,7 +215,7 @@ class TestCache:
     def test_warnings_come_each_time(self, trace, tmp_path):
         path = trace(swf(30).replace(" 101 ", " -1 "))
         for _ in range(2):
-            with pytest.warns(TraceWarning, match="no requested time"):
+            with pytest.warns(TraceWarning, match="no walltime"):
                 read(path, cache=tmp_path / "kept")
 
     def test_nothing_is_written_unasked_or_for_small_traces(self, trace, tmp_path, monkeypatch):

@@ -92,7 +92,7 @@ MALFORMED = {
     "twenty-five": (GOOD + " 1" * 7, "wrong number of fields", r":4: expected 18 fields, got 25$"),
     "letters": (record(2, run="abc"), "not a number", r":4: field 'run time': expected a number, got 'abc'$"),
     "nan": (record(2, run="nan"), "not a number", r":4: field 'run time': expected a number, got 'nan'$"),
-    "inf": (record(2, time="inf"), "not a number", r":4: field 'requested time': expected a number, got 'inf'$"),
+    "inf": (record(2, time="inf"), "not a number", r":4: field 'walltime': expected a number, got 'inf'$"),
     "underscore": (record(2, run="1_0"), "not a number", r":4: .* got '1_0'$"),
     "huge": (record(2, run="1e300"), "number too large", r":4: field 'run time': expected seconds up to 1"),
     "fraction": (record(2, requested="2.5"), "not a whole number", r":4: .*requested processors.* got 2\.5$"),
@@ -177,10 +177,10 @@ def test_allocated_processors_stand_in_for_requested_ones(swf):
 
 def test_missing_requested_times(swf):
     path = swf(record(1, time=50), record(2, time=-1), record(3, time=900, queue=2), record(4, time=0, queue=3))
-    with pytest.warns(TraceWarning, match="2 of 4 jobs have no requested time"):
+    with pytest.warns(TraceWarning, match="2 of 4 jobs have no walltime"):
         workload = read(path)
     assert [job.walltime for job in workload.jobs] == [50, 50, 900, 900]
-    assert workload.provenance.counts == {"requested time filled in": 2}
+    assert workload.provenance.counts == {"walltime filled in": 2}
     assert workload.records["requested_time"].tolist() == [50, -1, 900, 0]
     assert [job.walltime for job in read(path, default_walltime=7).jobs] == [50, 7, 900, 7]
     assert [job.walltime for job in read(path, default_walltime="runtime").jobs] == [50, 100, 900, 100]
@@ -188,7 +188,7 @@ def test_missing_requested_times(swf):
 
 def test_a_trace_with_no_requested_time_needs_a_default(swf):
     path = swf(record(1, time=-1))
-    with pytest.raises(InputError, match=r"'requested time': expected some > 0, got none.*default_walltime"):
+    with pytest.raises(InputError, match=r"'walltime': expected some > 0, got none.*default_walltime"):
         read(path)
     assert read(path, default_walltime="runtime").jobs[0].walltime == 100
 
@@ -320,7 +320,7 @@ def test_published_traces(trace, name):
         workload = read(trace(name))
     assert len(workload) == jobs
     assert workload.machine == Machine.pool(cores)
-    expected = {"run time <= 0": unusable} | ({"requested time filled in": filled} if filled else {})
+    expected = {"run time <= 0": unusable} | ({"walltime filled in": filled} if filled else {})
     assert workload.provenance.counts == expected
     overruns = np.sum([job.runtime > job.walltime for job in workload.jobs])
     if name.startswith("KTH"):

@@ -51,7 +51,7 @@ def test_read_and_write_keep_all_18_fields(drawn, name):
     "name",
     ["KTH-SP2-1996-2.swf.gz", pytest.param("SDSC-SP2-1998-4.2-cln.swf.gz", marks=pytest.mark.nightly)],
 )
-@pytest.mark.filterwarnings("ignore:.*no requested time")
+@pytest.mark.filterwarnings("ignore:.*no walltime")
 def test_a_published_trace_is_written_back_whole(trace, tmp_path, name):
     workload = read(trace(name))
     write(workload, tmp_path / name)

@@ -65,7 +65,7 @@ class Filled:
     narrow: bool = False
 
     def workload(self, seed: int) -> Workload:
-        """Draw it; requested times are log-uniform from 5 minutes to 6 hours, and jobs take a tenth to all of them."""
+        """Draw it; walltimes are log-uniform from 5 minutes to 6 hours, and jobs take a tenth to all of them."""
         rng = np.random.default_rng(seed)
         machine = machine_of(self.nodes)
         jobs: list[Job] = []

@@ -36,7 +36,7 @@ def eurora_like(queued: int, seed: int = 0, busy: float = 0.9) -> Workload:
     It has the size and the node types of Eurora and nothing of its trace: no users, no arrival pattern, none of its
     distributions. First come jobs, one a second, that find room as best fit places them and hold about `busy` of the
     machine past the instant 3,600 s; then, at that instant, the queue. Six jobs of ten ask for one node slot, the
-    others for 2 to 8; a quarter asks for a GPU or a MIC in each slot, or for two. Requested times are log-uniform from
+    others for 2 to 8; a quarter asks for a GPU or a MIC in each slot, or for two. Walltimes are log-uniform from
     5 minutes to 6 hours, counted from the instant; jobs take between a tenth and all of them.
 
     Parameters

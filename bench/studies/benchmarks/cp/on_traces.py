@@ -16,7 +16,7 @@ from ..decision_clock import Clocked
 #: Records of KTH-SP2 in the published run.
 RECORDS = 7981
 BASELINE = (
-    "Authors' code: that of HCP3 (Galleguillos et al., CP 2019) on the same records, requested times as predictions, "
+    "Authors' code: that of HCP3 (Galleguillos et al., CP 2019) on the same records, walltimes as predictions, "
     "stock OR-Tools, 1 s limit. Figures of one run of it on a core of the kind used here; not rerun by this command."
 )
 TIMED = "CPU time of the dispatch calls, placement included, after a warm-up on the first jobs."
@@ -95,7 +95,7 @@ class Outcome:
 
 
 def run(trace: str, workload: Workload, dispatcher: str) -> Outcome:
-    """Simulate a trace with requested times as predictions and jobs that run on."""
+    """Simulate a trace with walltimes as predictions and jobs that run on."""
     simulate(workload.head(_WARM_UP), dispatcher)
     clocked = Clocked(dispatcher)
     result = simulate(workload, clocked)

@@ -11,7 +11,7 @@ from heapq import heappop, heappush
 
 from .....workloads import Workload
 
-#: Submission, run time, requested time, processors.
+#: Submission, run time, walltime, processors.
 BareJob = tuple[int, int, int, int]
 
 

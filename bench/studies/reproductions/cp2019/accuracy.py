@@ -17,7 +17,7 @@ from .quality import fig2, fig3, fig4, on_hpc2n
 
 #: Published mean absolute error (min) and shares of under- and overestimates (%) by predictor.
 _ACCURACY = {"W": (225.0, 3.6, 96.3), "R": (0.0, 0.0, 0.0), "D": (40.0, 25.8, 53.7)}
-_METHODS = {"W": "wall-time", "R": "real", "D": "heuristic"}
+_METHODS = {"W": "walltime", "R": "real", "D": "heuristic"}
 _DIGITS = (2, 2, 1, 1, 1, 1)
 
 

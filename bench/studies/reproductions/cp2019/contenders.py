@@ -82,7 +82,7 @@ class Contest:
         return first.machine.nodes if isinstance(first, Workload) else eurora_machine().nodes
 
     def spec(self, label: str) -> tuple[str, str]:
-        """Return dispatcher and predictor of a label such as ``PCP3-D``; one without a letter has the wall-time."""
+        """Return dispatcher and predictor of a label such as ``PCP3-D``; one without a letter has the walltime."""
         name, _, letter = label.partition("-")
         predictor = PREDICTORS[letter or "W"]
         if name == "PBS":
@@ -190,11 +190,11 @@ def notes(scale: Scale) -> tuple[str, ...]:
     return (
         f"Simulated: {what}. The machine has 64 nodes of 16 cores and 16 GB, half with 2 GPUs each, half with 2 MICs. "
         "The workload is a generator in the image of the paper's trace, which is not public. Jobs run for their real "
-        "duration, also past the requested time, as the paper's do.",
-        "-W: the requested time; -R: the real duration; -D: the data-driven heuristic, a job that outran it counting "
+        "duration, also past the walltime, as the paper's do.",
+        "-W: the walltime; -R: the real duration; -D: the data-driven heuristic, a job that outran it counting "
         "as one of one more second. Brackets: 95% bootstrap intervals of the mean over the draws or months.",
         "PBS is our model of the scheduler of the paper's machine: queues by priority, first come first served within "
-        "them, EASY backfilling by the requested times. The paper takes PBS from the trace.",
+        "them, EASY backfilling by the walltimes. The paper takes PBS from the trace.",
     )
 
 
@@ -203,7 +203,7 @@ def hpc2n_notes(scale: Scale) -> tuple[str, ...]:
     return (
         f"Simulated: {len(HPC2N_FIRST[scale])} stretches of {HPC2N_JOBS[scale]:,} jobs of HPC2N, which do not overlap, "
         f"on its {HPC2N_NODES} nodes of {HPC2N_CORES} cores; EASY dispatches the first {HPC2N_PAST[scale]:,} of each, "
-        "and the others are measured. Jobs run for their real duration, also past the requested time.",
+        "and the others are measured. Jobs run for their real duration, also past the walltime.",
         "The log has one queue and no names of jobs. So nothing is told of queues and their expected waits (versions 0 "
         "to 2 weigh all jobs alike), nor of a heuristic that goes by names. Each slot is a core, so that no job can "
         "lack a place on the nodes: PCP and HCP differ in their search alone.",

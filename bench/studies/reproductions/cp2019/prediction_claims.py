@@ -21,16 +21,16 @@ _TOLERANCE = 1.05
 def accuracy_claims(found: Values) -> tuple[Claim, ...]:
     """Return the claims about the predictors (section 5)."""
     error, near = "mean absolute error, min", "within 0.75-1.25, %"
-    wall, guess = found["wall-time"], found["heuristic"]
+    wall, guess = found["walltime"], found["heuristic"]
     return (
-        less("The heuristic errs less than the wall-time", ("heuristic", guess[error]), ("wall-time", wall[error]),
+        less("The heuristic errs less than the walltime", ("heuristic", guess[error]), ("walltime", wall[error]),
              "-82% (40 and 225 min)"),
         more("The heuristic is within 0.75-1.25 of the truth more often", ("heuristic", guess[near]),
-             ("wall-time", wall[near]), "about 50% and below 10% of the jobs"),
-        within("Less than 10% of the wall-times are within 0.75-1.25", "wall-time", wall[near], 0, 10, "below 10%"),
+             ("walltime", wall[near]), "about 50% and below 10% of the jobs"),
+        within("Less than 10% of the walltimes are within 0.75-1.25", "walltime", wall[near], 0, 10, "below 10%"),
         within("About half of the heuristic's predictions are: 40-60%", "heuristic", guess[near], 40, 60, "about 50%"),
-        more("The heuristic underestimates more often than the wall-time", ("heuristic", guess["underestimated, %"]),
-             ("wall-time", wall["underestimated, %"]), "25.8% and 3.6% of the jobs"),
+        more("The heuristic underestimates more often than the walltime", ("heuristic", guess["underestimated, %"]),
+             ("walltime", wall["underestimated, %"]), "25.8% and 3.6% of the jobs"),
     )  # fmt: skip
 
 

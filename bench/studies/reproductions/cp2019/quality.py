@@ -68,7 +68,7 @@ def on_hpc2n(means: Means) -> Outcome:
     labels = tuple(dict.fromkeys((*runs.PCPS, *runs.HCPS)))
 
     def claims(values: Values, conditions: Conditions) -> tuple[Claim, ...]:
-        shares = {"wall-time": values["HCP3-W"], "heuristic": values["HCP3-D"]}
+        shares = {"walltime": values["HCP3-W"], "heuristic": values["HCP3-D"]}
         return (*accuracy_claims(shares), *pcp_claims(values, conditions), *hcp_claims(values, conditions))
 
     found = _quality(runs.hpc2n(means.scale), labels, (_ALL,), claims, means)

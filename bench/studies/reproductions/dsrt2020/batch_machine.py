@@ -107,7 +107,7 @@ def _notes(scale: Scale) -> tuple[str, ...]:
     return (
         f"Not in the paper, which decides at one moment: here the decisions are carried out for {days} days on "
         f"{nodes:,} nodes. Simulated: theta, seeds 1 to {count}, at a load of 0.95 with {rate} on-demand jobs a day, "
-        "due in 15 minutes; batch jobs under EASY with requested times. The load is drawn like Theta's, not its trace.",
+        "due in 15 minutes; batch jobs under EASY with walltimes. The load is drawn like Theta's, not its trace.",
         "Lost are node-hours that batch jobs held and that did not count, the writing of checkpoints included. With "
         "nodes set apart, jobs that are larger than their part of the machine are rejected: those on demand count as "
         "late and have no delay, and the batch jobs among them make the rest look better off.",

@@ -42,7 +42,7 @@ def recorded_months(means: Means) -> Outcome:
         f"months of {days} days. {NOTE}",
         "On-demand jobs are drawn: 4 a day, of 512, 1,024 or 2,048 nodes for 5 to 60 min, due in 15 minutes. A "
         "batch job that gave way needs 120 s before it works on, and an application checkpoint counts once it is "
-        "written. Batch jobs run under EASY with requested times, for as long as they did. Submissions are those of "
+        "written. Batch jobs run under EASY with walltimes, for as long as they did. Submissions are those of "
         "the trace; waits are the simulation's.",
         "Own ends: a job that is predicted, by its request, to end within the deadline is left to do so.",
     )

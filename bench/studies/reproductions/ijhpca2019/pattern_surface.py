@@ -138,7 +138,7 @@ def parameters(metric: str, means: Means) -> tuple[Parameter, ...]:
         Parameter("longest request that RBS backfills, s", "7200",
                   "the small jobs of section 4.1, up to 1 h, with room",
                   "; ".join(varied("small", *sizes, pattern=pattern) for pattern in "ab")),
-        Parameter("whether a reservation stands", "kept", "the gaps of section 4.4", varied("promise", "kept", "anew")),
+        Parameter("when reservations move up", "never", "the gaps of section 4.4", varied("move", "never", "always")),
         Parameter("growth of a request that failed", "1.5", "30 to 50% are printed",
                   varied("growth", 1.3, 1.5, ratio=_RATIOS[0])),
         Parameter("seconds that a gain of priority is worth", "1200", "nothing better known",

@@ -144,6 +144,6 @@ def notes(scale: Scale) -> tuple[str, ...]:
         f'"depending on the inter-arrival time". Here: {CHOSEN}, chosen by the window and the eight printed ranges of '
         "utilization, which are calibrated and do not count; `surface` has the others. Run times follow its words and "
         "drawings (figure 6).",
-        "RBS keeps its reservations (`promise=kept`), so that a job that ends early leaves a gap, as section 4.4 has "
+        "RBS keeps its reservations (`move=never`), so that a job that ends early leaves a gap, as section 4.4 has "
         "it. Requests grow by 50% at each failure, of the 30 to 50% of the paper.",
     )

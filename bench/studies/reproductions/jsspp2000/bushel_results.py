@@ -161,7 +161,7 @@ def _notes(setting: Setting) -> tuple[str, ...]:
         f"jobs with nobody choosing. One job: {setting.singles} a sample, each alone.",
         f"{setting.samples} samples a workload of {setting.jobs} jobs, {stretches}draws of Lublin's model on "
         f"{PROCESSORS} processors, molded with `{MOLD}`; gaps between submissions are stretched to an offered load of "
-        f"{loads} on the users' own sizes, from an empty machine, with kills at requested times. Means are "
+        f"{loads} on the users' own sizes, from an empty machine, with kills at walltimes. Means are "
         "geometric, over jobs and then over samples of all workloads alike; intervals are over the samples.",
         f"Changes of mind are of other simulations, `again={AGAIN}`, of {setting.waverers} jobs a sample at the last "
         "load. Efficiency counts every job's least work, whether it may choose or not.",

@@ -21,7 +21,7 @@ CHOICES = {"SA-3": 3, "SA-5": 5, "SA-7": 7}
 NAS = "SA"
 #: The least size of a range where one is drawn with that.
 _LEAST = 7
-#: Requested times are at most so long, seconds.
+#: Walltimes are at most so long, seconds.
 _LONGEST = 10**9
 #: Operations of class B in 10^9 (NAS-95-010), and the serial share that stands for the speedup, which is not to be had.
 OPERATIONS = {"MG": 18.81, "LU": 319.6, "SP": 447.1, "BT": 721.5, "EP": 100.9}
@@ -51,7 +51,7 @@ class Case:
     place
         Of the job, in the log.
     user
-        Its size with its run time, and another requested time.
+        Its size with its run time, and another walltime.
     lists
         What each strategy chooses from.
     tried

@@ -37,7 +37,7 @@ _SMOKE = ("KTH", 150)
 #: So many cases of a log also go through the dispatcher ``sa``, which chooses for itself.
 CHECKED = 20
 _MONTH = 30 * 86400
-#: Processors and requested time.
+#: Processors and walltime.
 Key = tuple[int, int]
 
 

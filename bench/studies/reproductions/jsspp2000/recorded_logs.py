@@ -47,7 +47,7 @@ LOGS = {
 PUBLIC = tuple(name for name, log in LOGS.items() if log.trace)
 LOGS_NOTE = (
     "Simulated are the public logs CTC, KTH and SDSC, cut to the paper's months, under `conservative` with jobs killed "
-    "at their requested time; that of ANL is not public. CTC has 338 processors of its batch partition (430 in the "
+    "at their walltime; that of ANL is not public. CTC has 338 processors of its batch partition (430 in the "
     "paper). The machine is empty at the begin of the first month."
 )
 

@@ -1,4 +1,4 @@
-"""What a plan is made from, and the starts that are promised to the oldest jobs."""
+"""What a plan is made from, and the starts that are guaranteed to the oldest jobs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from ..profiles.amounts import Steps, earliest, hold, latest, make_steps, releas
 
 #: A job ages on a scale of this part of the longest wait that is to be allowed.
 AGE_SHARE = 0.5
-#: Stands for no promise, seconds from now.
-NO_PROMISE = np.iinfo(np.int64).max
+#: Stands for no guarantee, seconds from now.
+NO_GUARANTEE = np.iinfo(np.int64).max
 
 
 class Queue(NamedTuple):
@@ -24,7 +24,7 @@ class Queue(NamedTuple):
     ----------
     wait, duration
         Seconds waited so far, and predicted run time, at least 1; shape (jobs,).
-    need
+    amount
         Amounts the whole job asks for, shape (jobs, resources).
     fits
         Whether the job can start now, shape (jobs,).
@@ -32,7 +32,7 @@ class Queue(NamedTuple):
 
     wait: IntArray
     duration: IntArray
-    need: IntArray
+    amount: IntArray
     fits: BoolArray
 
 
@@ -43,7 +43,7 @@ class Running(NamedTuple):
     ----------
     end
         Seconds from now, at least 1, shape (running,).
-    need
+    amount
         Amounts, shape (running, resources).
     free
         What is free now, shape (resources,).
@@ -52,12 +52,12 @@ class Running(NamedTuple):
     """
 
     end: IntArray
-    need: IntArray
+    amount: IntArray
     free: IntArray
     capacity: IntArray
 
 
-class Asked(NamedTuple):
+class Walltimes(NamedTuple):
     """What is known beside the predictions; all empty where only these count.
 
     Attributes
@@ -66,13 +66,14 @@ class Asked(NamedTuple):
         Walltimes of the waiting jobs, seconds, shape (jobs,).
     end
         When the running ones have to end, seconds from now, at least 1, shape (running,).
-    promised
-        What was promised to the waiting ones, seconds from now, :data:`.NO_PROMISE` for nothing, shape (jobs,) or (0,).
+    guaranteed
+        What was guaranteed to the waiting ones, seconds from now, :data:`.NO_GUARANTEE` for nothing, shape (jobs,) or
+        (0,).
     """
 
     duration: IntArray
     end: IntArray
-    promised: IntArray
+    guaranteed: IntArray
 
 
 class Settings(NamedTuple):
@@ -81,12 +82,12 @@ class Settings(NamedTuple):
     Attributes
     ----------
     due
-        The wait after which a job is to have started, seconds; below 0 for no promises. Before :func:`settle` the least
-        that it may be.
+        The wait after which a job is to have started, seconds; below 0 for no guarantees. Before :func:`settle` the
+        least that it may be.
     tolerance
         Part of the time until then by which a young job may be put off past its earliest start.
     blocked, guards, iterations
-        Blocked jobs in the plan; jobs with a promise; orders tried by the local search.
+        Blocked jobs in the plan; jobs with a guarantee; orders tried by the local search.
     age_scale
         Seconds of waiting that double the weight of a job; below 0 for no ageing.
     trust
@@ -102,13 +103,13 @@ class Settings(NamedTuple):
     trust: float = math.inf
 
 
-class Promises(NamedTuple):
+class Guarantees(NamedTuple):
     """Starts held for the oldest jobs.
 
     Attributes
     ----------
     free
-        What is free beside what runs and the promises.
+        What is free beside what runs and the guarantees.
     start
         Seconds from now, -1 for none, of the oldest jobs, shape (guards,).
     overdue
@@ -140,70 +141,70 @@ def doubts(settings: Settings, wait: int) -> bool:
 
 
 @compiled
-def told_apart(queue: Queue, running: Running, asked: Asked) -> Asked:
+def told_apart(queue: Queue, running: Running, walltimes: Walltimes) -> Walltimes:
     """Return walltimes where they differ from what is predicted, else nothing: then a plan by predictions will do."""
-    for job in range(len(asked.duration)):
-        if queue.duration[job] != asked.duration[job]:
-            return asked
-    for index in range(len(asked.end)):
-        if running.end[index] != asked.end[index]:
-            return asked
-    none = asked.duration[:0]
-    return Asked(none, none, none)
+    for job in range(len(walltimes.duration)):
+        if queue.duration[job] != walltimes.duration[job]:
+            return walltimes
+    for index in range(len(walltimes.end)):
+        if running.end[index] != walltimes.end[index]:
+            return walltimes
+    none = walltimes.duration[:0]
+    return Walltimes(none, none, none)
 
 
 @compiled
-def keep_promises(queue: Queue, running: Running, settings: Settings, asked: Asked) -> Promises:
-    """Hold a start for each of the oldest jobs, in order of age; first for those that were promised one before.
+def keep_guarantees(queue: Queue, running: Running, settings: Settings, walltimes: Walltimes) -> Guarantees:
+    """Hold a start for each of the oldest jobs, in order of age; first for those that were guaranteed one before.
 
     It is the last one that fits and is not past the job's time. That time is `due` seconds after it came; for a job not
-    yet so old no earlier than its earliest start plus `tolerance` times what is missing; for a job that was promised a
-    start before, no later than that. The first job that cannot be on time is held at its earliest start; others that
+    yet so old no earlier than its earliest start plus `tolerance` times what is missing; for a job that was guaranteed
+    a start before, no later than that. The first job that cannot be on time is held at its earliest start; others that
     cannot are held nothing.
 
-    If nothing has been started since that is in the way of a promise, and whatever runs ends no later than was known
+    If nothing has been started since that is in the way of a guarantee, and whatever runs ends no later than was known
     then, all of them can be kept: each start is still free beside what runs and the other ones.
 
     Parameters
     ----------
     queue, running, settings
         The jobs and how to plan.
-    asked
-        Walltimes, in place of the predictions, and what was promised before; empty for predictions and no promises.
+    walltimes
+        Walltimes, in place of the predictions, and what was guaranteed before; empty for predictions and no guarantees.
     """
     guards = min(settings.guards, len(queue.wait)) if settings.due >= 0 else 0
-    durations, ends, kept = queue.duration, running.end, asked.promised
-    if len(asked.duration) > 0:
-        durations, ends = asked.duration, asked.end
+    durations, ends, kept = queue.duration, running.end, walltimes.guaranteed
+    if len(walltimes.duration) > 0:
+        durations, ends = walltimes.duration, walltimes.end
     steps = make_steps(len(ends) + 1 + 2 * guards, len(running.free))
-    count = release(running.free, ends, running.need, steps)
-    promised = np.full(guards, -1, dtype=np.int64)
+    count = release(running.free, ends, running.amount, steps)
+    guaranteed = np.full(guards, -1, dtype=np.int64)
     late, overdue = False, -1
     for turn in range(2):
         for job in range(guards):
-            stands = job < len(kept) and kept[job] < NO_PROMISE
+            stands = job < len(kept) and kept[job] < NO_GUARANTEE
             if stands != (turn == 0):
                 continue
-            need, duration = queue.need[job], durations[job]
+            amount, duration = queue.amount[job], durations[job]
             by = kept[job] if stands else _due(queue, duration, settings, job, steps, count)
-            start = latest(steps, count, need, duration, 0, by)
+            start = latest(steps, count, amount, duration, 0, by)
             if start < 0 and not late:
                 late = True
-                start = earliest(steps, count, need, duration, 0)
+                start = earliest(steps, count, amount, duration, 0)
                 if start > 0 or not queue.fits[job]:
                     overdue = job
             if start >= 0:
-                promised[job] = start
-                count = hold(steps, count, start, start + duration, need, 1)
-    return Promises(Steps(steps.at[:count], steps.free[:count]), promised, overdue)
+                guaranteed[job] = start
+                count = hold(steps, count, start, start + duration, amount, 1)
+    return Guarantees(Steps(steps.at[:count], steps.free[:count]), guaranteed, overdue)
 
 
 @compiled
 def _due(queue: Queue, duration: int, settings: Settings, job: int, steps: Steps, count: int) -> int:
-    """Return by when a job without a promise is to start, seconds from now."""
+    """Return by when a job without a guarantee is to start, seconds from now."""
     left = settings.due - queue.wait[job]
     if left > 0 and settings.tolerance > 0:
-        soonest = earliest(steps, count, queue.need[job], duration, 0)
+        soonest = earliest(steps, count, queue.amount[job], duration, 0)
         if soonest >= 0:
             return int(max(left, soonest + int(settings.tolerance * left)))
     return int(left)

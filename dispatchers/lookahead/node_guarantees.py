@@ -29,7 +29,7 @@ class NodePromises:
     start
         When that starts and where, ``None`` if it never can.
     latest
-        By when jobs are to start that are planned, seconds from now, :data:`.WHENEVER` for no promise; shape (jobs,).
+        By when jobs are to start that are planned, seconds from now, :data:`.WHENEVER` for no guarantee; shape (jobs,).
     """
 
     busy: Held
@@ -39,16 +39,16 @@ class NodePromises:
     latest: IntArray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
-def promise_on_nodes(
+def guarantee_on_nodes(
     queue: Queue, entries: Sequence[Waiting], planned: BoolArray, busy: Held, capacity: IntArray, free: IntArray,
     settings: Settings, rule: PlacementRule,
 ) -> NodePromises:  # fmt: skip
-    """Promise starts on nodes to the oldest jobs.
+    """Guarantee starts on nodes to the oldest jobs.
 
-    The oldest job of all is held its earliest start once it is past its time. Of the `guards` oldest each is promised,
-    in order of age, the last start that fits and is not past its time: `due` seconds after it came, and no earlier than
-    its earliest start plus `tolerance` times what is missing. It is held for those that are not planned; a plan has to
-    keep those of the others. Nothing is promised to those that cannot be on time.
+    The oldest job of all is held its earliest start once it is past its time. Of the `guards` oldest each is
+    guaranteed, in order of age, the last start that fits and is not past its time: `due` seconds after it came, and no
+    earlier than its earliest start plus `tolerance` times what is missing. It is held for those that are not planned; a
+    plan has to keep those of the others. Nothing is guaranteed to those that cannot be on time.
 
     Parameters
     ----------

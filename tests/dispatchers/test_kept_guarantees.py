@@ -42,7 +42,7 @@ class Watched(Lookahead):
 
     def dispatch(self, state):
         actions = super().dispatch(state)
-        for entry, ahead in zip(state.queue, self._history._promised[self._seen(state)].tolist(), strict=True):
+        for entry, ahead in zip(state.queue, self._history._guaranteed[self._seen(state)].tolist(), strict=True):
             if ahead < 1 << 60:
                 self.first.setdefault(entry.id, ahead)
         return actions
@@ -62,7 +62,7 @@ def late(workload, dispatcher, predictor, first):
 @settings(max_examples=40, deadline=None)
 @given(workloads(POOLS, max_jobs=25), st.integers(0, 99), st.sampled_from([0.0, 0.5]))
 def test_lookahead_keeps_the_first_promise(workload, seed, tolerance):
-    dispatcher = Watched(promises="requests", patience=0.2, least_due=20, tolerance=tolerance)
+    dispatcher = Watched(reserve_by="walltimes", patience=0.2, least_due=20, tolerance=tolerance)
     assert not late(that_hold(workload), dispatcher, Wrong(seed), lambda: dispatcher.first)
 
 
@@ -72,7 +72,7 @@ def crowd(seed):
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_lookahead_keeps_it_in_a_long_queue(seed):
-    dispatcher = Watched(promises="requests", patience=0.3, guards=30)
+    dispatcher = Watched(reserve_by="walltimes", patience=0.3, guards=30)
     assert not late(crowd(seed), dispatcher, Wrong(seed), lambda: dispatcher.first)
     assert len(dispatcher.first) > 50
 
@@ -110,14 +110,14 @@ def until_free(needed, free, ends):
 @settings(max_examples=40, deadline=None)
 @given(workloads(POOLS, max_jobs=25), st.integers(0, 99))
 def test_easy_keeps_what_it_reserved(kind, workload, seed):
-    dispatcher = Reserving(kind(promises="requests"))
+    dispatcher = Reserving(kind(reserve_by="walltimes"))
     assert not late(that_hold(workload), dispatcher, Wrong(seed), lambda: dispatcher.first)
 
 
 def test_easy_with_promises_by_requests_needs_no_predictions():
     workload = crowd(3)
     starts = simulate(workload, "easy").jobs["start"]
-    assert starts.equals(simulate(workload, "easy:promises=requests", Wrong(1)).jobs["start"])
+    assert starts.equals(simulate(workload, "easy:reserve_by=walltimes", Wrong(1)).jobs["start"])
     assert not starts.equals(simulate(workload, "easy", Wrong(1)).jobs["start"])
 
 
@@ -125,4 +125,4 @@ def test_easy_with_promises_by_requests_needs_no_predictions():
 def test_where_requests_are_the_predictions_nothing_changes(kind):
     nodes = generate("lublin:jobs=200,processors=16,load=1.1", seed=1)
     for workload in (crowd(1), replace(nodes, machine=Machine.homogeneous(16, core=1))):
-        assert_same_records(simulate(workload, kind), simulate(workload, f"{kind}:promises=requests"))
+        assert_same_records(simulate(workload, kind), simulate(workload, f"{kind}:reserve_by=walltimes"))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.dispatchers.lookahead.node_promises import promise_on_nodes
+from hpcdispatch.dispatchers.lookahead.node_guarantees import guarantee_on_nodes
 from hpcdispatch.dispatchers.problems import Held
 from hpcdispatch.dispatchers.protocol import Waiting
 from hpcdispatch.models import WHENEVER
@@ -25,7 +25,7 @@ def how(due, guards=30, tolerance=0.0):
     return Settings(due, tolerance, 0, guards, 0, -1.0)
 
 
-def promises(jobs, running, capacity, how, planned=()):
+def guarantees(jobs, running, capacity, how, planned=()):
     """Jobs as (wait, duration, slots, amount of a slot), running as (end, node, amount)."""
     entries = [
         Waiting(Job(str(place), 0, length, length, nodes=slots), length, 0, 0, place, (amount,))
@@ -37,7 +37,7 @@ def promises(jobs, running, capacity, how, planned=()):
     end, node, amount = (np.array([each[column] for each in running], dtype=np.int64) for column in range(3))
     busy = Held(np.zeros_like(end), end, node, amount[:, None])
     mask = np.isin(np.arange(len(jobs)), list(planned))
-    found = promise_on_nodes(queue, entries, mask, busy, np.array(capacity)[:, None], NONE, how, "first-fit")
+    found = guarantee_on_nodes(queue, entries, mask, busy, np.array(capacity)[:, None], NONE, how, "first-fit")
     return found, [column[len(running) :] for column in found.busy]
 
 
@@ -71,7 +71,7 @@ def test_each_gets_the_last_start_that_fits_before_it_is_due(data):
     ]
     jobs.sort(reverse=True)
     due = 9
-    found, _ = promises(jobs, running, capacity, how(due))
+    found, _ = guarantees(jobs, running, capacity, how(due))
     assert found.overdue == -1
     held = Held(*(column[: len(running)] for column in found.busy))
     given_starts = 0
@@ -93,14 +93,14 @@ def test_each_gets_the_last_start_that_fits_before_it_is_due(data):
 
 
 def test_the_oldest_past_its_time_is_held_its_earliest_start_and_the_next_one_around_it():
-    found, held = promises([(20, 5, 2, 1), (4, 5, 2, 1)], [(6, 0, 1)], [1, 1], how(due=20))
+    found, held = guarantees([(20, 5, 2, 1), (4, 5, 2, 1)], [(6, 0, 1)], [1, 1], how(due=20))
     assert (found.overdue, found.given) == (0, 2)
     assert found.start.starts.tolist() == [6]
     assert held[0].tolist() == [6, 6, 16, 16]
 
 
 def test_nothing_is_held_for_another_one_that_cannot_be_on_time():
-    found, held = promises([(20, 5, 2, 1), (15, 5, 2, 1)], [(6, 0, 1)], [1, 1], how(due=20))
+    found, held = guarantees([(20, 5, 2, 1), (15, 5, 2, 1)], [(6, 0, 1)], [1, 1], how(due=20))
     assert (found.overdue, found.given) == (0, 1)
     assert held[0].tolist() == [6, 6]
 
@@ -108,19 +108,19 @@ def test_nothing_is_held_for_another_one_that_cannot_be_on_time():
 @pytest.mark.parametrize(("tolerance", "start"), [(0.0, 6), (0.5, 9)])
 def test_a_young_job_may_be_put_off_past_its_earliest_start(tolerance, start):
     # It fits at 6 s at the earliest, and is 6 s short of being due.
-    _, held = promises([(4, 5, 2, 1)], [(6, 0, 1)], [1, 1], how(10, tolerance=tolerance))
+    _, held = guarantees([(4, 5, 2, 1)], [(6, 0, 1)], [1, 1], how(10, tolerance=tolerance))
     assert held[0].tolist() == [start, start]
 
 
 @pytest.mark.parametrize("nothing", [how(-1), how(10, guards=0)])
 def test_nothing_is_held_without_due_times_or_guards(nothing):
-    found, held = promises([(20, 5, 2, 1), (4, 5, 2, 1)], [(6, 0, 1)], [1, 1], nothing)
+    found, held = guarantees([(20, 5, 2, 1), (4, 5, 2, 1)], [(6, 0, 1)], [1, 1], nothing)
     assert (found.given, found.overdue, len(held[0])) == (0, -1, 0)
 
 
 def test_what_is_promised_to_who_is_planned_is_not_held():
     jobs = [(20, 5, 1, 1), (4, 5, 1, 1), (3, 5, 1, 1)]
-    found, held = promises(jobs, [(6, 0, 1)], [1, 1], how(10), planned=(0, 1))
+    found, held = guarantees(jobs, [(6, 0, 1)], [1, 1], how(10), planned=(0, 1))
     assert (found.given, found.overdue) == (3, 0)
     # The first now, the last when it is due in 7 s; the second has to be planned by 6 s.
     assert held[0].tolist() == [0, 7]

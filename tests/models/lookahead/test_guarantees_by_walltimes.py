@@ -1,12 +1,12 @@
-"""Plans by predictions between promises by requests."""
+"""Plans by predictions between guarantees by requests."""
 
 import numpy as np
 import pytest
 
-from hpcdispatch.models.lookahead import NO_PROMISE, Asked, Queue, Running, Settings, plan
+from hpcdispatch.models.lookahead import NO_GUARANTEE, Queue, Running, Settings, Walltimes, plan
 
 SETTINGS = Settings(due=150, tolerance=0.0, blocked=3, guards=1, iterations=10, age_scale=-1.0)
-#: Half of the machine is held until 100 s; the oldest job asks for all of it and is promised that time.
+#: Half of the machine is held until 100 s; the oldest job asks for all of it and is guaranteed that time.
 BUSY = Running(np.array([100]), np.array([[2]]), np.array([2]), np.array([4]))
 
 
@@ -15,9 +15,9 @@ def planned(predicted, requested):
     queue = Queue(
         np.array([50, 10, 10]), np.array([60, *predicted]), np.array([[4], [2], [2]]), np.array([False, True, True])
     )
-    asked = Asked(np.array([60, *requested]), np.array([100]), np.full(3, NO_PROMISE))
-    found, promised = plan(queue, BUSY, SETTINGS, asked)
-    assert promised.tolist() == [100]
+    walltimes = Walltimes(np.array([60, *requested]), np.array([100]), np.full(3, NO_GUARANTEE))
+    found, guaranteed = plan(queue, BUSY, SETTINGS, walltimes)
+    assert guaranteed.tolist() == [100]
     return found.start.tolist()
 
 
@@ -25,7 +25,7 @@ def planned(predicted, requested):
     ("predicted", "requested", "starts"),
     [
         ([10, 90], [90, 90], [1]),
-        # The first of the plan would outlast the promise by its request, the other one would not.
+        # The first of the plan would outlast the guarantee by its request, the other one would not.
         ([10, 90], [500, 90], [2]),
         ([10, 20], [500, 500], []),
     ],
