@@ -146,14 +146,14 @@ def moment_of_trace(workload: Workload, at: int) -> MachineMoment:
 
 
 def read_requests(path: Path) -> list[Request]:
-    """Read a table with the columns ``processors`` and ``requested_time``, seconds.
+    """Read a table with the columns ``processors`` and ``walltime``, seconds.
 
     Raises
     ------
     InputError, OSError
         For whatever is wrong with it.
     """
-    frame = read_runs(path, RunColumns("processors", "requested_time"))
+    frame = read_runs(path, RunColumns("processors", "walltime"))
     found = []
     for number, (processors, seconds) in enumerate(zip(frame["size"], frame["time"], strict=True), 1):
         values = [int(value) if float(value).is_integer() else value for value in (processors, seconds)]

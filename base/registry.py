@@ -198,8 +198,10 @@ def options_of(factory: Callable[..., Any]) -> list[Option]:
 @lru_cache(_KEPT)
 def _in_signature(factory: Callable[..., Any]) -> tuple[Option, ...]:
     hints = _hints(factory)
+    fields = dataclasses.fields(factory) if dataclasses.is_dataclass(factory) else ()
+    was: dict[str, str] = {each.name: each.metadata.get("was", "") for each in fields}
     return tuple(
-        Option(parameter.name, hints.get(parameter.name, str), parameter.default)
+        Option(parameter.name, hints.get(parameter.name, str), parameter.default, was.get(parameter.name, ""))
         for parameter in inspect.signature(factory).parameters.values()
         if parameter.kind not in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
     )

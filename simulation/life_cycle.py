@@ -131,8 +131,8 @@ class LifeCycle:
         useful = job.saved(running, outcome, now)
         units = running.nodes * running.demand[self._primary]
         request, placement = job.request, running.placement
-        asked = request.walltime if running.kill_at is None else running.kill_at - running.start
-        stay = Attempt(running.start, now, outcome, useful, request.shape, units, request.walltime, asked, placement)
+        walltime = request.walltime if running.kill_at is None else running.kill_at - running.start
+        stay = Attempt(running.start, now, outcome, useful, request.shape, units, request.walltime, walltime, placement)
         job.attempts += (stay,)
         if outcome == COMPLETED:
             self._complete(job)
@@ -211,7 +211,7 @@ class LifeCycle:
         """End, enlarge or requeue a job that was killed at a limit: its request, or a shorter one of the dispatcher."""
         walltime, mode = job.request.walltime, self._overrun.mode
         if ran >= walltime and mode == "kill":
-            self._give_up(job, "killed", now, f"reached its requested time of {walltime} s")
+            self._give_up(job, "killed", now, f"reached its walltime of {walltime} s")
             return
         if ran >= walltime and mode == "resubmit":
             if self._overrun.enlarge(walltime) is None:

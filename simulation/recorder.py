@@ -22,7 +22,7 @@ STATUSES = ("completed", "killed", "rejected")
 #: How an attempt ended.
 OUTCOMES = ("completed", "limit", "killed", "checkpointed")
 #: What is kept of a stay on the machine and of a decision, in this order.
-STAY = ("order", "start", "end", "outcome", "useful", "shape", "units", "walltime", "request")
+STAY = ("order", "start", "end", "outcome", "useful", "shape", "units", "shape_walltime", "walltime")
 DECISION = ("time", "queued", "running", "started", "stopped", "rejected")
 COMPLETED, LIMIT, KILLED, CHECKPOINTED = range(4)
 
@@ -41,8 +41,8 @@ class Attempt(NamedTuple):
     useful: int
     shape: int
     units: int
+    shape_walltime: int
     walltime: int
-    request: int
     placement: Placement
 
 
@@ -140,7 +140,7 @@ class Recorder:
         nodes = np.fromiter(map(len, self.placements), dtype=np.int64, count=len(self.placements))
         frame["shape"] = _of_last(stays["shape"], last, -1)
         frame["run_nodes"] = _of_last(nodes, last, 0)
-        frame["run_walltime"] = _of_last(stays["walltime"], last, 0)
+        frame["run_walltime"] = _of_last(stays["shape_walltime"], last, 0)
         frame["sequential_work"] = sequential_work(jobs, self.primary)
         frame["lost"] = lives.pop("lost")
         frame["deadline"] = jobs.deadline.numbers(lambda deadline: -1 if deadline is None else deadline)
@@ -156,7 +156,7 @@ class Recorder:
         columns: dict[str, Any] = {"id": ids.take(order).array if len(order) else np.empty(0, dtype=object)}
         columns |= {name: number[name] for name in ("start", "end")}
         columns["outcome"] = _coded(number["outcome"], OUTCOMES)
-        columns |= {name: number[name] for name in ("useful", "shape", "units", "request")}
+        columns |= {name: number[name] for name in ("useful", "shape", "units", "walltime")}
         columns["nodes"] = np.fromiter(map(len, self.placements), dtype=np.int64, count=len(self.placements))
         columns["placement"] = as_column(self.placements)
         return pd.DataFrame(columns, copy=False)

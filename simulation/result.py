@@ -48,7 +48,7 @@ class Result:
         or when it was rejected; ``wait`` seconds in the queue, over all attempts; ``run`` seconds of useful work (for a
         killed job, of its last attempt); ``predicted`` run time at submission; ``attempts`` how often it started;
         ``units`` asked for of the machine's primary resource (cores, where it has them); of the last attempt ``shape``
-        (-1: the request itself), ``run_nodes`` slots and ``run_walltime`` requested, seconds, 0 without an attempt;
+        (-1: the request itself), ``run_nodes`` slots and ``run_walltime`` seconds, 0 without an attempt;
         ``sequential_work`` unit-seconds, the least that its request or a shape of it takes, which for a rigid job is
         its own; ``lost`` unit-seconds of work that did not count; ``deadline``
         seconds after submission by which an on-demand job should start, -1 where there
@@ -57,7 +57,7 @@ class Result:
     attempts
         One row a stay on the machine: ``id, start, end``; ``outcome`` (completed, limit, killed, checkpointed);
         ``useful`` seconds whose work counted; ``shape`` (-1: the request itself); ``nodes`` slots; ``units`` held of
-        the primary resource; ``request``: seconds after which it would have been ended, or else what it asked for;
+        the primary resource; ``walltime`` seconds after which it would have been killed, or else those of its shape;
         ``placement``.
     decisions
         One row a call of the dispatcher: ``time``, ``queued`` and ``running`` before it, ``started, stopped,

@@ -15,8 +15,8 @@ SCHEMA = 2
 #: nothing else.
 RENAMED: dict[str, dict[str, str]] = {
     "jobs": {},
-    "attempts": {},
-    "decisions": {},
+    "attempts": {"request": "walltime"},
+    "decisions": {"promises": "guarantees"},
     "timings": {},
     "manifest": {},
     "campaign": {},

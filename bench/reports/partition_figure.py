@@ -31,7 +31,7 @@ def draw_sizes(moment: MachineMoment, advice: SizeAdvice, path: Path) -> None:
         for option in sorted(shown, key=lambda option: -option.request.processors):
             chosen = option == advice.choice
             corner = ((option.start - moment.now) / length, 0.0)
-            size = option.request.requested_time / length, option.request.processors
+            size = option.request.walltime / length, option.request.processors
             colour = COLOURS[1] if chosen else COLOURS[0]
             filling, alpha = (colour, 0.6) if chosen else ("none", 1.0)
             label = f"the choice, {option.request.processors:,} processors" if chosen else ""

@@ -42,7 +42,7 @@ from ..trace_argument import load, resolve
 )
 @path_option("--state", "The running jobs, JSON as of 'hpcdispatch evict'.")
 @click.option("--trace", metavar="FILE@TIME", help="A trace, at a time from its first submission on, as in 30d12h.")
-@path_option("--requests", "CSV with processors and requested_time (s).")
+@path_option("--requests", "CSV with processors and walltime (s).")
 @path_option("--runs", "Own runs instead: CSV with processors and time (s), or the output of sacct -P.")
 @click.option("--sizes", metavar="N,N,...", help="With --runs: the sizes to choose from.  [default: powers of two]")
 @click.option(
@@ -160,7 +160,7 @@ def _show(moment: MachineMoment, advice: SizeAdvice) -> None:
     for request, option in zip(advice.requests, advice.options, strict=True):
         found = (NOTHING, NOTHING) if option is None else (clock(option.start - moment.now), clock(option.turnaround))
         mark = "never fits" if option is None else "chosen" * (option == advice.choice)
-        cells = (f"{request.processors:,}", clock(request.requested_time), *found, f"{request.processor_hours:,.1f}")
+        cells = (f"{request.processors:,}", clock(request.walltime), *found, f"{request.processor_hours:,.1f}")
         table.add_row(*map(Text, (*cells, mark)))
     out.print(table)
     off = _off(moment)
@@ -174,7 +174,7 @@ def _fields(moment: MachineMoment, advice: SizeAdvice) -> dict[str, object]:
     rows = [
         {
             "processors": request.processors,
-            "requested_time_s": request.requested_time,
+            "walltime_s": request.walltime,
             "starts_in_s": None if option is None else option.start - moment.now,
             "turnaround_s": None if option is None else option.turnaround,
             "processor_hours": request.processor_hours,

@@ -145,7 +145,7 @@ class RBS(Configured[RBSOptions]):
                 continue
             walltime = self._walltime(waiting)
             if walltime is None:
-                yield Reject(waiting, f"killed at the longest request of {self.options.max_walltime} s")
+                yield Reject(waiting, f"killed at the longest walltime of {self.options.max_walltime} s")
             else:
                 self._others[waiting.id] = _Ask(waiting, walltime)
                 if self._book is not None and not self._book.takes(waiting):

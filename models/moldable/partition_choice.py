@@ -31,7 +31,7 @@ class Request:
     ----------
     processors
         How many, at least 1.
-    requested_time
+    walltime
         Seconds, at least 1.
 
     Raises
@@ -41,16 +41,16 @@ class Request:
     """
 
     processors: int
-    requested_time: int
+    walltime: int
 
     def __post_init__(self) -> None:
-        for name in ("processors", "requested_time"):
+        for name in ("processors", "walltime"):
             object.__setattr__(self, name, check_whole(f"request: {name}", getattr(self, name), 1))
 
     @property
     def processor_hours(self) -> float:
         """What the request holds if it takes all its time."""
-        return self.processors * self.requested_time / HOUR
+        return self.processors * self.walltime / HOUR
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,12 @@ def options(profile: StartTimes, requests: Iterable[Request], now: int) -> list[
     listed = list(requests)
     for request in listed:
         if listed.count(request) > 1:
-            raise InputError(
-                f"requests: {request.processors} processors for {request.requested_time} s stand there twice"
-            )
+            raise InputError(f"requests: {request.processors} processors for {request.walltime} s stand there twice")
     starts = [
-        profile.earliest_start(request.processors, request.requested_time, now) for request in listed
+        profile.earliest_start(request.processors, request.walltime, now) for request in listed
     ]  # fmt: skip
     return [
-        Choice(request, start, start + request.requested_time - now)
+        Choice(request, start, start + request.walltime - now)
         for request, start in zip(listed, starts, strict=True)
         if start is not None
     ]

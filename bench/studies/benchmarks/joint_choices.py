@@ -116,13 +116,13 @@ def turnaround(job: Lottery, profile: AvailabilityProfile, ran: float, way: Way)
     request = first = way(job, profile, 0, 0.0)
     now = 0
     while True:
-        start = profile.earliest_start(request.processors, request.requested_time, now)
+        start = profile.earliest_start(request.processors, request.walltime, now)
         assert start is not None
         factor = job.factor(request.processors)
-        if ran * factor <= request.requested_time:
+        if ran * factor <= request.walltime:
             return int(np.ceil(start + ran * factor)), first
-        now = start + request.requested_time
-        request = way(job, profile, now, request.requested_time / factor)
+        now = start + request.walltime
+        request = way(job, profile, now, request.walltime / factor)
 
 
 def joint(jobs: int, fill: Callable[[np.random.Generator], AvailabilityProfile]) -> Table:
@@ -168,7 +168,7 @@ def _job(
     for way in WAYS.values():
         ends, firsts = zip(*(turnaround(job, profile, seconds, way) for seconds in ran.tolist()), strict=True)
         longest = int(np.ceil(job.law.end * job.factor(firsts[0].processors)))
-        falls = firsts[0].requested_time < longest
+        falls = firsts[0].walltime < longest
         found.append([float(np.log(ends).mean()), float(falls), float(firsts[0].processors != job.own)])
     return np.array(found)
 

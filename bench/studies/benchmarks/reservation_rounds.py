@@ -152,9 +152,9 @@ def reserved_response(result: Result) -> FloatArray:
         If the records do not hold what was requested.
     """
     attempts, jobs = result.attempts, result.jobs
-    if "request" not in attempts:
-        raise ValueError("attempts must have a column 'request', got a result that was made without")
-    ends = (attempts["start"] + attempts["request"]).groupby(attempts["id"]).max()
+    if "walltime" not in attempts:
+        raise ValueError("attempts must have a column 'walltime', got a result that was made without")
+    ends = (attempts["start"] + attempts["walltime"]).groupby(attempts["id"]).max()
     reserved = jobs["id"].map(ends).fillna(0).to_numpy(dtype=float)
     found: FloatArray = np.maximum(reserved, jobs["end"].to_numpy(dtype=float)) - jobs["submit"].to_numpy(dtype=float)
     return found

@@ -8,7 +8,7 @@ from hpcdispatch.workloads import generate, write
 
 STATE = {"machine": {"nodes": 128}, "jobs": [{"id": "a", "nodes": 100, "loss": 1, "ends": 600},
                                              {"id": "b", "nodes": 20, "loss": 1, "ends": 7200}]}  # fmt: skip
-REQUESTS = "processors,requested_time\n8,14400\n16,8000\n100,1500\n120,1300\n400,500\n"
+REQUESTS = "processors,walltime\n8,14400\n16,8000\n100,1500\n120,1300\n400,500\n"
 RUNS = "processors,time\n1,36000\n4,10100\n16,3300\n"
 
 
@@ -36,7 +36,7 @@ def test_the_least_predicted_turnaround_is_chosen(invoke, files):
 def test_json_has_the_same_and_a_weight_counts(invoke, files):
     shown = json.loads(invoke("partition", "--state", "state.json", "--requests", "requests.csv", "--json").stdout)
     assert shown["options"][2] == {
-        "processors": 100, "requested_time_s": 1500, "starts_in_s": 600, "turnaround_s": 2100,
+        "processors": 100, "walltime_s": 1500, "starts_in_s": 600, "turnaround_s": 2100,
         "processor_hours": pytest.approx(100 * 1500 / 3600), "chosen": True,
     }  # fmt: skip
     assert shown["turnaround_over_predicted"] is None
@@ -48,7 +48,7 @@ def test_own_runs_become_requests(invoke, files):
     found = invoke("partition", "--state", "state.json", "--runs", "runs.csv", "--json", "--sizes", "4,32")
     options = json.loads(found.stdout)["options"]
     assert [option["processors"] for option in options] == [4, 32]
-    assert options[0]["requested_time_s"] > 10100 > options[1]["requested_time_s"]
+    assert options[0]["walltime_s"] > 10100 > options[1]["walltime_s"]
     assert "3 runs: best is" in found.stderr
 
 
@@ -70,7 +70,7 @@ def test_joint_needs_runs(invoke, files):
 
 def test_a_moment_of_a_trace(invoke, files):
     write(generate("lublin:jobs=120,processors=32,load=1.1", seed=1), "t.swf")
-    (files / "requests.csv").write_text("processors,requested_time\n1,5000\n8,900\n32,300\n")
+    (files / "requests.csv").write_text("processors,walltime\n1,5000\n8,900\n32,300\n")
     found = invoke("partition", "--trace", "t.swf@6h", "--requests", "requests.csv")
     assert found.exit_code == 0
     assert "of 120 jobs of the trace 80% took" in " ".join(found.stdout.split())
@@ -83,20 +83,20 @@ def test_a_moment_of_a_trace(invoke, files):
     ("change", "message"),
     [
         (
-            {"requests.csv": "processors,requested_time\n400,9\n"},
+            {"requests.csv": "processors,walltime\n400,9\n"},
             "requests: expected one that fits the machine, 128 ",
         ),
-        ({"requests.csv": "processors,requested_time\n4,9\n4,9\n"}, "4 processors for 9 s stand there twice"),
+        ({"requests.csv": "processors,walltime\n4,9\n4,9\n"}, "4 processors for 9 s stand there twice"),
         (
-            {"requests.csv": "processors,requested_time\n0,9\n"},
+            {"requests.csv": "processors,walltime\n0,9\n"},
             "request 1: processors must be a whole number >= 1, got 0",
         ),
         (
-            {"requests.csv": "processors,requested_time\n-1,9\n"},
+            {"requests.csv": "processors,walltime\n-1,9\n"},
             "requests.csv:2: column 'processors': expected a nu",
         ),
-        ({"requests.csv": "processors,requested_time\n2.5,9\n"}, "processors must be a whole number >= 1, got 2.5"),
-        ({"requests.csv": "processors,requested_time\n2,0\n"}, "requested_time must be a whole number >= 1, got 0"),
+        ({"requests.csv": "processors,walltime\n2.5,9\n"}, "processors must be a whole number >= 1, got 2.5"),
+        ({"requests.csv": "processors,walltime\n2,0\n"}, "walltime must be a whole number >= 1, got 0"),
         ({"requests.csv": "size,time\n2,9\n"}, "no column 'processors'; columns: 'size', 'time'"),
         ({"state.json": {**STATE, "machine": {"nodes": 64}}}, "expected at most the 64 nodes of the machine, got 120"),
         ({"state.json": {**STATE, "jobs": [{"id": "a", "nodes": 1, "loss": 1, "ends": -5}]}}, "jobs[0].ends: expected"),

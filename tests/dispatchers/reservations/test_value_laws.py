@@ -58,7 +58,7 @@ def test_values_are_enough_for_every_strategy(dispatcher, shares):
     )
     check(workload, found)
     assert found.jobs["start"].tolist() == expected.jobs["start"].tolist()
-    assert found.attempts["request"].tolist() == expected.attempts["request"].tolist()
+    assert found.attempts["walltime"].tolist() == expected.attempts["walltime"].tolist()
 
 
 def test_a_law_of_values_has_what_a_distribution_has():
@@ -90,4 +90,4 @@ def test_classic_requests_the_users_time_though_a_learned_law_ends_before():
         ("classic-hpc", Believing(OfValues([1, 2, 3]))), ("easy", Walltime()),
     ))  # fmt: skip
     assert mine.jobs["start"].tolist() == plain.jobs["start"].tolist()
-    assert mine.attempts["request"].tolist() == plain.attempts["request"].tolist()
+    assert mine.attempts["walltime"].tolist() == plain.attempts["walltime"].tolist()

@@ -89,7 +89,7 @@ def test_the_size_with_the_better_law_is_chosen():
     ("call", "error", "message"),
     [
         (lambda: Request(0, 1), ValueError, "request: processors must be a whole number >= 1, got 0"),
-        (lambda: Request(1, 0), ValueError, "request: requested_time must be a whole number >= 1, got 0"),
+        (lambda: Request(1, 0), ValueError, "request: walltime must be a whole number >= 1, got 0"),
         (lambda: choose(LISTED, [Request(1, 2)] * 2, 0), InputError, "1 processors for 2 s stand there twice"),
         (lambda: choose(LISTED, [Request(1, 2)], 0, -1.0), ValueError, "weight must be a number >= 0"),
     ],

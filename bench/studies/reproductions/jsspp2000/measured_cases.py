@@ -169,7 +169,7 @@ class _Plan:
         for name, offered in case.lists.items():
             choice = choose(self, [each.request for each in offered], now)
             assert choice is not None
-            self.chosen[name] = choice.request.processors, choice.request.requested_time
+            self.chosen[name] = choice.request.processors, choice.request.walltime
         self.took = {key: seconds for key, seconds in self.runtimes.items() if not self.waits[key]}
         self.simulated = 0
         #: Of which the best is one, with what the longest list chose.
@@ -223,7 +223,7 @@ def _by_dispatcher(workload: Workload, plans: Sequence[_Plan]) -> list[int]:
         job = _job(workload, plan.case.place, _key(first), first.runtime)
         resource = workload.machine.resources[0]
         shapes = tuple(
-            Shape(1, each.runtime, each.request.requested_time, {resource: each.request.processors}) for each in others
+            Shape(1, each.runtime, each.request.walltime, {resource: each.request.processors}) for each in others
         )
         asked.append(Branch(replace(job, shapes=shapes)))
         wanted.append(plan.took[plan.chosen[name]])
@@ -245,4 +245,4 @@ def _all(case: Case) -> Iterable[Candidate]:
 
 
 def _key(candidate: Candidate) -> Key:
-    return candidate.request.processors, candidate.request.requested_time
+    return candidate.request.processors, candidate.request.walltime

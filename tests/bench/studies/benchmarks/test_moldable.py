@@ -49,4 +49,4 @@ def test_what_becomes_of_each_way_to_choose(way, ran, end, asked):
         gap.reserve(3, 30, 20)
     job = Lottery(2, np.array([2, 4]), np.array([1.0, 0.5]), ESDD(np.array([10.0, 100.0]), np.array([0.9, 0.1])))
     done, first = turnaround(job, gap, ran, WAYS[way])
-    assert (done, (first.processors, first.requested_time)) == (end, asked)
+    assert (done, (first.processors, first.walltime)) == (end, asked)

@@ -33,7 +33,7 @@ def result():
 
 def test_records_hold_what_was_requested(result):
     attempts = result.attempts.sort_values(["id", "start"])
-    assert attempts.groupby("id")["request"].agg(list).to_dict() == {
+    assert attempts.groupby("id")["walltime"].agg(list).to_dict() == {
         "early": [10],
         "last": [10, 25, 100],
         "twice": [10, 25],
@@ -52,6 +52,6 @@ def test_without_a_limit_a_job_has_what_it_asked_for():
 
 
 def test_refuses_records_without_requests(result):
-    older = dataclasses.replace(result, attempts=result.attempts.drop(columns="request"))
-    with pytest.raises(ValueError, match="attempts must have a column 'request'"):
+    older = dataclasses.replace(result, attempts=result.attempts.drop(columns="walltime"))
+    with pytest.raises(ValueError, match="attempts must have a column 'walltime'"):
         reserved_response(older)

@@ -34,7 +34,7 @@ def test_every_case_is_within_its_ranges(kind):
             size = each.request.processors
             exact = facts["L"] / float(downey(size, facts["A"], facts["sigma"]))
             assert exact <= each.runtime < max(exact + 1, 2)
-            assert each.runtime <= each.request.requested_time
+            assert each.runtime <= each.request.walltime
         for name, choices in CHOICES.items():
             assert len(case.lists[name]) == len(spaced(sizes[0], sizes[-1], choices)) <= choices
 
@@ -74,9 +74,7 @@ def whole(case, candidate):
     """Return the turnaround of a job of the log that is another one."""
     job = WORKLOAD.jobs[case.place]
     asks = candidate.request
-    other = replace(
-        job, per_node={"core": asks.processors}, runtime=candidate.runtime, walltime=asks.requested_time, nodes=1
-    )
+    other = replace(job, per_node={"core": asks.processors}, runtime=candidate.runtime, walltime=asks.walltime, nodes=1)
     jobs = [other if each.id == job.id else each for each in WORKLOAD.jobs]
     row = simulate(WORKLOAD.with_jobs(jobs), "conservative", overrun="kill").jobs.set_index("id").loc[job.id]
     return row["end"] - row["submit"]
