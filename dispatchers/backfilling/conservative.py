@@ -40,10 +40,11 @@ class Conservative(Configured[ConservativeOptions]):
     queue is traversed in order of submission, the first job that fits earlier is moved, and so again from the head
     until nothing moves.
 
-    What happens when a job outruns its prediction is not in those papers. Here, if the predictor corrects itself, the
+    The papers do not say what happens when a job outruns its prediction. If the predictor corrects itself, the
     reservations are made anew in the order in which they stood, none earlier than it was. If it does not, the job may
-    end at any second and the guarantees stand: a job whose time has come starts as soon as what it was guaranteed is
-    free, tried in order of submission; if its whole reservation passes before that, it gets a new one.
+    end at any second and the reservations stand. A job whose time has come starts as soon as its amounts are free,
+    tried in order of submission. If a whole reservation passes before that, it and those of all jobs behind it in the
+    queue are made anew, in the order of the queue.
 
     A job that somebody else starts for a while that ends before its reservation begins keeps it (see :meth:`occupy`).
     Its options are those of :class:`ConservativeOptions`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -114,9 +114,20 @@ class Reservations:
             self._drop_if_gone(id_, waiting.get(id_), state.now)
         if any(corrected):
             self._rebuild(state)
-        for id_ in [id_ for id_, booking in self.reserved.items() if booking.end <= state.now]:
-            del self.reserved[id_]  # It has passed without the job having started.
+        passed = [id_ for id_, booking in self.reserved.items() if booking.end <= state.now]
+        if passed:
+            self._drop_passed(passed, list(waiting), state.now)
         return any(corrected)
+
+    def _drop_passed(self, passed: Sequence[str], queue: Sequence[str], now: int) -> None:
+        """Drop reservations that passed without the start of their jobs, and those of all jobs behind in the queue.
+
+        So they are made anew in the order of the queue.
+        """
+        first = min((queue.index(id_) for id_ in passed if id_ in queue), default=len(queue))
+        for id_ in {*passed, *queue[first:]} & self.reserved.keys():
+            booking = self.reserved.pop(id_)
+            self._free(max(now, booking.start), booking.end, booking)
 
     def _follow_run(self, run: Running, now: int) -> bool:
         """Book a running job up to its predicted end; return whether that is later than was planned."""

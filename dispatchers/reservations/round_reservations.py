@@ -74,6 +74,11 @@ class RoundReservations(Reservations):
             return None
         return left if found[0] is None else min(left, found[0]), found[1]
 
+    def _drop_passed(self, passed: Sequence[str], queue: Sequence[str], now: int) -> None:
+        """Drop reservations that passed without the start of their jobs; the others of the round stand."""
+        for id_ in passed:
+            del self.reserved[id_]
+
     def reserve_new(self, state: State) -> None:
         """Fill the gaps, or reserve for a batch, largest area first, if the round is over."""
         if self._is_over():

@@ -124,7 +124,9 @@ def _note(book: Book, start: int, end: int) -> None:
 def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
     """Bring the book up to date with the queue and the running jobs; return whether :func:`rebuild` must follow.
 
-    That is so if a running job is now known to end later than was planned.
+    That is so if a running job is now known to end later than was planned. Otherwise, if a whole reservation has passed
+    without the start of its job, the job and all jobs behind it in the queue lose their reservations, so that
+    :func:`reserve_new` makes them anew in the order of the queue.
     """
     profile, places, numbers = book.profile, book.places, book.numbers
     forget(profile, now)
@@ -157,19 +159,23 @@ def follow(now: int, book: Book, queue: IntArray, running: IntArray) -> bool:
                 add(profile, now, end, -units)
                 corrected = True
             places[1, order] = -2 - place
-    rows, kept = book.reserved, 0
+    rows, kept, passed = book.reserved, 0, queue.shape[1]
+    if not corrected:
+        for row in range(numbers[RESERVED]):
+            if rows[END, row] <= now and places[0, rows[ORDER, row]] >= 0:
+                passed = min(passed, places[0, rows[ORDER, row]])
     for row in range(numbers[RESERVED]):
         order, units, start, end = rows[ORDER, row], rows[UNITS, row], rows[START, row], rows[END, row]
         place, on_machine = places[0, order], -2 - places[1, order]
         rows[AWAY, row] = place < 0 and on_machine >= 0 and running[TIME, on_machine] <= start
         rows[PLACE, row] = place
         same = place >= 0 and queue[UNITS, place] == units and queue[TIME, place] == end - start
-        if not same and not rows[AWAY, row]:  # It left the queue for good, or came back as another.
-            start = max(now, start)
+        if (not same and not rows[AWAY, row]) or place >= passed:
+            start = max(now, start)  # It left the queue for good, came back as another, or is to be reserved anew.
             if start < end:
                 add(profile, start, end, units)
                 _note(book, start, end)
-        elif corrected or end > now:  # Else it has passed without the job having started.
+        elif corrected or end > now:
             if place >= 0:
                 places[0, order] = -2 - place
             kept = _keep(rows, row, kept)
