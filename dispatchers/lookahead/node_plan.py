@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from ...base import IntArray
+from ...base import FloatArray, IntArray
 from ...models import (
     WHENEVER,
     PlacementRule,
@@ -23,7 +24,7 @@ from ...models import (
 )
 from ...models.lookahead import Settings, candidates, weights
 from ..problems import held, problem_beside
-from ..protocol import Placement
+from ..protocol import Placement, Waiting
 from .instant import Decision, Instant
 from .node_guarantees import guarantee_on_nodes
 from .pool_plan import put
@@ -80,6 +81,8 @@ def plan_on_nodes(seen: Instant, settings: Settings, rule: PlacementRule) -> Dec
     best, searched = _best(kept, crowd, settings.iterations, rule)
     if best is None:
         best, searched = _best(problem, crowd, settings.iterations, rule)
+    if best is not None:
+        best = _in_turn(best, [state.queue[place] for place in places], weight[places], guaranteed.latest[places])
     return Decision(
         starts=_put(seen, first + ([] if best is None else _now(best, places.tolist())), guarded),
         status="feasible",
@@ -111,6 +114,21 @@ def _best(problem: Problem, crowd: IntArray, iterations: int, rule: PlacementRul
         order = np.concatenate((others[np.argsort(best.starts, kind="stable")], crowd))
         return list_schedule(problem, order, rule), searched
     return best, searched
+
+
+def _in_turn(schedule: Schedule, jobs: Sequence[Waiting], weight: FloatArray, latest: IntArray) -> Schedule:
+    """Let the first of jobs that differ in nothing but their guaranteed starts start first, where these are kept."""
+    alike: dict[Any, list[int]] = {}
+    for row, job in enumerate(jobs):
+        key = weight[row], job.predicted, job.nodes, job.demand
+        alike.setdefault(key, []).append(row)
+    starts, counts = schedule.starts.copy(), schedule.counts.copy()
+    for rows in alike.values():
+        rows.sort(key=lambda row: (jobs[row].since, jobs[row].order))
+        given = sorted(rows, key=lambda row: schedule.starts[row])
+        if (schedule.starts[given] <= latest[rows]).all():
+            starts[rows], counts[rows] = schedule.starts[given], schedule.counts[given]
+    return replace(schedule, starts=starts, counts=counts)
 
 
 def _now(schedule: Schedule, places: Sequence[int]) -> list[tuple[int, Placement]]:
