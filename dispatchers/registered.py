@@ -60,6 +60,11 @@ def layers(dispatcher: Dispatcher) -> Iterator[Dispatcher]:
         part = getattr(part, "over", None)
 
 
+def holds_arrays(dispatcher: Dispatcher) -> bool:
+    """Return whether a dispatcher, or one it stands on, holds the limits of arrays itself, and knows reservations."""
+    return any(getattr(part, "holds_arrays", False) for part in layers(dispatcher))
+
+
 def reset_part(part: Dispatcher, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
     """Let a dispatcher forget the last simulation, if it is one that remembers."""
     reset = getattr(part, "reset", None)

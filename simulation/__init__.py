@@ -2,7 +2,7 @@
 
 from .adapters import accasim_predictor, accasim_scheduler
 from .budget import Budget, BudgetError
-from .engine import SameInstant, simulate
+from .engine import SameInstant, UnheededWarning, simulate
 from .instants import guaranteed_starts, state_at
 from .invariants import check, violations
 from .metrics import job_metrics, mean_interval
@@ -19,6 +19,7 @@ __all__ = [
     "Result",
     "SameInstant",
     "SimulationError",
+    "UnheededWarning",
     "accasim_predictor",
     "accasim_scheduler",
     "check",

@@ -68,7 +68,8 @@ def _standing(engine: Engine, state: MachineState) -> dict[str, SimulatedJob]:
         event = arrivals.event(job, order)
         if event is not None:
             mapper.events[event.id] = event
-            mapper.cycle.arrive(event, event.queued_time, state.predicted.get(event.id))
+            came = max(event.queued_time, job.begin if job.begin < state.at else 0)
+            mapper.cycle.submit(event, came, state.predicted.get(event.id))
     arrivals.position = before
     engine.loaded_jobs += len(mapper.events)
     jobs: dict[str, SimulatedJob] = mapper.events

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gc
 import logging
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import islice
 from time import perf_counter
 from types import SimpleNamespace
@@ -13,8 +15,9 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ..base import InputError
+from ..base import InputError, IntArray
 from ..dispatchers import Dispatcher, create_dispatcher
+from ..dispatchers.registered import holds_arrays
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine, Workload
@@ -123,10 +126,19 @@ class Engine(Simulator):  # type: ignore[misc]
         )
         self.timeout = None
         self.max_sample = 2
-        self.loaded_jobs = 0
+        self._loaded = 0
         self.dispatched_jobs = 0
         self.rejected_jobs = 0
         self._logger = logging.getLogger("hpcdispatch.simulation")
+
+    @property
+    def loaded_jobs(self) -> int:
+        """How many of the jobs that were read enter the queue; AccaSim compares it with those that started."""
+        return self._loaded - int(self.mapper.lost)
+
+    @loaded_jobs.setter
+    def loaded_jobs(self, count: int) -> None:
+        self._loaded = count + self.mapper.lost
 
     def load_events(
         self, current_time: int, jobs_dict: dict[str, SimulatedJob], mapper: DispatchEvents, _: int = 2
@@ -206,8 +218,11 @@ def simulate(
     """
     named = {"dispatcher": dispatcher, "predictor": predictor}
     policy = Overrun.parse(overrun)
-    dispatching, predicting = fresh_parts(workload.machine, dispatcher, predictor, seed)
-    recorder = Recorder(workload)
+    dispatching, predicting = create_dispatcher(dispatcher), create_predictor(predictor)
+    nodes = np.arange(workload.machine.nodes) if state is not None else _nodes_in_use(workload, dispatching)
+    simulated = workload if len(nodes) == workload.machine.nodes else _on_nodes(workload, nodes)
+    dispatching, predicting = fresh_parts(simulated.machine, dispatching, predicting, seed)
+    recorder = Recorder(simulated)
     begin, plain = perf_counter(), same_instant == "batch" and budget is None and state is None
     engine = compiled_engine(recorder, dispatching, predicting, policy, progress) if plain else None
     if engine is None:
@@ -217,7 +232,12 @@ def simulate(
     with settled_heap():
         engine.start_hpc_simulation()
     seconds = perf_counter() - begin
+    if simulated is not workload:
+        recorder.move_to(nodes, workload)
     options: dict[str, Any] = {"overrun": str(policy), "seed": seed, "same_instant": same_instant}
+    unheeded = _unheeded(workload, dispatching)
+    if unheeded:
+        options["unheeded"] = unheeded
     if recorder.dropped_shapes:
         options["dropped_shapes"] = recorder.dropped_shapes
     if state is not None:
@@ -225,6 +245,42 @@ def simulate(
     constraints = tuple(getattr(dispatching, "constraints", ()))
     made = manifest(workload, named, options)
     return Result.from_recorder(workload, recorder, made, seconds, constraints, state)
+
+
+class UnheededWarning(UserWarning):
+    """A field of jobs that is given and has no effect under the dispatcher of a simulation."""
+
+
+def _unheeded(workload: Workload, dispatcher: Dispatcher) -> list[str]:
+    """Return the fields of jobs that have no effect; warn of them."""
+    named = sum(map(bool, workload.columns.reservation.each()))
+    if not named or holds_arrays(dispatcher):
+        return []
+    name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
+    jobs = "1 job names" if named == 1 else f"{named} jobs name"
+    warnings.warn(f"{name} knows no reservations: {jobs} one and may start outside it", UnheededWarning, stacklevel=3)
+    return ["reservation"]
+
+
+def _nodes_in_use(workload: Workload, dispatcher: Dispatcher) -> IntArray:
+    """Return the nodes on which some job has room for a slot; all nodes where the dispatcher knows them by number."""
+    machine, columns = workload.machine, workload.columns
+    every = np.arange(machine.nodes)
+    if machine.nodes == 1 or holds_arrays(dispatcher) or getattr(dispatcher, "constraints", None):
+        return every
+    kinds, kind_of = np.unique(machine.capacity, axis=0, return_inverse=True)
+    used = np.zeros(len(kinds), dtype=np.bool_)
+    shapes = {shape.per_node for each in columns.shapes.values for shape in each if shape.per_node is not None}
+    for per_node in {*columns.per_node.values, *shapes}:
+        if room_for(machine, per_node) > 0:
+            used |= (kinds >= np.array(machine.demand(per_node))).all(axis=1)
+    found: IntArray = every[used[kind_of.reshape(-1)]]
+    return found if len(found) else every
+
+
+def _on_nodes(workload: Workload, nodes: IntArray) -> Workload:
+    """Return the same jobs on a machine of some of the nodes."""
+    return replace(workload, machine=replace(workload.machine, capacity=workload.machine.capacity[nodes]))
 
 
 def fresh_parts(

@@ -29,7 +29,8 @@ Work = tuple[Fraction, Fraction]
 def check(workload: Workload, result: Result, constraints: Sequence[SiteConstraint] | None = None) -> None:
     """Raise unless the schedule holds every invariant and every constraint.
 
-    No resource of any node is ever over its capacity; nothing starts before its submission; each job ends exactly once
+    No resource of any node is ever over its capacity; nothing starts before its submission, its begin time or the jobs
+    that it depends on allow, and nothing that is held starts; each job ends exactly once
     or is rejected with a reason; two stays of a job do not overlap; a completed job did all its work; work done + work
     lost = time used. What ran when the simulation began ran on.
 
@@ -62,6 +63,7 @@ def violations(
         return
     yield from _jobs(workload, result)
     yield from _attempts(workload, result)
+    yield from _dependencies(workload, result)
     yield from _capacity(workload, result)
     yield from _beginning(result)
     yield from broken_constraints(workload, result, result.constraints if constraints is None else constraints)
@@ -130,6 +132,45 @@ def _attempts(workload: Workload, result: Result) -> Iterator[str]:
         else:  # on a shape that takes no time, all that is left is done at once
             work[row.id] = max(done, Fraction(row.outcome == "completed")), slack
     yield from _conservation(result, jobs, status, work, lost)
+
+
+def _dependencies(workload: Workload, result: Result) -> Iterator[str]:
+    """Check begin times, holds and dependencies of the jobs that started, and of those rejected for a dependency."""
+    if not any(job.depends or job.begin or job.hold for job in workload.jobs):
+        return
+    rows = {row.id: row for row in _rows(result.jobs)}
+    named: dict[str, list[Job]] = {job.id: [job] for job in workload.jobs}
+    for job in workload.jobs:
+        if job.array and job.array.split("%")[0] not in rows:
+            named.setdefault(job.array.split("%")[0], []).append(job)
+    for place, job in enumerate(workload.jobs):
+        row = rows[job.id]
+        if row.start < 0:
+            continue
+        if job.hold:
+            yield f"job {job.id}: starts at {row.start}, but is held"
+        if row.start < max(job.begin, row.eligible) or row.eligible < max(job.begin, job.submit):
+            yield f"job {job.id}: starts at {row.start}, eligible at {row.eligible}, before its begin time {job.begin}"
+        for id_, condition, *delay in job.depends:
+            if condition == "singleton":
+                others = [each for each in workload.jobs[:place] if (each.user, each.name) == (job.user, job.name)]
+            elif condition == "aftercorr" and id_ not in rows:
+                others = named[f"{id_}_{job.id.split('_')[-1]}"]
+            else:
+                others = named[id_]
+            for other in others:
+                least = _freed(rows[other.id], condition)
+                if least is None or row.eligible < least + sum(delay):
+                    told = "is not met" if least is None else f"is met at {least + sum(delay)}"
+                    yield f"job {job.id}: eligible at {row.eligible}, but {condition} of job {other.id} {told}"
+
+
+def _freed(other: Any, condition: str) -> int | None:
+    """Return when a job met a condition of another, ``None`` for never."""
+    if condition == "after" and other.start >= 0:
+        return int(other.start)
+    wanted = {"afterok": ("completed",), "aftercorr": ("completed",), "afternotok": ("killed", "rejected")}
+    return int(other.end) if other.status in wanted.get(condition, ("completed", "killed", "rejected")) else None
 
 
 def _beginning(result: Result) -> Iterator[str]:

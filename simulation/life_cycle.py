@@ -9,6 +9,7 @@ from time import perf_counter
 from ..dispatchers import JobView, Placement, Running, Waiting
 from ..dispatchers.ordered_jobs import JobsOnMachine, WaitingQueue
 from ..workloads import Job, Machine
+from .eligibility import Eligibility, Lost
 from .events.event_calendar import COMPLETION, CORRECTION, EventCalendar
 from .forecasts import Forecasts
 from .node_matrix import NodeMatrix
@@ -34,6 +35,8 @@ class LifeCycle:
         All jobs that have not left, by their ids.
     changed
         Whether a job came or left since somebody set this back.
+    lost
+        How many jobs were rejected that never were in the queue.
     """
 
     def __init__(
@@ -45,12 +48,14 @@ class LifeCycle:
         recorder: Recorder,
         progress: Callable[[int], None] | None = None,
         told: Sequence[Told] = (),
+        eligibility: Eligibility | None = None,
     ) -> None:
         self.queue = WaitingQueue(len(machine.resources))
         self.running = JobsOnMachine(len(machine.resources))
         self.nodes = NodeMatrix(machine)
         self.jobs: dict[str, SimulatedJob] = {}
         self.changed = False
+        self.lost = 0
         self._machine = machine
         self._primary = machine.primary
         self._calendar = calendar
@@ -59,15 +64,34 @@ class LifeCycle:
         self._recorder = recorder
         self._progress = progress
         self._told = told
+        self.eligibility = eligibility
         self._finished = 0
         self._reported = perf_counter()
 
+    def submit(self, job: SimulatedJob, now: int, predicted: int | None = None) -> None:
+        """Let a job come: it enters the queue if it is eligible, is held until it is, or is rejected if it never is."""
+        if self.eligibility is None:
+            self.arrive(job, now, predicted)
+            return
+        enters, lost = self.eligibility.enter(job, now)
+        if enters:
+            self.arrive(job, now, predicted)
+        self._lose(lost, now)
+
+    def release(self, job: SimulatedJob, now: int) -> None:
+        """Let a job that was held enter the queue."""
+        assert self.eligibility is not None
+        if self.eligibility.release(job, now):
+            self.arrive(job, now)
+
     def arrive(self, job: SimulatedJob, now: int, predicted: int | None = None) -> None:
         """Let a job enter the queue for the first time, with the run time that was predicted then if that is known."""
+        if job.eligible != job.queued_time:
+            self._recorder.eligible[job.order] = job.eligible
         if predicted is None:
             predicted = self._forecasts.of(job.job, now)
         self._recorder.predicted[job.order] = predicted
-        self._wait(job, now, predicted, now)
+        self._wait(job, job.eligible, predicted, now)
 
     def start(self, job: SimulatedJob, request: Request, placement: Placement, limit: int | None, now: int) -> bool:
         """Put a waiting job on the machine; return whether that is its first start.
@@ -96,6 +120,8 @@ class LifeCycle:
         running.predicted_end = now + predicted
         self.running.add(running)
         self._schedule(job, predicted, limit, now)
+        if self.eligibility is not None and not job.attempts:
+            self.eligibility.started(job.order, now)
         return not job.attempts
 
     def kill(self, job: SimulatedJob, now: int) -> None:
@@ -141,7 +167,7 @@ class LifeCycle:
         if outcome == LIMIT:
             self._reach_limit(job, now - running.start - running.restart, now)
         else:
-            self._wait(job, job.queued_time, job.restart + self._forecasts.of_rest(job, now), now)
+            self._wait(job, job.eligible, job.restart + self._forecasts.of_rest(job, now), now)
 
     def correct(self, job: SimulatedJob, now: int) -> None:
         """Correct the predicted end of a running job that outlives it."""
@@ -169,6 +195,7 @@ class LifeCycle:
         self._leave_queue(job)
         self._recorder.fail(job.order, "rejected", now, reason, job.attempts)
         self._tell()
+        self._end_for_others(job, "rejected", now)
 
     def _schedule(self, job: SimulatedJob, predicted: int, limit: int | None, now: int) -> None:
         """Put the end of a job that starts into the calendar, and the passing of its prediction."""
@@ -187,6 +214,7 @@ class LifeCycle:
 
     def _wait(self, job: SimulatedJob, since: int, predicted: int, now: int) -> None:
         view, law = JobView(job.job, self._machine), self._forecasts.law(job.job, now)
+        view.submit = job.eligible
         if view.shapes:
             self._predict_shapes(job, view, now)
         done = job.own.runtime - job.remaining_on(job.own) if job.attempts else 0
@@ -233,6 +261,7 @@ class LifeCycle:
         ran = attempts[0].useful if len(attempts) == 1 else sum(attempt.useful for attempt in attempts)
         self._observe(job, ran)
         self._leave(job)
+        self._end_for_others(job, "completed", attempts[-1].end)
 
     def _give_up(self, job: SimulatedJob, status: str, now: int, reason: str) -> None:
         """Let a job leave whose work does not count; a predictor is shown its last attempt, if it was not rejected."""
@@ -240,6 +269,7 @@ class LifeCycle:
         if status == "killed":
             self._observe(job, job.attempts[-1].end - job.attempts[-1].start)
         self._leave(job)
+        self._end_for_others(job, status, now)
 
     def _observe(self, job: SimulatedJob, ran: int) -> None:
         """Let those learn from a job that has ended who want to."""
@@ -247,6 +277,19 @@ class LifeCycle:
         self._forecasts.observe(job.request.job, ran, now)
         for tell in self._told:
             tell(job.id, ran, now)
+
+    def _end_for_others(self, job: SimulatedJob, status: str, now: int) -> None:
+        """See what the end of a job means for the jobs that depend on it."""
+        if self.eligibility is not None:
+            self._lose(self.eligibility.ended(job, status, now), now)
+
+    def _lose(self, lost: Sequence[Lost], now: int) -> None:
+        """Reject jobs that may never enter the queue."""
+        for job, reason in lost:
+            self._recorder.eligible[job.order] = now
+            self._recorder.fail(job.order, "rejected", now, reason)
+            self.lost += 1
+            self._leave(job)
 
     def _leave(self, job: SimulatedJob) -> None:
         del self.jobs[job.id]

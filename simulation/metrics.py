@@ -50,13 +50,14 @@ class Records(Protocol):
 def job_metrics(jobs: pd.DataFrame) -> pd.DataFrame:
     """Return ``wait, turnaround, slowdown, bounded_slowdown, run`` of every job that ran to an end.
 
-    With run the useful run time r and turnaround T = end - submit (for a job of one attempt, wait + r): slowdown is T/r
-    (of a job of 0 s: T/1 s, at least 1), bounded slowdown max(1, T / max(r, 10 s)).
+    With run the useful run time r and turnaround T = end - eligible, the time since the job entered the queue (for a
+    job of one attempt, wait + r): slowdown is T/r (of a job of 0 s: T/1 s, at least 1), bounded slowdown
+    max(1, T / max(r, 10 s)).
     """
     # Column by column: many jobs as rows are a copy of everything.
     ran = (jobs["status"] != "rejected").to_numpy() & (jobs["end"] >= 0).to_numpy()
     run = jobs["run"].to_numpy(dtype=float)[ran]
-    turnaround = (jobs["end"] - jobs["submit"]).to_numpy(dtype=float)[ran]
+    turnaround = (jobs["end"] - _eligible(jobs)).to_numpy(dtype=float)[ran]
     return pd.DataFrame(
         {
             "wait": jobs["wait"].to_numpy(dtype=float)[ran],
@@ -68,6 +69,11 @@ def job_metrics(jobs: pd.DataFrame) -> pd.DataFrame:
         index=jobs.index[ran],
         copy=False,
     )
+
+
+def _eligible(jobs: pd.DataFrame) -> pd.Series[int]:
+    """Return when jobs entered the queue; at their submission in records of before that was kept."""
+    return jobs["eligible"] if "eligible" in jobs else jobs["submit"]
 
 
 def bounded_slowdown(turnaround: Floats, run: Floats) -> Floats:
@@ -110,7 +116,7 @@ def on_demand_metrics(result: Records, confidence: float | None = None) -> dict[
     jobs, attempts = result.jobs, result.attempts
     urgent, batch = jobs[jobs["kind"] == "on-demand"], jobs[jobs["kind"] == "batch"]
     started = urgent["start"] >= 0
-    delay = (urgent["start"] - urgent["submit"]).to_numpy(dtype=float)
+    delay = (urgent["start"] - _eligible(urgent)).to_numpy(dtype=float)
     due = urgent["deadline"].to_numpy()
     missed = int(((due >= 0) & (~started.to_numpy() | (delay > due))).sum())
     stays = attempts[attempts["id"].isin(set(batch["id"]))]

@@ -99,6 +99,8 @@ class Recorder:
         self.predicted = array("q", [-1]) * len(workload.jobs)
         self.stays = array("q")
         self.failed: dict[int, tuple[str, int, str]] = {}
+        #: When jobs became eligible that did so after their submission.
+        self.eligible: dict[int, int] = {}
         self.dropped_shapes = 0
         self.placements: list[NDArray[np.int32]] = []
         self._compact = compacting(workload.machine.nodes)
@@ -125,15 +127,24 @@ class Recorder:
         if report is not None:
             self.reports.add(len(self.decision_ns) - 1, report)
 
+    def move_to(self, nodes: IntArray, workload: Workload) -> None:
+        """Take the nodes of all placements for those of another workload of the same jobs."""
+        compact = compacting(workload.machine.nodes)
+        self.placements = [compact(nodes[placement]) for placement in self.placements]
+        self.workload = workload
+
     def jobs_frame(self) -> pd.DataFrame:
         """Return one row a job, in the order of the trace."""
         jobs = self.workload.columns
         frame = self.workload.frame()
         stays = _columns(self.stays, STAY)
-        lives = _lives(stays, frame["submit"].to_numpy(), self.failed)
+        eligible = frame["submit"].to_numpy().copy()
+        eligible[list(self.eligible)] = list(self.eligible.values())
+        lives = _lives(stays, eligible, self.failed)
         last = lives.pop("last")
         for name in ("start", "end", "wait", "run"):
             frame[name] = lives.pop(name)
+        frame["eligible"] = eligible
         frame["predicted"] = np.frombuffer(self.predicted, dtype=np.int64)
         frame["attempts"] = lives.pop("attempts")
         frame["units"] = jobs.amounts(self.primary)
@@ -187,7 +198,7 @@ def _columns(rows: array[int], names: tuple[str, ...]) -> dict[str, NDArray[np.i
 
 
 def _lives(
-    stays: dict[str, IntArray], submit: IntArray, failed: Mapping[int, tuple[str, int, str]]
+    stays: dict[str, IntArray], eligible: IntArray, failed: Mapping[int, tuple[str, int, str]]
 ) -> dict[str, IntArray]:
     """Return what became of every job: its waits are all the time before it left that it was not on the machine.
 
@@ -195,13 +206,13 @@ def _lives(
     ----------
     stays
         Columns of the stays, those of a job one after the other.
-    submit
-        Of every job, shape (jobs,).
+    eligible
+        When every job entered the queue for the first time, seconds, shape (jobs,).
     failed
         Status, end and reason of the jobs that were killed or rejected, by their place in the trace.
     """
     order, start, end, useful = (stays[name] for name in ("order", "start", "end", "useful"))
-    count, held = len(submit), end - start
+    count, held = len(eligible), end - start
     last = np.full(count, -1, dtype=np.int64)
     last[order] = np.arange(len(order))
     first, gone = np.full(count, -1, dtype=np.int64), np.full(count, -1, dtype=np.int64)
@@ -212,7 +223,7 @@ def _lives(
     for job, (how, left, _) in failed.items():
         status[job], gone[job] = _STATUS[how], left
         run[job] = held[last[job]] if last[job] >= 0 else 0
-    wait = np.where(status >= 0, gone - submit - _sums(order, held, count), 0)
+    wait = np.where(status >= 0, gone - eligible - _sums(order, held, count), 0)
     attempts = np.bincount(order, minlength=count)
     lost = _sums(order, (held - useful) * stays["units"], count)
     return {"start": first, "end": gone, "wait": wait, "run": run, "attempts": attempts, "lost": lost,

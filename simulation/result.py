@@ -46,14 +46,14 @@ class Result:
         One row a job, in the order of the trace. ``id, submit, runtime, walltime, nodes, user, group, name, queue,
         kind`` as in the workload; ``start`` of the first attempt, -1 for a job that never started; ``end`` of the last,
         or when it was rejected; ``wait`` seconds in the queue, over all attempts; ``run`` seconds of useful work (for a
-        killed job, of its last attempt); ``predicted`` run time at submission; ``attempts`` how often it started;
+        killed job, of its last attempt); ``eligible`` when it entered the queue first: at its submission, unless it had
+        to wait for a begin time or other jobs; ``predicted`` run time at that time; ``attempts`` how often it started;
         ``units`` asked for of the machine's primary resource (cores, where it has them); of the last attempt ``shape``
         (-1: the request itself), ``run_nodes`` slots and ``run_walltime`` seconds, 0 without an attempt;
         ``sequential_work`` unit-seconds, the least that its request or a shape of it takes, which for a rigid job is
-        its own; ``lost`` unit-seconds of work that did not count; ``deadline``
-        seconds after submission by which an on-demand job should start, -1 where there
-        is none; ``status`` (completed, killed, rejected); ``reason`` of a killed or rejected one; ``placement`` node
-        index of each slot in the last attempt.
+        its own; ``lost`` unit-seconds of work that did not count; ``deadline`` seconds after submission by which an
+        on-demand job should start, -1 where there is none; ``status`` (completed, killed, rejected); ``reason`` of a
+        killed or rejected one; ``placement`` node index of each slot in the last attempt.
     attempts
         One row a stay on the machine: ``id, start, end``; ``outcome`` (completed, limit, killed, checkpointed);
         ``useful`` seconds whose work counted; ``shape`` (-1: the request itself); ``nodes`` slots; ``units`` held of

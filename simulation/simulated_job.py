@@ -57,6 +57,8 @@ class SimulatedJob:
     ----------
     id, queued_time
         Its id and its submission, under the names that AccaSim gives them.
+    eligible
+        When it entered the queue for the first time.
     job, order
         The job, its requests enlarged by resubmissions; its place in the trace.
     own, request
@@ -81,7 +83,7 @@ class SimulatedJob:
     """
 
     __slots__ = (
-        "attempts", "completion", "correction", "id", "job", "misses", "order", "outcome", "own", "places",
+        "attempts", "completion", "correction", "eligible", "id", "job", "misses", "order", "outcome", "own", "places",
         "queued_time", "remaining", "request", "running", "stopped_at", "waiting", "write",
     )  # fmt: skip
 
@@ -91,7 +93,7 @@ class SimulatedJob:
 
     def __init__(self, job: Job, order: int, demand: tuple[int, ...], places: tuple[int, ...] | None = None) -> None:
         self.id = job.id
-        self.queued_time = job.submit
+        self.queued_time = self.eligible = job.submit
         self.job = job
         self.order = order
         own = Request.of_job(job, demand)

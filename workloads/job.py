@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal, NoReturn, get_args
 
-from ..base.checks import LARGEST, LONGEST, check_choice, check_number, check_whole
+from ..base.checks import LARGEST, LONGEST, check_choice, check_number, check_whole, shown
 
 Kind = Literal["batch", "on-demand"]
 KINDS = ("batch", "on-demand")
+#: The conditions under which a job that depends on another one may enter the queue, as ``sbatch --dependency`` has
+#: them: after the other has started (or left without that), has completed, has failed, or has ended in any way; the
+#: task of an array after the same task of another; and after all earlier jobs of the same user and name.
+Condition = Literal["after", "afterok", "afternotok", "afterany", "aftercorr", "singleton"]
+CONDITIONS = get_args(Condition)
 
 
 class ResourceMap(dict[str, int]):
@@ -154,6 +159,13 @@ class Job:
         ``278%3``; empty: none.
     reservation
         The advance reservation in which it is to run; empty: none.
+    depends
+        What it waits for before it enters the queue: pairs of the id of a job or an array and a condition, or triples
+        with a delay in seconds, as in ``(("17", "afterok"),)``; see :data:`.CONDITIONS`.
+    begin
+        The earliest time at which it may enter the queue, seconds on the trace's clock.
+    hold
+        Whether it is held: it never enters the queue.
 
     Raises
     ------
@@ -178,6 +190,9 @@ class Job:
     deadline: int | None = None
     array: str = ""
     reservation: str = ""
+    depends: tuple[tuple[Any, ...], ...] = ()
+    begin: int = 0
+    hold: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
@@ -191,6 +206,12 @@ class Job:
             _check_numbers(where, self, (("deadline", 0),))
             if self.kind != "on-demand":
                 raise ValueError(f"{where}: deadline is for on-demand jobs, got {self.deadline} for a {self.kind} job")
+        if self.depends:
+            object.__setattr__(self, "depends", _dependencies(where, self.depends))
+        if self.begin:
+            _check_numbers(where, self, (("begin", 0),))
+        if type(self.hold) is not bool:
+            raise ValueError(f"{where}: hold must be True or False, got {self.hold!r}")
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Job:
         """Return itself: nothing of it changes."""
@@ -210,13 +231,16 @@ class Job:
     def trusted(cls, **values: Any) -> Job:
         """Build a job from fields that were checked before, all at once; for readers of large traces.
 
-        Every field must be given, of its exact type.
+        Every field must be given, of its exact type, but for what a job waits for.
         """
         job = object.__new__(cls)
         setattr_ = object.__setattr__
-        for name, value in values.items():
+        for name, value in {**_WAITS_FOR_NOTHING, **values}.items():
             setattr_(job, name, value)
         return job
+
+
+_WAITS_FOR_NOTHING: Mapping[str, Any] = {"depends": (), "begin": 0, "hold": False}
 
 
 def _check_numbers(where: str, owner: Any, least: tuple[tuple[str, int], ...]) -> None:
@@ -224,6 +248,29 @@ def _check_numbers(where: str, owner: Any, least: tuple[tuple[str, int], ...]) -
     for name, low in least:
         most = LARGEST if name == "nodes" else LONGEST
         object.__setattr__(owner, name, check_whole(f"{where}: {name}", getattr(owner, name), low, most))
+
+
+def _dependencies(where: str, depends: Any) -> tuple[tuple[Any, ...], ...]:
+    """Return the dependencies of a job as tuples.
+
+    Raises
+    ------
+    ValueError
+        If they are no sequence of (id, condition) or (id, condition, delay in seconds).
+    """
+    try:
+        found = tuple(tuple(each) for each in depends)
+    except TypeError:
+        found = (("",),)
+    for each in found:
+        right = len(each) in (2, 3) and isinstance(each[0], str) and each[1] in CONDITIONS
+        if not right or (not each[0] and each[1] != "singleton"):
+            expected = f"(job id, condition) with a condition of {', '.join(CONDITIONS)}"
+            raise ValueError(f"{where}: depends: expected {expected}, got {shown(depends)}")
+        delay = each[2] if len(each) == 3 else 0
+        if type(delay) is not int or not 0 <= delay <= LONGEST:
+            raise ValueError(f"{where}: depends: delay must be a whole number >= 0, got {shown(delay)}")
+    return found
 
 
 def _resources(where: str, amounts: Mapping[str, int]) -> ResourceMap:

@@ -21,9 +21,11 @@ from .job import Job
 #: The fields that are whole numbers, with their bounds; those that are texts, and that repeat; and the others.
 NUMBERS = {"submit": (0, LONGEST), "runtime": (0, LONGEST), "walltime": (1, LONGEST), "nodes": (1, LARGEST)}
 TEXTS = ("user", "group", "name", "queue", "kind")
-OTHERS = ("per_node", "shapes", "checkpoint", "law", "deadline", "array", "reservation")
+OTHERS = (
+    "per_node", "shapes", "checkpoint", "law", "deadline", "array", "reservation", "depends", "begin", "hold",
+)  # fmt: skip
 #: Of these, those that count in a digest only if a job has one: there were none of them at first.
-_LATER = ("array", "reservation")
+_LATER = {"array": "", "reservation": "", "depends": (), "begin": 0, "hold": False}
 #: Jobs that are made at a time.
 _BLOCK = 512
 #: What writes the fields of a job, past its refusal to be changed.
@@ -125,7 +127,7 @@ class JobColumns(Sequence[Job]):
     submit, runtime, walltime, nodes
         As of :class:`Job`, arrays of shape (jobs,), read-only.
     per_node, user, group, name, queue, kind, shapes, checkpoint, law, deadline, array,
-    reservation
+    reservation, depends, begin, hold
         The same, coded.
 
     Raises
@@ -151,6 +153,9 @@ class JobColumns(Sequence[Job]):
     deadline: Coded
     array: Coded
     reservation: Coded
+    depends: Coded
+    begin: Coded
+    hold: Coded
 
     def __post_init__(self) -> None:
         for name in ("ids", *NUMBERS):
@@ -258,7 +263,7 @@ class JobColumns(Sequence[Job]):
             sha.update(getattr(self, name).astype("<i8").tobytes())
         for name in (*TEXTS, *OTHERS):
             codes, texts = getattr(self, name).canonical(_CANONICAL.get(name, repr))
-            if name in _LATER and texts in ([], [repr("")]):
+            if name in _LATER and texts in ([], [repr(_LATER[name])]):
                 continue
             sha.update(repr((name, texts)).encode("utf-8", "backslashreplace"))
             sha.update(codes.astype("<i8").tobytes())

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..base import InputError, IntArray
+from .dependencies import links, without_missing
 from .job import Job
 from .job_columns import NUMBERS, TEXTS, JobColumns
 from .machine import Machine
@@ -64,8 +65,8 @@ class Workload:
     Raises
     ------
     InputError
-        If two jobs share an id, the submission times fall, or all jobs together are more work, in units of the
-        machine's primary resource times seconds, than can be counted.
+        If two jobs share an id, the submission times fall, a job depends on one that is not there or on itself, or all
+        jobs together are more work, in units of the machine's primary resource times seconds, than can be counted.
     """
 
     jobs: Sequence[Job]
@@ -83,6 +84,7 @@ class Workload:
             submit = np.array([job.submit for job in self.jobs], dtype=np.int64)
             _check_order([job.id for job in self.jobs], submit)
         self._check_work()
+        links(self.columns)
         if self.records is not None and len(self.records) != len(self.jobs):
             raise InputError(f"workload: records must have {len(self.jobs)} rows, one a job, got {len(self.records)}")
 
@@ -114,9 +116,15 @@ class Workload:
         return self.slice(0, count)
 
     def slice(self, start: int, stop: int) -> Workload:
-        """Return the workload of the jobs in the half-open range [`start`, `stop`) of the trace order."""
+        """Return the workload of the jobs in the half-open range [`start`, `stop`) of the trace order.
+
+        Dependencies on other jobs are left out.
+        """
         records = None if self.records is None else self.records.iloc[start:stop].reset_index(drop=True)
-        return replace(self, jobs=self.jobs[start:stop], records=records)
+        jobs = self.jobs[start:stop]
+        if any(self.columns.depends.values):
+            jobs, _ = without_missing(jobs)
+        return replace(self, jobs=jobs, records=records)
 
     def with_jobs(self, jobs: Iterable[Job]) -> Workload:
         """Return the same workload with other jobs, sorted by submission; ties keep their order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -11,10 +11,10 @@ import numpy as np
 from ...base import BoolArray
 from ...models.portfolio import Outcome
 from ...workloads import Job, Machine, Shape
-from ..protocol import Action, Dispatcher, Reject, Running, Start, State, Stop, Waiting, id_of
+from ..protocol import Action, Dispatcher, JobView, Reject, Running, Start, State, Stop, Waiting, id_of
 
-#: What dispatchers are shown of a job as it is.
-_SHOWN = [each.name for each in fields(Job) if each.name not in ("runtime", "shapes", "law")]
+#: What dispatchers are shown of a job as it is; in the queue it waits for nothing else any more.
+_SHOWN = set(JobView.__slots__) - {"shapes", "law"}
 #: What was done when.
 Done = tuple[int, Start | Stop]
 

@@ -26,6 +26,7 @@ from ...workloads import Machine
 from ...workloads.fitting_requests import room_for, why_it_cannot_run
 from ...workloads.job_columns import JobColumns
 from ..accasim_compat import EventManager
+from ..eligibility import has_rules
 from ..overrun import Overrun
 from ..placements import on_node_zero
 from ..recorder import COMPLETED, DECISION, LIMIT, STAY, Recorder
@@ -64,6 +65,7 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         self.current_time = 0
         self.events: dict[str, Any] = {}
         self.loaded: tuple[Any, ...] = ()
+        self.lost = 0
         self._recorder = recorder
         self._steps = steps
         self._places = places
@@ -140,7 +142,7 @@ def compiled_events(
     workload = recorder.workload
     jobs, machine = workload.columns, workload.machine
     made = _maker(dispatcher, len(jobs), machine)
-    if made is None or overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
+    if made is None or has_rules(jobs, True) or overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
         return None
     fits = jobs.nodes <= jobs.per_node.numbers(lambda amounts: room_for(machine, amounts))
     steps = made(predictor, jobs.take(fits), machine, overrun.mode == "kill")

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...dispatchers import Dispatcher, Waiting
+from ...dispatchers.registered import holds_arrays
 from ...predictors import Predictor
 from ...workloads import Machine
 from ..accasim_compat import EventManager
 from ..action_checks import ActionChecks
 from ..budget import Budget, Spending
+from ..eligibility import eligibility_of
 from ..forecasts import Forecasts
 from ..life_cycle import LifeCycle, Told
 from ..overrun import Overrun
@@ -18,7 +20,7 @@ from ..recorder import Recorder
 from ..simulated_job import SimulatedJob
 from ..simulation_errors import SimulationError
 from .decisions import Answer, Decisions
-from .event_calendar import COMPLETION, TIMER, EventCalendar
+from .event_calendar import COMPLETION, ELIGIBLE, TIMER, EventCalendar
 
 #: AccaSim's main loop reads jobs when fewer than that are still to arrive.
 _READ_BELOW = 10
@@ -72,7 +74,9 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         bounded = overrun.mode != "run"
         self.calendar = EventCalendar()
         forecasts = Forecasts(predictor, recorder, bounded)
-        self.cycle = LifeCycle(machine, self.calendar, forecasts, overrun, recorder, progress, told)
+        eligibility = eligibility_of(recorder.workload, self.calendar, not holds_arrays(dispatcher))
+        self.cycle = LifeCycle(machine, self.calendar, forecasts, overrun, recorder, progress, told, eligibility)
+        self.held: Mapping[int, SimulatedJob] = {} if eligibility is None else eligibility.held
         self.resource_manager = self.cycle.nodes
         self.events = self.cycle.jobs
         self.loaded = self.calendar.arrivals
@@ -80,6 +84,11 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         self.decisions = Decisions(dispatcher, self.cycle, self.calendar, checks, Spending(budget), recorder)
         self.pause = math.inf
         self.at_pause: Callable[[], None] | None = None
+
+    @property
+    def lost(self) -> int:
+        """How many jobs left that never were in the queue."""
+        return self.cycle.lost
 
     # What AccaSim's main loop calls, in its order.
 
@@ -89,7 +98,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
 
     def has_events(self) -> bool:
         """Return whether anything is still to come or to run."""
-        return bool(self.loaded or self.cycle.queue.entries or self.cycle.running.entries)
+        return bool(self.loaded or self.cycle.queue.entries or self.cycle.running.entries or self.held)
 
     def next_events(self) -> list[Waiting]:
         """Go to the next instant and return the queue, which the jobs of that instant will join."""
@@ -140,8 +149,11 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         if heap and heap[0][0] == now:
             for _, _, _, job in self.calendar.due(now, COMPLETION):
                 cycle.end(job, job.outcome, now)
+            if self.held:
+                for _, _, _, job in self.calendar.due(now, ELIGIBLE):
+                    cycle.release(job, now)
         while loaded and loaded[0].queued_time == now:
-            cycle.arrive(loaded.popleft(), now)
+            cycle.submit(loaded.popleft(), now)
         if heap and heap[0][0] == now:
             for _, _, _, job in self.calendar.due(now):
                 cycle.correct(job, now)
@@ -160,8 +172,12 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
                 self.cycle.end(job, job.outcome, now)
             for job in early[1:]:
                 job.completion = self.calendar.add(now, COMPLETION, job)
+        elif released := self.calendar.due(now, ELIGIBLE):
+            self.cycle.release(released[0][3], now)
+            for _, _, _, job in released[1:]:
+                self.calendar.add(now, ELIGIBLE, job)
         elif self.loaded and self.loaded[0].queued_time == now:
-            self.cycle.arrive(self.loaded.popleft(), now)
+            self.cycle.submit(self.loaded.popleft(), now)
         else:
             return False
         self.calendar.add(now, TIMER, None)

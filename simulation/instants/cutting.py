@@ -11,7 +11,7 @@ from ...base import InputError
 from ...dispatchers import Dispatcher
 from ...dispatchers.registered import layers
 from ...predictors import Predictor
-from ...workloads import Workload
+from ...workloads import Job, Workload
 from ...workloads.machine_state import Ended, MachineState, RunningSince
 from ..engine import Engine, SameInstant, engine_of, fresh_parts, settled_heap
 from ..overrun import Overrun
@@ -76,12 +76,24 @@ def _captured(engine: Engine, workload: Workload, at: int, memory: dict[str, obj
     state = MachineState(
         at,
         tuple(sorted(running, key=attrgetter("start"))),
-        {job.id: recorder.predicted[job.order] for job in alive},
+        {job.id: recorder.predicted[job.order] for job in alive if job.order not in mapper.held},
         ended,
         tuple(sorted(mapper.decisions.wakes)),
         memory,
     )
-    return workload.with_jobs(job for job in workload.jobs if job.id not in gone), state
+    left = [(order, job) for order, job in enumerate(workload.jobs) if job.id not in gone]
+    if mapper.cycle.eligibility is None:
+        return workload.with_jobs(job for _, job in left), state
+    return workload.with_jobs(_still_waiting(engine, order, job) for order, job in left), state
+
+
+def _still_waiting(engine: Engine, order: int, job: Job) -> Job:
+    """Return a job with what it still waits for."""
+    simulated = engine.mapper.events.get(job.id)
+    if simulated is not None and (simulated.waiting is not None or simulated.running is not None):
+        return replace(job, depends=(), begin=simulated.eligible)
+    depends, begin = engine.mapper.cycle.eligibility.rest(order)
+    return replace(job, depends=depends, begin=begin)
 
 
 def _since(job: SimulatedJob) -> RunningSince:

@@ -125,7 +125,8 @@ def digests(case: Case) -> list[str]:
     dispatcher = create_dispatcher(spec, internal=True)
     result = simulate(workload(case.workload), dispatcher, case.predictor, overrun=case.overrun, seed=3)
     own = [column for column in result.decisions if column not in DECISIONS]
-    tables = (result.jobs, result.attempts, result.decisions[list(DECISIONS)], result.decisions[own])
+    jobs = result.jobs.drop(columns="eligible") if (result.jobs.eligible == result.jobs.submit).all() else result.jobs
+    tables = (jobs, result.attempts, result.decisions[list(DECISIONS)], result.decisions[own])
     return [_digest(table) for table in tables]
 
 

@@ -55,6 +55,9 @@ def test_digest_and_frame_are_the_same_however_jobs_are_kept(workload):
         {"kind": "on-demand", "deadline": 0},
         {"array": "2%1"},
         {"reservation": "kept"},
+        {"depends": (("", "singleton"),)},
+        {"begin": 1},
+        {"hold": True},
     ],
 )
 def test_digest_tells_jobs_apart(change):

@@ -1,0 +1,204 @@
+"""When jobs may enter the queue: begin times, dependencies on other jobs, and limits of arrays."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from ..workloads import Workload
+from ..workloads.dependencies import Link, links
+from ..workloads.fitting_requests import fitting_requests
+from ..workloads.job_columns import JobColumns
+from .events.event_calendar import ELIGIBLE, EventCalendar
+from .simulated_job import SimulatedJob
+
+#: What a job is at the end that is held for ever; it meets no condition.
+_HELD = "held"
+#: For each condition how the other job must have ended; ``after`` is met by its start, too.
+_MEETS: Mapping[str, frozenset[str]] = {
+    "after": frozenset(("completed", "killed", "rejected")),
+    "afterok": frozenset(("completed",)),
+    "afternotok": frozenset(("killed", "rejected")),
+    "afterany": frozenset(("completed", "killed", "rejected")),
+}
+#: A held job that may never enter the queue, and why.
+Lost = tuple[SimulatedJob, str]
+
+
+def has_rules(columns: JobColumns, arrays: bool) -> bool:
+    """Return whether some job may not enter the queue at its submission, for its array only if `arrays`."""
+    fields = columns.depends, columns.begin, columns.hold
+    return any(any(field.values) for field in fields) or (arrays and any("%" in each for each in columns.array.values))
+
+
+def eligibility_of(workload: Workload, calendar: EventCalendar, arrays: bool) -> Eligibility | None:
+    """Return the rules by which jobs enter the queue, ``None`` if each does at its submission.
+
+    Parameters
+    ----------
+    workload, calendar
+        The jobs, and what is to happen.
+    arrays
+        Whether limits of arrays are held by the queue; otherwise the dispatcher does so itself.
+    """
+    columns = workload.columns
+    return Eligibility(workload, calendar, arrays) if has_rules(columns, arrays) else None
+
+
+class Eligibility:
+    """Holds jobs back from the queue until they may enter it.
+
+    Attributes
+    ----------
+    held
+        Jobs that were submitted and are not in the queue yet, by place in the workload.
+    """
+
+    def __init__(self, workload: Workload, calendar: EventCalendar, arrays: bool) -> None:
+        self.held: dict[int, SimulatedJob] = {}
+        self._jobs = workload.jobs
+        self._waits_for = waits_for = links(workload.columns)
+        self._calendar = calendar
+        self._scheduled: set[int] = set()
+        self._lost: set[int] = set()
+        self._started: dict[int, int] = {}
+        self._ended: dict[int, tuple[str, int]] = {}
+        self._limits: dict[str, int] = {}
+        if arrays:
+            limited = (each.split("%") for each in workload.columns.array.values if "%" in each)
+            self._limits = {name: max(1, int(most)) for name, most in limited}
+        #: Of arrays with a limit: how many tasks are in the queue or on the machine, and those behind them.
+        self._inside: Counter[str] = Counter()
+        self._behind: dict[str, list[SimulatedJob]] = {}
+        self._children: dict[int, list[int]] = {}
+        for place, listed in waits_for.items():
+            for parent in {link.parent for link in listed}:
+                self._children.setdefault(parent, []).append(place)
+        for parent in self._children:
+            job = self._jobs[parent]
+            if not fitting_requests(job, workload.machine):
+                self._ended[parent] = "rejected", job.submit
+
+    def enter(self, job: SimulatedJob, now: int) -> tuple[bool, list[Lost]]:
+        """Take in a job that is submitted.
+
+        Returns
+        -------
+        bool
+            Whether it enters the queue at once. Otherwise it is held until it may.
+        list
+            It, and jobs that wait for it, if they never may.
+        """
+        if job.job.hold:
+            return False, self._lose(job, "it is held and never released", _HELD, now)
+        reason, at = self._outlook(job.order)
+        if reason:
+            return False, self._lose(job, reason, "rejected", now)
+        if at is not None and max(at, job.job.begin) <= now:
+            job.eligible = max(at, job.job.begin, job.queued_time)
+            if self._has_room(job):
+                return True, []
+            at = None
+        self.held[job.order] = job
+        self._schedule(job, at, now)
+        return False, []
+
+    def started(self, order: int, now: int) -> None:
+        """Note that a job has started for the first time."""
+        if order in self._children:
+            self._started[order] = now
+            self._look(order, now)
+
+    def ended(self, job: SimulatedJob, status: str, now: int) -> list[Lost]:
+        """Note that a job has left; return held jobs that may never enter the queue any more."""
+        order, name = job.order, self._array(job)
+        if name and order not in self._lost:
+            self._inside[name] -= 1
+            if self._behind.get(name):
+                self._calendar.add(now, ELIGIBLE, self._behind[name].pop(0))
+        if order not in self._children:
+            return []
+        self._ended[order] = status, now
+        return self._look(order, now)
+
+    def release(self, job: SimulatedJob, now: int) -> bool:
+        """Hold a job no longer; return whether it enters the queue, which a limit of its array may prevent."""
+        if job.order in self._scheduled:
+            self._scheduled.discard(job.order)
+            job.eligible = now
+        if not self._has_room(job):
+            return False
+        del self.held[job.order]
+        return True
+
+    def rest(self, order: int) -> tuple[tuple[tuple[str, str, int], ...], int]:
+        """Return what a job that is not in the queue yet still waits for, and from when on it may enter."""
+        left, begin = [], self._jobs[order].begin
+        for link in self._waits_for.get(order, ()):
+            at = self._met(link)
+            if at is None:
+                left.append((self._jobs[link.parent].id, link.condition, link.delay))
+            else:
+                begin = max(begin, at)
+        return tuple(left), begin
+
+    def _look(self, order: int, now: int) -> list[Lost]:
+        """See what a start or an end means for the held jobs that wait for it."""
+        lost: list[Lost] = []
+        for child in self._children[order]:
+            job = self.held.get(child)
+            if job is None or child in self._scheduled:
+                continue
+            reason, at = self._outlook(child)
+            if reason:
+                del self.held[child]
+                lost += self._lose(job, reason, "rejected", now)
+            else:
+                self._schedule(job, at, now)
+        return lost
+
+    def _lose(self, job: SimulatedJob, reason: str, status: str, now: int) -> list[Lost]:
+        self._lost.add(job.order)
+        return [(job, reason), *self.ended(job, status, now)]
+
+    def _array(self, job: SimulatedJob) -> str:
+        """Return the array of a job, if that has a limit."""
+        name, _, limited = job.job.array.partition("%")
+        return name if limited and name in self._limits else ""
+
+    def _has_room(self, job: SimulatedJob) -> bool:
+        """Let a job in if its array has room; otherwise it is next when a task of the array has left."""
+        name = self._array(job)
+        if not name:
+            return True
+        if self._inside[name] >= self._limits[name]:
+            self._behind.setdefault(name, []).append(job)
+            return False
+        self._inside[name] += 1
+        return True
+
+    def _schedule(self, job: SimulatedJob, at: int | None, now: int) -> None:
+        if at is not None:
+            self._scheduled.add(job.order)
+            self._calendar.add(max(at, job.job.begin, now), ELIGIBLE, job)
+
+    def _outlook(self, order: int) -> tuple[str, int | None]:
+        """Return why a job may never enter the queue, or when it may; ``None`` if that is not known yet."""
+        latest, open_ = 0, False
+        for link in self._waits_for.get(order, ()):
+            at = self._met(link)
+            if at is not None:
+                latest = max(latest, at)
+            elif link.parent in self._ended:
+                status, id_ = self._ended[link.parent][0], self._jobs[link.parent].id
+                return f"its dependency {link.condition}:{id_} can never be met: job {id_} is {status}", None
+            else:
+                open_ = True
+        return "", None if open_ else latest
+
+    def _met(self, link: Link) -> int | None:
+        """Return from when on a dependency is met, ``None`` if it is not yet or never."""
+        if link.condition == "after" and link.parent in self._started:
+            return self._started[link.parent] + link.delay
+        status, at = self._ended.get(link.parent, ("", 0))
+        return at + link.delay if status in _MEETS[link.condition] else None

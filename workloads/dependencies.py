@@ -1,0 +1,145 @@
+"""Dependencies of jobs on others, as batch systems have them: which jobs, which condition, and after which delay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from ..base import InputError
+from ..base.checks import shown
+from .job import Job
+from .job_columns import JobColumns
+
+#: Conditions that are the same as others, once it is known of which jobs.
+_SAME = {"singleton": "afterany", "aftercorr": "afterok"}
+
+
+class Link(NamedTuple):
+    """One job that another one waits for.
+
+    Attributes
+    ----------
+    parent
+        Place of the other job in the workload.
+    condition
+        One of `CONDITIONS`; ``aftercorr`` is ``afterok`` of the same task, ``singleton`` is ``afterany``.
+    delay
+        Seconds from the event to the time at which the job may enter the queue.
+    """
+
+    parent: int
+    condition: str
+    delay: int
+
+
+def links(columns: JobColumns) -> dict[int, tuple[Link, ...]]:
+    """Return what each job waits for, by its place, for the jobs that wait for any.
+
+    An id that no job has may be that of an array; then all its tasks count.
+
+    Raises
+    ------
+    InputError
+        For a job that is unknown or the job itself, and for jobs that wait for each other.
+    """
+    codes = [code for code, value in enumerate(columns.depends.values) if value]
+    if not codes:
+        return {}
+    ids = columns.texts()
+    places = {id_: place for place, id_ in enumerate(ids)}
+    tasks: dict[str, list[int]] = {}
+    if any(columns.array.values):
+        for place, array in enumerate(columns.array.each()):
+            if array:
+                tasks.setdefault(array.partition("%")[0], []).append(place)
+    waiting = [place for place, code in enumerate(columns.depends.codes.tolist()) if columns.depends.values[code]]
+    singletons = _singletons(columns)
+    found: dict[int, tuple[Link, ...]] = {}
+    for place in waiting:
+        listed: list[Link] = []
+        for other, condition, *delay in columns.depends.values[columns.depends.codes[place]]:
+            single = condition == "singleton"
+            parents = singletons.get(place, ()) if single else _parents(ids, places, tasks, place, other, condition)
+            listed += [Link(parent, _SAME.get(condition, condition), *(delay or (0,))) for parent in parents]
+        found[place] = tuple(listed)
+    _refuse_cycles(ids, found)
+    return found
+
+
+def _parents(
+    ids: Sequence[str], places: Mapping[str, int], tasks: Mapping[str, Sequence[int]], place: int, other: str,
+    condition: str,
+) -> Sequence[int]:  # fmt: skip
+    """Return the places of the jobs that an id names."""
+    if other == ids[place]:
+        raise InputError(f"job {ids[place]}: depends: it waits for itself ({condition}:{other})")
+    if other in places:
+        return (places[other],)
+    if other not in tasks:
+        raise InputError(f"job {ids[place]}: depends: no job {shown(other)} in the workload, for {condition}")
+    if condition != "aftercorr":
+        return tasks[other]
+    task = f"{other}_{ids[place].rpartition('_')[2]}"
+    if task not in places:
+        raise InputError(f"job {ids[place]}: depends: array {other} has no such task ({condition}:{other})")
+    return (places[task],)
+
+
+def _singletons(columns: JobColumns) -> dict[int, Sequence[int]]:
+    """Return the earlier jobs of the same user and name, by place, for jobs that wait for them.
+
+    Only back to the last of them that waits for its own earlier ones: once it has ended, these have, too.
+    """
+    values = columns.depends.values
+    single = {code for code, value in enumerate(values) if any(each[1] == "singleton" for each in value)}
+    if not single:
+        return {}
+    before: dict[tuple[str, str], list[int]] = {}
+    found: dict[int, Sequence[int]] = {}
+    rows = zip(columns.user.each(), columns.name.each(), columns.depends.codes.tolist(), strict=False)
+    for place, (user, name, code) in enumerate(rows):
+        same = before.setdefault((user, name), [])
+        if code in single:
+            found[place] = tuple(same)
+            same.clear()
+        same.append(place)
+    return found
+
+
+def _refuse_cycles(ids: Sequence[str], found: Mapping[int, tuple[Link, ...]]) -> None:
+    """Raise for jobs that wait for each other."""
+    left = {place: {link.parent for link in listed if link.parent in found} for place, listed in found.items()}
+    children: dict[int, list[int]] = {}
+    for place, parents in left.items():
+        for parent in parents:
+            children.setdefault(parent, []).append(place)
+    free = [place for place, parents in left.items() if not parents]
+    while free:
+        done = free.pop()
+        for child in children.get(done, ()):
+            left[child].discard(done)
+            if not left[child]:
+                free.append(child)
+        del left[done]
+    if not left:
+        return
+    path = [min(left)]
+    while path[-1] not in path[:-1]:
+        path.append(min(left[path[-1]]))
+    cycle = path[path.index(path[-1]) :]
+    named = " -> ".join(ids[place] for place in cycle[:6]) + (" -> ..." if len(cycle) > 6 else "")
+    raise InputError(f"job {ids[cycle[0]]}: depends: jobs wait for each other: {named}")
+
+
+def without_missing(jobs: Iterable[Job]) -> tuple[list[Job], int]:
+    """Return jobs without the dependencies on jobs that are not among them, and how many dependencies these were."""
+    listed = list(jobs)
+    known = {job.id for job in listed} | {job.array.partition("%")[0] for job in listed if job.array}
+    dropped = 0
+    for place, job in enumerate(listed):
+        kept = tuple(each for each in job.depends if each[1] == "singleton" or each[0] in known)
+        if len(kept) < len(job.depends):
+            dropped += len(job.depends) - len(kept)
+            listed[place] = replace(job, depends=kept)
+    return listed, dropped
