@@ -1,0 +1,57 @@
+"""Nodes that no job can use change nothing; fields without effect are said once."""
+
+import numpy as np
+import pytest
+
+from hpcdispatch.simulation import UnheededWarning, check, simulate
+from hpcdispatch.workloads import Job, Machine, Shape, Workload, generate
+
+EACH = ["easy", "conservative", "lookahead", "guarded", "portfolio", "hcp3", "pcp3", "rounds", "sejf"]
+
+
+def with_licences(machine, front):
+    """Return a machine with a node of nothing but licences, in front of the others or behind them."""
+    capacity = np.zeros((machine.nodes + 1, len(machine.resources) + 1), dtype=int)
+    capacity[front : machine.nodes + front, :-1] = machine.capacity
+    capacity[0 if front else -1, -1] = 7
+    return Machine((*machine.resources, "licence"), capacity)
+
+
+@pytest.mark.parametrize("front", [0, 1])
+@pytest.mark.parametrize("dispatcher", EACH)
+def test_a_node_that_no_job_can_use_changes_no_start(dispatcher, front):
+    workload = generate("lublin", jobs=60, processors=16, load=1.1, seed=4)
+    other = Workload(workload.jobs, with_licences(workload.machine, front))
+    result = simulate(other, dispatcher, "last2")
+    check(other, result)
+    assert result.jobs["start"].tolist() == simulate(workload, dispatcher, "last2").jobs["start"].tolist()
+    assert {node for placement in result.jobs["placement"] for node in placement.tolist()} == {front}
+    assert result.manifest["machine"]["nodes"] == 2
+
+
+def test_a_node_that_a_shape_can_use_stays():
+    machine = Machine(("core", "gpu"), [[4, 0], [0, 2]])
+    jobs = [
+        Job("a", 0, 10, 10, 1, {"core": 4}),
+        Job("b", 0, 10, 10, 1, {"core": 4}, shapes=(Shape(1, 5, 5, {"gpu": 2}),)),
+    ]
+    result = simulate(Workload(jobs, machine), "sa:over=easy")
+    check(Workload(jobs, machine), result)
+    assert result.jobs["start"].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("dispatcher", ["lookahead", "guarded", "portfolio"])
+@pytest.mark.parametrize("machine", [Machine.homogeneous(4, core=2), Machine(("core", "mem"), [[2, 4]] * 3)])
+def test_equal_jobs_start_in_the_order_of_the_trace(dispatcher, machine):
+    jobs = [Job(str(number), 0, 60, 60, machine.nodes, {"core": 2}) for number in range(5)]
+    assert simulate(Workload(jobs, machine), dispatcher).jobs["start"].tolist() == [0, 60, 120, 180, 240]
+
+
+def test_reservations_of_jobs_without_effect_are_said_once():
+    jobs = [Job(str(number), 0, 60, 60, reservation="maint") for number in range(3)]
+    workload = Workload(jobs, Machine.pool(4))
+    with pytest.warns(UnheededWarning, match=r"^EASY knows no reservations: 3 jobs name one and may start") as warned:
+        result = simulate(workload, "easy")
+    assert len(warned) == 1
+    assert warned[0].filename == __file__
+    assert result.manifest["unheeded"] == ["reservation"]
