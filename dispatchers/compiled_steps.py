@@ -46,6 +46,10 @@ class CompiledSteps(ABC):
         """Return the nodes of the slots of jobs, one array a job; ``None`` on a pool."""
         return None
 
+    def eligible(self, jobs: IntArray) -> IntArray | None:
+        """Return when jobs entered the queue, seconds, shape (jobs,); ``None`` if all did at their submission."""
+        return None
+
     def reports(self) -> Mapping[str, list[Any]]:
         """Return what the dispatcher reports of the decisions of the last step, a column a key."""
         return {}

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import IntArray
-from ...models.backfilling import NEVER, SUBMISSION
+from ...models.backfilling import COUNT, NEVER, ORDER, SINCE, SUBMISSION
 from ...models.events import FIRST_SLOT, Events, open_events, run_easy, run_in_order
 from ..compiled_steps import CompiledSteps
 from .easy import EASY, EASYSJBF
@@ -67,16 +67,19 @@ class CompiledTrace(CompiledSteps):
         Of the pool, or slots of each node; shape (resources,) or (nodes,).
     pool
         Whether it is a pool.
+    successors
+        As of :func:`.open_events`; ``None``: no job waits for another.
     """
 
     def __init__(
         self, entry: Entry, columns: tuple[IntArray, IntArray, IntArray], walltime: IntArray, amount: IntArray,
-        capacity: IntArray, pool: bool,
+        capacity: IntArray, pool: bool, successors: tuple[IntArray, IntArray] | None = None,
     ) -> None:  # fmt: skip
         self._entry = entry
         slots = None if pool else capacity
         total = capacity if pool else np.array([capacity.sum()])
-        self._events = open_events(*columns, walltime, amount, total, slots=slots)
+        self._events = open_events(*columns, walltime, amount, total, slots=slots, successors=successors)
+        self._row = None if successors is None else np.zeros(len(walltime), dtype=np.int64)
         _, self._work, self.lengths = columns
         self._walltime = walltime
         self._decisions = np.empty((_DECISIONS, 4), dtype=np.int64)
@@ -85,16 +88,27 @@ class CompiledTrace(CompiledSteps):
     def go_on(self) -> tuple[IntArray, IntArray]:
         """See :meth:`.CompiledSteps.go_on`."""
         decided, gone = self._entry(self._events, NEVER, self._decisions, self._ended)
+        if self._row is not None:  # Without successors rows are jobs.
+            count = int(self._events.queue.numbers[COUNT])
+            self._row[self._events.queue.columns[ORDER, :count]] = np.arange(count)
         return self._decisions[:decided], self._ended[:gone]
 
     def attempts(self, jobs: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
         """Return the one attempt of each of the jobs."""
-        return np.arange(len(jobs)), self._events.queue.start[jobs], self._work[jobs], self._walltime[jobs]
+        start = self._events.queue.start[self._rows(jobs)]
+        return np.arange(len(jobs)), start, self._work[jobs], self._walltime[jobs]
+
+    def eligible(self, jobs: IntArray) -> IntArray | None:
+        """See :meth:`.CompiledSteps.eligible`."""
+        return None if self._row is None else self._events.queue.columns[SINCE, self._rows(jobs)]
+
+    def _rows(self, jobs: IntArray) -> IntArray:
+        return jobs if self._row is None else self._row[jobs]
 
     def placements(self, jobs: IntArray) -> list[NDArray[np.int32]] | None:
         """See :meth:`.CompiledSteps.placements`."""
         if not len(self._events.slots):
             return None
-        first, placed = self._events.queue.columns[FIRST_SLOT, jobs], self._events.placed
+        first, placed = self._events.queue.columns[FIRST_SLOT, self._rows(jobs)], self._events.placed
         last = first + self._events.amount[jobs, 0]
         return [placed[at:end] for at, end in zip(first.tolist(), last.tolist(), strict=True)]

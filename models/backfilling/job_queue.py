@@ -108,18 +108,21 @@ def append(queue: JobQueue) -> int:
 
 
 @borrowing
-def insert(queue: JobQueue) -> None:
-    """Let the job in the first unused row wait, in its place by the time at which it entered, then by the trace."""
-    columns, amount, start = queue.columns, queue.amount, queue.start
-    row = append(queue)
+def settle(queue: JobQueue, row: int) -> None:
+    """Move the job in the last row to its place by the time at which it entered, then by the trace.
+
+    Rows whose jobs have left stay where they are.
+    """
+    columns, amount, before = queue.columns, queue.amount, row - 1
     last = row // BLOCK
-    while row > 0 and _precedes(columns, row, row - 1):
-        for column in range(COLUMNS):
-            columns[column, row], columns[column, row - 1] = columns[column, row - 1], columns[column, row]
-        for resource in range(amount.shape[1]):
-            amount[row, resource], amount[row - 1, resource] = amount[row - 1, resource], amount[row, resource]
-        start[row], start[row - 1] = start[row - 1], start[row]
-        row -= 1
+    while before >= 0 and _precedes(columns, row, before):
+        if queue.start[before] == WAITS:
+            for column in range(len(columns)):
+                columns[column, row], columns[column, before] = columns[column, before], columns[column, row]
+            for resource in range(amount.shape[1]):
+                amount[row, resource], amount[before, resource] = amount[before, resource], amount[row, resource]
+            row = before
+        before -= 1
     queue.numbers[HEAD] = min(queue.numbers[HEAD], row)
     for block in range(row // BLOCK, last + 1):
         refresh(queue, block)
@@ -145,7 +148,7 @@ def follow(queue: JobQueue, changes: IntArray) -> None:
             queue.columns[column, row] = changes[index, 1 + column]
         for resource in range(queue.amount.shape[1]):
             queue.amount[row, resource] = changes[index, 1 + COLUMNS + resource]
-        insert(queue)
+        settle(queue, append(queue))
 
 
 @borrowing

@@ -27,6 +27,7 @@ from ..backfilling.job_queue import (
     append,
     leave,
     open_queue,
+    settle,
 )
 from ..compiled import borrowing, compiled
 
@@ -40,7 +41,7 @@ _ENTERED = -1
 FIRST_SLOT, _CORRECTION = 6, 7
 #: The numbers behind those of the queue: jobs whose time to enter has come, running jobs, changes of capacity that are
 #: past; the lowest node that may have a free slot, and slots that were given out.
-_ARRIVED, RUNNING, _CHANGED, _LOWEST, _PLACED = range(3, 8)
+_ARRIVED, RUNNING, CHANGED, _LOWEST, _PLACED = range(3, 8)
 #: The rows of the running jobs, the latest end first: the end and the row; the same by expected ends; the same by
 #: walltimes, see :func:`by_walltimes`.
 _END, _ROW, _EXPECTED, _EXPECTED_ROW, _LITERAL, _LITERAL_ROW = range(6)
@@ -153,8 +154,8 @@ def next_instant(events: Events) -> int:
         now = events.jobs[_ELIGIBLE, numbers[_ARRIVED]]
     if numbers[RUNNING] > 0:
         now = min(now, events.running[_END, numbers[RUNNING] - 1])
-    if numbers[_CHANGED] < len(events.changes):
-        now = min(now, events.changes[numbers[_CHANGED], 0])
+    if numbers[CHANGED] < len(events.changes):
+        now = min(now, events.changes[numbers[CHANGED], 0])
     return int(now)
 
 
@@ -174,6 +175,7 @@ def advance(events: Events, now: int, ended: IntArray, gone: int) -> int:
     How many jobs there are in `ended` then.
     """
     jobs, numbers, running = events.jobs, events.queue.numbers, events.running
+    ordered = jobs[_SUCCESSORS, len(events.amount)] == 0
     while numbers[RUNNING] > 0 and running[_END, numbers[RUNNING] - 1] <= now:
         row = running[_ROW, numbers[RUNNING] - 1]
         job = events.queue.columns[ORDER, row]
@@ -182,17 +184,20 @@ def advance(events: Events, now: int, ended: IntArray, gone: int) -> int:
             successor = events.lists[place]
             jobs[_BLOCKERS, successor] -= 1
             if jobs[_BLOCKERS, successor] == 0 and successor < numbers[_ARRIVED]:
-                enter(events, successor, now)
+                jobs[_SUBMIT, successor] = now
+                settle(events.queue, enter(events, successor, now))
         ended[gone] = job
         gone += 1
-    while numbers[_CHANGED] < len(events.changes) and events.changes[numbers[_CHANGED], 0] <= now:
+    while numbers[CHANGED] < len(events.changes) and events.changes[numbers[CHANGED], 0] <= now:
         for resource in range(events.amounts.shape[1]):
-            events.amounts[0, resource] += events.changes[numbers[_CHANGED], 1 + resource]
-        numbers[_CHANGED] += 1
+            events.amounts[0, resource] += events.changes[numbers[CHANGED], 1 + resource]
+        numbers[CHANGED] += 1
     while numbers[_ARRIVED] < len(events.amount) and jobs[_ELIGIBLE, numbers[_ARRIVED]] <= now:
         job = numbers[_ARRIVED]
         if jobs[_BLOCKERS, job] == 0:
-            enter(events, job, jobs[_ELIGIBLE, job])
+            row = enter(events, job, jobs[_ELIGIBLE, job])
+            if not ordered:
+                settle(events.queue, row)
         numbers[_ARRIVED] += 1
     return gone
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from ...base import IntArray
 from ..backfilling.easy import backfill, fill
-from ..backfilling.job_queue import PREDICTED, WAITING, WALLTIME
+from ..backfilling.job_queue import COUNT, PREDICTED, WAITING, WALLTIME
 from ..compiled import borrowing
 from .events import (
+    CHANGED,
     RUNNING,
     Events,
     advance,
@@ -49,8 +50,10 @@ def run_in_order(
     """
     rows, gone, now, numbers = 0, 0, next_instant(events), events.queue.numbers
     while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
+        # A job that comes and has to wait for another one is no reason to decide.
+        before = numbers[COUNT] + numbers[CHANGED] + gone
         gone = advance(events, now, ended, gone)
-        if numbers[WAITING] > 0:
+        if numbers[WAITING] > 0 and numbers[COUNT] + numbers[CHANGED] + gone > before:
             note(events, now, decisions[rows])
             count = fill(events.queue, room_of(events), numbers[RUNNING], now, order, skip)
             for place in range(count):
@@ -78,8 +81,10 @@ def run_easy(
     """
     rows, gone, now, numbers = 0, 0, next_instant(events), events.queue.numbers
     while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
+        # A job that comes and has to wait for another one is no reason to decide.
+        before = numbers[COUNT] + numbers[CHANGED] + gone
         gone = advance(events, now, ended, gone)
-        if numbers[WAITING] > 0:
+        if numbers[WAITING] > 0 and numbers[COUNT] + numbers[CHANGED] + gone > before:
             correct(events, now)
             note(events, now, decisions[rows])
             room = literal_room_of(events, now) if by_walltime else room_of(events)

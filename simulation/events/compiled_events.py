@@ -23,6 +23,7 @@ from ...dispatchers.reservations.compiled_rounds import CompiledRounds, requeste
 from ...dispatchers.reservations.request_strategies import Strategy
 from ...predictors import Oracle, Predictor, Walltime
 from ...workloads import Machine
+from ...workloads.dependencies import links
 from ...workloads.fitting_requests import room_for, why_it_cannot_run
 from ...workloads.job_columns import JobColumns
 from ..accasim_compat import EventManager
@@ -115,6 +116,10 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         place, start, held, limits = self._steps.attempts(ended)
         last = np.append(place[1:] != place[:-1], True) if len(place) else np.zeros(0, dtype=bool)
         order = self._places[ended][place]
+        eligible = self._steps.eligible(ended)
+        if eligible is not None:
+            late = eligible > jobs.submit[order]
+            recorder.eligible.update(zip(order[late].tolist(), eligible[late].tolist(), strict=True))
         completed = last & (held >= jobs.runtime[order])
         outcome, useful = np.where(completed, COMPLETED, LIMIT), np.where(completed, held, 0)
         shape, units, walltime = np.full(len(order), -1), self._units[order], jobs.walltime[order]
@@ -142,9 +147,15 @@ def compiled_events(
     workload = recorder.workload
     jobs, machine = workload.columns, workload.machine
     made = _maker(dispatcher, len(jobs), machine)
-    if made is None or has_rules(jobs, True) or overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
+    if made is None or overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
         return None
     fits = jobs.nodes <= jobs.per_node.numbers(lambda amounts: room_for(machine, amounts))
+    successors = None
+    if has_rules(jobs, True):
+        successors = _successors(jobs, overrun.mode == "kill") if fits.all() else None
+        if successors is None or not isinstance(made, partial) or made.func is not _plain:
+            return None
+        made = partial(made, successors=successors)
     steps = made(predictor, jobs.take(fits), machine, overrun.mode == "kill")
     if steps is None:
         return None
@@ -153,6 +164,25 @@ def compiled_events(
         recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, machine))
     np.frombuffer(recorder.predicted, dtype=np.int64)[fits] = steps.lengths
     return CompiledEvents(recorder, steps, np.flatnonzero(fits), progress)
+
+
+def _successors(jobs: JobColumns, bounded: bool) -> tuple[IntArray, IntArray] | None:
+    """Return where the jobs that wait for each begin, and these; ``None`` if jobs wait for more than the end of others.
+
+    A dependency on success is one on the end where no job is killed.
+    """
+    if any(jobs.begin.values) or any(jobs.hold.values) or any("%" in each for each in jobs.array.values):
+        return None
+    pairs = [(link, child) for child, listed in links(jobs).items() for link in listed]
+    killed = bounded & (jobs.runtime > jobs.walltime)
+    if any(link.delay or link.condition not in ("afterany", "afterok") for link, _ in pairs):
+        return None
+    if any(link.condition == "afterok" and killed[link.parent] for link, _ in pairs):
+        return None
+    parents = np.array([link.parent for link, _ in pairs], dtype=np.int64)
+    order = np.argsort(parents, kind="stable")
+    first = np.searchsorted(parents[order], np.arange(len(jobs) + 1)).astype(np.int64)
+    return first, np.array([child for _, child in pairs], dtype=np.int64)[order]
 
 
 def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
@@ -179,15 +209,16 @@ def _stays(predictor: Predictor, jobs: JobColumns, bounded: bool) -> tuple[IntAr
 
 
 def _plain(
-    entry: Entry, predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
-) -> CompiledTrace | None:
+    entry: Entry, predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool,
+    successors: tuple[IntArray, IntArray] | None = None,
+) -> CompiledTrace | None:  # fmt: skip
     """Return jobs that fit under a list order or EASY, where amounts tell who fits."""
     stays, pool = _stays(predictor, jobs, bounded), machine.nodes == 1
     capacity = machine.capacity[0] if pool else _slots(machine, jobs)
     if stays is None or capacity is None:
         return None
     need = _amounts(machine, jobs) if pool else jobs.nodes[:, None]
-    return CompiledTrace(entry, (jobs.submit, *stays), jobs.walltime, need, capacity, pool)
+    return CompiledTrace(entry, (jobs.submit, *stays), jobs.walltime, need, capacity, pool, successors)
 
 
 def _ahead(

@@ -1,5 +1,7 @@
 """What is simulated in compiled steps has the records that the engine makes of the same dispatcher as a plug-in."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -115,3 +117,20 @@ def test_makes_no_object_a_job(monkeypatch):
     assert isinstance(workload.jobs, JobColumns)
     monkeypatch.setattr(JobColumns, "_jobs", None)
     assert len(simulate(workload, "easy").jobs) == 200
+
+
+@pytest.mark.parametrize("kind", MACHINES)
+@given(data=st.data(), rng=st.randoms(use_true_random=False))
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+def test_has_the_records_of_the_engine_where_jobs_wait_for_others(kind, data, rng):
+    workload = data.draw(crowds(kind))
+    fits = [job for job in workload.jobs if job.nodes <= workload.machine.slots(job.per_node)]
+    jobs = fits[:1]
+    for place, job in enumerate(fits[1:], 1):
+        others = {jobs[rng.randrange(place)].id for _ in range(rng.choice([0, 0, 1, 2]))}
+        jobs.append(replace(job, depends=tuple((id_, rng.choice(["afterok", "afterany"])) for id_ in sorted(others))))
+    workload = Workload(jobs, workload.machine)
+    dispatcher = data.draw(st.sampled_from([EASY(), FCFS(), EASYSJBF(), LXF()]))
+    result = simulate(workload, dispatcher)
+    check(workload, result)
+    assert_same_records(result, simulate(workload, PlugIn(dispatcher)))
