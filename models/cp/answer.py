@@ -124,7 +124,12 @@ class Answer:
 
 
 def better_of(hint: Schedule | None, found: Schedule | None, status: Status, bound: int | None, time: float) -> Answer:
-    """Return the answer with the better of the hint and what the solver found; the hint if they cost the same."""
+    """Return the answer with the better of the hint and what the solver found; the hint if they cost the same.
+
+    Without any schedule nothing is proved but that there is none.
+    """
+    if hint is None and found is None and status is not Status.INFEASIBLE:
+        return Answer(Status.UNKNOWN, None, None, time, "none")
     if hint is not None and (found is None or hint.cost <= found.cost):
         proved = status if found is not None and hint.cost == found.cost else Status.FEASIBLE
         return Answer(proved, hint, bound, time, "hint")

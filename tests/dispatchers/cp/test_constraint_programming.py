@@ -7,11 +7,22 @@ import pytest
 from ortools.sat.python.cp_model import CpSolver
 
 from hpcdispatch.base import InputError
-from hpcdispatch.dispatchers import HCP1, HCP3, PCP3, ConstraintProgramming, State, Waiting, create_dispatcher, space_of
+from hpcdispatch.dispatchers import (
+    HCP1,
+    HCP3,
+    PCP3,
+    ConstraintProgramming,
+    Running,
+    State,
+    Waiting,
+    create_dispatcher,
+    space_of,
+)
 from hpcdispatch.dispatchers.cp import ExpectedWaits, Slowdown, WeightedWait, cp_plan
 from hpcdispatch.dispatchers.cp.candidates import fitting, most_urgent
 from hpcdispatch.dispatchers.protocol import JobView
 from hpcdispatch.models import Answer, Status, best_of, list_schedule
+from hpcdispatch.models.cp.answer import better_of
 from hpcdispatch.models.cp.solver import Outcome
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.workloads import Job, Machine, Workload, generate
@@ -464,3 +475,41 @@ def test_version_0_of_pcp_says_that_a_machine_is_too_large():
     workload = generate("theta-scenario", seed=1)
     with pytest.raises(InputError, match=r"version 0 .* expected at most 2,000 nodes, got 4,392; versions 1"):
         simulate(workload, "pcp")
+
+
+def overrun_state(predicted_ends, waiting, capacity, free):
+    """Return a state at 1,000 s with running jobs as (nodes, demand, predicted end) and waiting ones."""
+    machine, now = Machine(("core", "gpu"), np.array(capacity)), 1000
+    running = []
+    for number, (placement, demand, end) in enumerate(predicted_ends):
+        job = Job(f"r{number}", 0, 5000, 5000, nodes=len(placement), per_node={"core": demand[0], "gpu": demand[1]})
+        view = Running(JobView(job, machine), now - 50, np.array(placement), demand, number)
+        view.predicted_end = now + end
+        running.append(view)
+    queue = []
+    for number, (waited, predicted, nodes, demand, name) in enumerate(waiting):
+        per_node = {"core": demand[0], "gpu": demand[1]}
+        job = Job(f"q{number}", now - waited, predicted, predicted, nodes=nodes, per_node=per_node, queue=name)
+        queue.append(Waiting(JobView(job, machine), predicted, now - waited, 0, 100 + number, demand))
+    return State(now, queue, running, np.array(free), machine)
+
+
+def test_a_list_that_ends_after_the_horizon_is_not_called_optimal():
+    """Several nodes, a job past its predicted end, and a list schedule that ends after the shortened horizon."""
+    running = [([1, 1, 2], (2, 0), -4), ([0, 1], (1, 0), 2)]
+    waiting = [(38, 2, 2, (2, 1), "a"), (17, 8, 1, (3, 2), "b")]
+    state = overrun_state(running, waiting, [[6, 3], [6, 1], [3, 1]], [[5, 3], [1, 1], [1, 1]])
+    dispatcher = create_dispatcher("pcp1:ewt=a:4;b:10")
+    dispatcher.reset(state.machine, np.random.default_rng(0))
+    dispatcher.dispatch(state)
+    report = dispatcher.report()
+    # 9.2 = (38 - 4) / 4 + (17 - 10) / 10 is the objective if both start now.
+    assert report["status"] != "optimal" or report["objective"] == pytest.approx(9.2)
+    assert not report["proved"] or report["objective"] == report["bound"]
+
+
+@pytest.mark.parametrize("status", [Status.OPTIMAL, Status.FEASIBLE, Status.UNKNOWN])
+def test_nothing_is_proved_without_a_schedule(status):
+    answer = better_of(None, None, status, 3, 0.1)
+    assert (answer.status, answer.bound, answer.decided) == (Status.UNKNOWN, None, False)
+    assert better_of(None, None, Status.INFEASIBLE, None, 0.1).status is Status.INFEASIBLE
