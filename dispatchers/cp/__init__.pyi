@@ -1,4 +1,16 @@
-from .constraint_programming import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming, DecisionRecord
+from .constraint_programming import (
+    HCP,
+    HCP1,
+    HCP2,
+    HCP3,
+    PCP,
+    PCP1,
+    PCP2,
+    PCP3,
+    ConstraintProgramming,
+    DecisionRecord,
+    PCPFast,
+)
 from .cp_options import ConstraintProgrammingOptions
 from .fair_share import FairShare
 from .site_constraints import Closed, SiteConstraint, constraints, create_constraints
@@ -36,6 +48,7 @@ __all__ = [
     "Licence",
     "Maintenance",
     "Objective",
+    "PCPFast",
     "PowerCap",
     "RunningLimit",
     "SiteConstraint",

@@ -43,7 +43,7 @@ class DecisionRecord:
     requested, available
         Resource units that the candidates ask for and that are free.
     status
-        ``none`` (nobody can start), ``trivial`` (all can), ``unchanged``, or what is known of the schedule:
+        ``none`` (no job can start), ``trivial`` (all can), ``unchanged``, or what is known of the schedule:
         ``optimal``, ``decided`` (none in which other jobs start now costs less), ``feasible``, ``infeasible``,
         ``unknown``.
     proved
@@ -55,8 +55,12 @@ class DecisionRecord:
         now is taken out.
     deterministic_time
         Seconds of CP-SAT.
+    budget_used
+        Seconds that the decision took of its budget.
+    exceeded
+        Decisions so far that needed more than their budget and followed the best schedule they had.
     used
-        Who made the schedule: ``list``, ``local search``, ``cp-sat``, ``fluid`` or ``none``.
+        What made the schedule: ``list``, ``local search``, ``cp-sat`` or ``none``.
     gain
         By how much the objective is below that of the best list schedule.
     changed
@@ -79,6 +83,8 @@ class DecisionRecord:
     bound: float | None = None
     gap: float | None = None
     deterministic_time: float = 0.0
+    budget_used: float = 0.0
+    exceeded: int = 0
     used: str = "none"
     gain: float = 0.0
     changed: bool = False
@@ -99,8 +105,9 @@ class DecisionRecord:
 
     def follows(self, plan: Plan) -> None:
         """Note what is known of the problem and what comes of it."""
-        answer, schedule, listed = plan.answer, plan.schedule, plan.listed
-        self.status, self.deterministic_time, self.used = answer.status.value, answer.time, plan.used
+        answer, schedule, listed = plan.answer, plan.schedule, plan.answer.listed
+        self.status, self.deterministic_time, self.used = answer.status.value, answer.solver_time, plan.used
+        self.budget_used = answer.spent
         if answer.decided and answer.status is Status.FEASIBLE:
             self.status = "decided"
         self.proved = answer.decided or answer.status is Status.INFEASIBLE
@@ -165,6 +172,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         self.goal.reset(machine)
         if self._rules is not None and machine is not None:
             self._rules.reset(machine)
+        self._exceeded = 0
         self._modes = JobModes()
         plans = (self.settled, self.goal, np.random.default_rng(0) if rng is None else rng)
         self._planner = ModesPlanner(*plans, modes=self._modes) if self.settled.molds else Planner(*plans)
@@ -187,6 +195,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         candidates = self._candidates(state, space, restrictions)
         self._record = record = DecisionRecord.of(state, space, candidates, width)
         chosen = self._choose(state, space, candidates, record, restrictions) if candidates.fitting else []
+        record.exceeded = self._exceeded
         actions = _placed(space, chosen, restrictions)
         record.postponed = len(chosen) - len(actions)
         answer = actions if restrictions is None else restrictions.answer(actions)
@@ -200,9 +209,11 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         if settled.molds:
             return moldable_candidates(state, space, self._modes, self.goal, settled.filter, self._most)
         if not settled.reduced:
-            everybody = np.arange(len(state.queue))
-            most = self._most if settled.rest == "out" and settled.formulation == "hcp" else len(everybody)
-            return Candidates(most_urgent(state, self.goal, everybody, most), [])
+            # In the order of the queue, of which the model has the first ones by priority.
+            places = np.arange(len(state.queue))
+            first = places if settled.formulation == "pcp" else places[: self._most]
+            rest = [state.queue[place] for place in places[len(first) :].tolist()] if settled.rest == "end" else []
+            return Candidates(most_urgent(state, self.goal, first, len(first)) + rest, [])
         filtered = "nodes" if settled.formulation == "pcp" else settled.filter
         allowed = None if restrictions is None else restrictions.allowed
         return candidates_of(state, space, self.goal, filtered, self._most, settled.blocked, allowed)
@@ -229,17 +240,17 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         plan = self._planner.plan(state, candidates, self._most, restrictions)
         self._most = max(1, self._most // 2) if plan.answer.schedule is None else self.options.m
         record.follows(plan)
+        self._exceeded += plan.answer.exceeded
         chosen = plan.starting(self.options.formulation == "hcp")
         # With constraints time alone may let a job start.
-        timed = restrictions is not None or self._planner.families
-        self._stuck = None if chosen or timed else _seen(state)
+        self._stuck = None if chosen or restrictions is not None else _seen(state)
         return chosen
 
     def _together(
         self, state: State, space: Space, candidates: Candidates, restrictions: Restrictions | None
     ) -> Chosen | None:
         """Return all candidates if they can start together, and nothing but a plan tells whether they may."""
-        if self._planner.families:
+        if restrictions is not None and restrictions.planned:
             return None
         if self.settled.molds:
             return all_fastest(space, self._modes, candidates.fitting, state.machine)
@@ -270,17 +281,18 @@ def _placed(space: Space, chosen: Chosen, restrictions: Restrictions | None) -> 
     return starts
 
 
-_FIXED = frozenset(("formulation", "version", "reduced", "underestimates", "durations"))
+_FIXED = frozenset(("formulation", "version", "reduced", "underestimates", "durations", "horizon"))
 
 
 def _column(formulation: Formulation, version: int, summary: str) -> Preset[ConstraintProgramming]:
-    # Without the reduction there is no choice of candidates; who must have nodes is asked with PCP only.
-    fixed = _FIXED | ({"filter"} if formulation == "pcp" else {"horizon"})
+    # Without the reduction there is no choice of candidates; PCP's must have nodes.
+    fixed = _FIXED | ({"filter"} if formulation == "pcp" else set())
     if version or formulation == "pcp":
         fixed |= {"rest"}
     if not version:
-        fixed |= {"horizon", "filter", "blocked", "iterations", "solver"}
-    return Preset(ConstraintProgramming, ConstraintProgrammingOptions(formulation, version), summary, fixed)
+        fixed |= {"filter", "blocked", "iterations", "solver"}
+    options = ConstraintProgrammingOptions(formulation, version, horizon="all")
+    return Preset(ConstraintProgramming, options, summary, fixed)
 
 
 HCP = _column(
@@ -295,3 +307,9 @@ PCP = _column("pcp", 0, "PCP of Bartolini et al. (CP 2014): all jobs and all nod
 PCP1 = _column("pcp", 1, "PCP with a reduced model and search control.")
 PCP2 = _column("pcp", 2, "PCP1 that copes with underestimated durations.")
 PCP3 = _column("pcp", 3, "PCP2 that minimises the sum of slowdowns, searched from the priority order.")
+PCPFast = Preset(
+    ConstraintProgramming,
+    ConstraintProgrammingOptions("pcp", 3, horizon="now"),
+    "PCP3 in which only the jobs that start now have nodes; the others share the pool.",
+    _FIXED | {"filter", "rest"},
+)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...base import BoolArray, InputError, IntArray
 from ...base.checks import LONGEST, check_number, check_whole, shown
-from ...models import WHENEVER, Problem, count_slots, quotas_beside
+from ...models import WHENEVER, Constraint, Problem, count_slots, quotas_beside
 from ...workloads import Machine
 from ..columns import RunningJobs
 from ..problems import Held, held
@@ -422,6 +422,15 @@ class Restrictions:
         self._taken.update(dict(self._uses(entry)))
 
     # What is planned.
+
+    @property
+    def planned(self) -> bool:
+        """Whether only a plan tells which jobs may start."""
+        return False
+
+    def families(self, waiting: Sequence[Waiting], problem: Problem) -> tuple[Constraint, ...]:
+        """Return the constraints that the plan must meet."""
+        return ()
 
     def narrow(self, problem: Problem, waiting: Sequence[Waiting], overdue: bool) -> Problem:
         """Return the problem in which the constraints count as well.

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...base import FloatArray, InputError, IntArray, Registry, parse_spec
 from ...base.checks import SECONDS, check_number
+from ...models import PlanObjective
 from ...workloads import Machine, expected_waits, read
 from ..columns import WaitingJobs
 from ..protocol import State, Waiting
@@ -210,6 +211,10 @@ class Goal:
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
         """Return what the start times of these jobs cost: rates above 0, in linear terms."""
         raise NotImplementedError
+
+    def of_plan(self, waiting: Sequence[Waiting], state: State) -> PlanObjective | None:
+        """Return what CP-SAT minimises where that is more than the linear terms, or ``None``."""
+        return None
 
 
 class Slowdown(Goal):

@@ -14,7 +14,7 @@ from ...base import BoolArray, FloatArray, IntArray
 from ..compiled import borrowing
 from ..scheduling.node_classes import equal_rows
 from ..scheduling.problem import Problem, rising
-from .starting import slots_asked
+from .packing import slots_asked
 
 #: Steps of the subgradient, and intervals of time.
 STEPS, INTERVALS = 60, 48

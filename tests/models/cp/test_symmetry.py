@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models import Limit, Problem, Status, comparable, list_schedule, only_chain, solve_pooled
+from hpcdispatch.models import Limit, Problem, Search, Status, comparable, list_schedule, only_chain
 
 
 def test_only_jobs_that_ask_for_the_same_are_ordered():
@@ -33,7 +33,8 @@ def test_of_alike_jobs_no_schedule_costs_less_than_the_list(weights, held):
     problem = alike(weights, held)
     chain = only_chain(problem)
     assert sorted(chain) == list(range(len(weights)))
-    best = solve_pooled(problem, None, Limit(0.2, 0.2))
+    search = Search(problem, limit=Limit(0.2, 0.2), whole=True, hinted=False)
+    best = search.solve([np.arange(len(weights))])
     assert best.status is Status.OPTIMAL
     assert list_schedule(problem, chain).cost == best.schedule.cost
 
