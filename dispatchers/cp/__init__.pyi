@@ -13,6 +13,7 @@ from .constraint_programming import (
 )
 from .cp_options import ConstraintProgrammingOptions
 from .fair_share import FairShare
+from .plan_parts import ModelJob, PlanConstraint, PlanGoal, PlanModel, PlannedJob, PlannedJobs
 from .site_constraints import Closed, SiteConstraint, constraints, create_constraints
 from .site_objectives import (
     ExcessWait,
@@ -47,8 +48,14 @@ __all__ = [
     "Goal",
     "Licence",
     "Maintenance",
+    "ModelJob",
     "Objective",
     "PCPFast",
+    "PlanConstraint",
+    "PlanGoal",
+    "PlanModel",
+    "PlannedJob",
+    "PlannedJobs",
     "PowerCap",
     "RunningLimit",
     "SiteConstraint",

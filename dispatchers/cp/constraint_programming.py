@@ -21,11 +21,12 @@ from .candidates import (
     moldable_candidates,
     most_urgent,
 )
+from .checked_goal import CheckedGoal
 from .cp_options import ConstraintProgrammingOptions, Formulation
 from .cp_plan import ModesPlanner, Plan, Planner, all_fastest, all_together
 from .restrictions import Restrictions, SiteRules
 from .site_constraints import create_constraints
-from .site_objectives import CheckedGoal, ExcessWait, ExpectedWaits, Goal, Slowdown, WeightedWait, create_objective
+from .site_objectives import ExcessWait, ExpectedWaits, Goal, Slowdown, WeightedWait, create_objective
 
 
 @dataclass
@@ -196,7 +197,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         self._record = record = DecisionRecord.of(state, space, candidates, width)
         chosen = self._choose(state, space, candidates, record, restrictions) if candidates.fitting else []
         record.exceeded = self._exceeded
-        actions = _placed(space, chosen, restrictions)
+        actions = _placed(space, chosen, restrictions, state.machine.nodes)
         record.postponed = len(chosen) - len(actions)
         answer = actions if restrictions is None else restrictions.answer(actions)
         for start in actions:
@@ -240,7 +241,12 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         plan = self._planner.plan(state, candidates, self._most, restrictions)
         self._most = max(1, self._most // 2) if plan.answer.schedule is None else self.options.m
         record.follows(plan)
+        if plan.own is not None and plan.schedule is not None:
+            record.objective, record.bound, record.gap = plan.own.cost(plan.schedule), None, None
+            record.gain = plan.own.cost(plan.answer.listed) - record.objective if plan.answer.listed else 0.0
         self._exceeded += plan.answer.exceeded
+        if plan.schedule is None and restrictions is not None and restrictions.planned:
+            return [(entry, None) for entry in plan.waiting]  # What the constraints admit one after the other.
         chosen = plan.starting(self.options.formulation == "hcp")
         # With constraints time alone may let a job start.
         self._stuck = None if chosen or restrictions is not None else _seen(state)
@@ -250,7 +256,7 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         self, state: State, space: Space, candidates: Candidates, restrictions: Restrictions | None
     ) -> Chosen | None:
         """Return all candidates if they can start together, and nothing but a plan tells whether they may."""
-        if restrictions is not None and restrictions.planned:
+        if self.goal.planned or (restrictions is not None and restrictions.planned):
             return None
         if self.settled.molds:
             return all_fastest(space, self._modes, candidates.fitting, state.machine)
@@ -264,7 +270,7 @@ def _seen(state: State) -> tuple[bytes, list[tuple[int, int]]]:
     return state.free.tobytes(), [(entry.order, entry.attempt) for entry in state.queue]
 
 
-def _placed(space: Space, chosen: Chosen, restrictions: Restrictions | None) -> list[Start]:
+def _placed(space: Space, chosen: Chosen, restrictions: Restrictions | None, nodes: int) -> list[Start]:
     """Return the starts of those that have or find a place, and that constraints admit beside what starts before."""
     starts = []
     for waiting, planned in chosen:
@@ -274,10 +280,12 @@ def _placed(space: Space, chosen: Chosen, restrictions: Restrictions | None) -> 
             placement = space.place(waiting.nodes, waiting.demand)
         else:
             placement = planned if space.put(planned, waiting.demand) else None
-        if placement is not None:
-            starts.append(Start(waiting, placement))
-            if restrictions is not None:
-                restrictions.take(waiting)
+        if placement is None:
+            continue
+        if restrictions is not None and not restrictions.takes(waiting, placement if nodes > 1 else None):
+            space.give(placement, waiting.demand)
+            continue
+        starts.append(Start(waiting, placement))
     return starts
 
 
@@ -287,6 +295,7 @@ _FIXED = frozenset(("formulation", "version", "reduced", "underestimates", "dura
 def _column(formulation: Formulation, version: int, summary: str) -> Preset[ConstraintProgramming]:
     # Without the reduction there is no choice of candidates; PCP's must have nodes.
     fixed = _FIXED | ({"filter"} if formulation == "pcp" else set())
+    fixed = fixed - {"horizon"} if formulation == "pcp" and version else fixed
     if version or formulation == "pcp":
         fixed |= {"rest"}
     if not version:

@@ -14,6 +14,7 @@ from ...models import (
     Answer,
     Budget,
     Calls,
+    PlanObjective,
     Problem,
     Schedule,
     SchedulingModel,
@@ -35,6 +36,7 @@ from .site_objectives import Goal, Objective
 
 #: Nodes with which version 0 of PCP is solved: CP-SAT's limit does not count what it takes to begin with a model.
 _MOST_NODES = 2000
+_DAY = 86_400
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +57,8 @@ class Plan:
         What is followed, or ``None`` to wait.
     used
         What made it: ``list``, ``local search``, ``cp-sat`` or ``none``.
+    own
+        The objective of a site on whole plans, if it has one.
     """
 
     waiting: list[Waiting]
@@ -64,6 +68,7 @@ class Plan:
     answer: Answer
     schedule: Schedule | None
     used: str
+    own: PlanObjective | None = None
 
     def starting(self, pooled: bool) -> Chosen:
         """Return the jobs that start now, in order of priority, and where unless the nodes are pooled."""
@@ -92,6 +97,8 @@ class Planner:
         The jobs of the last plan as they were to start, by their place in the trace: the next one begins with that.
     models
         How many models have been written, see the option `export`.
+    own
+        The objective of a site on the last plan, if it has one on whole plans.
     """
 
     options: ConstraintProgrammingOptions
@@ -99,6 +106,7 @@ class Planner:
     rng: np.random.Generator
     last: list[int] = field(default_factory=list)
     models: int = 0
+    own: PlanObjective | None = None
 
     def plan(self, state: State, candidates: Candidates, most: int, restrictions: Restrictions | None = None) -> Plan:
         """Look for the best schedule; where there is none take the list's, or wait if that is proved.
@@ -124,7 +132,8 @@ class Planner:
         )  # fmt: skip
         if restrictions is not None:
             problem = restrictions.narrow(problem, free, bool(options.underestimates))
-            horizon = max(horizon, problem.horizon)
+            # Under a constraint that changes with time a plan may have to wait for a part of the day.
+            horizon = max(horizon, problem.horizon) + (_DAY if restrictions.planned else 0)
         answer = self._solved(problem, free, horizon, state, restrictions)
         if restrictions is not None and answer.schedule is None and answer.listed is None:
             relaxed = restrictions.relaxed(problem)
@@ -138,7 +147,7 @@ class Planner:
         idle = schedule is not None and not len(state.running) and not (schedule.starts == 0).any()
         if idle and answer.listed is not None and (answer.listed.starts == 0).any():
             schedule, used = answer.listed, "list"
-        return Plan(free, objective, scale, problem, answer, schedule, used)
+        return Plan(free, objective, scale, problem, answer, schedule, used, self.own)
 
     def objective(self, jobs: list[Waiting], chosen: Sequence[Waiting], state: State) -> Objective:
         """Return what is minimised of jobs, on what they are `chosen` to run on: here their own requests."""
@@ -154,9 +163,11 @@ class Planner:
             return Answer(Status.UNKNOWN, None, listed=listed)
         search = self._search(problem, waiting, horizon)
         if restrictions is not None:
-            search.beside = restrictions.families(waiting, problem)
-        search.objective = self.goal.of_plan(waiting, state)
+            search.beside = restrictions.of_plan(waiting, problem)
+        search.objective = self.own = self.goal.of_plan(waiting, state, problem)
         answer = search.solve(self._orders(problem, waiting))
+        if restrictions is not None:
+            restrictions.follow(answer, waiting)
         if answer.schedule is not None and self.options.reduced:
             self.last = [waiting[row].order for row in in_order(answer.schedule.starts).tolist()]
         return answer

@@ -3,65 +3,38 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...base import BoolArray, InputError, IntArray
 from ...base.checks import LONGEST, check_number, check_whole, shown
-from ...models import WHENEVER, Constraint, Problem, count_slots, quotas_beside
+from ...models import WHENEVER, Answer, Problem, Status, count_slots, quotas_beside
 from ...workloads import Machine
 from ..columns import RunningJobs
 from ..problems import Held, held
-from ..protocol import Action, JobView, Reject, Running, Start, State, Waiting, Wake
+from ..protocol import Action, JobView, Placement, Reject, Running, Start, State, Waiting, Wake
+from .plan_parts import (
+    PlanConstraint,
+    PlannedConstraint,
+    PlannedJob,
+    PlanView,
+    checked_holds,
+    planned_jobs,
+    surroundings,
+)
+from .plug_in_calls import PlugInCalls, PlugInError
 from .site_constraints import Closed, SiteConstraint, label
 
-T = TypeVar("T")
 #: How far ahead a place is looked for before a job is said to have none, seconds, and after how many closures.
 _AHEAD, _TRIES = 366 * 86400, 400
 #: Earlier than any time.
 _UNKNOWN = -1
 #: What running jobs take together: the number of a constraint, and its name for what.
 Quota = tuple[int, str]
-
-
-class PlugInError(Exception):
-    """A constraint or an objective failed, after it had worked; the message names it."""
-
-
-class PlugInCalls:
-    """Calls of parts that a third party may have written.
-
-    What fails the first time it is asked is an error of the input; what fails later is left to the caller, so that a
-    long simulation does not end.
-    """
-
-    def __init__(self, kind: str) -> None:
-        self.kind = kind
-        self._worked: set[tuple[int, str]] = set()
-
-    def call(self, part: Any, function: Callable[..., T], *arguments: Any) -> T:
-        """Call a function of a part.
-
-        Raises
-        ------
-        InputError
-            If it fails and has not worked before.
-        PlugInError
-            If it fails later.
-        """
-        key = id(part), function.__name__
-        try:
-            found = function(*arguments)
-        except Exception as error:  # a third party's code may raise anything
-            reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
-            failure = InputError if key not in self._worked else PlugInError
-            raise failure(f"{self.kind} {label(part)}: {reason}") from error
-        self._worked.add(key)
-        return found
 
 
 def checked_uses(constraint: SiteConstraint, job: JobView) -> dict[str, tuple[int, int]]:
@@ -125,6 +98,7 @@ class SiteRules:
         self.timed = [part for part in constraints if _says(part, "earliest")]
         self.closing = [part for part in constraints if _says(part, "closed")]
         self.weighing = [part for part in constraints if _says(part, "factor")]
+        self.planning = [part for part in constraints if isinstance(part, PlanConstraint)]
 
     def reset(self, machine: Machine) -> None:
         """Begin a simulation.
@@ -289,6 +263,11 @@ def _earliest(part: SiteConstraint, job: JobView, now: int) -> int:
     return check_whole("earliest", part.earliest(job, now), now)
 
 
+def _next_change(part: PlanConstraint, now: int) -> int | None:
+    change = part.next_change(now)
+    return None if change is None else check_whole("next_change", change, now + 1)
+
+
 def _factor(part: SiteConstraint, job: JobView, now: int) -> float:
     factor = part.factor(job, now)
     check_number("factor", factor, above=0)
@@ -344,7 +323,13 @@ class Restrictions:
         self.given = state
         self.rejected: list[Reject] = []
         self.failure = ""
+        self.rules.calls.now = state.now
         self._earliest: dict[int, int] = {}
+        self._beside = surroundings(state)
+        self._planned: list[PlannedJob] = []
+        self._starting: dict[str, PlannedJob] = {}
+        self._blocked: dict[int, str] = {}
+        self._next: int | None = None
         self._taken: Counter[Quota] = Counter()
         for run in state.running:
             self._taken.update(dict(rules.of_running(run).uses))
@@ -359,6 +344,12 @@ class Restrictions:
         now, left = self.given.now, len(self.given.queue) - len(actions)
         times = [closed.end for closed in self.closures if closed.end > now]
         times += [time for time in self._earliest.values() if time > now]
+        times += self._changes()
+        if not (times or starts or len(self.given.running)):
+            # Nothing would ever call again.
+            actions += [
+                Reject(entry, self._blocked[entry.order]) for entry in self.given.queue if entry.order in self._blocked
+            ]
         return [*actions, Wake(min(times))] if times and left else actions
 
     # Who may start.
@@ -417,20 +408,64 @@ class Restrictions:
             taken.update(dict(self._uses(entry)))
         return all(map(self.admits, entries)) and all(take <= self._rest(what) for what, take in taken.items())
 
-    def take(self, entry: Waiting) -> None:
-        """Take what a job uses that starts now."""
-        self._taken.update(dict(self._uses(entry)))
-
     # What is planned.
 
     @property
     def planned(self) -> bool:
         """Whether only a plan tells which jobs may start."""
-        return False
+        return bool(self.rules.planning)
 
-    def families(self, waiting: Sequence[Waiting], problem: Problem) -> tuple[Constraint, ...]:
-        """Return the constraints that the plan must meet."""
-        return ()
+    def of_plan(self, waiting: Sequence[Waiting], problem: Problem) -> list[PlannedConstraint]:
+        """Return the constraints that see the whole plan of some jobs."""
+        view = PlanView(self._beside, waiting, problem)
+        self._planned = [PlannedJob(entry.job, entry.predicted) for entry in waiting]
+        return [PlannedConstraint(part, view, self.rules.calls, self._fail) for part in self.rules.planning]
+
+    def follow(self, answer: Answer, waiting: Sequence[Waiting]) -> None:
+        """Note when the plan starts its next job, or that no schedule was found that meets the constraints."""
+        if not self.planned:
+            return
+        if answer.schedule is not None:
+            later = answer.schedule.starts[answer.schedule.starts > 0]
+            self._next = self.given.now + int(later.min()) if len(later) else None
+        elif not self.failure:
+            names, ids = ", ".join(map(label, self.rules.planning)), [entry.job.id for entry in waiting]
+            found = "no schedule meets it" if answer.status is Status.INFEASIBLE else "no schedule was found"
+            more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
+            self.failure = f"constraint {names} at {self.given.now} s for job {ids[0]}{more}: {found}"
+
+    def takes(self, entry: Waiting, placement: Placement | None) -> bool:
+        """Take what a job uses that starts now at a place, if all constraints on plans admit that."""
+        nodes = () if placement is None else tuple(np.asarray(placement).tolist())
+        start = PlannedJob(entry.job, entry.predicted, 0, nodes)
+        others = [job for job in self._planned if job.job.id not in self._starting and job.job.id != entry.job.id]
+        plan = planned_jobs(self._beside, [*others, *self._starting.values(), start]) if self.planned else None
+        for part in self.rules.planning:
+            try:
+                if self.rules.calls.call(part, checked_holds, part, plan):
+                    continue
+                self._blocked.setdefault(entry.order, f"constraint {label(part)}: never admits it")
+            except PlugInError as error:
+                self._fail(str(error))
+                self._blocked.setdefault(entry.order, str(error))
+            return False
+        self._starting[entry.job.id] = start
+        self._taken.update(dict(self._uses(entry)))
+        return True
+
+    def _fail(self, reason: str) -> None:
+        self.failure = self.failure or reason
+
+    def _changes(self) -> list[int]:
+        """Return when constraints on plans may admit more: the next start of the plan, and what they say."""
+        now, times = self.given.now, [] if self._next is None else [self._next]
+        for part in self.rules.planning:
+            try:
+                change = self.rules.calls.call(part, _next_change, part, now)
+                times += [] if change is None else [change]
+            except PlugInError as error:
+                self._fail(str(error))
+        return times
 
     def narrow(self, problem: Problem, waiting: Sequence[Waiting], overdue: bool) -> Problem:
         """Return the problem in which the constraints count as well.

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...base import FloatArray, InputError, IntArray, Registry, parse_spec
 from ...base.checks import SECONDS, check_number
-from ...models import PlanObjective
+from ...models import PlanObjective, Problem
 from ...workloads import Machine, expected_waits, read
 from ..columns import WaitingJobs
 from ..protocol import State, Waiting
 from ..registered import spec_of_inner
-from .restrictions import PlugInCalls, PlugInError, SiteRules
 
 _FIRST = 3600.0
 _EXPECTED = "'measured', seconds > 0, queue:seconds;queue:seconds, or the path of a trace"
@@ -109,7 +107,7 @@ def _number(text: str | float, given: object) -> float:
 
 
 objectives = Registry("objective", "hpcdispatch.objectives")
-#: The least that a second may cost: below, numbers lose their digits.
+#: The least that a second may cost if it costs anything: below, numbers lose their digits.
 _LEAST_RATE = np.finfo(np.float64).tiny
 
 
@@ -120,7 +118,7 @@ class Objective:
     Attributes
     ----------
     rates
-        Shape (jobs,), above 0.
+        Shape (jobs,), at least 0.
     due
         Shape (jobs,); ``None`` where every start counts from now.
     constant
@@ -143,14 +141,13 @@ def checked_terms(terms: object, jobs: int) -> Objective:
     Raises
     ------
     ValueError
-        If they are no :class:`Objective`, or not for so many jobs, or a rate is not finite and above 0 by more than a
-        rounding, or a time is no second of the next centuries.
+        If they are no :class:`Objective`, or not for so many jobs, or a rate is not finite, below 0, or a rounding above it, or a time is no second of the next centuries.
     """
     if not isinstance(terms, Objective):
         raise ValueError(f"expected linear terms, an Objective(rates, due, constant), got {terms!r}")
     rates = numbers_of("rates", terms.rates, jobs)
-    if not (rates >= _LEAST_RATE).all():
-        raise ValueError(f"rates must be > 0, got {rates.min():g}")
+    if not ((rates == 0) | (rates >= _LEAST_RATE)).all():
+        raise ValueError(f"rates must be >= 0, got {rates.min():g}")
     check_number("constant", terms.constant)
     return Objective(rates, None if terms.due is None else _seconds("due", terms.due, jobs), float(terms.constant))
 
@@ -186,9 +183,12 @@ class Goal:
         What messages call it; by default that of the class.
     failure
         Why the default was used instead in this decision; empty if it was not.
+    planned
+        Whether only a whole plan tells what a start costs.
     """
 
     name: str = ""
+    planned: bool = False
     failure: str = ""
 
     def reset(self, machine: Machine | None) -> None:
@@ -209,10 +209,10 @@ class Goal:
         return terms.rates * (now - queue.submit[places] + 1)
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
-        """Return what the start times of these jobs cost: rates above 0, in linear terms."""
+        """Return what the start times of these jobs cost, in linear terms: rates of at least 0."""
         raise NotImplementedError
 
-    def of_plan(self, waiting: Sequence[Waiting], state: State) -> PlanObjective | None:
+    def of_plan(self, waiting: Sequence[Waiting], state: State, problem: Problem) -> PlanObjective | None:
         """Return what CP-SAT minimises where that is more than the linear terms, or ``None``."""
         return None
 
@@ -347,77 +347,3 @@ def create_objective(given: str | Goal, **defaults: object) -> Goal:
     if not isinstance(goal, Goal):
         raise InputError(f"objective: expected a name or a Goal with objective(waiting, now), got {goal!r}")
     return goal
-
-
-T = TypeVar("T")
-
-
-class CheckedGoal(Goal):
-    """A goal that may fail: once it has worked, a decision in which it does goes by the slowdown, and says so.
-
-    Parameters
-    ----------
-    inner
-        The goal.
-    rules
-        Constraints, of which some may raise the rates of jobs.
-    """
-
-    def __init__(self, inner: Goal, rules: SiteRules | None) -> None:
-        self.inner = inner
-        self.rules = rules
-        self.name = inner.name
-        self._calls = PlugInCalls("objective")
-        self._instead = Slowdown()
-
-    def reset(self, machine: Machine | None) -> None:
-        """Begin a simulation."""
-        self._calls = PlugInCalls("objective")
-        self._calls.call(self.inner, self.inner.reset, machine)
-
-    def observe(self, state: State) -> None:
-        """Look at the state before a decision."""
-        self.failure = ""
-        self._tried(self.inner.observe, state)
-
-    def started(self, waiting: Waiting, now: int) -> None:
-        """Learn that a job starts now."""
-        self._tried(self.inner.started, waiting, now)
-
-    def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
-        """Return how urgent jobs are; of all alike where that fails."""
-        found = self._tried(self._priorities, queue, places, now)
-        urgency = self._instead.priorities(queue, places, now) if found is None else found
-        return urgency * self._factors([queue[place] for place in places.tolist()], now)
-
-    def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
-        """Return the terms of the goal, or those of the slowdown where it fails."""
-        found = self._tried(self._terms, waiting, now)
-        terms = self._instead.objective(waiting, now) if found is None else found
-        return replace(terms, rates=terms.rates * self._factors(waiting, now))
-
-    def _factors(self, waiting: Sequence[Waiting], now: int) -> FloatArray:
-        rules = self.rules
-        if rules is None or not rules.weighing:
-            return np.ones(len(waiting))
-        try:
-            return np.array([rules.factor(entry.job, now) for entry in waiting], dtype=np.float64)
-        except PlugInError as error:
-            self.failure = str(error)
-            return np.ones(len(waiting))
-
-    def _priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
-        return numbers_of("priorities", self.inner.priorities(queue, places, now), len(places))
-
-    def _terms(self, waiting: Sequence[Waiting], now: int) -> Objective:
-        return checked_terms(self.inner.objective(waiting, now), len(waiting))
-
-    def _tried(self, function: Callable[..., T], *arguments: object) -> T | None:
-        """Call what asks the goal; ``None`` where it fails, or has failed in this decision."""
-        if self.failure:
-            return None
-        try:
-            return self._calls.call(self.inner, function, *arguments)
-        except PlugInError as error:
-            self.failure = str(error)
-            return None

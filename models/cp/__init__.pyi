@@ -7,7 +7,7 @@ from .scheduling_model import SchedulingModel
 from .search import Search
 from .solver import Calls
 from .symmetry import comparable, only_chain, rearranged
-from .variables import JobVariables, Variables
+from .variables import CpModel, IntervalVar, IntVar, JobVariables, LinearExprT, Variables
 
 __all__ = [
     "Allocation",
@@ -15,9 +15,13 @@ __all__ = [
     "Budget",
     "Calls",
     "Constraint",
+    "CpModel",
     "EqualJobsInOrder",
+    "IntVar",
+    "IntervalVar",
     "JobVariables",
     "Limit",
+    "LinearExprT",
     "NodeAllocation",
     "OthersStart",
     "PlacesNow",

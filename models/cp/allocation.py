@@ -194,6 +194,7 @@ class NodeAllocation:
                 variables.jobs[job].start, duration, present, f"run{name}"
             )
             self.on[job, node] = PlaceVariables(slots, present, interval)
+            variables.on[job, node] = present
 
     def add_alternatives(self, variables: Variables) -> None:
         """Let each job choose nodes for all its slots: ``sum(slots[j, n] : n) == slots[j]``."""

@@ -11,13 +11,13 @@ from ortools.sat.python import cp_model
 from ...base import IntArray
 from ..scheduling.list_schedules import Schedule
 from ..scheduling.problem import Problem
-from .variables import Variables
+from .variables import LinearExprT, Variables
 
 
 class PlanObjective(Protocol):
     """A cost: as CP-SAT has it, and of a schedule. The schedule of least cost is used."""
 
-    def expression(self, variables: Variables) -> cp_model.LinearExprT:
+    def expression(self, variables: Variables) -> LinearExprT:
         """Return what the model minimises, a whole number; may add variables."""
         ...
 
@@ -32,7 +32,7 @@ class WeightedLateness:
 
     problem: Problem
 
-    def expression(self, variables: Variables) -> cp_model.LinearExprT:
+    def expression(self, variables: Variables) -> LinearExprT:
         """Return the sum of ``weight * late``: a constant less where a job is late already."""
         rows = self.problem.first_rows
         late = [variables.jobs[row].late for row in rows.tolist()]

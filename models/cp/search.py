@@ -91,8 +91,6 @@ class Search:
         self.end = problem.horizon if self.horizon is None else self.horizon
         if self.allocation is None:
             self.allocation = allocation_of(problem, self.whole)
-        pool = PoolCapacity(problem.pooled, self.whole)
-        self.constraints: tuple[Constraint, ...] = (pool, self.allocation, *self.beside)
         self.listed: Schedule | None = None
         self.best: Schedule | None = None
         self.source: Source = "none"
@@ -129,7 +127,9 @@ class Search:
 
     def usable(self, schedule: Schedule | None) -> bool:
         """Return whether a schedule meets all constraints and ends by the horizon."""
-        return schedule is not None and holds(self.problem, schedule, self.end, self.constraints)
+        assert self.allocation is not None
+        pool = PoolCapacity(self.problem.pooled, self.whole)
+        return schedule is not None and holds(self.problem, schedule, self.end, (pool, self.allocation, *self.beside))
 
     def offer(self, schedule: Schedule | None, source: Source) -> bool:
         """Keep a schedule, and what made it, if it is the best; return whether it is."""

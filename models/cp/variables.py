@@ -11,6 +11,11 @@ from ortools.sat.python import cp_model
 from ...base import IntArray
 from ..scheduling.problem import Problem
 
+#: What a site's own parts are given of CP-SAT.
+CpModel, IntVar, IntervalVar = cp_model.CpModel, cp_model.IntVar, cp_model.IntervalVar
+#: A linear expression of CP-SAT, or a number.
+LinearExprT = cp_model.LinearExpr | int | float
+
 
 @dataclass(frozen=True, slots=True)
 class JobVariables:
@@ -56,6 +61,8 @@ class Variables:
         CP-SAT's model.
     jobs
         One entry per job, or per mode of one.
+    on
+        Whether a job has slots on a node, by job and node, where the nodes are in the model.
     """
 
     def __init__(
@@ -66,6 +73,7 @@ class Variables:
         self.labels = labels or [str(row) for row in range(problem.jobs)]
         self.first_later = first_later
         self.model = cp_model.CpModel()
+        self.on: dict[tuple[int, int], cp_model.IntVar] = {}
         self._spans: dict[tuple[int, int], cp_model.IntervalVar] = {}
         self._now: dict[int, cp_model.IntVar] = {}
         columns = (problem.earliest, latest, problem.duration, problem.due)
