@@ -1,7 +1,7 @@
 """Four constraints and two objectives of a site on whole plans, each written from scratch.
 
-Register one as an entry point in the group ``hpcdispatch.constraints`` or ``hpcdispatch.objectives``, or pass an object:
-``ConstraintProgramming(constraints=[Precedence("17", "18")])``.
+Register one as an entry point in the group ``hpcdispatch.constraints`` or ``hpcdispatch.objectives``, or pass an
+object: ``ConstraintProgramming(constraints=[Precedence("17", "18")])``.
 """
 
 import math

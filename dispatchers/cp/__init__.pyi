@@ -13,13 +13,14 @@ from .constraint_programming import (
 )
 from .cp_options import ConstraintProgrammingOptions
 from .fair_share import FairShare
-from .plan_parts import ModelJob, PlanConstraint, PlanGoal, PlanModel, PlannedJob, PlannedJobs
+from .plan_parts import ModelJob, PlanConstraint, PlanModel, PlannedJob, PlannedJobs
 from .site_constraints import Closed, SiteConstraint, constraints, create_constraints
 from .site_objectives import (
     ExcessWait,
     ExpectedWaits,
     Goal,
     Objective,
+    PlanGoal,
     Slowdown,
     SquaredBoundedSlowdown,
     WeightedWait,

@@ -21,12 +21,11 @@ from .candidates import (
     moldable_candidates,
     most_urgent,
 )
-from .checked_goal import CheckedGoal
 from .cp_options import ConstraintProgrammingOptions, Formulation
 from .cp_plan import ModesPlanner, Plan, Planner, all_fastest, all_together
 from .restrictions import Restrictions, SiteRules
 from .site_constraints import create_constraints
-from .site_objectives import ExcessWait, ExpectedWaits, Goal, Slowdown, WeightedWait, create_objective
+from .site_objectives import CheckedGoal, ExcessWait, ExpectedWaits, Goal, Slowdown, WeightedWait, create_objective
 
 
 @dataclass
@@ -165,8 +164,9 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
 
     @property
     def name(self) -> str:
-        """The column of the paper's Table 1, such as ``HCP3``."""
-        return f"{self.options.formulation.upper()}{self.options.version or ''}"
+        """The column of the paper's Table 1, such as ``HCP3``, or its short form ``PCP3-fast``."""
+        fast = "-fast" if self.settled.pooled and self.options.formulation == "pcp" else ""
+        return f"{self.options.formulation.upper()}{self.options.version or ''}{fast}"
 
     def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
         """Forget the waits measured and the last decision."""

@@ -25,7 +25,7 @@ Rest = Literal["end", "out"]
 LimitKind = Literal["deterministic", "wall"]
 #: The first limit in deterministic time, seconds: where a schedule and bounds are known before, with all jobs in the
 #: model, and where every job of the plan has nodes; on the wall clock it is the paper's.
-_FIRST, _FIRST_OF_ALL, _FIRST_ON_NODES = 0.0005, 0.002, 0.03
+_FIRST, _FIRST_OF_ALL, _FIRST_ON_NODES = 0.0005, 0.002, 0.01
 _FIRST_ON_THE_WALL = 1.0
 _LAST = 16
 #: The budget of a decision, deterministic seconds.
@@ -34,7 +34,7 @@ _BUDGET = 1.0
 
 @dataclass(frozen=True)
 class ConstraintProgrammingOptions:
-    """The parameters of the paper's Table 1; the presets ``pcp`` to ``hcp3`` are its columns, ``pcp-fast`` is the default.
+    """The parameters of the paper's Table 1: ``pcp`` to ``hcp3`` are its columns, ``pcp-fast`` the default.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class ConstraintProgrammingOptions:
         ``"deterministic"``, the same on any machine, or ``"wall"``, as the paper has it: `d` is 1 s and `d_max` 16 s.
     d, d_max
         First limit for the solver, seconds, and the most it is doubled to while nothing is proved; without `reduced`,
-        while there is no schedule. By default 0.0005 (version 0: 0.002; `horizon` ``"all"``: 0.03), and 16 times as
+        while there is no schedule. By default 0.0005 (version 0: 0.002; `horizon` ``"all"``: 0.01), and 16 times as
         much.
     k
         Restarts in a row that may change nothing.
@@ -125,11 +125,11 @@ class ConstraintProgrammingOptions:
     k: int = 2
     budget: float | None = None
     iterations: int = 1000
-    filter: Filter = internal("nodes")
+    filter: Filter = internal("nodes")  # noqa: RUF009
     blocked: int = 0
     horizon: Horizon = "now"
     solver: Solver = "cp-sat"
-    rest: Rest = internal("end")
+    rest: Rest = internal("end")  # noqa: RUF009
     objective: str | Goal = ""
     constraints: Given = ""
     molds: bool = False

@@ -31,7 +31,7 @@ from ..protocol import State, Waiting
 from ..space import PoolSpace, Space, place_all
 from .candidates import Candidates, Chosen
 from .cp_options import ConstraintProgrammingOptions, Formulation
-from .restrictions import Restrictions
+from .restrictions import PlannedConstraint, Restrictions
 from .site_objectives import Goal, Objective
 
 #: Nodes with which version 0 of PCP is solved: CP-SAT's limit does not count what it takes to begin with a model.
@@ -130,16 +130,19 @@ class Planner:
             overdue=bool(options.underestimates), pinned=pinned, earliest=earliest,
             instant=options.formulation == "pcp",
         )  # fmt: skip
+        beside: list[PlannedConstraint] = []
         if restrictions is not None:
-            problem = restrictions.narrow(problem, free, bool(options.underestimates))
+            problem, beside = restrictions.narrow(problem, free, bool(options.underestimates))
             # Under a constraint that changes with time a plan may have to wait for a part of the day.
             horizon = max(horizon, problem.horizon) + (_DAY if restrictions.planned else 0)
-        answer = self._solved(problem, free, horizon, state, restrictions)
+        answer = self._solved(problem, free, horizon, state, beside)
         if restrictions is not None and answer.schedule is None and answer.listed is None:
             relaxed = restrictions.relaxed(problem)
             if relaxed is not problem:
                 problem = relaxed
-                answer = self._solved(problem, free, horizon, state, restrictions)
+                answer = self._solved(problem, free, horizon, state, beside)
+        if restrictions is not None and beside:
+            restrictions.follow(answer, free)
         schedule, used = answer.schedule, answer.source
         if schedule is None and (answer.status is not Status.INFEASIBLE or not state.running):
             schedule, used = answer.listed, "list"
@@ -155,19 +158,17 @@ class Planner:
         return self.goal.objective(jobs, state.now)
 
     def _solved(
-        self, problem: Problem, waiting: list[Waiting], horizon: int, state: State, restrictions: Restrictions | None
-    ) -> Answer:
+        self, problem: Problem, waiting: list[Waiting], horizon: int, state: State,
+        beside: Sequence[PlannedConstraint] = (),
+    ) -> Answer:  # fmt: skip
         """Return the best schedule found; that of the first list alone where the objective failed."""
         if self.goal.failure:
             listed = list_schedule(problem, np.arange(problem.jobs))
             return Answer(Status.UNKNOWN, None, listed=listed)
         search = self._search(problem, waiting, horizon)
-        if restrictions is not None:
-            search.beside = restrictions.of_plan(waiting, problem)
-        search.objective = self.own = self.goal.of_plan(waiting, state, problem)
+        search.beside = beside
+        search.objective = self.own = self.goal.of_plan(waiting, state, problem) if self.goal.planned else None
         answer = search.solve(self._orders(problem, waiting))
-        if restrictions is not None:
-            restrictions.follow(answer, waiting)
         if answer.schedule is not None and self.options.reduced:
             self.last = [waiting[row].order for row in in_order(answer.schedule.starts).tolist()]
         return answer
@@ -306,7 +307,7 @@ class ModesPlanner(Planner):
             state, rows, objective.rates, due=due, overdue=bool(self.options.underestimates)
         )  # fmt: skip
         problem = replace(problem, mode_of=job_of)
-        answer = self._solved(problem, rows, problem.horizon, state, None)
+        answer = self._solved(problem, rows, problem.horizon, state)
         schedule, used = answer.schedule or answer.listed, answer.source if answer.schedule else "list"
         return Plan(rows, objective, scale, problem, answer, schedule, used)
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...base import IntArray
-from ...models import CpModel, IntervalVar, IntVar, LinearExprT, Problem, Schedule, Variables, WeightedLateness
+from ...base.checks import check_whole
+from ...models import CpModel, IntervalVar, IntVar, LinearExprT, Problem, Schedule, Variables
 from ...workloads import Machine
 from ..protocol import JobView, State, Waiting
-from .plug_in_calls import PlugInCalls, PlugInError
 from .site_constraints import SiteConstraint
-from .site_objectives import Goal, Objective, Slowdown
 
 
 @dataclass(frozen=True)
@@ -104,7 +101,7 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class PlannedJobs(Surroundings):
-    """A schedule, as :meth:`PlanConstraint.holds` and :meth:`PlanGoal.cost` see it.
+    """A schedule, as :meth:`PlanConstraint.holds` and :meth:`.PlanGoal.cost` see it.
 
     Attributes
     ----------
@@ -117,7 +114,7 @@ class PlannedJobs(Surroundings):
 
 @dataclass(frozen=True)
 class PlanModel(Surroundings):
-    """The model of a plan, as :meth:`PlanConstraint.add_to` and :meth:`PlanGoal.expression` see it.
+    """The model of a plan, as :meth:`PlanConstraint.add_to` and :meth:`.PlanGoal.expression` see it.
 
     Attributes
     ----------
@@ -150,25 +147,6 @@ class PlanConstraint(SiteConstraint):
         return None
 
 
-class PlanGoal(Goal):
-    """An objective of a whole plan, linear or not: both methods return the same, CP-SAT's as a whole number.
-
-    Priorities and lists go by the linear terms of :meth:`objective`, by default those of the slowdown.
-    """
-
-    def expression(self, plan: PlanModel) -> LinearExprT:
-        """Return what CP-SAT minimises."""
-        raise NotImplementedError
-
-    def cost(self, plan: PlannedJobs) -> float:
-        """Return the cost of a schedule, a finite number."""
-        raise NotImplementedError
-
-    def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
-        """Return the linear terms of the slowdown."""
-        return Slowdown().objective(waiting, now)
-
-
 @dataclass(frozen=True)
 class PlanView:
     """What translates the rows of a problem to jobs.
@@ -198,7 +176,7 @@ class PlanView:
                 zip(self.waiting, self.problem.duration.tolist(), variables.jobs, strict=True)
             )
         }
-        return PlanModel(**_fields(self.beside), jobs=jobs, model=variables.model, horizon=variables.horizon)
+        return PlanModel(*_fields(self.beside), jobs, variables.model, variables.horizon)
 
     def schedule(self, schedule: Schedule) -> PlannedJobs:
         """Return a schedule with its jobs by id."""
@@ -216,11 +194,13 @@ class PlanView:
 
 def planned_jobs(beside: Surroundings, jobs: Sequence[PlannedJob]) -> PlannedJobs:
     """Return jobs of a plan beside what is there."""
-    return PlannedJobs(**_fields(beside), jobs={planned.job.id: planned for planned in jobs})
+    return PlannedJobs(*_fields(beside), {planned.job.id: planned for planned in jobs})
 
 
-def _fields(beside: Surroundings) -> dict[str, object]:
-    return {name: getattr(beside, name) for name in ("now", "machine", "waiting", "running")}
+def _fields(
+    beside: Surroundings,
+) -> tuple[int, Machine, Mapping[str, JobView], Mapping[str, PlannedJob]]:
+    return beside.now, beside.machine, beside.waiting, beside.running
 
 
 def surroundings(state: State) -> Surroundings:
@@ -240,83 +220,7 @@ def checked_holds(part: PlanConstraint, plan: PlannedJobs) -> bool:
     return bool(holds)
 
 
-@dataclass
-class PlannedConstraint:
-    """A constraint of a site on a plan, as the models know it; what fails admits nothing.
-
-    Attributes
-    ----------
-    part
-        The constraint.
-    view
-        The jobs.
-    calls
-        What calls it.
-    fail
-        Told why it failed.
-    """
-
-    part: PlanConstraint
-    view: PlanView
-    calls: PlugInCalls
-    fail: Callable[[str], None]
-
-    def add_to(self, variables: Variables) -> None:
-        """Add it to the model."""
-        try:
-            self.calls.call(self.part, self.part.add_to, self.view.model(variables))
-        except PlugInError as error:
-            self.fail(str(error))
-
-    def holds(self, schedule: Schedule) -> bool:
-        """Return whether a schedule meets it."""
-        try:
-            return self.calls.call(self.part, checked_holds, self.part, self.view.schedule(schedule))
-        except PlugInError as error:
-            self.fail(str(error))
-            return False
-
-
-@dataclass
-class PlannedObjective:
-    """An objective of a site on a plan, as the models know it; once it has failed, the cost of the problem counts."""
-
-    goal: PlanGoal
-    view: PlanView
-    calls: PlugInCalls
-    fail: Callable[[str], None]
-    failed: bool = False
-
-    def expression(self, variables: Variables) -> LinearExprT:
-        """Return what CP-SAT minimises."""
-        found = self._tried(_checked_expression, self.goal, lambda: self.view.model(variables))
-        return WeightedLateness(variables.problem).expression(variables) if found is None else found
-
-    def cost(self, schedule: Schedule) -> float:
-        """Return the cost of a schedule."""
-        found = self._tried(_checked_cost, self.goal, lambda: self.view.schedule(schedule))
-        return float(schedule.cost) if found is None else found
-
-    def _tried(self, function: Callable[..., NDArray[np.float64]], goal: PlanGoal, plan: Callable[[], object]):  # type: ignore[no-untyped-def]
-        if self.failed:
-            return None
-        try:
-            return self.calls.call(goal, function, goal, plan())
-        except PlugInError as error:
-            self.failed = True
-            self.fail(str(error))
-            return None
-
-
-def _checked_cost(goal: PlanGoal, plan: PlannedJobs) -> float:
-    cost = goal.cost(plan)
-    if isinstance(cost, bool) or not isinstance(cost, int | float | np.number) or not math.isfinite(cost):
-        raise ValueError(f"cost must be a finite number, got {cost!r}")
-    return float(cost)
-
-
-def _checked_expression(goal: PlanGoal, plan: PlanModel) -> LinearExprT:
-    found = goal.expression(plan)
-    if isinstance(found, bool) or not isinstance(found, LinearExprT):
-        raise ValueError(f"expression must be one of CP-SAT's, got {found!r}")
-    return found
+def checked_next_change(part: PlanConstraint, now: int) -> int | None:
+    """Return when a constraint may admit more; raise ``ValueError`` if that is no second after now."""
+    change = part.next_change(now)
+    return None if change is None else check_whole("next_change", change, now + 1)

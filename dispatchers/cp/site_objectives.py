@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...base import FloatArray, InputError, IntArray, Registry, parse_spec
 from ...base.checks import SECONDS, check_number
-from ...models import PlanObjective, Problem
+from ...models import LinearExprT, PlanObjective, Problem, Schedule, Variables, WeightedLateness
 from ...workloads import Machine, expected_waits, read
 from ..columns import WaitingJobs
 from ..protocol import State, Waiting
 from ..registered import spec_of_inner
+from .plan_parts import PlanModel, PlannedJobs, PlanView, surroundings
+from .restrictions import PlugInCalls, PlugInError, SiteRules
+
+T = TypeVar("T")
 
 _FIRST = 3600.0
 _EXPECTED = "'measured', seconds > 0, queue:seconds;queue:seconds, or the path of a trace"
@@ -141,7 +147,8 @@ def checked_terms(terms: object, jobs: int) -> Objective:
     Raises
     ------
     ValueError
-        If they are no :class:`Objective`, or not for so many jobs, or a rate is not finite, below 0, or a rounding above it, or a time is no second of the next centuries.
+        If they are no :class:`Objective`, or not for so many jobs, or a rate is not finite, below 0, or a
+        rounding above it, or a time is no second of the next centuries.
     """
     if not isinstance(terms, Objective):
         raise ValueError(f"expected linear terms, an Objective(rates, due, constant), got {terms!r}")
@@ -347,3 +354,149 @@ def create_objective(given: str | Goal, **defaults: object) -> Goal:
     if not isinstance(goal, Goal):
         raise InputError(f"objective: expected a name or a Goal with objective(waiting, now), got {goal!r}")
     return goal
+
+
+class PlanGoal(Goal):
+    """An objective of a whole plan, linear or not: both methods return the same, CP-SAT's as a whole number.
+
+    Priorities and lists go by the linear terms of :meth:`objective`, by default those of the slowdown.
+    """
+
+    def expression(self, plan: PlanModel) -> LinearExprT:
+        """Return what CP-SAT minimises."""
+        raise NotImplementedError
+
+    def cost(self, plan: PlannedJobs) -> float:
+        """Return the cost of a schedule, a finite number."""
+        raise NotImplementedError
+
+    def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
+        """Return the linear terms of the slowdown."""
+        return Slowdown().objective(waiting, now)
+
+
+@dataclass
+class PlannedObjective:
+    """An objective of a site on a plan, as the models know it; once it has failed, the cost of the problem counts."""
+
+    goal: PlanGoal
+    view: PlanView
+    calls: PlugInCalls
+    fail: Callable[[str], None]
+    failed: bool = False
+
+    def expression(self, variables: Variables) -> LinearExprT:
+        """Return what CP-SAT minimises."""
+        found = self._tried(_checked_expression, self.goal, lambda: self.view.model(variables))
+        return WeightedLateness(variables.problem).expression(variables) if found is None else found
+
+    def cost(self, schedule: Schedule) -> float:
+        """Return the cost of a schedule."""
+        found = self._tried(_checked_cost, self.goal, lambda: self.view.schedule(schedule))
+        return float(schedule.cost) if found is None else found
+
+    def _tried(self, function: Callable[..., T], goal: PlanGoal, plan: Callable[[], object]) -> T | None:
+        if self.failed:
+            return None
+        try:
+            return self.calls.call(goal, function, goal, plan())
+        except PlugInError as error:
+            self.failed = True
+            self.fail(str(error))
+            return None
+
+
+def _checked_cost(goal: PlanGoal, plan: PlannedJobs) -> float:
+    cost = goal.cost(plan)
+    if isinstance(cost, bool) or not isinstance(cost, int | float | np.number) or not math.isfinite(cost):
+        raise ValueError(f"cost must be a finite number, got {cost!r}")
+    return float(cost)
+
+
+def _checked_expression(goal: PlanGoal, plan: PlanModel) -> LinearExprT:
+    found = goal.expression(plan)
+    if isinstance(found, bool) or not isinstance(found, LinearExprT):
+        raise ValueError(f"expression must be one of CP-SAT's, got {found!r}")
+    return found
+
+
+class CheckedGoal(Goal):
+    """A goal that may fail: once it has worked, a decision in which it does goes by the slowdown, and says so.
+
+    Parameters
+    ----------
+    inner
+        The goal.
+    rules
+        Constraints, of which some may raise the rates of jobs.
+    """
+
+    def __init__(self, inner: Goal, rules: SiteRules | None) -> None:
+        self.inner = inner
+        self.rules = rules
+        self.name = inner.name
+        self.planned = isinstance(inner, PlanGoal)
+        self._calls = PlugInCalls("objective")
+        self._instead = Slowdown()
+
+    def reset(self, machine: Machine | None) -> None:
+        """Begin a simulation."""
+        self._calls = PlugInCalls("objective")
+        self._calls.call(self.inner, self.inner.reset, machine)
+
+    def observe(self, state: State) -> None:
+        """Look at the state before a decision."""
+        self.failure, self._calls.now = "", state.now
+        self._tried(self.inner.observe, state)
+
+    def started(self, waiting: Waiting, now: int) -> None:
+        """Learn that a job starts now."""
+        self._tried(self.inner.started, waiting, now)
+
+    def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
+        """Return how urgent jobs are; of all alike where that fails."""
+        found = self._tried(self._priorities, queue, places, now)
+        urgency = self._instead.priorities(queue, places, now) if found is None else found
+        return urgency * self._factors([queue[place] for place in places.tolist()], now)
+
+    def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
+        """Return the terms of the goal, or those of the slowdown where it fails."""
+        found = self._tried(self._terms, list(waiting), now)
+        terms = self._instead.objective(waiting, now) if found is None else found
+        return replace(terms, rates=terms.rates * self._factors(waiting, now))
+
+    def of_plan(self, waiting: Sequence[Waiting], state: State, problem: Problem) -> PlannedObjective | None:
+        """Return what CP-SAT minimises if the goal is one of whole plans."""
+        if not isinstance(self.inner, PlanGoal) or self.failure:
+            return None
+        view = PlanView(surroundings(state), waiting, problem)
+        return PlannedObjective(self.inner, view, self._calls, self._fail)
+
+    def _fail(self, reason: str) -> None:
+        self.failure = reason
+
+    def _factors(self, waiting: Sequence[Waiting], now: int) -> FloatArray:
+        rules = self.rules
+        if rules is None or not rules.weighing:
+            return np.ones(len(waiting))
+        try:
+            return np.array([rules.factor(entry.job, now) for entry in waiting], dtype=np.float64)
+        except PlugInError as error:
+            self.failure = str(error)
+            return np.ones(len(waiting))
+
+    def _priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
+        return numbers_of("priorities", self.inner.priorities(queue, places, now), len(places))
+
+    def _terms(self, waiting: list[Waiting], now: int) -> Objective:
+        return checked_terms(self.inner.objective(waiting, now), len(waiting))
+
+    def _tried(self, function: Callable[..., T], *arguments: object) -> T | None:
+        """Call what asks the goal; ``None`` where it fails, or has failed in this decision."""
+        if self.failure:
+            return None
+        try:
+            return self._calls.call(self.inner, function, *arguments)
+        except PlugInError as error:
+            self.failure = str(error)
+            return None

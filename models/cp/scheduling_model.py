@@ -154,7 +154,7 @@ class SchedulingModel:
 
 
 def holds(problem: Problem, schedule: Schedule, horizon: int, constraints: Sequence[Constraint]) -> bool:
-    """Return whether a schedule meets constraints, and no job starts after its latest time or ends after the horizon."""
+    """Return whether a schedule meets constraints, and every job starts and ends in its time."""
     one_each, starts = taken_modes(problem, schedule.starts)
     timely = (starts <= one_each.latest).all() and (starts >= one_each.earliest).all()
     within = int((starts + one_each.duration).max(initial=0)) <= horizon

@@ -170,7 +170,7 @@ class Search:
         problem = self.problem
         parts = len(problem.classes.count) + problem.jobs if problem.nodes > 1 else 1
         steps = len(problem.classes.times if problem.nodes > 1 else problem.profile[0]) + problem.jobs
-        return _LISTING * problem.jobs * steps * parts * problem.capacity.shape[1]
+        return _LISTING * float(problem.jobs * steps * parts * problem.capacity.shape[1])
 
     def _in_time(self, schedule: Schedule | None) -> bool:
         """Return whether a schedule ends by the horizon."""
@@ -276,8 +276,8 @@ class Search:
         attempts = self.limit.attempts()
         model: SchedulingModel | None = None
         cost: int | None = None
-        for seconds in attempts:
-            seconds, better, optimal = self.budget.part(seconds), True, True
+        for limit in attempts:
+            seconds, better, optimal = self.budget.part(limit), True, True
             while better and optimal and seconds > 0:
                 assert self.best is not None
                 if cost != self.best.cost:

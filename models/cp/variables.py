@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from ortools.sat.python import cp_model
@@ -12,9 +13,11 @@ from ...base import IntArray
 from ..scheduling.problem import Problem
 
 #: What a site's own parts are given of CP-SAT.
-CpModel, IntVar, IntervalVar = cp_model.CpModel, cp_model.IntVar, cp_model.IntervalVar
+CpModel: TypeAlias = cp_model.CpModel
+IntVar: TypeAlias = cp_model.IntVar
+IntervalVar: TypeAlias = cp_model.IntervalVar
 #: A linear expression of CP-SAT, or a number.
-LinearExprT = cp_model.LinearExpr | int | float
+LinearExprT: TypeAlias = cp_model.LinearExpr | int | float
 
 
 @dataclass(frozen=True, slots=True)

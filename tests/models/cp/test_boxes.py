@@ -1,10 +1,9 @@
 """An independent formulation of scheduling on nodes, boxes on nodes side by side, against all schedules and ours."""
 
+import numpy as np
 from hypothesis import given, settings
 from oracles.boxes import least_cost_of_boxes
 from oracles.placing import least_cost, problems
-
-import numpy as np
 
 from hpcdispatch.models import Limit, Search, Status
 
