@@ -150,7 +150,7 @@ class NodeSpace:
             self.totals[index] += sign * amount * len(placement)
         self._counts.clear()
         if self._groups is not None:
-            self._groups.shifted(np.asarray(placement))
+            self._groups.shifted()
 
     def _count(self, demand: tuple[int, ...]) -> tuple[IntArray, int]:
         found = self._counts.get(demand)

@@ -24,9 +24,8 @@ from .cp import (
 from .profiles.amount import AmountProfile
 from .profiles.availability_list import AvailabilityProfile
 from .profiles.nodes import NodeProfile
-from .scheduling.equal_nodes import EqualNodes
 from .scheduling.list_schedules import Schedule, best_of, earliest_starts, improve, in_order, list_orders, list_schedule
-from .scheduling.node_classes import equal_rows
+from .scheduling.node_classes import EqualNodes, equal_rows
 from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift, slots_of_each
 from .scheduling.problem import WHENEVER, Problem, least_cost, taken_modes
 from .scheduling.quotas import Quotas, quotas_beside

@@ -13,8 +13,22 @@ from .constraint_programming import (
 )
 from .cp_options import ConstraintProgrammingOptions
 from .fair_share import FairShare
-from .plan_parts import ModelJob, PlanConstraint, PlanModel, PlannedJob, PlannedJobs
-from .site_constraints import Closed, SiteConstraint, constraints, create_constraints
+from .site import (
+    Closed,
+    Deadline,
+    Licence,
+    Maintenance,
+    ModelJob,
+    PlanConstraint,
+    PlanModel,
+    PlannedJob,
+    PlannedJobs,
+    PowerCap,
+    RunningLimit,
+    SiteConstraint,
+    constraints,
+    create_constraints,
+)
 from .site_objectives import (
     ExcessWait,
     ExpectedWaits,
@@ -27,7 +41,6 @@ from .site_objectives import (
     create_objective,
     objectives,
 )
-from .standard_constraints import Deadline, Licence, Maintenance, PowerCap, RunningLimit
 
 __all__ = [
     "HCP",

@@ -13,6 +13,7 @@ from ...workloads import Machine
 from ..moldable.job_modes import JobModes
 from ..options import Configured, Preset
 from ..protocol import Action, Start, State
+from ..site.site_constraints import create_constraints
 from ..space import NodeSpace, PoolSpace, Space, space_of
 from .candidates import (
     Candidates,
@@ -24,7 +25,6 @@ from .candidates import (
 from .cp_options import ConstraintProgrammingOptions, Formulation
 from .cp_plan import ModesPlanner, Plan, Planner, all_fastest, all_together
 from .restrictions import Restrictions, SiteRules
-from .site_constraints import create_constraints
 from .site_objectives import CheckedGoal, ExcessWait, ExpectedWaits, Goal, Slowdown, WeightedWait, create_objective
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_whole
 from ...models import Limit
 from ..options import internal
-from .site_constraints import Given
+from ..site.site_constraints import Given
 from .site_objectives import Goal
 
 #: Where the allocation is decided: in the model (PCP), or after it by a rule (HCP).

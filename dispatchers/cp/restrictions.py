@@ -17,7 +17,7 @@ from ...workloads import Machine
 from ..columns import RunningJobs
 from ..problems import Held, held
 from ..protocol import Action, JobView, Placement, Reject, Running, Start, State, Waiting, Wake
-from .plan_parts import (
+from ..site.plan_parts import (
     PlanConstraint,
     PlannedJob,
     PlanView,
@@ -26,7 +26,7 @@ from .plan_parts import (
     planned_jobs,
     surroundings,
 )
-from .site_constraints import Closed, SiteConstraint, label
+from ..site.site_constraints import Closed, SiteConstraint, label
 
 T = TypeVar("T")
 #: How far ahead a place is looked for before a job is said to have none, seconds, and after how many closures.

@@ -18,7 +18,7 @@ from ...workloads import Machine, expected_waits, read
 from ..columns import WaitingJobs
 from ..protocol import State, Waiting
 from ..registered import spec_of_inner
-from .plan_parts import PlanModel, PlannedJobs, PlanView, surroundings
+from ..site.plan_parts import PlanModel, PlannedJobs, PlanView, surroundings
 from .restrictions import PlugInCalls, PlugInError, SiteRules
 
 T = TypeVar("T")

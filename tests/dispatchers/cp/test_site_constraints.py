@@ -276,7 +276,7 @@ class Failing(SiteConstraint):
 
 @pytest.mark.parametrize("method", ["uses", "closed", "factor"])
 def test_one_that_fails_at_first_is_named(method):
-    with pytest.raises(InputError, match="constraint failing at .*: KeyError: 'rack'"):
+    with pytest.raises(InputError, match=r"constraint failing at .*: KeyError: 'rack'"):
         simulate(tiny(), ConstraintProgramming(constraints=Failing(method, 0)))
 
 

@@ -40,9 +40,9 @@ def test_groups_count_and_choose_as_nodes_do(rule, nodes, resources, seed):
             placement = groups.choose(fits, slots)
             assert placement.tolist() == choose(free, capacity, counts, slots, rule).tolist()
             shift(free, placement, demand, -1)
-            groups.shifted(placement)
+            groups.shifted()
             taken.append((placement, demand))
         if taken and rng.random() < 0.3:
             placement, demand = taken.pop(int(rng.integers(len(taken))))
             shift(free, placement, demand, 1)
-            groups.shifted(placement)
+            groups.shifted()

@@ -159,8 +159,8 @@ def fail(plan):
 
 CROWD = [(0, 100, 3, 4, "a"), *((1, 20 + 10 * number, 2, 3, "b") for number in range(4))]
 BAD = {
-    "raise": ({"holds": fail}, r"constraint bad at 100 s for job \d( and \d more)?: RuntimeError: broken over two lines"),
-    "type": ({"holds": lambda plan: None}, r"constraint bad at 100 s for job \d.*: holds must return True or False, got None"),
+    "raise": ({"holds": fail}, r"constraint bad at 100 s for job \d.*: RuntimeError: broken over two lines"),
+    "type": ({"holds": lambda plan: None}, r"constraint bad at 100 s for job \d.*: holds must return True or False"),
     "never": ({"holds": lambda plan: not any(job.start == 0 for job in plan.jobs.values())}, r"constraint bad at 100 s for job \d.*: no schedule"),
 }  # fmt: skip
 
