@@ -21,12 +21,12 @@ from .cp import (
     only_chain,
     rearranged,
 )
+from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift, slots_of_each
 from .profiles.amount import AmountProfile
 from .profiles.availability_list import AvailabilityProfile
 from .profiles.nodes import NodeProfile
 from .scheduling.list_schedules import Schedule, best_of, earliest_starts, improve, in_order, list_orders, list_schedule
-from .scheduling.node_classes import EqualNodes, equal_rows
-from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift, slots_of_each
+from .scheduling.node_classes import equal_rows
 from .scheduling.problem import WHENEVER, Problem, least_cost, taken_modes
 from .scheduling.quotas import Quotas, quotas_beside
 from .scheduling.selection import first_by, fitting
@@ -44,7 +44,6 @@ __all__ = [
     "ComplexityFit",
     "Constraint",
     "CpModel",
-    "EqualNodes",
     "IntVar",
     "IntervalVar",
     "JobVariables",

@@ -12,10 +12,11 @@ from .constraint_programming import (
     PCPFast,
 )
 from .cp_options import ConstraintProgrammingOptions
-from .fair_share import FairShare
 from .site import (
     Closed,
     Deadline,
+    ExpectedWaits,
+    FairShare,
     Licence,
     Maintenance,
     ModelJob,
@@ -31,7 +32,6 @@ from .site import (
 )
 from .site_objectives import (
     ExcessWait,
-    ExpectedWaits,
     Goal,
     Objective,
     PlanGoal,

@@ -13,6 +13,7 @@ from ...workloads import Machine
 from ..moldable.job_modes import JobModes
 from ..options import Configured, Preset
 from ..protocol import Action, Start, State
+from ..site.expected_waits import ExpectedWaits
 from ..site.site_constraints import create_constraints
 from ..space import NodeSpace, PoolSpace, Space, space_of
 from .candidates import (
@@ -25,7 +26,7 @@ from .candidates import (
 from .cp_options import ConstraintProgrammingOptions, Formulation
 from .cp_plan import ModesPlanner, Plan, Planner, all_fastest, all_together
 from .restrictions import Restrictions, SiteRules
-from .site_objectives import CheckedGoal, ExcessWait, ExpectedWaits, Goal, Slowdown, WeightedWait, create_objective
+from .site_objectives import CheckedGoal, ExcessWait, Goal, Slowdown, WeightedWait, create_objective
 
 
 @dataclass
@@ -304,18 +305,14 @@ def _column(formulation: Formulation, version: int, summary: str) -> Preset[Cons
     return Preset(ConstraintProgramming, options, summary, fixed)
 
 
-HCP = _column(
-    "hcp",
-    0,
-    "HCP of Borghesi et al. (CP 2015): all jobs in the model, those past the first m at the end of the horizon.",
-)
+HCP = _column("hcp", 0, "HCP of Borghesi et al. (CP 2015): all jobs in the model, past the first m at its end.")
 HCP1 = _column("hcp", 1, "HCP with a reduced model and search control.")
 HCP2 = _column("hcp", 2, "HCP1 that copes with underestimated durations.")
 HCP3 = _column("hcp", 3, "HCP2 that minimises the sum of slowdowns.")
 PCP = _column("pcp", 0, "PCP of Bartolini et al. (CP 2014): all jobs and all nodes in the model.")
 PCP1 = _column("pcp", 1, "PCP with a reduced model and search control.")
 PCP2 = _column("pcp", 2, "PCP1 that copes with underestimated durations.")
-PCP3 = _column("pcp", 3, "PCP2 that minimises the sum of slowdowns, searched from the priority order.")
+PCP3 = _column("pcp", 3, "PCP2 that minimises the sum of slowdowns.")
 PCPFast = Preset(
     ConstraintProgramming,
     ConstraintProgrammingOptions("pcp", 3, horizon="now"),

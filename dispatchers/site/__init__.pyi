@@ -1,3 +1,5 @@
+from .expected_waits import ExpectedWaits
+from .fair_share import FairShare
 from .plan_parts import ModelJob, PlanConstraint, PlanModel, PlannedJob, PlannedJobs
 from .site_constraints import Closed, SiteConstraint, constraints, create_constraints
 from .standard_constraints import Deadline, Licence, Maintenance, PowerCap, RunningLimit
@@ -5,6 +7,8 @@ from .standard_constraints import Deadline, Licence, Maintenance, PowerCap, Runn
 __all__ = [
     "Closed",
     "Deadline",
+    "ExpectedWaits",
+    "FairShare",
     "Licence",
     "Maintenance",
     "ModelJob",

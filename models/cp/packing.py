@@ -9,9 +9,9 @@ import numpy as np
 from ortools.sat.python import cp_model
 
 from ...base import IntArray
+from ..placement import slots_of_each
 from ..scheduling.node_classes import equal_rows
 from ..scheduling.node_groups import place_in_order
-from ..scheduling.placement import slots_of_each
 from ..scheduling.problem import Problem
 
 #: Pairs of a job and a node up to which the exact model is solved: to write a larger one takes longer than most

@@ -11,7 +11,6 @@ import numpy as np
 
 from ...base import IntArray
 from ..compiled import borrowing, compiled
-from .placement import PlacementRule, choose, count_slots, slots_of_each
 
 #: Spreads rows over a table (Steele and Vigna, Software: Practice and Experience 52, 2022, for 64 bits).
 _MULTIPLIER = np.uint64(0xD1342543DE82EF95)
@@ -51,15 +50,6 @@ class NodeClasses:
         """Return the same with other times, rising; what changes between them counts from the next one on."""
         steps = np.searchsorted(self.times, times, side="right") - 1
         return NodeClasses(self.members, self.begin, self.capacity, times, self.free[steps])
-
-    def alone(self, step: int) -> NodeClasses:
-        """Return the classes of one step: nodes of equal capacity with as much free then."""
-        first, label = equal_rows(np.column_stack((self.capacity, self.free[step])))
-        of_member = np.repeat(label, self.count)
-        return NodeClasses(
-            self.members[np.lexsort((self.members, of_member))], np.append(0, np.cumsum(np.bincount(of_member))),
-            self.capacity[first], self.times[:1], self.free[step : step + 1, first],
-        )  # fmt: skip
 
     def few(self, most: IntArray) -> NodeClasses:
         """Return the first nodes of each class, `most` of each at most, every one a class of its own."""
@@ -177,55 +167,3 @@ def _alike(alike: IntArray, held_node: IntArray, kind: IntArray) -> IntArray:
         alike[nodes] = unused + label
         unused += len(pairs)
     return alike
-
-
-class EqualNodes:
-    """What is free on nodes at one instant, by classes of nodes that are alike then.
-
-    Parameters
-    ----------
-    free, capacity
-        Integer arrays of shape (nodes, resources); the first is read again after it changed, see :meth:`shifted`.
-    rule
-        How nodes are chosen, see :func:`.placement.choose`.
-    """
-
-    def __init__(self, free: IntArray, capacity: IntArray, rule: PlacementRule) -> None:
-        self.free = free
-        self.capacity = capacity
-        self.rule = rule
-        self._known = False
-
-    def count(self, demand: tuple[int, ...]) -> tuple[IntArray, int]:
-        """Return how many slots of `demand` fit on a node of each class, and on all nodes."""
-        self._classify()
-        fits = count_slots(self._rows, demand)
-        return fits, int(fits @ self._size)
-
-    def count_each(self, demands: IntArray, most: IntArray) -> IntArray:
-        """Return how many slots of each demand fit on all nodes, see :func:`.placement.slots_of_each`."""
-        self._classify()
-        return slots_of_each(self._rows, self._size, demands, most)
-
-    def choose(self, fits: IntArray, nodes: int) -> IntArray:
-        """Choose the nodes of `nodes` slots, of which `fits` can be on a node of each class, as just counted."""
-        usable = fits > 0
-        if self.rule == "best-fit":
-            share = (self._rows / np.maximum(self.capacity[self._first], 1)).sum(axis=1)
-            order = np.flatnonzero(usable)[np.argsort(share[usable], kind="stable")]
-            last = order[np.searchsorted(np.cumsum((fits * self._size)[order]), nodes)]
-            usable &= share <= share[last] + 1e-9  # Those that are as good, whatever the last digit says.
-        candidates = np.flatnonzero(usable[self._label])
-        counts = fits[self._label[candidates]]
-        return candidates[choose(self.free[candidates], self.capacity[candidates], counts, nodes, self.rule)]
-
-    def shifted(self) -> None:
-        """Take note that something else is free."""
-        self._known = False
-
-    def _classify(self) -> None:
-        """Find the classes anew if what is free has changed; the capacity counts where the choice asks for it."""
-        if not self._known:
-            alike = np.column_stack((self.free, self.capacity)) if self.rule == "best-fit" else self.free
-            self._first, self._label = equal_rows(alike)
-            self._rows, self._size, self._known = self.free[self._first], np.bincount(self._label), True

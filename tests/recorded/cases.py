@@ -26,7 +26,7 @@ OVERRUNS = ("run", "kill", "resubmit")
 #: Decision columns that the engine itself writes; what a dispatcher reports has a digest of its own.
 DECISIONS = ("time", "queued", "running", "started", "stopped", "rejected")
 #: Dispatchers that need seconds per decision on long queues of unequal jobs.
-SLOW_ON_LONG_QUEUES = {"cp", "hcp", "pcp", "pcp1", "pcp2", "pcp3", "portfolio", "sa"}
+SLOW_ON_LONG_QUEUES = {"cp", "hcp", "pcp", "pcp-fast", "pcp1", "pcp2", "pcp3", "portfolio", "sa"}
 #: Dispatchers that are recorded with other options than their own.
 SPECS = {"portfolio": "portfolio:of=fcfs+sjf,reference=fcfs,every=12h,window=1d,budget=1000"}
 #: What `pcp` needs minutes for, or refuses: an interval for each job and node.

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models import EqualNodes, choose, count_slots, shift
+from hpcdispatch.dispatchers.space import EqualNodes
+from hpcdispatch.models import choose, count_slots, shift
 from hpcdispatch.models.scheduling.node_classes import equal_rows
 
 
