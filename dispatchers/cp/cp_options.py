@@ -129,7 +129,7 @@ class ConstraintProgrammingOptions:
     blocked: int = 0
     horizon: Horizon = "now"
     solver: Solver = "cp-sat"
-    rest: Rest = internal("end")  # noqa: RUF009
+    rest: Rest = "end"
     objective: str | Goal = ""
     constraints: Given = ""
     molds: bool = False

@@ -431,7 +431,7 @@ def test_a_queue_without_an_expected_wait_is_named():
 def test_jobs_after_the_first_m_are_at_the_end_of_the_horizon_or_out_of_the_model():
     rows = [(0, 100, 100, 1)] + [(1, 10 + place, 10 + place, 4) for place in range(4)]
     at_end = run(rows, "hcp:m=2").decisions.set_index("time")
-    out = run(rows, create_dispatcher("hcp:m=2,rest=out", internal=True)).decisions.set_index("time")
+    out = run(rows, "hcp:m=2,rest=out").decisions.set_index("time")
     assert (at_end.loc[1, "status"], at_end.loc[1, "intervals"]) == ("infeasible", 5)
     assert out.loc[1, "status"] != "infeasible"
     assert out.loc[1, "intervals"] == 3
@@ -443,14 +443,13 @@ def test_version_0_plans_the_first_m_of_the_queue_and_version_1_those_of_priorit
     ewt = "ewt=a:90000;b:1"
     of_the_queue = {1: [100, 110, 120, 130], 2: [100, 130, 110, 120], 4: [120, 130, 100, 110]}
     for most, expected in of_the_queue.items():
-        dispatcher = create_dispatcher(f"hcp:m={most},rest=out,{ewt}", internal=True)
-        assert starts(run(rows, dispatcher))[1:] == expected
+        assert starts(run(rows, f"hcp:m={most},rest=out,{ewt}"))[1:] == expected
         assert starts(run(rows, f"hcp1:m={most},{ewt}"))[1:] == [120, 130, 100, 110]
 
 
-def test_options_of_ablations_are_not_named_to_users():
-    for spec in ("hcp:rest=out", "hcp1:rest=out", "pcp:rest=out", "hcp3:filter=pool"):
-        with pytest.raises(InputError, match=r"rest|filter"):
+def test_options_that_a_preset_does_not_have():
+    for spec in ("hcp1:rest=out", "pcp:rest=out", "hcp3:filter=pool", "pcp-fast:horizon=all", "pcp:horizon=now"):
+        with pytest.raises(InputError, match=r"rest|filter|horizon"):
             create_dispatcher(spec)
 
 
