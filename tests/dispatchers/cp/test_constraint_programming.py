@@ -500,3 +500,53 @@ def test_a_list_that_ends_after_the_horizon_is_not_called_optimal():
     # 9.2 = (38 - 4) / 4 + (17 - 10) / 10 is the objective if both start now.
     assert report["status"] != "optimal" or report["objective"] == pytest.approx(9.2)
     assert not report["proved"] or report["objective"] == report["bound"]
+
+
+class TestBudget:
+    def test_decisions_beyond_it_are_counted_and_follow_their_best_list(self):
+        workload = crowd_of_kinds()
+        for name in ("hcp3", "pcp-fast", "pcp3", "pcp1"):
+            result = simulate(workload, f"{name}:budget=0.00001")
+            check(workload, result)
+            decisions = result.decisions
+            beyond = decisions["exceeded"].diff().fillna(decisions["exceeded"]) > 0
+            assert beyond.any()
+            # A local search that is cut short leaves a list schedule, too: that of the best order it has tried.
+            assert decisions["used"][beyond].isin(["list", "local search"]).all()
+            assert (decisions["gain"][beyond] >= 0).all()
+            assert decisions["deterministic_time"].max() == 0
+            assert decisions["exceeded"].is_monotonic_increasing
+            assert not simulate(workload, f"{name}:budget=1000").decisions["exceeded"].any()
+
+    def test_the_same_twice_whatever_it_is(self):
+        workload = crowd_of_kinds()
+        for budget in ("0.001", "0.05"):
+            first, second = (simulate(workload, f"pcp3:budget={budget}") for _ in range(2))
+            assert first.jobs.equals(second.jobs)
+            assert first.decisions["budget_used"].equals(second.decisions["budget_used"])
+
+    def test_under_the_wall_clock_it_has_room_for_all_calls(self):
+        assert ConstraintProgramming(limit="wall").settled.seconds == 32
+        assert ConstraintProgramming(limit="wall", d_max=4.0, d=1.0).settled.seconds == 8
+        assert ConstraintProgramming().settled.seconds == 1
+        assert ConstraintProgramming(limit="wall", budget=5.0).settled.seconds == 5
+
+    def test_it_must_be_above_zero(self):
+        with pytest.raises(InputError, match="budget must be > 0 seconds, got 0"):
+            create_dispatcher("hcp3:budget=0")
+
+
+def test_the_models_are_exported_with_the_ids_of_the_jobs(tmp_path):
+    run(BUSY, f"pcp:export={tmp_path / 'models'}", Machine.homogeneous(2, core=2))
+    written = sorted((tmp_path / "models").iterdir())
+    assert written[0].name == "model-000001.pbtxt"
+    text = "".join(path.read_text(encoding="utf-8") for path in written)
+    assert 'name: "start[2]"' in text
+    assert 'name: "on[2,1]"' in text
+
+
+def test_the_progress_of_the_solver_is_printed_on_demand(capfd):
+    run(BUSY, "hcp")
+    assert not capfd.readouterr().out
+    run(BUSY, "hcp:log=true")
+    assert "CP-SAT solver" in capfd.readouterr().out
