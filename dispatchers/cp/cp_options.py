@@ -137,12 +137,9 @@ class ConstraintProgrammingOptions:
     export: str = ""
 
     def __post_init__(self) -> None:
-        check_choice("formulation", self.formulation, Formulation)
-        check_choice("horizon", self.horizon, Horizon)
-        check_choice("filter", self.filter, Filter)
-        check_choice("solver", self.solver, Solver)
-        check_choice("rest", self.rest, Rest)
-        check_choice("limit", self.limit, LimitKind)
+        choices = {"formulation": Formulation, "horizon": Horizon, "filter": Filter, "solver": Solver, "rest": Rest}
+        for name, allowed in (choices | {"limit": LimitKind}).items():
+            check_choice(name, getattr(self, name), allowed)
         check_choice("version", self.version, range(4))
         for name, least in (("m", 1), ("k", 0), ("iterations", 0), ("blocked", 0)):
             check_whole(name, getattr(self, name), least, MOST_STEPS, EACH_STEP)
@@ -160,10 +157,7 @@ class ConstraintProgrammingOptions:
         """Refuse what knows rigid jobs alone, and say what it lacks."""
         reduced = self.version >= 1 if self.reduced is None else self.reduced
         for rigid, reason in (
-            (
-                self.formulation == "pcp",
-                "formulation pcp, whose model places one request a job on the nodes",
-            ),
+            (self.formulation == "pcp", "formulation pcp, whose model places one request a job on the nodes"),
             (not reduced, "all jobs in the model (version 0), which has one request a job"),
             (bool(self.blocked), "blocked, whose profile takes one request a job"),
             (bool(self.constraints), "constraints, which are on the request of a job and not on the size it gets"),

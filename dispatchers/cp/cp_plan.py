@@ -34,8 +34,6 @@ from .cp_options import ConstraintProgrammingOptions, Formulation
 from .restrictions import PlannedConstraint, Restrictions
 from .site_objectives import Goal, Objective
 
-#: Nodes with which version 0 of PCP is solved: CP-SAT's limit does not count what it takes to begin with a model.
-_MOST_NODES = 2000
 _DAY = 86_400
 
 
@@ -176,11 +174,6 @@ class Planner:
     def _search(self, problem: Problem, waiting: list[Waiting], horizon: int) -> Search:
         """Return how a problem is solved under these options."""
         options, whole = self.options, not self.options.reduced
-        if whole and problem.nodes > _MOST_NODES:
-            raise InputError(
-                "pcp: version 0 has an interval for each job and node, minutes of work on large machines: expected at "
-                f"most {_MOST_NODES:,} nodes, got {problem.nodes:,}; versions 1 to 3 take any number"
-            )
         return Search(
             problem, horizon, Budget(options.seconds), options.solver_limit, options.iterations,
             solver=whole or options.solver == "cp-sat", whole=whole,
@@ -327,12 +320,9 @@ class ModesPlanner(Planner):
 
 def all_together(space: Space, candidates: list[Waiting], formulation: Formulation) -> Chosen | None:
     """Return all candidates, if they can start together; that is the best there can be."""
-    if len(candidates) == 1:
-        return [(candidates[0], None)]
-    for resource, free in enumerate(space.totals):
-        if sum(entry.nodes * entry.demand[resource] for entry in candidates) > free:
-            return None
-    if formulation == "hcp" or isinstance(space, PoolSpace):
+    if len(candidates) > 1 and not _sums_suffice(space, candidates):
+        return None
+    if len(candidates) == 1 or formulation == "hcp" or isinstance(space, PoolSpace):
         return [(entry, None) for entry in candidates]
     placed = place_all(space, candidates)
     if placed is None:
@@ -345,7 +335,10 @@ def all_together(space: Space, candidates: list[Waiting], formulation: Formulati
 def all_fastest(space: Space, modes: JobModes, jobs: Sequence[Waiting], machine: Machine) -> Chosen | None:
     """Return all jobs in their fastest modes if the sums leave room for them together: the best there can be."""
     fastest = [modes.fastest(job, machine) for job in jobs]
-    for resource, free in enumerate(space.totals):
-        if sum(entry.nodes * entry.demand[resource] for entry in fastest) > free:
-            return None
-    return [(entry, None) for entry in fastest]
+    return [(entry, None) for entry in fastest] if _sums_suffice(space, fastest) else None
+
+
+def _sums_suffice(space: Space, jobs: Sequence[Waiting]) -> bool:
+    """Return whether what is free on all nodes leaves room for all jobs."""
+    needs = (sum(entry.nodes * entry.demand[resource] for entry in jobs) for resource in range(len(space.totals)))
+    return all(need <= free for need, free in zip(needs, space.totals, strict=True))

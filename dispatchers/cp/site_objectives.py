@@ -290,31 +290,18 @@ class PlanGoal(Goal):
 class PlannedObjective:
     """An objective of a site on a plan, as the models know it; once it has failed, the cost of the problem counts."""
 
-    goal: PlanGoal
+    goal: CheckedGoal
     view: PlanView
-    calls: PlugInCalls
-    fail: Callable[[str], None]
-    failed: bool = False
 
     def expression(self, variables: Variables) -> LinearExprT:
         """Return what CP-SAT minimises."""
-        found = self._tried(_checked_expression, self.goal, lambda: self.view.model(variables))
+        found = self.goal.tried(_checked_expression, self.goal.inner, self.view.model(variables))
         return WeightedLateness(variables.problem).expression(variables) if found is None else found
 
     def cost(self, schedule: Schedule) -> float:
         """Return the cost of a schedule."""
-        found = self._tried(_checked_cost, self.goal, lambda: self.view.schedule(schedule))
+        found = self.goal.tried(_checked_cost, self.goal.inner, self.view.schedule(schedule))
         return float(schedule.cost) if found is None else found
-
-    def _tried(self, function: Callable[..., T], goal: PlanGoal, plan: Callable[[], object]) -> T | None:
-        if self.failed:
-            return None
-        try:
-            return self.calls.call(goal, function, goal, plan())
-        except PlugInError as error:
-            self.failed = True
-            self.fail(str(error))
-            return None
 
 
 def _checked_cost(goal: PlanGoal, plan: PlannedJobs) -> float:
@@ -358,21 +345,21 @@ class CheckedGoal(Goal):
     def observe(self, state: State) -> None:
         """Look at the state before a decision."""
         self.failure, self._calls.now = "", state.now
-        self._tried(self.inner.observe, state)
+        self.tried(self.inner.observe, state)
 
     def started(self, waiting: Waiting, now: int) -> None:
         """Learn that a job starts now."""
-        self._tried(self.inner.started, waiting, now)
+        self.tried(self.inner.started, waiting, now)
 
     def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
         """Return how urgent jobs are; of all alike where that fails."""
-        found = self._tried(self._priorities, queue, places, now)
+        found = self.tried(self._priorities, queue, places, now)
         urgency = self._instead.priorities(queue, places, now) if found is None else found
         return urgency * self._factors([queue[place] for place in places.tolist()], now)
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
         """Return the terms of the goal, or those of the slowdown where it fails."""
-        found = self._tried(self._terms, list(waiting), now)
+        found = self.tried(self._terms, list(waiting), now)
         terms = self._instead.objective(waiting, now) if found is None else found
         return replace(terms, rates=terms.rates * self._factors(waiting, now))
 
@@ -380,11 +367,7 @@ class CheckedGoal(Goal):
         """Return what CP-SAT minimises if the goal is one of whole plans."""
         if not isinstance(self.inner, PlanGoal) or self.failure:
             return None
-        view = PlanView(surroundings(state), waiting, problem)
-        return PlannedObjective(self.inner, view, self._calls, self._fail)
-
-    def _fail(self, reason: str) -> None:
-        self.failure = reason
+        return PlannedObjective(self, PlanView(surroundings(state), waiting, problem))
 
     def _factors(self, waiting: Sequence[Waiting], now: int) -> FloatArray:
         rules = self.rules
@@ -402,7 +385,7 @@ class CheckedGoal(Goal):
     def _terms(self, waiting: list[Waiting], now: int) -> Objective:
         return checked_terms(self.inner.objective(waiting, now), len(waiting))
 
-    def _tried(self, function: Callable[..., T], *arguments: object) -> T | None:
+    def tried(self, function: Callable[..., T], *arguments: object) -> T | None:
         """Call what asks the goal; ``None`` where it fails, or has failed in this decision."""
         if self.failure:
             return None

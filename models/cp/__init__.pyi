@@ -1,6 +1,6 @@
 from .allocation import Allocation, NodeAllocation, PlacesNow, Pooled
 from .answer import Answer, Source, Status
-from .constraints import Constraint, EqualJobsInOrder, OthersStart, PoolCapacity
+from .constraints import Constraint, OthersStart, PoolCapacity
 from .limits import Budget, Limit
 from .objective import PlanObjective, WeightedLateness
 from .scheduling_model import SchedulingModel
@@ -16,7 +16,6 @@ __all__ = [
     "Calls",
     "Constraint",
     "CpModel",
-    "EqualJobsInOrder",
     "IntVar",
     "IntervalVar",
     "JobVariables",

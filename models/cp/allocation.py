@@ -12,6 +12,7 @@ from ortools.sat.python import cp_model
 from ...base import IntArray
 from ..scheduling.list_schedules import Schedule
 from ..scheduling.problem import Problem
+from .constraints import Constraint
 from .limits import Budget
 from .packing import Places, place_now, slots_asked
 from .variables import Variables
@@ -21,20 +22,12 @@ from .variables import Variables
 WRITING = 3e-5
 
 
-class Allocation(Protocol):
+class Allocation(Constraint, Protocol):
     """A constraint that knows where the slots of jobs lie."""
 
     @property
     def size(self) -> int:
         """How many conditional intervals it adds to a model."""
-        ...
-
-    def add_to(self, variables: Variables) -> None:
-        """Add it to the model of these variables."""
-        ...
-
-    def holds(self, schedule: Schedule) -> bool:
-        """Return whether the slots of a schedule are places that hold."""
         ...
 
     def suggest(self, variables: Variables, schedule: Schedule) -> None:
@@ -90,8 +83,8 @@ class PlacesNow(Pooled):
 
     def add_to(self, variables: Variables) -> None:
         """Add an inequality for each demand of which more slots are asked for than there are."""
-        asked = slots_asked(self.problem)
-        for slots, room in zip(asked.slots.T, asked.room.tolist(), strict=True):
+        asked, rooms = slots_asked(self.problem)
+        for slots, room in zip(asked.T, rooms.tolist(), strict=True):
             asking = np.flatnonzero(slots)
             if slots.sum() > room:
                 literals = [variables.now(job) for job in asking.tolist()]

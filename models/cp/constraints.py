@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -12,7 +11,6 @@ from ...base import BoolArray, IntArray
 from ..scheduling.binding import binding
 from ..scheduling.list_schedules import Schedule
 from ..scheduling.problem import Problem
-from .symmetry import comparable
 from .variables import Variables
 
 
@@ -95,21 +93,6 @@ class PoolCapacity:
         """Return which resources are constrained, shape (resources,)."""
         constrained: BoolArray = (self.problem.need != 0).any(axis=0)
         return constrained | self.every_resource
-
-
-@dataclass(frozen=True)
-class EqualJobsInOrder:
-    """Jobs that differ in nothing start in a fixed order: ``start[j] <= start[k]`` for j before k in a chain."""
-
-    def add_to(self, variables: Variables) -> None:
-        """Add an inequality for each two that follow each other."""
-        for chain in comparable(variables.problem):
-            for before, after in pairwise(chain):
-                variables.model.add(variables.jobs[before].start <= variables.jobs[after].start)
-
-    def holds(self, schedule: Schedule) -> bool:
-        """Return that it does: the order of equal jobs changes nothing."""
-        return True
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from ortools.sat.python import cp_model
@@ -155,24 +154,17 @@ class PackingModel:
         return counts
 
 
-class SlotsAsked(NamedTuple):
-    """The different demands of jobs, and the slots that ask for as much.
+def slots_asked(problem: Problem) -> tuple[IntArray, IntArray]:
+    """Return how many slots of each demand that a job has are asked for, and fit now.
 
-    Attributes
-    ----------
+    Returns
+    -------
     slots
         The slots of each job that asks for at least a demand, else 0, shape (jobs, demands).
     room
         How many slots of the demand fit on the nodes now, shape (demands,), at most as many on a node as are asked for.
     """
-
-    slots: IntArray
-    room: IntArray
-
-
-def slots_asked(problem: Problem) -> SlotsAsked:
-    """Return how many slots of each demand are asked for, and fit now."""
     kinds = problem.demand[equal_rows(problem.demand)[0]] if len(problem.free_now) else problem.demand[:0]
     asking = (problem.demand[:, None] >= kinds[None]).all(axis=2)
     slots, classes = problem.slots[:, None] * asking, problem.classes_now
-    return SlotsAsked(slots, slots_of_each(classes.capacity, classes.count, kinds, slots.sum(axis=0)))
+    return slots, slots_of_each(classes.capacity, classes.count, kinds, slots.sum(axis=0))

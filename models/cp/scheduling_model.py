@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
 
 from ..scheduling.list_schedules import Schedule, in_order, list_schedule
 from ..scheduling.problem import Problem, taken_modes
 from .allocation import Allocation, allocation_of
-from .constraints import Constraint, EqualJobsInOrder, OthersStart, PoolCapacity
+from .constraints import Constraint, OthersStart, PoolCapacity
 from .limits import Budget
 from .objective import PlanObjective, WeightedLateness
 from .solver import Outcome
-from .symmetry import rearranged
+from .symmetry import comparable, rearranged
 from .variables import Variables
 
 
@@ -101,9 +102,10 @@ class SchedulingModel:
         self.allocation.add_to(self.variables)
 
     def add_order_of_equal_jobs(self) -> None:
-        """Add an order of jobs that differ in nothing."""
-        if self.symmetric:
-            EqualJobsInOrder().add_to(self.variables)
+        """Start jobs that differ in nothing in a fixed order: ``start[j] <= start[k]`` for j before k in a chain."""
+        for chain in comparable(self.pool) if self.symmetric else ():
+            for before, after in pairwise(chain):
+                self.variables.model.add(self.variables.jobs[before].start <= self.variables.jobs[after].start)
 
     def add_further_constraints(self) -> None:
         """Add the constraints of a site, and of the search."""

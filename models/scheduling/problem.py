@@ -94,21 +94,15 @@ class Problem:
 
     def __post_init__(self) -> None:
         jobs, resources = len(self.duration), np.asarray(self.capacity).shape[1]
-        for name in ("due", "earliest"):
+        zeros, held = np.zeros(jobs, dtype=np.int64), len(self.held_from)
+        nothing = np.zeros((jobs + held, resources), dtype=np.int64)
+        defaults = {"due": zeros, "earliest": zeros, "latest": np.full(jobs, WHENEVER), "mode_of": np.arange(jobs)}
+        for name, default in (defaults | {"whole": nothing[:jobs], "held_amount": nothing[:0]}).items():
             if not np.size(getattr(self, name)):
-                object.__setattr__(self, name, np.zeros(jobs, dtype=np.int64))
-        if not np.size(self.latest):
-            object.__setattr__(self, "latest", np.full(jobs, WHENEVER))
-        if not np.size(self.whole):
-            object.__setattr__(self, "whole", np.zeros((jobs, resources), dtype=np.int64))
-        if not np.size(self.mode_of):
-            object.__setattr__(self, "mode_of", np.arange(jobs))
-        if not np.size(self.held_amount):
-            object.__setattr__(self, "held_amount", np.zeros((0, resources), dtype=np.int64))
-        shapes = {"duration": (jobs,), "slots": (jobs,), "demand": (jobs, resources), "weight": (jobs,), "due": (jobs,)}
-        shapes |= {"earliest": (jobs,), "latest": (jobs,), "whole": (jobs, resources)}
-        shapes |= {"mode_of": (jobs,)}
-        held = len(self.held_from)
+                object.__setattr__(self, name, default)
+        names = ("duration", "slots", "weight", "due", "earliest", "latest", "mode_of")
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(names, (jobs,))
+        shapes |= dict.fromkeys(("demand", "whole"), (jobs, resources))
         shapes |= {"held_to": (held,), "held_node": (held,), "held_amount": (held, resources)}
         for name, shape in shapes.items():
             array = np.ascontiguousarray(getattr(self, name), dtype=np.int64)

@@ -464,11 +464,11 @@ def test_a_plan_that_starts_no_job_on_an_empty_machine_is_not_followed(monkeypat
     assert set(result.jobs["status"]) == {"completed"}
 
 
-def test_version_0_of_pcp_says_that_a_machine_is_too_large():
-    """Instead of minutes without a word."""
+def test_a_model_that_is_too_large_to_be_written_within_the_budget_is_not():
     workload = generate("theta-scenario", seed=1)
-    with pytest.raises(InputError, match=r"version 0 .* expected at most 2,000 nodes, got 4,392; versions 1"):
-        simulate(workload, "pcp")
+    decisions = simulate(workload.head(4), "pcp:budget=0.1").decisions
+    assert decisions["exceeded"].iloc[-1] > 0
+    assert not decisions["deterministic_time"].any()
 
 
 def overrun_state(predicted_ends, waiting, capacity, free):

@@ -65,12 +65,12 @@ def test_are_those_of_every_job_and_node(jobs, nodes, seed):
     free, ones = rng.integers(-1, 6, (nodes, 2)), np.ones(jobs, dtype=np.int64)
     pool = np.maximum(free, 0).sum(axis=0, keepdims=True)
     problem = Problem(duration=ones, slots=slots, demand=demand, weight=ones, capacity=pool)
-    asked = slots_asked(replace(problem, free_now=free))
+    slots_of, room = slots_asked(replace(problem, free_now=free))
     for place, kind in enumerate(sorted(map(tuple, set(map(tuple, demand.tolist()))))):
         wanted = [many if (demand[job] >= kind).all() else 0 for job, many in enumerate(slots.tolist())]
-        assert asked.slots[:, place].tolist() == wanted
+        assert slots_of[:, place].tolist() == wanted
         fit = [min(max(have, 0) // need for have, need in zip(row, kind, strict=True) if need) for row in free.tolist()]
-        assert asked.room[place] == sum(min(each, sum(wanted)) for each in fit)
+        assert room[place] == sum(min(each, sum(wanted)) for each in fit)
 
 
 def test_are_none_where_places_do_not_matter():
