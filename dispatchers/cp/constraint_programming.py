@@ -259,6 +259,8 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         """Return all candidates if they can start together, and nothing but a plan tells whether they may."""
         if self.goal.planned or (restrictions is not None and restrictions.planned):
             return None
+        if self._planner.shortened(state) and self._planner.horizon(state, candidates.fitting) < 0:
+            return None  # No start is within the horizon.
         if self.settled.molds:
             return all_fastest(space, self._modes, candidates.fitting, state.machine)
         if candidates.blocked or not (restrictions is None or restrictions.together(candidates.fitting)):

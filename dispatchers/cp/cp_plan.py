@@ -120,7 +120,7 @@ class Planner:
         """
         options = self.options
         waiting, earliest = self._planned(state, candidates)
-        horizon = self._horizon(state, waiting)
+        horizon = self.horizon(state, waiting)
         free, pinned = self._split(waiting, most, horizon)
         objective = self.goal.objective(free, state.now)
         problem, scale = problem_of(
@@ -128,6 +128,10 @@ class Planner:
             overdue=bool(options.underestimates), pinned=pinned, earliest=earliest,
             instant=options.formulation == "pcp",
         )  # fmt: skip
+        if self.shortened(state):
+            # A job may start until the end of the horizon, and end after it.
+            problem = replace(problem, latest=np.minimum(problem.latest, max(horizon, 0)))
+            horizon = horizon + int(problem.duration.max()) if horizon >= 0 else horizon
         beside: list[PlannedConstraint] = []
         if restrictions is not None:
             problem, beside = restrictions.narrow(problem, free, bool(options.underestimates))
@@ -217,8 +221,12 @@ class Planner:
         earliest[len(fitting) :] = ends.min(initial=ends.max(initial=1))
         return fitting + blocked, earliest
 
-    def _horizon(self, state: State, candidates: Sequence[Waiting]) -> int:
-        """Return the sum of all durations, from now."""
+    def shortened(self, state: State) -> bool:
+        """Return whether overrun jobs shorten the horizon, by the seconds since their predicted ends."""
+        return not self.options.underestimates and bool((state.running.predicted_end < state.now).any())
+
+    def horizon(self, state: State, candidates: Sequence[Waiting]) -> int:
+        """Return the sum of all durations, from now: when a job starts at the latest."""
         remaining = state.running.predicted_end - state.now
         if self.options.underestimates:
             remaining = np.maximum(remaining, 1)
