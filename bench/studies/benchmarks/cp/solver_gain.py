@@ -1,0 +1,262 @@
+"""Where does CP-SAT pay? The CP dispatchers with it, with local search alone, and with list schedules alone.
+
+``python -m hpcdispatch.bench.studies.benchmarks.cp.solver_gain`` varies what should favour a solver: several resources
+at loads of 0.9 to 1.1, wide jobs on few nodes, a power cap, moldable jobs, blocked jobs in the plan. Every sample is
+simulated with each of the three, and every decision of CP-SAT's is put to the other two as well. Predictions are
+the real run times, so that a better plan is worth the most. A control has no solver where the others have one: all its
+differences must be zero.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import process_time
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+
+from .....analysis.paired import ratio_of_means
+from .....base import FloatArray
+from .....dispatchers import Action, Start, State, create_dispatcher
+from .....dispatchers.registered import reported, reset_part
+from .....models.moldable import DowneyLaw
+from .....simulation import simulate, violations
+from .....workloads import Job, Machine, Provenance, Workload, generate, mold
+from .....workloads.job import ResourceMap
+from ....reports.tables import Table, show
+from ...one_line_errors import in_one_line
+from .on_nodes import eurora_stream, machine
+
+#: Nodes of the machines with several resources, and of those with wide jobs.
+MIXED, FEW = 16, 6
+#: Samples, jobs of each, and both of a smoke test.
+SEEDS, JOBS, SMALL_SEEDS, SMALL_JOBS = 10, 200, 2, 24
+#: What is left out for local search alone and for list schedules alone.
+SEARCH, LISTS = "solver=none", "solver=none,iterations=0"
+METRICS = ("wait_mean", "bounded_slowdown_mean")
+#: Statuses of decisions that no plan was made for.
+UNPLANNED = {"none", "trivial", "unchanged"}
+
+
+def packed(jobs: int, seed: int, load: float) -> Workload:
+    """Draw jobs for cores, memory and accelerators on a few nodes of two kinds."""
+    return eurora_stream(jobs, seed, load, MIXED)
+
+
+def wide(jobs: int, seed: int, load: float) -> Workload:
+    """Draw jobs that take 1 to all nodes of one or both kinds, whole, half or a quarter, a Poisson process."""
+    rng = np.random.default_rng(seed)
+    made = machine(FEW)
+    drawn = []
+    for _ in range(jobs):
+        accelerator = str(rng.choice(("", "", "gpu", "mic")))
+        amounts = {"core": int(rng.choice((4, 8, 16))), "mem": int(rng.choice((2, 8, 16)))}
+        if accelerator:
+            amounts[accelerator] = 1
+        slots = int(rng.integers(1, (FEW // 2 if accelerator else FEW) + 1))
+        drawn.append((slots, ResourceMap(amounts), int(np.exp(rng.uniform(np.log(300), np.log(6 * 3600))))))
+    work = sum(slots * took * np.array(made.demand(amounts)) for slots, amounts, took in drawn)
+    length = float((work / made.capacity.sum(axis=0))[:2].max()) / load
+    submits = np.sort(rng.integers(0, round(length), size=jobs)).tolist()
+    rows = [
+        Job(f"job{number}", submit, took, took, slots, amounts)
+        for number, (submit, (slots, amounts, took)) in enumerate(zip(submits, drawn, strict=True))
+    ]
+    return Workload(tuple(rows), made, Provenance(f"wide(jobs={jobs}, seed={seed}, load={load})"))
+
+
+def moldable(jobs: int, seed: int, load: float) -> Workload:
+    """Draw jobs of Lublin and Feitelson on 64 processors, each with up to five sizes by Downey's model."""
+    return mold(generate("lublin", seed=seed, jobs=jobs, processors=64, load=load), DowneyLaw(), 5, seed)
+
+
+class Case(NamedTuple):
+    """What is varied: a label, jobs of a load, and the dispatcher with its solver."""
+
+    label: str
+    draw: Callable[[int, int, float], Workload]
+    load: float
+    dispatcher: str
+
+    def without(self, parts: str) -> str:
+        """Return the dispatcher without some parts."""
+        return f"{self.dispatcher}{',' if ':' in self.dispatcher else ':'}{parts}"
+
+
+_POWER = "constraints=power:cap=2600/watts=core:12;gpu:150"
+CASES = (
+    *(
+        Case(f"packing, load {load:g}", packed, load, name)
+        for load in (0.9, 1.0, 1.1) for name in ("pcp3:horizon=all", "pcp3", "hcp3")
+    ),
+    *(Case(f"wide jobs, load {load:g}", wide, load, name) for load in (0.9, 1.1) for name in ("pcp3:horizon=all", "pcp3")),
+    Case("power cap, load 1", packed, 1.0, f"pcp3:{_POWER}"),
+    Case("blocked jobs planned, load 1", packed, 1.0, "pcp3:blocked=5"),
+    Case("blocked wide jobs planned, load 1", wide, 1.0, "pcp3:blocked=5"),
+    Case("moldable, load 1", moldable, 1.0, "hcp3:molds=true"),
+)  # fmt: skip
+CONTROL = Case("control: no solver, load 1", packed, 1.0, "pcp3:solver=none")
+
+
+class Shadowed:
+    """A dispatcher each of whose decisions is put to others as well, of which nothing starts.
+
+    Attributes
+    ----------
+    planned
+        Decisions of a plan.
+    of_solver
+        Those that follow a schedule of CP-SAT.
+    differ
+        Those in which other jobs start than under each of the others, or elsewhere or on another shape.
+    seconds
+        CPU time of each decision.
+    """
+
+    def __init__(self, name: str, others: Sequence[str]) -> None:
+        self.name = name
+        self._names = (name, *others)
+        self._made = [create_dispatcher(spec) for spec in self._names]
+
+    def reset(self, machine: Machine, rng: np.random.Generator) -> None:
+        """Begin a simulation: all have the same random numbers."""
+        seed = int(rng.integers(2**32))
+        for made in self._made:
+            reset_part(made, machine, np.random.default_rng(seed))
+        self.planned, self.of_solver, self.differ = 0, 0, [0] * (len(self._made) - 1)
+        self.seconds: list[float] = []
+
+    def report(self) -> Mapping[str, Any]:
+        """Return what the dispatcher reports."""
+        return reported(self._made[0])
+
+    def dispatch(self, state: State) -> Sequence[Action]:
+        """Decide, and ask the others."""
+        begin = process_time()
+        actions = self._made[0].dispatch(state)
+        self.seconds.append(process_time() - begin)
+        self.planned += self.report()["status"] not in UNPLANNED
+        self.of_solver += self.report()["used"] == "cp-sat"
+        for number, other in enumerate(self._made[1:]):
+            self.differ[number] += _started(other.dispatch(state)) != _started(actions)
+        return actions
+
+
+def _started(actions: Sequence[Action]) -> set[tuple[int, object]]:
+    """Return the jobs that start, each with its shape."""
+    return {(action.job.order, action.shape) for action in actions if isinstance(action, Start)}
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What CP-SAT brings in one case, over all samples.
+
+    Attributes
+    ----------
+    case
+        What was varied.
+    decisions, planned, of_solver, beside_lists, beside_search
+        Decisions: all, those of a plan, those by CP-SAT's schedule, those with other starts than lists, than local
+        search.
+    metrics
+        Of each sample with lists alone, local search alone and CP-SAT, by metric, shape (samples, 3).
+    ms
+        Mean CPU time of a decision with each, milliseconds.
+    """
+
+    case: Case
+    decisions: int
+    planned: int
+    of_solver: int
+    beside_lists: int
+    beside_search: int
+    metrics: dict[str, FloatArray]
+    ms: tuple[float, float, float]
+
+    def row(self) -> list[str]:
+        """Return the row of the table."""
+        ratios = [_ratio(self.metrics[metric], against) for metric in METRICS for against in (0, 1)]
+        counts = (self.decisions, self.planned, self.of_solver, self.beside_lists, self.beside_search)
+        times = (f"{ms:.2f}" for ms in self.ms)
+        return [self.case.label, self.case.dispatcher, *(f"{count:,}" for count in counts), *ratios, *times]
+
+
+def _ratio(values: FloatArray, against: int) -> str:
+    """Return the metric with CP-SAT over that without, with its interval over the samples."""
+    ratio, low, high = ratio_of_means(values[:, 2], values[:, against])
+    return f"{ratio:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def gain(case: Case, jobs: int, seeds: int) -> Gain:
+    """Simulate all samples of a case three times; every schedule is checked.
+
+    Raises
+    ------
+    RuntimeError
+        If a schedule breaks an invariant.
+    """
+    lists, search = case.without(LISTS), case.without(SEARCH)
+    counts, values = np.zeros(5, dtype=np.int64), np.zeros((len(METRICS), seeds, 3))
+    seconds: list[list[float]] = [[], [], []]
+    for seed in range(seeds):
+        workload = case.draw(jobs, seed, case.load)
+        for column, shadowed in enumerate(
+            (Shadowed(lists, ()), Shadowed(search, ()), Shadowed(case.dispatcher, (lists, search)))
+        ):
+            result = simulate(workload, shadowed, predictor="oracle", seed=seed)
+            for broken in violations(workload, result):
+                raise RuntimeError(f"{shadowed.name}, {workload.provenance}: {broken}")
+            summary = result.summary()
+            values[:, seed, column] = [float(summary[metric]) for metric in METRICS]
+            seconds[column] += shadowed.seconds
+        counts += [len(shadowed.seconds), shadowed.planned, shadowed.of_solver, *shadowed.differ]
+    ms = tuple(1e3 * float(np.mean(each)) for each in seconds)
+    return Gain(case, *counts.tolist(), dict(zip(METRICS, values, strict=True)), ms)  # type: ignore[arg-type]
+
+
+def table(cases: Sequence[Case], jobs: int, seeds: int, say: Callable[[str], None]) -> Table:
+    """Return what CP-SAT brings in some cases."""
+    rows = []
+    for case in cases:
+        say(f"{case.label}, {case.dispatcher}")
+        rows.append(gain(case, jobs, seeds).row())
+    columns = (
+        "case", "dispatcher", "decisions", "planned", "by CP-SAT", "other than lists", "other than local search",
+        "wait / lists", "wait / local search", "slowdown / lists", "slowdown / local search",
+        "ms, lists", "ms, local search", "ms, CP-SAT",
+    )  # fmt: skip
+    note = (
+        f"{jobs} jobs a sample. By CP-SAT: the decision follows a schedule that CP-SAT found. Other than: other jobs "
+        "start than lists alone, or lists and local search alone, start in the same state. Ratios: the mean with CP-SAT "
+        "over that without, bounded slowdown, with a 95% bootstrap interval over the samples. Time: mean CPU time of a "
+        "decision. Run times are known. Every schedule passed the independent check."
+    )
+    return Table(f"What CP-SAT brings, {seeds} samples a row", columns, rows, 2, note=note)
+
+
+def _say(what: str) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"running: {what}", err=True)
+
+
+@click.command(help=__doc__)
+@click.option("--case", "only", metavar="WORDS", default="", help="Only cases with these words in their label.")
+@click.option("--jobs", type=click.IntRange(min=2), help=f"Of a sample.  [default: {JOBS}]")
+@click.option("--seeds", type=click.IntRange(min=1), help=f"Samples of a case.  [default: {SEEDS}]")
+@click.option("--small", is_flag=True, help="Smoke test: few jobs, two samples.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@in_one_line()
+def main(only: str, jobs: int | None, seeds: int | None, small: bool, as_markdown: bool) -> None:
+    """Print the table."""
+    cases = [case for case in (*CASES, CONTROL) if only in case.label]
+    if not cases:
+        raise click.BadParameter(f"expected words of {', '.join(case.label for case in CASES)}; got {only!r}")
+    jobs, seeds = jobs or (SMALL_JOBS if small else JOBS), seeds or (SMALL_SEEDS if small else SEEDS)
+    show([table(cases, jobs, seeds, _say)], as_markdown)
+
+
+if __name__ == "__main__":
+    main()
