@@ -31,7 +31,7 @@ from ...one_line_errors import in_one_line
 from .on_nodes import eurora_stream, machine
 
 #: Nodes of the machines with several resources, and of those with wide jobs.
-MIXED, FEW = 16, 6
+MIXED, FEW = 8, 6
 #: Samples, jobs of each, and both of a smoke test.
 SEEDS, JOBS, SMALL_SEEDS, SMALL_JOBS = 10, 200, 2, 24
 #: What is left out for local search alone and for list schedules alone.
@@ -190,7 +190,7 @@ class Gain:
 def _ratio(values: FloatArray, against: int) -> str:
     """Return the metric with CP-SAT over that without, with its interval over the samples."""
     ratio, low, high = ratio_of_means(values[:, 2], values[:, against])
-    return f"{ratio:.3f} [{low:.3f}, {high:.3f}]"
+    return f"{ratio:.3f} [{low:.3f}, {high:.3f}]" if np.isfinite([ratio, low, high]).all() else "-"
 
 
 def gain(case: Case, jobs: int, seeds: int) -> Gain:
