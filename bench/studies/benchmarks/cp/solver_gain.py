@@ -88,7 +88,7 @@ class Case(NamedTuple):
         return f"{name}:{','.join((*kept, parts))}"
 
 
-_POWER = "constraints=power:cap=2600/watts=core:12;gpu:150"
+_POWER = "constraints=power:cap=1100/watts=core:12;gpu:150"
 #: The paper's model, every job of the plan on nodes, and that in which only those have nodes that start now.
 FULL, FAST = "pcp3", "pcp-fast"
 CASES = (
