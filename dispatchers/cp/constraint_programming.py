@@ -292,7 +292,7 @@ def _placed(space: Space, chosen: Chosen, restrictions: Restrictions | None, nod
     return starts
 
 
-_FIXED = frozenset(("formulation", "version", "reduced", "underestimates", "durations", "horizon"))
+_FIXED = frozenset(("formulation", "version", "reduced", "underestimates", "durations", "horizon", "boxes"))
 
 
 def _column(formulation: Formulation, version: int, summary: str) -> Preset[ConstraintProgramming]:
@@ -319,5 +319,11 @@ PCPFast = Preset(
     ConstraintProgramming,
     ConstraintProgrammingOptions("pcp", 3, horizon="now"),
     "PCP3 in which only the jobs that start now have nodes; the others share the pool.",
+    _FIXED | {"filter", "rest"},
+)
+PCP21 = Preset(
+    ConstraintProgramming,
+    ConstraintProgrammingOptions("pcp", 3, horizon="all", boxes=True),
+    "PCP of Galleguillos et al. (CP 2021): PCP3 whose model has boxes of slots and does not grow with the machine.",
     _FIXED | {"filter", "rest"},
 )

@@ -84,6 +84,9 @@ class ConstraintProgrammingOptions:
     horizon
         Only with ``"pcp"``. ``"all"``: every job of the plan has nodes, as the paper has it. ``"now"``, from version 1
         on: those that start now have, the others share the pool; they are planned anew at the next event.
+    boxes
+        Only with ``"pcp"`` and `horizon` ``"all"``, from version 1 on: whether slots are boxes on one axis per
+        resource, as PCP'21 has them, and not conditional intervals on each node.
     solver
         What looks for a better schedule than that of the local search, from version 1 on: ``"cp-sat"``, or
         ``"none"``.
@@ -128,6 +131,7 @@ class ConstraintProgrammingOptions:
     filter: Filter = internal("nodes")  # noqa: RUF009
     blocked: int = 0
     horizon: Horizon = "now"
+    boxes: bool = False
     solver: Solver = "cp-sat"
     rest: Rest = "end"
     objective: str | Goal = ""
@@ -145,6 +149,8 @@ class ConstraintProgrammingOptions:
             check_whole(name, getattr(self, name), least, MOST_STEPS, EACH_STEP)
         if self.molds:
             self._check_molding()
+        if self.boxes and (self.formulation, self.horizon, self.version > 0) != ("pcp", "all", True):
+            raise ValueError("boxes must be false but with formulation pcp, horizon all and version 1 to 3")
         first, most = self._seconds()
         if not first > 0:
             raise ValueError(f"d must be > 0 seconds, got {first:g}")

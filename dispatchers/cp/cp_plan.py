@@ -14,6 +14,7 @@ from ...models import (
     Answer,
     Budget,
     Calls,
+    NodeBoxes,
     PlanObjective,
     Problem,
     Schedule,
@@ -183,6 +184,7 @@ class Planner:
             solver=whole or options.solver == "cp-sat", whole=whole,
             hinted=not whole or options.formulation == "hcp", calls=Calls(options.limit == "wall", options.log),
             labels=[f"{job.job.id}" for job in waiting], rng=self.rng, inspect=self._export if options.export else None,
+            allocation=NodeBoxes(problem) if options.boxes and problem.nodes > 1 else None,
         )  # fmt: skip
 
     def _export(self, model: SchedulingModel) -> None:

@@ -1,5 +1,6 @@
 from .allocation import Allocation, NodeAllocation, PlacesNow, Pooled
 from .answer import Answer, Source, Status
+from .boxes import NodeBoxes
 from .constraints import Constraint, OthersStart, PoolCapacity
 from .limits import Budget, Limit
 from .objective import PlanObjective, WeightedLateness
@@ -22,6 +23,7 @@ __all__ = [
     "Limit",
     "LinearExprT",
     "NodeAllocation",
+    "NodeBoxes",
     "OthersStart",
     "PlacesNow",
     "PlanObjective",

@@ -18,7 +18,13 @@ from ortools.sat.python import cp_model
 from ...base import IntArray
 from ..scheduling.list_schedules import Schedule
 from ..scheduling.problem import Problem
+from .allocation import NodeAllocation
+from .limits import Budget
 from .variables import Variables
+
+#: Intervals that a box costs as much as: CP-SAT compares it with all others before it searches, which deterministic
+#: time does not count.
+_BOX = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +52,12 @@ class HeldBox:
     lowest: int
     height: int
 
+    def meets(self, begin: int, end: int) -> bool:
+        """Return whether it is held at some time in [begin, end)."""
+        return self.begin < end and begin < self.end
 
-class NodeBoxes:
+
+class NodeBoxes(NodeAllocation):
     """Every slot has a box on the axis of each resource that it asks for, all in one node, and no two boxes overlap.
 
     Nodes that differ in nothing are neighbours on an axis. What is held of a node are its lowest units, so that what is
@@ -64,19 +74,24 @@ class NodeBoxes:
         The first unit of each node on each axis, and its units, shape (nodes, resources), in the order of the axes.
     boxes
         Those of each job and resource, one per slot.
+    node
+        The node of each job and slot, by its place on the axes, where it asks for several resources.
+    held
+        What is held of each resource that a job asks for.
     """
 
     def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+        super().__init__(problem)
         classes = problem.classes
         self.capacity = np.maximum(np.repeat(classes.capacity, classes.count, axis=0), 0)
         self.first = np.cumsum(self.capacity, axis=0) - self.capacity
         self.boxes: dict[tuple[int, int], list[SlotBox]] = {}
-
-    @property
-    def size(self) -> int:
-        """How many boxes of slots the model has."""
-        return int(self.problem.slots @ np.count_nonzero(self.problem.demand, axis=1))
+        self.node: dict[tuple[int, int], cp_model.IntVar] = {}
+        self.held = {
+            resource: list(self._held(resource)) for resource in np.flatnonzero(problem.demand.any(axis=0)).tolist()
+        }
+        slots = int(problem.slots @ np.count_nonzero(problem.demand, axis=1))
+        self.size = _BOX * (slots + sum(map(len, self.held.values())))
 
     def add_to(self, variables: Variables) -> None:
         """Add the boxes and what they must meet."""
@@ -103,7 +118,7 @@ class NodeBoxes:
             domain = cp_model.Domain.from_intervals(np.column_stack((first, last)).tolist())
             self.boxes[job, resource] = []
             for slot in range(int(self.problem.slots[job])):
-                name = f"[{job},{slot},{resource}]"
+                name = f"[{variables.labels[job]},{slot},{resource}]"
                 lowest = model.new_int_var_from_domain(domain, f"lowest{name}")
                 units = model.new_fixed_size_interval_var(lowest, amount, f"units{name}")
                 self.boxes[job, resource].append(SlotBox(lowest, units))
@@ -124,7 +139,7 @@ class NodeBoxes:
             return
         nodes = cp_model.Domain.from_values(self.nodes_for(job).tolist())
         for slot in range(int(self.problem.slots[job])):
-            node = model.new_int_var_from_domain(nodes, f"node[{job},{slot}]")
+            node = self.node[job, slot] = model.new_int_var_from_domain(nodes, f"node[{variables.labels[job]},{slot}]")
             for resource in resources:
                 lowest, capacity = self.boxes[job, resource][slot].lowest, self.capacity[:, resource]
                 amount = int(demand[resource])
@@ -136,7 +151,7 @@ class NodeBoxes:
                 first = self.first[:, resource]
                 for name, units in (("first", first), ("last", first + capacity - amount)):
                     most = max(int(units.max()), 0)
-                    unit = model.new_int_var(-amount, most, f"{name}[{job},{slot},{resource}]")
+                    unit = model.new_int_var(-amount, most, f"{name}[{variables.labels[job]},{slot},{resource}]")
                     model.add_element(node, units.tolist(), unit)
                     model.add(lowest >= unit if name == "first" else lowest <= unit)
 
@@ -154,13 +169,13 @@ class NodeBoxes:
         for (job, resource), of_job in self.boxes.items():
             of_resource[resource] += [(variables.jobs[job].interval, box.units) for box in of_job]
         for resource, boxes in sorted(of_resource.items()):
-            for held in self.held_boxes(resource):
+            for held in self.held[resource]:
                 units = model.new_fixed_size_interval_var(held.lowest, held.height, f"held[{held.lowest},{resource}]")
                 boxes.append((variables.span(held.begin, held.end), units))
             spans, units_of = zip(*boxes, strict=True)
             model.add_no_overlap_2d(spans, units_of)
 
-    def held_boxes(self, resource: int) -> Iterator[HeldBox]:
+    def _held(self, resource: int) -> Iterator[HeldBox]:
         """Yield what is held of a resource, nodes that leave no job any room as one box where they are neighbours."""
         problem, classes = self.problem, self.problem.classes
         asked = problem.demand[:, resource]
@@ -200,33 +215,36 @@ class NodeBoxes:
         Where those that are free of a node do not lie side by side a box gets no hint.
         """
         taken: dict[tuple[int, int], list[HeldBox]] = defaultdict(list)
-        node_of_unit = [np.repeat(np.arange(len(self.first)), column) for column in self.capacity.T]
-        for resource in {resource for _, resource in self.boxes}:
-            for held in self.held_boxes(resource):
-                for place in np.unique(node_of_unit[resource][held.lowest : held.lowest + held.height]).tolist():
-                    taken[place, resource].append(held)
+        for resource, boxes in self.held.items():
+            for held in boxes:
+                lowest = self.first[:, resource]
+                inside = (lowest < held.lowest + held.height) & (held.lowest < lowest + self.capacity[:, resource])
+                for node in np.flatnonzero(inside).tolist():
+                    taken[node, resource].append(held)
         members = self.problem.classes.members
         for job in np.argsort(schedule.starts, kind="stable").tolist():
-            begin, end = int(schedule.starts[job]), int(schedule.starts[job] + self.problem.duration[job])
-            places = np.repeat(np.arange(len(members)), schedule.counts[job, members]).tolist()
-            for resource in np.flatnonzero(self.problem.demand[job]).tolist():
-                amount = int(self.problem.demand[job, resource])
-                for slot, place in enumerate(places):
-                    bottom, top = int(self.first[place, resource]), int(self.first[place, resource])
-                    top += int(self.capacity[place, resource])
-                    here = taken[place, resource]
-                    beside = [box for box in here if box.begin < end and begin < box.end]
-                    options = [bottom, *(box.lowest + box.height for box in beside)]
-                    room = [
-                        unit for unit in sorted(options)
-                        if unit >= bottom and unit + amount <= top
-                        and all(unit + amount <= box.lowest or box.lowest + box.height <= unit for box in beside)
-                    ]  # fmt: skip
-                    if room:
-                        here.append(HeldBox(begin, end, room[0], amount))
-                        variables.model.add_hint(self.boxes[job, resource][slot].lowest, room[0])
+            span = int(schedule.starts[job]), int(schedule.starts[job] + self.problem.duration[job])
+            for slot, node in enumerate(np.repeat(np.arange(len(members)), schedule.counts[job, members]).tolist()):
+                if (job, slot) in self.node:
+                    variables.model.add_hint(self.node[job, slot], node)
+                for resource in np.flatnonzero(self.problem.demand[job]).tolist():
+                    here, amount = taken[node, resource], int(self.problem.demand[job, resource])
+                    unit = self._lowest(node, resource, [box for box in here if box.meets(*span)], amount)
+                    if unit is not None:
+                        here.append(HeldBox(*span, unit, amount))
+                        variables.model.add_hint(self.boxes[job, resource][slot].lowest, unit)
 
-    def counts(self, solver: cp_model.CpSolver) -> IntArray:
+    def _lowest(self, node: int, resource: int, beside: list[HeldBox], amount: int) -> int | None:
+        """Return the lowest of so many units of a node, side by side, that no box holds; ``None`` if there are none."""
+        unit = int(self.first[node, resource])
+        top = unit + int(self.capacity[node, resource])
+        for box in sorted(beside, key=lambda box: box.lowest):
+            if unit + amount <= box.lowest:
+                break
+            unit = max(unit, box.lowest + box.height)
+        return unit if unit + amount <= top else None
+
+    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
         """Return the slots of each job on each node that a solver found, shape (jobs, nodes)."""
         counts = np.zeros((self.problem.jobs, self.problem.nodes), dtype=np.int64)
         members = self.problem.classes.members

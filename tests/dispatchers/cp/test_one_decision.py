@@ -21,6 +21,8 @@ RESOURCES = ("core", "gpu")
 QUEUES = {4: "a", 10: "b"}
 #: The versions of the paper as they are named here.
 VERSIONS = {(name, version): f"{name}{version or ''}" for name in ("hcp", "pcp") for version in range(4)}
+#: PCP'21 has the objective and the candidates of version 3.
+VERSIONS["pcp", 21] = "pcp21"
 
 
 def state_of(decision):
@@ -62,7 +64,7 @@ def wrong(formulation, version, seeds):
     found = {}
     for seed in seeds:
         decision = random_decision(np.random.default_rng(seed))
-        model = paper_model(decision, formulation, version)
+        model = paper_model(decision, formulation, min(version, 3))
         if model is not None:
             told = list(faults(model, decide(VERSIONS[formulation, version], decision)))
             if told:
@@ -86,8 +88,8 @@ def test_a_list_schedule_past_the_horizon_is_not_optimal():
         assert not list(faults(model, decide(VERSIONS["pcp", version], SHORTENED)))
 
 
-#: Seeds of which a decision is wrong, by version, of the first few. Running jobs have overrun: a job may start until eoh,
-#: which is then earlier, rather than end by then; and where it is before now no job starts, not even a single one.
+#: Seeds of which a decision is wrong, by version, of the first few. Running jobs have overrun: a job may start until
+#: eoh, which is then earlier, rather than end by then; and where it is before now no job starts, not even a single one.
 WRONG: dict[tuple[str, int], tuple[int, ...]] = {
     ("hcp", 0): (7, 20, 23, 36, 37, 47, 49, 51),
     ("hcp", 1): (7, 20),

@@ -6,6 +6,7 @@ from oracles.one_decision import paper_model, random_decision
 from ortools.sat.python import cp_model
 
 from hpcdispatch.models.cp.boxes import NodeBoxes
+from hpcdispatch.models.cp.limits import Budget
 from hpcdispatch.models.cp.variables import Variables
 from hpcdispatch.models.scheduling.problem import Problem
 
@@ -32,7 +33,8 @@ def solved(problem):
     solver = cp_model.CpSolver()
     solver.parameters.num_workers = 1
     assert solver.solve(variables.model) == cp_model.OPTIMAL
-    return variables.starts(solver), boxes.counts(solver)
+    starts = variables.starts(solver)
+    return starts, boxes.places(solver, starts, Budget())
 
 
 def overloaded(problem, starts, counts):
@@ -91,7 +93,7 @@ def test_the_model_does_not_grow_with_the_machine():
         boxes = NodeBoxes(problem)
         variables = Variables(problem, problem.horizon, problem.horizon - problem.duration)
         boxes.add_to(variables)
-        sizes.append((boxes.size, len(list(boxes.held_boxes(0))), len(variables.model.proto.variables)))
+        sizes.append((len(boxes.boxes[0, 0]), len(boxes.held[0]), len(variables.model.proto.variables)))
     assert sizes[0] == sizes[1] == (3, 1, 4)
 
 
