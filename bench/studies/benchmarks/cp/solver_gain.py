@@ -1,17 +1,17 @@
 """Where does CP-SAT pay? The CP dispatchers with it, with local search alone, and with list schedules alone.
 
 ``python -m hpcdispatch.bench.studies.benchmarks.cp.solver_gain`` varies what should favour a solver: several resources
-at loads of 0.9 to 1.1, wide jobs on few nodes, a power cap, moldable jobs, blocked jobs in the plan. Every sample is
-simulated with each of the three, and every decision of CP-SAT's is put to the other two as well. Predictions are
-the real run times, so that a better plan is worth the most. A control has no solver where the others have one: all its
-differences must be zero.
+at loads of 0.9 to 1.1, jobs in batches, wide jobs on few nodes, a power cap and one by the hour, moldable jobs, blocked
+jobs in the plan. Every sample is simulated with each of the three, and every decision with CP-SAT is put to the other
+two as well. Predictions are the real run times, so that a better plan is worth the most. A control has no solver where
+the others have one: all its differences from local search must be zero.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -20,8 +20,9 @@ import numpy as np
 
 from .....analysis.paired import ratio_of_means
 from .....base import FloatArray
-from .....dispatchers import Action, Start, State, create_dispatcher
+from .....dispatchers import Action, ConstraintProgramming, Dispatcher, Start, State, create_dispatcher
 from .....dispatchers.registered import reported, reset_part
+from .....dispatchers.site import ModelJob, PlanConstraint, PlanModel, PlannedJob, PlannedJobs
 from .....models.moldable import DowneyLaw
 from .....simulation import simulate, violations
 from .....workloads import Job, Machine, Provenance, Workload, generate, mold
@@ -33,7 +34,7 @@ from .on_nodes import eurora_stream, machine
 #: Nodes of the machines with several resources, and of those with wide jobs.
 MIXED, FEW = 8, 6
 #: Samples, jobs of each, and both of a smoke test.
-SEEDS, JOBS, SMALL_SEEDS, SMALL_JOBS = 10, 200, 2, 24
+SEEDS, JOBS, SMALL_SEEDS, SMALL_JOBS = 10, 100, 2, 12
 #: What is left out for local search alone and for list schedules alone.
 SEARCH, LISTS = "solver=none", "solver=none,iterations=0"
 METRICS = ("wait_mean", "bounded_slowdown_mean")
@@ -44,6 +45,13 @@ UNPLANNED = {"none", "trivial", "unchanged"}
 def packed(jobs: int, seed: int, load: float) -> Workload:
     """Draw jobs for cores, memory and accelerators on a few nodes of two kinds."""
     return eurora_stream(jobs, seed, load, MIXED)
+
+
+def batches(jobs: int, seed: int, load: float) -> Workload:
+    """Draw the same jobs, all of an hour submitted at its end."""
+    drawn = packed(jobs, seed, load)
+    rows = tuple(replace(job, submit=(job.submit // 3600 + 1) * 3600) for job in drawn.jobs)
+    return Workload(rows, drawn.machine, Provenance(f"batches(jobs={jobs}, seed={seed}, load={load})"))
 
 
 def wide(jobs: int, seed: int, load: float) -> Workload:
@@ -73,35 +81,87 @@ def moldable(jobs: int, seed: int, load: float) -> Workload:
     return mold(generate("lublin", seed=seed, jobs=jobs, processors=64, load=load), DowneyLaw(), 5, seed)
 
 
+class PowerProfile(PlanConstraint):
+    """Running jobs draw `watts` for each core, and at most `day` watts from 8 to 20 o'clock, `night` watts else."""
+
+    name = "power-profile"
+
+    def __init__(self, day: int, night: int, watts: int = 12) -> None:
+        self.day, self.night, self.watts = day, night, watts
+
+    def draw(self, job: PlannedJob | ModelJob) -> int:
+        """Return the watts of a job."""
+        return self.watts * job.job.nodes * job.job.per_node.get("core", 0)
+
+    def cap(self, time: int) -> int:
+        """Return the cap at a time of the simulation."""
+        return self.day if 8 <= time // 3600 % 24 < 20 else self.night
+
+    def add_to(self, plan: PlanModel) -> None:
+        """Add a cumulative, with what each hour's cap is below the highest as an interval of its own."""
+        most, end = max(self.day, self.night), plan.now + plan.horizon
+        jobs = [(job.interval, self.draw(job)) for job in plan.jobs.values()]
+        held = [(0, job.duration + (job.start or 0), self.draw(job)) for job in plan.running.values()]
+        for begin in range(plan.now // 3600 * 3600, end, 3600):
+            hour = max(begin - plan.now, 0), min(begin + 3600, end) - plan.now
+            held.append((*hour, most - self.cap(begin)))
+        for begin, until, draw in held:
+            jobs.append((plan.model.new_fixed_size_interval_var(begin, until - begin, f"held[{begin}]"), draw))
+        intervals, draws = zip(*jobs, strict=True)
+        plan.model.add_cumulative(intervals, draws, most)
+
+    def holds(self, plan: PlannedJobs) -> bool:
+        """Add up the draw whenever a job starts or an hour begins."""
+        spans = [
+            (job.start, job.start + job.duration, self.draw(job))
+            for job in (*plan.jobs.values(), *plan.running.values()) if job.start is not None
+        ]  # fmt: skip
+        hours = range(3600 - plan.now % 3600, max((end for _, end, _ in spans), default=0), 3600)
+        return all(
+            sum(draw for start, end, draw in spans if start <= time < end) <= self.cap(plan.now + time)
+            for time in {0, *hours, *(start for start, _, _ in spans if start > 0)}
+        )
+
+    def next_change(self, now: int) -> int:
+        """Return when the next hour begins."""
+        return (now // 3600 + 1) * 3600
+
+
 class Case(NamedTuple):
-    """What is varied: a label, jobs of a load, and the dispatcher with its solver."""
+    """What is varied: a label, jobs of a load, the dispatcher with its solver, and a constraint."""
 
     label: str
     draw: Callable[[int, int, float], Workload]
     load: float
     dispatcher: str
+    constraint: PlanConstraint | None = None
 
-    def without(self, parts: str) -> str:
-        """Return the dispatcher without some parts."""
+    def made(self, without: str = "") -> Dispatcher:
+        """Return the dispatcher, or it without some parts."""
         name, _, options = self.dispatcher.partition(":")
-        kept = [option for option in options.split(",") if option and not option.startswith("solver=")]
-        return f"{name}:{','.join((*kept, parts))}"
+        kept = [option for option in options.split(",") if option and not (without and option.startswith("solver="))]
+        options = ",".join((*kept, without) if without else kept)
+        made = create_dispatcher(f"{name}:{options}" if options else name)
+        if self.constraint is None:
+            return made
+        assert isinstance(made, ConstraintProgramming)
+        return ConstraintProgramming(replace(made.options, constraints=[self.constraint]))
 
 
-_POWER = "constraints=power:cap=1100/watts=core:12;gpu:150"
 #: The paper's model, every job of the plan on nodes, and that in which only those have nodes that start now.
 FULL, FAST = "pcp3", "pcp-fast"
+_CAP = "constraints=power:cap=900/watts=core:12;gpu:150"
 CASES = (
-    *(Case(f"packing, load {load:g}", packed, load, name) for load in (0.9, 1.0, 1.1) for name in (FULL, FAST, "hcp3")),
-    *(Case(f"wide jobs, load {load:g}", wide, load, name) for load in (0.9, 1.1) for name in (FULL, FAST)),
-    Case("power cap, load 1", packed, 1.0, f"{FULL}:{_POWER}"),
-    Case("power cap, load 1", packed, 1.0, f"{FAST}:{_POWER}"),
-    Case("blocked jobs planned, load 1", packed, 1.0, f"{FULL}:blocked=5"),
-    Case("blocked jobs planned, load 1", packed, 1.0, f"{FAST}:blocked=5"),
-    Case("blocked wide jobs planned, load 1", wide, 1.0, f"{FULL}:blocked=5"),
+    *(Case(f"packing, load {load:g}", packed, load, name) for load in (0.9, 1.0, 1.1) for name in (FAST, FULL)),
+    *(Case("packing in batches, load 1", batches, 1.0, name) for name in ("hcp3", FAST, FULL)),
+    *(Case(f"wide jobs, load {load:g}", wide, load, name) for load in (0.9, 1.1) for name in (FAST, FULL)),
+    *(Case("power cap, load 1", packed, 1.0, f"{name}:{_CAP}") for name in (FAST, FULL)),
+    *(Case("power by the hour, load 1", packed, 1.0, name, PowerProfile(1400, 700)) for name in (FAST, FULL)),
+    *(Case("blocked jobs planned, load 1", packed, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
+    *(Case("blocked wide jobs planned, load 1", wide, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
     Case("moldable, load 1", moldable, 1.0, "hcp3:molds=true"),
-)
-CONTROL = Case("control: no solver, load 1", packed, 1.0, f"{FULL}:solver=none")
+)  # fmt: skip
+CONTROL = Case("control: no solver, load 1", batches, 1.0, f"{FULL}:solver=none")
 
 
 class Shadowed:
@@ -119,10 +179,8 @@ class Shadowed:
         CPU time of each decision.
     """
 
-    def __init__(self, name: str, others: Sequence[str]) -> None:
-        self.name = name
-        self._names = (name, *others)
-        self._made = [create_dispatcher(spec) for spec in self._names]
+    def __init__(self, dispatcher: Dispatcher, others: Sequence[Dispatcher] = ()) -> None:
+        self._made = (dispatcher, *others)
 
     def reset(self, machine: Machine, rng: np.random.Generator) -> None:
         """Begin a simulation: all have the same random numbers."""
@@ -201,17 +259,17 @@ def gain(case: Case, jobs: int, seeds: int) -> Gain:
     RuntimeError
         If a schedule breaks an invariant.
     """
-    lists, search = case.without(LISTS), case.without(SEARCH)
     counts, values = np.zeros(5, dtype=np.int64), np.zeros((len(METRICS), seeds, 3))
     seconds: list[list[float]] = [[], [], []]
     for seed in range(seeds):
         workload = case.draw(jobs, seed, case.load)
+        shadows = case.made(LISTS), case.made(SEARCH)
         for column, shadowed in enumerate(
-            (Shadowed(lists, ()), Shadowed(search, ()), Shadowed(case.dispatcher, (lists, search)))
+            (Shadowed(case.made(LISTS)), Shadowed(case.made(SEARCH)), Shadowed(case.made(), shadows))
         ):
             result = simulate(workload, shadowed, predictor="oracle", seed=seed)
             for broken in violations(workload, result):
-                raise RuntimeError(f"{shadowed.name}, {workload.provenance}: {broken}")
+                raise RuntimeError(f"{case.dispatcher}, {workload.provenance}: {broken}")
             summary = result.summary()
             values[:, seed, column] = [float(summary[metric]) for metric in METRICS]
             seconds[column] += shadowed.seconds
