@@ -25,7 +25,7 @@ from .on_traces import TIMED, WITHOUT_SOLVER
 
 #: Nodes and cores of each: the thin ones and the fat ones; the share of jobs for the latter is ours.
 THIN, FAT, FAT_SHARE = (1152, 20), (21, 48), 0.02
-DISPATCHERS = ("easy", "hcp3", "pcp-fast", "pcp3", "pcp21", "pcp21:blocked=1")
+DISPATCHERS = ("easy", "hcp3", "pcp-fast", "pcp3", "pcp21")
 JOBS, SEEDS, LOAD = 120, 3, 1.2
 #: A seed that no measured workload has, and the jobs of the warm-up.
 _WARM_UP = 1_000_003
