@@ -88,14 +88,6 @@ def test_a_list_schedule_past_the_horizon_is_not_optimal():
         assert not list(faults(model, decide(VERSIONS["pcp", version], SHORTENED)))
 
 
-#: Seeds of which a decision is wrong, by version, of the first few. Running jobs have overrun: a job may start until
-#: eoh, which is then earlier, rather than end by then; and where it is before now no job starts, not even a single one.
-WRONG: dict[tuple[str, int], tuple[int, ...]] = {
-    ("hcp", 0): (7, 20, 23, 36, 37, 47, 49, 51),
-    ("hcp", 1): (7, 20),
-    ("pcp", 0): (7, 20, 23, 36, 37, 47, 49, 51),
-    ("pcp", 1): (7, 20),
-}
 #: How many decisions of each version a night tries, and each run of the tests.
 MANY, FEW = 2000, 60
 
@@ -103,6 +95,4 @@ MANY, FEW = 2000, 60
 @pytest.mark.parametrize(("formulation", "version"), VERSIONS)
 @pytest.mark.parametrize("count", [FEW, pytest.param(MANY, marks=pytest.mark.nightly)])
 def test_decisions_against_every_schedule(formulation, version, count):
-    found = wrong(formulation, version, range(count))
-    assert tuple(seed for seed in found if seed < FEW) == WRONG.get((formulation, version), ()), found
-    assert WRONG or not found, found
+    assert not wrong(formulation, version, range(count))
