@@ -156,7 +156,7 @@ CASES = (
     *(Case("packing in batches, load 1", batches, 1.0, name) for name in ("hcp3", FAST, FULL)),
     *(Case(f"wide jobs, load {load:g}", wide, load, name) for load in (0.9, 1.1) for name in (FAST, FULL)),
     *(Case("power cap, load 1", packed, 1.0, f"{name}:{_CAP}") for name in (FAST, FULL)),
-    *(Case("power by the hour, load 1", packed, 1.0, name, PowerProfile(1400, 700)) for name in (FAST, FULL)),
+    *(Case("power by the hour, load 1", packed, 1.0, name, PowerProfile(1536, 900)) for name in (FAST, FULL)),
     *(Case("blocked jobs planned, load 1", packed, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
     *(Case("blocked wide jobs planned, load 1", wide, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
     Case("moldable, load 1", moldable, 1.0, "hcp3:molds=true"),
@@ -235,7 +235,7 @@ class Gain:
     beside_lists: int
     beside_search: int
     metrics: dict[str, FloatArray]
-    ms: tuple[float, float, float]
+    ms: Sequence[float]
 
     def row(self) -> list[str]:
         """Return the row of the table."""
@@ -274,8 +274,10 @@ def gain(case: Case, jobs: int, seeds: int) -> Gain:
             values[:, seed, column] = [float(summary[metric]) for metric in METRICS]
             seconds[column] += shadowed.seconds
         counts += [len(shadowed.seconds), shadowed.planned, shadowed.of_solver, *shadowed.differ]
-    ms = tuple(1e3 * float(np.mean(each)) for each in seconds)
-    return Gain(case, *counts.tolist(), dict(zip(METRICS, values, strict=True)), ms)  # type: ignore[arg-type]
+    ms = [1e3 * float(np.mean(each)) for each in seconds]
+    decisions, planned, of_solver, beside_lists, beside_search = counts.tolist()
+    found = dict(zip(METRICS, values, strict=True))
+    return Gain(case, decisions, planned, of_solver, beside_lists, beside_search, found, ms)
 
 
 def table(cases: Sequence[Case], jobs: int, seeds: int, say: Callable[[str], None]) -> Table:
