@@ -75,11 +75,13 @@ nightly-fuzz: .venv/installed
 nightly-faults: .venv/installed
 	PYTHONPATH=tests $(BIN)/python -m faults --kills 1000 --long 600 --first $(SEED)
 
-# The benchmarks as smoke tests, and one figure or table of each paper at small scale.
+# The benchmarks as smoke tests, where CP-SAT pays, PCP'21 on KIT's machine, and one figure or table of each paper at small scale.
 nightly-studies: .venv/installed
 	for study in engine cp sequences eviction moldable onthefly scaling slurm; do \
 		$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.$$study --small || exit 1; \
 	done
+	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.cp.solver_gain
+	$(BIN)/python -m hpcdispatch.bench.studies.benchmarks.cp.kit
 	$(BIN)/hpcdispatch reproduce $(REPRODUCED) --scale small --out results/nightly
 
 bench: .venv/installed

@@ -1,5 +1,5 @@
 from .backfilling import EASY, EASYSJBF, FCFS, LJF, LXF, PBS, SJF, Conservative, ListScheduler
-from .cp import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming
+from .cp import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, PCP21, ConstraintProgramming, PCPFast
 from .eviction import Evict
 from .lookahead import Guarded, Lookahead
 from .moldable import SA
@@ -50,6 +50,7 @@ __all__ = [
     "PCP1",
     "PCP2",
     "PCP3",
+    "PCP21",
     "RBS",
     "SA",
     "SEJF",
@@ -68,6 +69,7 @@ __all__ = [
     "Lookahead",
     "Neuroscience",
     "NodeSpace",
+    "PCPFast",
     "Placement",
     "PoolSpace",
     "Portfolio",

@@ -37,7 +37,7 @@ def problem_of(
     waiting
         Who wants a start time.
     rates
-        Cost of a second's delay of each, shape (waiting,), above 0; they become whole weights of at most `WEIGHT`.
+        Cost of a second's delay of each, shape (waiting,), at least 0; they become whole weights of at most `WEIGHT`.
     due
         Seconds from now until which a start costs nothing, shape (waiting,).
     pooled
@@ -76,12 +76,12 @@ def problem_beside(
     **more: Any,
 ) -> tuple[Problem, float]:
     """Return the problem of starting `waiting` beside what is held, with more of its fields, as :func:`problem_of`."""
-    scale = WEIGHT / float(rates.max())
+    scale = WEIGHT / (float(rates.max()) or 1.0)
     problem = Problem(
         duration=np.array([entry.predicted for entry in waiting], dtype=np.int64),
         slots=np.array([entry.nodes for entry in waiting], dtype=np.int64),
         demand=np.array([entry.demand for entry in waiting], dtype=np.int64),
-        weight=np.maximum(np.rint(rates * scale).astype(np.int64), 1),
+        weight=np.maximum(np.rint(rates * scale).astype(np.int64), rates > 0),
         capacity=capacity,
         due=np.zeros(len(waiting), dtype=np.int64) if due is None else due,
         held_from=busy.begin,

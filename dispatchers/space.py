@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base import IntArray
 from ..models import NODE_ZERO as NODE_ZERO  # noqa: PLC0414  (had from here, too)
-from ..models import EqualNodes, PlacementRule, choose, count_slots, pool_placement, shift, slots_of_each
+from ..models import PlacementRule, choose, count_slots, equal_rows, pool_placement, shift, slots_of_each
 from ..workloads import Machine
 from .protocol import Placement, State, Waiting
 
@@ -83,6 +83,58 @@ class PoolSpace:
             self.free[index] += amount * len(placement)
 
 
+class EqualNodes:
+    """What is free on nodes at one instant, by classes of nodes that are alike then.
+
+    Parameters
+    ----------
+    free, capacity
+        Integer arrays of shape (nodes, resources); the first is read again after it changed, see :meth:`shifted`.
+    rule
+        How nodes are chosen, see :func:`.placement.choose`.
+    """
+
+    def __init__(self, free: IntArray, capacity: IntArray, rule: PlacementRule) -> None:
+        self.free = free
+        self.capacity = capacity
+        self.rule = rule
+        self._known = False
+
+    def count(self, demand: tuple[int, ...]) -> tuple[IntArray, int]:
+        """Return how many slots of `demand` fit on a node of each class, and on all nodes."""
+        self._classify()
+        fits = count_slots(self._rows, demand)
+        return fits, int(fits @ self._size)
+
+    def count_each(self, demands: IntArray, most: IntArray) -> IntArray:
+        """Return how many slots of each demand fit on all nodes, see :func:`.placement.slots_of_each`."""
+        self._classify()
+        return slots_of_each(self._rows, self._size, demands, most)
+
+    def choose(self, fits: IntArray, nodes: int) -> IntArray:
+        """Choose the nodes of `nodes` slots, of which `fits` can be on a node of each class, as just counted."""
+        usable = fits > 0
+        if self.rule == "best-fit":
+            share = (self._rows / np.maximum(self.capacity[self._first], 1)).sum(axis=1)
+            order = np.flatnonzero(usable)[np.argsort(share[usable], kind="stable")]
+            last = order[np.searchsorted(np.cumsum((fits * self._size)[order]), nodes)]
+            usable &= share <= share[last] + 1e-9  # Those that are as good, whatever the last digit says.
+        candidates = np.flatnonzero(usable[self._label])
+        counts = fits[self._label[candidates]]
+        return candidates[choose(self.free[candidates], self.capacity[candidates], counts, nodes, self.rule)]
+
+    def shifted(self) -> None:
+        """Take note that something else is free."""
+        self._known = False
+
+    def _classify(self) -> None:
+        """Find the classes anew if what is free has changed; the capacity counts where the choice asks for it."""
+        if not self._known:
+            alike = np.column_stack((self.free, self.capacity)) if self.rule == "best-fit" else self.free
+            self._first, self._label = equal_rows(alike)
+            self._rows, self._size, self._known = self.free[self._first], np.bincount(self._label), True
+
+
 class NodeSpace:
     """Many nodes: a matrix, with the slots that fit on each node counted once a demand.
 
@@ -150,7 +202,7 @@ class NodeSpace:
             self.totals[index] += sign * amount * len(placement)
         self._counts.clear()
         if self._groups is not None:
-            self._groups.shifted(np.asarray(placement))
+            self._groups.shifted()
 
     def _count(self, demand: tuple[int, ...]) -> tuple[IntArray, int]:
         found = self._counts.get(demand)

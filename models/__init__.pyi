@@ -1,60 +1,68 @@
 from .complexity import COMPLEXITIES, ClassFit, ComplexityFit, fit_complexity
 from .cp import (
-    FOR_ALL,
-    ON_THE_POOL,
     Answer,
+    Budget,
+    Calls,
     Constraint,
-    Decision,
+    CpModel,
+    IntervalVar,
+    IntVar,
+    JobVariables,
     Limit,
-    Narrowed,
+    LinearExprT,
+    NodeBoxes,
+    PlanObjective,
     SchedulingModel,
+    Search,
     Source,
     Status,
+    Variables,
+    WeightedLateness,
     comparable,
-    narrowed,
     only_chain,
     rearranged,
-    solve_direct,
-    solve_placed,
-    solve_pooled,
 )
-from .cp.fluid import FluidDecision
+from .placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift, slots_of_each
 from .profiles.amount import AmountProfile
 from .profiles.availability_list import AvailabilityProfile
 from .profiles.nodes import NodeProfile
-from .scheduling.equal_nodes import EqualNodes
 from .scheduling.list_schedules import Schedule, best_of, earliest_starts, improve, in_order, list_orders, list_schedule
 from .scheduling.node_classes import equal_rows
-from .scheduling.placement import NODE_ZERO, PlacementRule, choose, count_slots, pool_placement, shift, slots_of_each
 from .scheduling.problem import WHENEVER, Problem, least_cost, taken_modes
 from .scheduling.quotas import Quotas, quotas_beside
 from .scheduling.selection import first_by, fitting
 
 __all__ = [
     "COMPLEXITIES",
-    "FOR_ALL",
     "NODE_ZERO",
-    "ON_THE_POOL",
     "WHENEVER",
     "AmountProfile",
     "Answer",
     "AvailabilityProfile",
+    "Budget",
+    "Calls",
     "ClassFit",
     "ComplexityFit",
     "Constraint",
-    "Decision",
-    "EqualNodes",
-    "FluidDecision",
+    "CpModel",
+    "IntVar",
+    "IntervalVar",
+    "JobVariables",
     "Limit",
-    "Narrowed",
+    "LinearExprT",
+    "NodeBoxes",
     "NodeProfile",
     "PlacementRule",
+    "PlanObjective",
     "Problem",
     "Quotas",
     "Schedule",
     "SchedulingModel",
+    "Search",
     "Source",
     "Status",
+    "Variables",
+    "WeightedLateness",
     "best_of",
     "choose",
     "comparable",
@@ -69,15 +77,11 @@ __all__ = [
     "least_cost",
     "list_orders",
     "list_schedule",
-    "narrowed",
     "only_chain",
     "pool_placement",
     "quotas_beside",
     "rearranged",
     "shift",
     "slots_of_each",
-    "solve_direct",
-    "solve_placed",
-    "solve_pooled",
     "taken_modes",
 ]

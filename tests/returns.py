@@ -26,9 +26,10 @@ CP = (
     "hcp",
     "hcp3",
     "pcp3",
+    "pcp-fast",
     "cp:blocked=5,solver=none",
-    "cp:molds=true",
-    "cp:formulation=pcp,constraints=maintenance:begin=9000/end=20000+limit:most=2+deadline:within=90000/kind=soft",
+    "hcp3:molds=true",
+    "cp:constraints=maintenance:begin=9000/end=20000+limit:most=2+deadline:within=90000/kind=soft",
 )
 
 

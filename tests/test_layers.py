@@ -128,16 +128,16 @@ def test_takes_no_private_name_from_another_module(path):
 
 def test_the_walk_sees_every_private_name():
     source = """
-from ..models.cp import pooled, _secret
+from ..models.cp import solver, _secret
 from ..models._hidden import shown
 import hpcdispatch.base.checks as checks
-checks._wrong(pooled._STATUS, pooled.__name__)
+checks._wrong(solver._STATUS, solver.__name__)
 """
     assert private_names(ast.parse(source), ROOT / "dispatchers" / "imaginary.py") == {
         "hpcdispatch.models.cp._secret",
         "hpcdispatch.models._hidden.shown",
         "hpcdispatch.base.checks._wrong",
-        "hpcdispatch.models.cp.pooled._STATUS",
+        "hpcdispatch.models.cp.solver._STATUS",
     }
 
 

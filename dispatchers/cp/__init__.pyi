@@ -1,19 +1,47 @@
-from .constraint_programming import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, ConstraintProgramming, DecisionRecord
+from .constraint_programming import (
+    HCP,
+    HCP1,
+    HCP2,
+    HCP3,
+    PCP,
+    PCP1,
+    PCP2,
+    PCP3,
+    PCP21,
+    ConstraintProgramming,
+    DecisionRecord,
+    PCPFast,
+)
 from .cp_options import ConstraintProgrammingOptions
-from .fair_share import FairShare
-from .site_constraints import Closed, SiteConstraint, constraints, create_constraints
+from .site import (
+    Closed,
+    Deadline,
+    ExpectedWaits,
+    FairShare,
+    Licence,
+    Maintenance,
+    ModelJob,
+    PlanConstraint,
+    PlanModel,
+    PlannedJob,
+    PlannedJobs,
+    PowerCap,
+    RunningLimit,
+    SiteConstraint,
+    constraints,
+    create_constraints,
+)
 from .site_objectives import (
     ExcessWait,
-    ExpectedWaits,
     Goal,
     Objective,
+    PlanGoal,
     Slowdown,
     SquaredBoundedSlowdown,
     WeightedWait,
     create_objective,
     objectives,
 )
-from .standard_constraints import Deadline, Licence, Maintenance, PowerCap, RunningLimit
 
 __all__ = [
     "HCP",
@@ -24,6 +52,7 @@ __all__ = [
     "PCP1",
     "PCP2",
     "PCP3",
+    "PCP21",
     "Closed",
     "ConstraintProgramming",
     "ConstraintProgrammingOptions",
@@ -35,7 +64,14 @@ __all__ = [
     "Goal",
     "Licence",
     "Maintenance",
+    "ModelJob",
     "Objective",
+    "PCPFast",
+    "PlanConstraint",
+    "PlanGoal",
+    "PlanModel",
+    "PlannedJob",
+    "PlannedJobs",
     "PowerCap",
     "RunningLimit",
     "SiteConstraint",

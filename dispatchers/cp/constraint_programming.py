@@ -13,6 +13,8 @@ from ...workloads import Machine
 from ..moldable.job_modes import JobModes
 from ..options import Configured, Preset
 from ..protocol import Action, Start, State
+from ..site.expected_waits import ExpectedWaits
+from ..site.site_constraints import create_constraints
 from ..space import NodeSpace, PoolSpace, Space, space_of
 from .candidates import (
     Candidates,
@@ -24,8 +26,7 @@ from .candidates import (
 from .cp_options import ConstraintProgrammingOptions, Formulation
 from .cp_plan import ModesPlanner, Plan, Planner, all_fastest, all_together
 from .restrictions import Restrictions, SiteRules
-from .site_constraints import create_constraints
-from .site_objectives import CheckedGoal, ExcessWait, ExpectedWaits, Goal, Slowdown, WeightedWait, create_objective
+from .site_objectives import CheckedGoal, ExcessWait, Goal, Slowdown, WeightedWait, create_objective
 
 
 @dataclass
@@ -43,7 +44,7 @@ class DecisionRecord:
     requested, available
         Resource units that the candidates ask for and that are free.
     status
-        ``none`` (nobody can start), ``trivial`` (all can), ``unchanged``, or what is known of the schedule:
+        ``none`` (no job can start), ``trivial`` (all can), ``unchanged``, or what is known of the schedule:
         ``optimal``, ``decided`` (none in which other jobs start now costs less), ``feasible``, ``infeasible``,
         ``unknown``.
     proved
@@ -55,8 +56,12 @@ class DecisionRecord:
         now is taken out.
     deterministic_time
         Seconds of CP-SAT.
+    budget_used
+        Seconds that the decision took of its budget.
+    exceeded
+        Decisions so far that needed more than their budget and followed the best schedule they had.
     used
-        Who made the schedule: ``list``, ``local search``, ``cp-sat``, ``fluid`` or ``none``.
+        What made the schedule: ``list``, ``local search``, ``cp-sat`` or ``none``.
     gain
         By how much the objective is below that of the best list schedule.
     changed
@@ -79,6 +84,8 @@ class DecisionRecord:
     bound: float | None = None
     gap: float | None = None
     deterministic_time: float = 0.0
+    budget_used: float = 0.0
+    exceeded: int = 0
     used: str = "none"
     gain: float = 0.0
     changed: bool = False
@@ -99,8 +106,9 @@ class DecisionRecord:
 
     def follows(self, plan: Plan) -> None:
         """Note what is known of the problem and what comes of it."""
-        answer, schedule, listed = plan.answer, plan.schedule, plan.listed
-        self.status, self.deterministic_time, self.used = answer.status.value, answer.time, plan.used
+        answer, schedule, listed = plan.answer, plan.schedule, plan.answer.listed
+        self.status, self.deterministic_time, self.used = answer.status.value, answer.solver_time, plan.used
+        self.budget_used = answer.spent
         if answer.decided and answer.status is Status.FEASIBLE:
             self.status = "decided"
         self.proved = answer.decided or answer.status is Status.INFEASIBLE
@@ -157,14 +165,16 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
 
     @property
     def name(self) -> str:
-        """The column of the paper's Table 1, such as ``HCP3``."""
-        return f"{self.options.formulation.upper()}{self.options.version or ''}"
+        """The column of the paper's Table 1, such as ``HCP3``, or its short form ``PCP3-fast``."""
+        fast = "-fast" if self.settled.pooled and self.options.formulation == "pcp" else ""
+        return f"{self.options.formulation.upper()}{self.options.version or ''}{fast}"
 
     def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
         """Forget the waits measured and the last decision."""
         self.goal.reset(machine)
         if self._rules is not None and machine is not None:
             self._rules.reset(machine)
+        self._exceeded = 0
         self._modes = JobModes()
         plans = (self.settled, self.goal, np.random.default_rng(0) if rng is None else rng)
         self._planner = ModesPlanner(*plans, modes=self._modes) if self.settled.molds else Planner(*plans)
@@ -187,7 +197,8 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         candidates = self._candidates(state, space, restrictions)
         self._record = record = DecisionRecord.of(state, space, candidates, width)
         chosen = self._choose(state, space, candidates, record, restrictions) if candidates.fitting else []
-        actions = _placed(space, chosen, restrictions)
+        record.exceeded = self._exceeded
+        actions = _placed(space, chosen, restrictions, state.machine.nodes)
         record.postponed = len(chosen) - len(actions)
         answer = actions if restrictions is None else restrictions.answer(actions)
         for start in actions:
@@ -200,9 +211,11 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         if settled.molds:
             return moldable_candidates(state, space, self._modes, self.goal, settled.filter, self._most)
         if not settled.reduced:
-            everybody = np.arange(len(state.queue))
-            most = self._most if settled.rest == "out" and settled.formulation == "hcp" else len(everybody)
-            return Candidates(most_urgent(state, self.goal, everybody, most), [])
+            # In the order of the queue, of which the model has the first ones by priority.
+            places = np.arange(len(state.queue))
+            first = places if settled.formulation == "pcp" else places[: self._most]
+            rest = [state.queue[place] for place in places[len(first) :].tolist()] if settled.rest == "end" else []
+            return Candidates(most_urgent(state, self.goal, first, len(first)) + rest, [])
         filtered = "nodes" if settled.formulation == "pcp" else settled.filter
         allowed = None if restrictions is None else restrictions.allowed
         return candidates_of(state, space, self.goal, filtered, self._most, settled.blocked, allowed)
@@ -229,18 +242,25 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         plan = self._planner.plan(state, candidates, self._most, restrictions)
         self._most = max(1, self._most // 2) if plan.answer.schedule is None else self.options.m
         record.follows(plan)
+        if plan.own is not None and plan.schedule is not None:
+            record.objective, record.bound, record.gap = plan.own.cost(plan.schedule), None, None
+            record.gain = plan.own.cost(plan.answer.listed) - record.objective if plan.answer.listed else 0.0
+        self._exceeded += plan.answer.exceeded
+        if plan.schedule is None and restrictions is not None and restrictions.planned:
+            return [(entry, None) for entry in plan.waiting]  # What the constraints admit one after the other.
         chosen = plan.starting(self.options.formulation == "hcp")
         # With constraints time alone may let a job start.
-        timed = restrictions is not None or self._planner.families
-        self._stuck = None if chosen or timed else _seen(state)
+        self._stuck = None if chosen or restrictions is not None else _seen(state)
         return chosen
 
     def _together(
         self, state: State, space: Space, candidates: Candidates, restrictions: Restrictions | None
     ) -> Chosen | None:
         """Return all candidates if they can start together, and nothing but a plan tells whether they may."""
-        if self._planner.families:
+        if self.goal.planned or (restrictions is not None and restrictions.planned):
             return None
+        if self._planner.shortened(state) and self._planner.horizon(state, candidates.fitting) < 0:
+            return None  # No start is within the horizon.
         if self.settled.molds:
             return all_fastest(space, self._modes, candidates.fitting, state.machine)
         if candidates.blocked or not (restrictions is None or restrictions.together(candidates.fitting)):
@@ -253,7 +273,7 @@ def _seen(state: State) -> tuple[bytes, list[tuple[int, int]]]:
     return state.free.tobytes(), [(entry.order, entry.attempt) for entry in state.queue]
 
 
-def _placed(space: Space, chosen: Chosen, restrictions: Restrictions | None) -> list[Start]:
+def _placed(space: Space, chosen: Chosen, restrictions: Restrictions | None, nodes: int) -> list[Start]:
     """Return the starts of those that have or find a place, and that constraints admit beside what starts before."""
     starts = []
     for waiting, planned in chosen:
@@ -263,35 +283,47 @@ def _placed(space: Space, chosen: Chosen, restrictions: Restrictions | None) -> 
             placement = space.place(waiting.nodes, waiting.demand)
         else:
             placement = planned if space.put(planned, waiting.demand) else None
-        if placement is not None:
-            starts.append(Start(waiting, placement))
-            if restrictions is not None:
-                restrictions.take(waiting)
+        if placement is None:
+            continue
+        if restrictions is not None and not restrictions.takes(waiting, placement if nodes > 1 else None):
+            space.give(placement, waiting.demand)
+            continue
+        starts.append(Start(waiting, placement))
     return starts
 
 
-_FIXED = frozenset(("formulation", "version", "reduced", "underestimates", "durations"))
+_FIXED = frozenset(("formulation", "version", "reduced", "underestimates", "durations", "horizon", "boxes"))
 
 
 def _column(formulation: Formulation, version: int, summary: str) -> Preset[ConstraintProgramming]:
-    # Without the reduction there is no choice of candidates; who must have nodes is asked with PCP only.
-    fixed = _FIXED | ({"filter"} if formulation == "pcp" else {"horizon"})
+    # Without the reduction there is no choice of candidates; PCP's must have nodes.
+    fixed = _FIXED | ({"filter"} if formulation == "pcp" else set())
+    fixed = fixed - {"horizon"} if formulation == "pcp" and version else fixed
     if version or formulation == "pcp":
         fixed |= {"rest"}
     if not version:
-        fixed |= {"horizon", "filter", "blocked", "iterations", "solver"}
-    return Preset(ConstraintProgramming, ConstraintProgrammingOptions(formulation, version), summary, fixed)
+        fixed |= {"filter", "blocked", "iterations", "solver"}
+    options = ConstraintProgrammingOptions(formulation, version, horizon="all")
+    return Preset(ConstraintProgramming, options, summary, fixed)
 
 
-HCP = _column(
-    "hcp",
-    0,
-    "HCP of Borghesi et al. (CP 2015): all jobs in the model, those past the first m at the end of the horizon.",
-)
+HCP = _column("hcp", 0, "HCP of Borghesi et al. (CP 2015): all jobs in the model, past the first m at its end.")
 HCP1 = _column("hcp", 1, "HCP with a reduced model and search control.")
 HCP2 = _column("hcp", 2, "HCP1 that copes with underestimated durations.")
 HCP3 = _column("hcp", 3, "HCP2 that minimises the sum of slowdowns.")
 PCP = _column("pcp", 0, "PCP of Bartolini et al. (CP 2014): all jobs and all nodes in the model.")
 PCP1 = _column("pcp", 1, "PCP with a reduced model and search control.")
 PCP2 = _column("pcp", 2, "PCP1 that copes with underestimated durations.")
-PCP3 = _column("pcp", 3, "PCP2 that minimises the sum of slowdowns, searched from the priority order.")
+PCP3 = _column("pcp", 3, "PCP2 that minimises the sum of slowdowns.")
+PCPFast = Preset(
+    ConstraintProgramming,
+    ConstraintProgrammingOptions("pcp", 3, horizon="now"),
+    "PCP3 in which only the jobs that start now have nodes; the others share the pool.",
+    _FIXED | {"filter", "rest"},
+)
+PCP21 = Preset(
+    ConstraintProgramming,
+    ConstraintProgrammingOptions("pcp", 3, horizon="all", boxes=True),
+    "PCP of Galleguillos et al. (CP 2021): PCP3 whose model has boxes of slots and does not grow with the machine.",
+    _FIXED | {"filter", "rest"},
+)

@@ -7,31 +7,34 @@ from typing import Literal
 
 from ...base.checks import EACH_STEP, MOST_STEPS, check_choice, check_whole
 from ...models import Limit
-from .site_constraints import Given
+from ..options import internal
+from ..site.site_constraints import Given
 from .site_objectives import Goal
 
 #: Where the allocation is decided: in the model (PCP), or after it by a rule (HCP).
 Formulation = Literal["hcp", "pcp"]
-#: Which jobs must have nodes under PCP: all of them for as long as they run, or those that start now.
+#: Which jobs have nodes in PCP's model: all of them for as long as they run, or those that start now.
 Horizon = Literal["all", "now"]
 #: Where a job must fit now to be a candidate: on the nodes, or where all nodes are one.
 Filter = Literal["nodes", "pool"]
-#: Who looks for a better set of jobs to start now than that of the local search.
-Solver = Literal["cp-sat", "fluid", "none"]
+#: What looks for a better schedule than that of the local search.
+Solver = Literal["cp-sat", "none"]
 #: Where version 0 of HCP has the jobs after the first `m`: at the end of the horizon, or out of the model.
 Rest = Literal["end", "out"]
 #: What a limit is counted in: CP-SAT's deterministic time, or seconds on the wall clock.
 LimitKind = Literal["deterministic", "wall"]
 #: The first limit in deterministic time, seconds: where a schedule and bounds are known before, with all jobs in the
 #: model, and where every job of the plan has nodes; on the wall clock it is the paper's.
-_FIRST, _FIRST_OF_ALL, _FIRST_ON_NODES = 0.0005, 0.002, 0.03
+_FIRST, _FIRST_OF_ALL, _FIRST_ON_NODES = 0.0005, 0.002, 0.01
 _FIRST_ON_THE_WALL = 1.0
 _LAST = 16
+#: The budget of a decision, deterministic seconds.
+_BUDGET = 1.0
 
 
 @dataclass(frozen=True)
 class ConstraintProgrammingOptions:
-    """The parameters of the paper's Table 1; the presets ``pcp`` to ``hcp3`` are its columns.
+    """The parameters of the paper's Table 1: ``pcp`` to ``hcp3`` are its columns, ``pcp-fast`` the default.
 
     Attributes
     ----------
@@ -58,30 +61,35 @@ class ConstraintProgrammingOptions:
         Expected wait of each queue, where `durations` is off: ``measured`` (mean so far), seconds for all,
         ``queue:seconds;queue:seconds``, or the path of a trace with recorded waits.
     limit
-        ``"deterministic"``, the same on any machine, or ``"wall"``, as the paper has it.
+        ``"deterministic"``, the same on any machine, or ``"wall"``, as the paper has it: `d` is 1 s and `d_max` 16 s.
     d, d_max
         First limit for the solver, seconds, and the most it is doubled to while nothing is proved; without `reduced`,
-        while there is no schedule. By default 0.0005 (version 0: 0.002; `horizon` ``"all"``: 0.03), on the wall clock
-        1; and 16 times as much.
+        while there is no schedule. By default 0.0005 (version 0: 0.002; `horizon` ``"all"``: 0.01), and 16 times as
+        much.
     k
         Restarts in a row that may change nothing.
+    budget
+        What lists, local search, packing, bounds, solver and proofs of one decision may take together, deterministic
+        seconds; by default 1, with `limit` ``"wall"`` twice `d_max`. A decision that needs more follows the best
+        schedule that it has, never worse than its best list schedule.
     iterations
         Steps of local search on the best list schedule before the solver is asked; after a quarter of them that brings
         nothing there are no more.
     filter
         Only with ``"hcp"``, from version 1 on: whether the jobs that get a start time fit on the nodes now, or on all
-        nodes as if they were one. A node is what it is with ``"pcp"``.
+        nodes as if they were one.
     blocked
         From version 1 on: how many of the most urgent jobs that do not fit now get a start time, too, so that what
-        starts now leaves room for them. The paper has none.
+        starts now leaves room for them. The paper has none; PCP'21 has ("considered" jobs, arXiv 2009.10348).
     horizon
-        Only with ``"pcp"``, from version 1 on. ``"all"``: every job of the plan has nodes, as the paper has it.
-        ``"now"``: those that start now have, the others share the pool; they are planned anew at the next event.
+        Only with ``"pcp"``. ``"all"``: every job of the plan has nodes, as the paper has it. ``"now"``, from version 1
+        on: those that start now have, the others share the pool; they are planned anew at the next event.
+    boxes
+        Only with ``"pcp"`` and `horizon` ``"all"``, from version 1 on: whether slots are boxes on one axis per
+        resource, as PCP'21 has them, and not conditional intervals on each node.
     solver
-        Who looks on from the local search, from version 1 on and unless `horizon` is ``"all"``. ``"cp-sat"``: CP-SAT,
-        for a schedule that costs less and starts other jobs now. ``"fluid"``: a mixed-integer program in which what
-        starts later may start in parts, at a few times; its best set of jobs starts now, and is proved there.
-        ``"none"``: nobody. The paper has CP-SAT alone.
+        What looks for a better schedule than that of the local search, from version 1 on: ``"cp-sat"``, or
+        ``"none"``.
     rest
         Only with ``"hcp"``, version 0: where the jobs after the first `m` are. ``"end"``: at the end of the horizon, as
         the paper has it; as soon as they are too many to run side by side there is no schedule, whatever else runs.
@@ -89,13 +97,17 @@ class ConstraintProgrammingOptions:
     objective
         What is minimised instead, and the priority that goes with it: a registered objective, with ``/`` in place of
         the comma between its options, or a :class:`Goal`. Empty: what `durations` says.
-    molds
-        Only with ``"hcp"``, from version 1 on: whether a moldable job may run on any of its shapes, so that size and
-        start are decided together; the end counts, not the start. Otherwise it runs on its own request. Not beside
-        `blocked`, `constraints` and the solver ``"fluid"``, which know rigid jobs alone.
     constraints
         What every schedule must meet beside: registered constraints with ``+`` between them and ``/`` in place of the
         comma between the options of one, or a sequence of :class:`SiteConstraint`.
+    molds
+        Only with ``"hcp"``, from version 1 on: whether a moldable job may run on any of its shapes, so that size and
+        start are decided together; the end counts, not the start. Otherwise it runs on its own request. Not beside
+        `blocked` and `constraints`, which know rigid jobs alone.
+    log
+        Whether CP-SAT prints its progress.
+    export
+        A folder in which each model that CP-SAT is given is written, as a text file that CP-SAT reads. Empty: none is.
 
     Raises
     ------
@@ -103,7 +115,7 @@ class ConstraintProgrammingOptions:
         For a value outside its range.
     """
 
-    formulation: Formulation = "hcp"
+    formulation: Formulation = "pcp"
     version: int = 3
     reduced: bool | None = None
     underestimates: bool | None = None
@@ -114,46 +126,47 @@ class ConstraintProgrammingOptions:
     d: float | None = None
     d_max: float | None = None
     k: int = 2
+    budget: float | None = None
     iterations: int = 1000
-    filter: Filter = "nodes"
+    filter: Filter = internal("nodes")  # noqa: RUF009
     blocked: int = 0
     horizon: Horizon = "now"
+    boxes: bool = False
     solver: Solver = "cp-sat"
     rest: Rest = "end"
     objective: str | Goal = ""
     constraints: Given = ""
     molds: bool = False
+    log: bool = False
+    export: str = ""
 
     def __post_init__(self) -> None:
-        check_choice("formulation", self.formulation, Formulation)
-        check_choice("horizon", self.horizon, Horizon)
-        check_choice("filter", self.filter, Filter)
-        check_choice("solver", self.solver, Solver)
-        check_choice("rest", self.rest, Rest)
-        check_choice("limit", self.limit, LimitKind)
+        choices = {"formulation": Formulation, "horizon": Horizon, "filter": Filter, "solver": Solver, "rest": Rest}
+        for name, allowed in (choices | {"limit": LimitKind}).items():
+            check_choice(name, getattr(self, name), allowed)
         check_choice("version", self.version, range(4))
         for name, least in (("m", 1), ("k", 0), ("iterations", 0), ("blocked", 0)):
             check_whole(name, getattr(self, name), least, MOST_STEPS, EACH_STEP)
         if self.molds:
             self._check_molding()
+        if self.boxes and (self.formulation, self.horizon, self.version > 0) != ("pcp", "all", True):
+            raise ValueError("boxes must be false but with formulation pcp, horizon all and version 1 to 3")
         first, most = self._seconds()
         if not first > 0:
             raise ValueError(f"d must be > 0 seconds, got {first:g}")
         if not most >= first:
             raise ValueError(f"d_max must be >= d = {first:g} seconds, got {most:g}")
+        if self.budget is not None and not self.budget > 0:
+            raise ValueError(f"budget must be > 0 seconds, got {self.budget:g}")
 
     def _check_molding(self) -> None:
         """Refuse what knows rigid jobs alone, and say what it lacks."""
         reduced = self.version >= 1 if self.reduced is None else self.reduced
         for rigid, reason in (
-            (
-                self.formulation == "pcp",
-                "formulation pcp, whose model places one request a job on the nodes",
-            ),
+            (self.formulation == "pcp", "formulation pcp, whose model places one request a job on the nodes"),
             (not reduced, "all jobs in the model (version 0), which has one request a job"),
             (bool(self.blocked), "blocked, whose profile takes one request a job"),
             (bool(self.constraints), "constraints, which are on the request of a job and not on the size it gets"),
-            (self.solver == "fluid", "solver fluid, which takes one request a job"),
         ):
             if rigid:
                 raise ValueError(f"molds must be false with {reason}")
@@ -172,8 +185,15 @@ class ConstraintProgrammingOptions:
         return Limit(*self._seconds(), self.k if self.reduced else None, self.limit == "wall")
 
     @property
+    def seconds(self) -> float:
+        """The budget of a decision."""
+        if self.budget is not None:
+            return self.budget
+        return 2 * self._seconds()[1] if self.limit == "wall" else _BUDGET
+
+    @property
     def pooled(self) -> bool:
-        """Whether the nodes are one for whatever does not start now."""
+        """Whether the nodes are one for the jobs that do not start now."""
         return self.formulation == "hcp" or bool(self.reduced and self.horizon == "now")
 
     def _seconds(self) -> tuple[float, float]:

@@ -1,40 +1,29 @@
-"""The plan of one decision: the candidates as a problem, lists and local search, the solver, and what is reported."""
+"""The plan of one decision: the candidates as a problem, the search for a schedule, and what is followed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import numpy as np
 
 from ...base import InputError, IntArray
 from ...models import (
-    FOR_ALL,
-    ON_THE_POOL,
     WHENEVER,
     Answer,
-    Constraint,
-    Decision,
-    FluidDecision,
-    Narrowed,
+    Budget,
+    Calls,
+    NodeBoxes,
+    PlanObjective,
     Problem,
     Schedule,
-    Source,
+    SchedulingModel,
+    Search,
     Status,
-    best_of,
-    comparable,
-    earliest_starts,
-    improve,
     in_order,
-    least_cost,
     list_orders,
     list_schedule,
-    narrowed,
-    only_chain,
-    rearranged,
-    solve_direct,
-    solve_placed,
-    solve_pooled,
 )
 from ...workloads import Machine
 from ..moldable.job_modes import JobModes
@@ -43,13 +32,10 @@ from ..protocol import State, Waiting
 from ..space import PoolSpace, Space, place_all
 from .candidates import Candidates, Chosen
 from .cp_options import ConstraintProgrammingOptions, Formulation
-from .restrictions import Restrictions
+from .restrictions import PlannedConstraint, Restrictions
 from .site_objectives import Goal, Objective
 
-#: The local search goes in so many parts; one that brings nothing is the last.
-_PARTS = 4
-#: Nodes with which version 0 of PCP is solved: CP-SAT's limit does not count what it takes to begin with a model.
-_MOST_NODES = 2000
+_DAY = 86_400
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,32 +45,32 @@ class Plan:
     Attributes
     ----------
     waiting
-        Who gets a start time.
+        The jobs that get a start time.
     objective, scale
         What is minimised, and the weight in `problem` that stands for a rate of one.
     problem
         What was to be solved.
-    listed
-        The best list schedule, if there is any.
     answer
         What is known of the problem.
     schedule
         What is followed, or ``None`` to wait.
     used
-        Who made it: ``list``, ``local search``, ``cp-sat``, ``fluid`` or ``none``.
+        What made it: ``list``, ``local search``, ``cp-sat`` or ``none``.
+    own
+        The objective of a site on whole plans, if it has one.
     """
 
     waiting: list[Waiting]
     objective: Objective
     scale: float
     problem: Problem
-    listed: Schedule | None
     answer: Answer
     schedule: Schedule | None
     used: str
+    own: PlanObjective | None = None
 
     def starting(self, pooled: bool) -> Chosen:
-        """Return who starts now, in order of priority, and where unless the nodes are pooled."""
+        """Return the jobs that start now, in order of priority, and where unless the nodes are pooled."""
         if self.schedule is None:
             return []
         now = np.flatnonzero(self.schedule.starts == 0).tolist()
@@ -108,17 +94,18 @@ class Planner:
         Of the local search.
     last
         The jobs of the last plan as they were to start, by their place in the trace: the next one begins with that.
+    models
+        How many models have been written, see the option `export`.
+    own
+        The objective of a site on the last plan, if it has one on whole plans.
     """
 
     options: ConstraintProgrammingOptions
     goal: Goal
     rng: np.random.Generator
     last: list[int] = field(default_factory=list)
-
-    @property
-    def families(self) -> tuple[Constraint, ...]:
-        """Constraints for all sites, which every plan keeps; with any, nothing starts without a plan."""
-        return FOR_ALL
+    models: int = 0
+    own: PlanObjective | None = None
 
     def plan(self, state: State, candidates: Candidates, most: int, restrictions: Restrictions | None = None) -> Plan:
         """Look for the best schedule; where there is none take the list's, or wait if that is proved.
@@ -126,7 +113,7 @@ class Planner:
         Parameters
         ----------
         state, candidates
-            Now, and who may get a start time, in order of priority.
+            Now, and the jobs that may get a start time, in order of priority.
         most
             How many do, where all jobs are candidates: the others are put at the end of the horizon.
         restrictions
@@ -134,7 +121,7 @@ class Planner:
         """
         options = self.options
         waiting, earliest = self._planned(state, candidates)
-        horizon = self._horizon(state, waiting)
+        horizon = self.horizon(state, waiting)
         free, pinned = self._split(waiting, most, horizon)
         objective = self.goal.objective(free, state.now)
         problem, scale = problem_of(
@@ -142,42 +129,88 @@ class Planner:
             overdue=bool(options.underestimates), pinned=pinned, earliest=earliest,
             instant=options.formulation == "pcp",
         )  # fmt: skip
+        if self.shortened(state):
+            # A job may start until the end of the horizon, and end after it.
+            problem = replace(problem, latest=np.minimum(problem.latest, max(horizon, 0)))
+            horizon = horizon + int(problem.duration.max()) if horizon >= 0 else horizon
+        beside: list[PlannedConstraint] = []
         if restrictions is not None:
-            problem = restrictions.narrow(problem, free, bool(options.underestimates))
-            horizon = max(horizon, problem.horizon)
-        listed, answer = self._solved(problem, free, horizon)
-        if restrictions is not None and answer.schedule is None and listed is None:
+            problem, beside = restrictions.narrow(problem, free, bool(options.underestimates))
+            # Under a constraint that changes with time a plan may have to wait for a part of the day.
+            horizon = max(horizon, problem.horizon) + (_DAY if restrictions.planned else 0)
+        answer = self._solved(problem, free, horizon, state, beside)
+        if restrictions is not None and answer.schedule is None and answer.listed is None:
             relaxed = restrictions.relaxed(problem)
             if relaxed is not problem:
                 problem = relaxed
-                listed, answer = self._solved(problem, free, horizon)
-        schedule, used = answer.schedule, "list" if answer.source == "hint" else answer.source
+                answer = self._solved(problem, free, horizon, state, beside)
+        if restrictions is not None and beside:
+            restrictions.follow(answer, free)
+        schedule, used = answer.schedule, answer.source
         if schedule is None and (answer.status is not Status.INFEASIBLE or not state.running):
-            schedule, used = listed, "list"
-        # A plan that starts nobody on an empty machine, as a solver's first within its limit may, waits for ever.
+            schedule, used = answer.listed, "list"
+        # A plan that starts no job on an empty machine, as a solver's first within its limit may, waits for ever.
         idle = schedule is not None and not len(state.running) and not (schedule.starts == 0).any()
-        if idle and listed is not None and (listed.starts == 0).any():
-            schedule, used = listed, "list"
-        return Plan(free, objective, scale, problem, listed, answer, schedule, used)
+        if idle and answer.listed is not None and (answer.listed.starts == 0).any():
+            schedule, used = answer.listed, "list"
+        return Plan(free, objective, scale, problem, answer, schedule, used, self.own)
 
     def objective(self, jobs: list[Waiting], chosen: Sequence[Waiting], state: State) -> Objective:
         """Return what is minimised of jobs, on what they are `chosen` to run on: here their own requests."""
         del chosen
         return self.goal.objective(jobs, state.now)
 
-    def _solved(self, problem: Problem, waiting: list[Waiting], horizon: int) -> tuple[Schedule | None, Answer]:
-        """Return the best list schedule, and what comes of it; that in the order given where the objective failed."""
-        if self.families:
-            return self._under(self.families, narrowed(problem, self.families), waiting, horizon)
-        if self.options.reduced and not self.goal.failure:
-            return self._reduced(problem, waiting, horizon)
-        listed = list_schedule(problem, np.arange(problem.jobs))
+    def _solved(
+        self, problem: Problem, waiting: list[Waiting], horizon: int, state: State,
+        beside: Sequence[PlannedConstraint] = (),
+    ) -> Answer:  # fmt: skip
+        """Return the best schedule found; that of the first list alone where the objective failed."""
         if self.goal.failure:
-            return listed, Answer(Status.UNKNOWN, None, None, 0.0, "none")
-        return listed, self._whole(problem, listed, horizon)
+            listed = list_schedule(problem, np.arange(problem.jobs))
+            return Answer(Status.UNKNOWN, None, listed=listed)
+        search = self._search(problem, waiting, horizon)
+        search.beside = beside
+        search.objective = self.own = self.goal.of_plan(waiting, state, problem) if self.goal.planned else None
+        answer = search.solve(self._orders(problem, waiting))
+        if answer.schedule is not None and self.options.reduced:
+            self.last = [waiting[row].order for row in in_order(answer.schedule.starts).tolist()]
+        return answer
+
+    def _search(self, problem: Problem, waiting: list[Waiting], horizon: int) -> Search:
+        """Return how a problem is solved under these options."""
+        options, whole = self.options, not self.options.reduced
+        return Search(
+            problem, horizon, Budget(options.seconds), options.solver_limit, options.iterations,
+            solver=whole or options.solver == "cp-sat", whole=whole,
+            hinted=not whole or options.formulation == "hcp", calls=Calls(options.limit == "wall", options.log),
+            labels=[f"{job.job.id}" for job in waiting], rng=self.rng, inspect=self._export if options.export else None,
+            allocation=NodeBoxes(problem) if options.boxes and problem.nodes > 1 else None,
+        )  # fmt: skip
+
+    def _export(self, model: SchedulingModel) -> None:
+        """Write a model for CP-SAT's own tools."""
+        folder = Path(self.options.export)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.models += 1
+        path = folder / f"model-{self.models:06d}.pbtxt"
+        if not model.variables.model.export_to_file(str(path)):
+            raise InputError(f"export: cannot write {path}; name a folder that can be written to")
+
+    def _orders(self, problem: Problem, waiting: list[Waiting]) -> list[IntArray]:
+        """Return the orders of the lists: by priority, by weight, that of the last plan, by the latest start.
+
+        Version 0 has the first alone.
+        """
+        if not self.options.reduced:
+            return [np.arange(problem.jobs)]
+        orders = list_orders(problem)
+        orders.append(self._resumed(waiting, orders[1]))
+        if int(problem.latest.min()) < WHENEVER:
+            orders.append(np.argsort(problem.latest, kind="stable"))
+        return orders
 
     def _planned(self, state: State, candidates: Candidates) -> tuple[list[Waiting], IntArray | None]:
-        """Return who is planned, and when each can start at the earliest.
+        """Return the jobs that are planned, and when each can start at the earliest.
 
         The blocked ones as soon as anything ends, if the pool has room then: to wait until their nodes are predicted to
         be free would give away room that is free earlier, as most predictions are too long.
@@ -190,8 +223,12 @@ class Planner:
         earliest[len(fitting) :] = ends.min(initial=ends.max(initial=1))
         return fitting + blocked, earliest
 
-    def _horizon(self, state: State, candidates: Sequence[Waiting]) -> int:
-        """Return the sum of all durations, from now."""
+    def shortened(self, state: State) -> bool:
+        """Return whether overrun jobs shorten the horizon, by the seconds since their predicted ends."""
+        return not self.options.underestimates and bool((state.running.predicted_end < state.now).any())
+
+    def horizon(self, state: State, candidates: Sequence[Waiting]) -> int:
+        """Return the sum of all durations, from now: when a job starts at the latest."""
         remaining = state.running.predicted_end - state.now
         if self.options.underestimates:
             remaining = np.maximum(remaining, 1)
@@ -200,119 +237,10 @@ class Planner:
     def _split(
         self, candidates: list[Waiting], most: int, horizon: int
     ) -> tuple[list[Waiting], list[tuple[Waiting, int]]]:
-        """Return who gets a start time, and who is put at the end of the horizon, with his start."""
+        """Return the jobs that get a start time, and those put at the end of the horizon, with their starts."""
         if self.options.reduced or self.options.formulation == "pcp":
             return candidates, []
         return candidates[:most], [(entry, max(horizon - entry.predicted, 0)) for entry in candidates[most:]]
-
-    def _whole(self, problem: Problem, listed: Schedule | None, horizon: int) -> Answer:
-        """Solve version 0: that of HCP goes by the priority first, that of PCP has the solver's search alone."""
-        limit = self.options.solver_limit
-        if self.options.formulation == "hcp" or problem.nodes == 1:
-            usable = self.options.formulation == "hcp" and not problem.overfull
-            hint = listed if usable else None
-            return solve_pooled(problem, hint, limit, horizon=horizon, every_resource=True)
-        if problem.nodes > _MOST_NODES:
-            raise InputError(
-                "pcp: version 0 has an interval for each job and node, minutes of work on large machines: expected at "
-                f"most {_MOST_NODES:,} nodes, got {problem.nodes:,}; versions 1 to 3 take any number"
-            )
-        return solve_direct(problem, None, limit, every_resource=True)
-
-    def _reduced(self, problem: Problem, waiting: list[Waiting], horizon: int) -> tuple[Schedule | None, Answer]:
-        """Return the best list schedule, and what comes of it."""
-        limit = self.options.solver_limit
-        chain = only_chain(problem)
-        if chain is not None:
-            listed = list_schedule(problem, chain)
-            if listed is not None and int((listed.starts + problem.duration).max()) <= horizon:
-                return listed, Answer(Status.OPTIMAL, listed, listed.cost, 0.0, "list")
-        orders = self._orders(problem, waiting)
-        listed, which = best_of(problem, orders)
-        if listed is None:
-            return None, solve_pooled(problem.pooled, None, limit, horizon=horizon)
-        if self.options.pooled or problem.nodes == 1:
-            answer = self._sought(problem, listed, orders[which], horizon)
-        else:
-            best, source = self._improved(problem, listed, orders[which])
-            # There is a list schedule, so that no second call with a higher limit can be needed.
-            answer = solve_placed(problem, best, replace(limit, most=limit.first))
-            answer = replace(answer, source=source) if answer.source == "hint" else answer
-        self._remember(answer.schedule, waiting)
-        return listed, answer
-
-    def _orders(self, problem: Problem, waiting: list[Waiting]) -> list[IntArray]:
-        """Return the orders of the lists: by priority, by weight, that of the last plan, by the latest start."""
-        orders = list_orders(problem)
-        orders.append(self._resumed(waiting, orders[1]))
-        if int(problem.latest.min()) < WHENEVER:
-            orders.append(np.argsort(problem.latest, kind="stable"))
-        return orders
-
-    def _remember(self, schedule: Schedule | None, waiting: list[Waiting]) -> None:
-        if schedule is not None:
-            self.last = [waiting[job].order for job in np.argsort(schedule.starts, kind="stable").tolist()]
-
-    def _under(
-        self, families: Sequence[Constraint], problem: Problem, waiting: list[Waiting], horizon: int
-    ) -> tuple[Schedule | None, Answer]:
-        """Do so under constraints for all sites, of a problem that they have narrowed; no schedule is used unasked.
-
-        Of the models only those that know constraints are solved: not the program with a fluid, and with nodes the
-        direct model. No list that keeps all of them is no end: CP-SAT may find a schedule.
-        """
-        horizon = max(horizon, problem.horizon)
-        failed = bool(self.goal.failure)
-        orders = [np.arange(problem.jobs)] if failed else self._orders(problem, waiting)
-        listed: Schedule | None = None
-        order = orders[0]
-        for tried in orders:
-            found = list_schedule(problem, tried)
-            if found is None or not _kept(families, problem, found):
-                continue
-            if listed is None or found.cost < listed.cost:
-                listed, order = found, tried
-        if failed:
-            return listed, Answer(Status.UNKNOWN, None, None, 0.0, "none")
-        limit, beside = self.options.solver_limit, [Narrowed(family) for family in families]
-        if not self.options.pooled and problem.nodes > 1:
-            answer = solve_direct(problem, listed, limit, beside=beside)
-        elif listed is None or not self.options.reduced:
-            whole = not self.options.reduced
-            limit = limit if listed is not None else replace(limit, restarts=None)  # Until there is a schedule.
-            answer = solve_pooled(problem.pooled, listed, limit, horizon=horizon, every_resource=whole, beside=beside)
-        else:
-            best, source = self._improved(problem, listed, order)
-            if not _kept(families, problem, best):
-                best, source = listed, "list"
-            decision = Decision(problem, best, source, horizon, (*ON_THE_POOL, *beside))
-            answer = decision.known() if self.options.solver == "none" else decision.search(limit)
-        self._remember(answer.schedule, waiting)
-        return listed, answer
-
-    def _sought(self, problem: Problem, listed: Schedule, order: IntArray, horizon: int) -> Answer:
-        """Look for a better schedule than the list's, where prices do not tell that it starts the right jobs now."""
-        first = Decision(problem, listed, "list", horizon)
-        if int((listed.starts + problem.duration).max()) <= horizon:
-            known = first.known()
-            if known.decided:
-                return known
-        best, source = self._improved(problem, listed, order)
-        if int((best.starts + problem.duration).max()) > horizon:
-            return solve_pooled(problem, None, self.options.solver_limit, horizon=horizon)
-        decision = Decision(problem, best, source, horizon, bounds=first.bounds)
-        if self.options.solver == "fluid":
-            return FluidDecision(decision).search()
-        return decision.known() if self.options.solver == "none" else decision.search(self.options.solver_limit)
-
-    def _improved(self, problem: Problem, listed: Schedule, order: IntArray) -> tuple[Schedule, Source]:
-        """Return what the local search makes of a list schedule: itself, with its ties, unless one is better."""
-        if not self.options.iterations or listed.cost == problem.cost(problem.earliest):
-            return listed, "list"
-        best, _ = improve(problem, order, self.options.iterations, self.rng, parts=_PARTS)
-        if best.cost >= listed.cost:
-            return listed, "list"
-        return rearranged(problem, best, list(comparable(problem))), "local search"
 
     def _resumed(self, waiting: list[Waiting], by_ratio: IntArray) -> IntArray:
         """Return the order of the last plan, with new jobs put in where their ratio of weight to work has them."""
@@ -328,15 +256,6 @@ class Planner:
                 merged.append(new.pop(0))
             merged.append(job)
         return np.array(merged + new, dtype=np.int64)
-
-
-def _kept(families: Sequence[Constraint], problem: Problem, schedule: Schedule) -> bool:
-    """Return whether all of the families hold."""
-    return all(family.holds(problem, schedule.starts) for family in families)
-
-
-#: Modes of all jobs of a plan with which CP-SAT is asked: with more it hardly proves anything within its limits.
-MOST_ROWS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -376,12 +295,12 @@ class ModesPlanner(Planner):
     modes: JobModes = field(default_factory=JobModes)
 
     def plan(self, state: State, candidates: Candidates, most: int, restrictions: Restrictions | None = None) -> Plan:
-        """Look for the best modes and starts of the candidates; as always if nobody has a choice.
+        """Look for the best modes and starts of the candidates; as always if no job has a choice.
 
-        Under constraints for all sites, which know no modes, every job runs on its own request.
+        Under constraints, which know no modes, every job runs on its own request.
         """
         jobs = candidates.fitting
-        if self.families or all(len(self.modes.of(job, state.machine)) == 1 and not job.job.shapes for job in jobs):
+        if all(len(self.modes.of(job, state.machine)) == 1 and not job.job.shapes for job in jobs):
             return super().plan(state, candidates, most, restrictions)
         each = [[mode.waiting for mode in self.modes.of(job, state.machine)] for job in jobs]
         rows, job_of = [entry for modes in each for entry in modes], np.repeat(np.arange(len(jobs)), [*map(len, each)])
@@ -391,9 +310,9 @@ class ModesPlanner(Planner):
             state, rows, objective.rates, due=due, overdue=bool(self.options.underestimates)
         )  # fmt: skip
         problem = replace(problem, mode_of=job_of)
-        listed, answer = self._planned_modes(problem, rows)
-        used = "list" if answer.source == "hint" else answer.source
-        return Plan(rows, objective, scale, problem, listed, answer, answer.schedule, used)
+        answer = self._solved(problem, rows, problem.horizon, state)
+        schedule, used = answer.schedule or answer.listed, answer.source if answer.schedule else "list"
+        return Plan(rows, objective, scale, problem, answer, schedule, used)
 
     def objective(self, jobs: list[Waiting], chosen: Sequence[Waiting], state: State) -> EndObjective:
         """Return what the ends of jobs cost, each in the mode that is chosen."""
@@ -408,44 +327,12 @@ class ModesPlanner(Planner):
             np.array(fastest, dtype=np.int64)[job_of], np.array([row.predicted for row in rows], dtype=np.int64),
         )  # fmt: skip
 
-    def _planned_modes(self, problem: Problem, rows: list[Waiting]) -> tuple[Schedule | None, Answer]:
-        if self.goal.failure:
-            return list_schedule(problem, problem.first_rows), Answer(Status.UNKNOWN, None, None, 0.0, "none")
-        orders = list_orders(problem)
-        orders.append(self._resumed(rows, orders[1]))
-        listed, which = best_of(problem, orders)
-        if listed is None:
-            return None, Answer(Status.INFEASIBLE, None, None, 0.0, "none")
-        least = _least(problem)
-        if listed.cost == least:
-            return listed, Answer(Status.OPTIMAL, listed, least, 0.0, "list")
-        best, source = self._improved(problem, listed, orders[which])
-        answer = Answer(Status.OPTIMAL if best.cost == least else Status.FEASIBLE, best, least, 0.0, source)
-        if self.options.solver == "cp-sat" and answer.status is not Status.OPTIMAL and problem.jobs <= MOST_ROWS:
-            answer = solve_pooled(problem, best, self.options.solver_limit)
-            answer = replace(answer, source=source) if answer.source == "hint" else answer
-        assert answer.schedule is not None
-        self.last = [rows[row].order for row in in_order(answer.schedule.starts).tolist()]
-        return listed, answer
-
-
-def _least(problem: Problem) -> int:
-    """Return what the jobs cost if each were alone beside what is held."""
-    alone = earliest_starts(problem)
-    if alone is None:
-        return least_cost(problem)
-    late = problem.weight * np.maximum(alone - problem.due_start, 0)
-    return int(np.minimum.reduceat(late, problem.first_rows).sum())
-
 
 def all_together(space: Space, candidates: list[Waiting], formulation: Formulation) -> Chosen | None:
     """Return all candidates, if they can start together; that is the best there can be."""
-    if len(candidates) == 1:
-        return [(candidates[0], None)]
-    for resource, free in enumerate(space.totals):
-        if sum(entry.nodes * entry.demand[resource] for entry in candidates) > free:
-            return None
-    if formulation == "hcp" or isinstance(space, PoolSpace):
+    if len(candidates) > 1 and not _sums_suffice(space, candidates):
+        return None
+    if len(candidates) == 1 or formulation == "hcp" or isinstance(space, PoolSpace):
         return [(entry, None) for entry in candidates]
     placed = place_all(space, candidates)
     if placed is None:
@@ -458,7 +345,10 @@ def all_together(space: Space, candidates: list[Waiting], formulation: Formulati
 def all_fastest(space: Space, modes: JobModes, jobs: Sequence[Waiting], machine: Machine) -> Chosen | None:
     """Return all jobs in their fastest modes if the sums leave room for them together: the best there can be."""
     fastest = [modes.fastest(job, machine) for job in jobs]
-    for resource, free in enumerate(space.totals):
-        if sum(entry.nodes * entry.demand[resource] for entry in fastest) > free:
-            return None
-    return [(entry, None) for entry in fastest]
+    return [(entry, None) for entry in fastest] if _sums_suffice(space, fastest) else None
+
+
+def _sums_suffice(space: Space, jobs: Sequence[Waiting]) -> bool:
+    """Return whether what is free on all nodes leaves room for all jobs."""
+    needs = (sum(entry.nodes * entry.demand[resource] for entry in jobs) for resource in range(len(space.totals)))
+    return all(need <= free for need, free in zip(needs, space.totals, strict=True))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,12 +12,21 @@ import numpy as np
 
 from ...base import BoolArray, InputError, IntArray
 from ...base.checks import LONGEST, check_number, check_whole, shown
-from ...models import WHENEVER, Problem, count_slots, quotas_beside
+from ...models import WHENEVER, Answer, Problem, Schedule, Status, Variables, count_slots, quotas_beside
 from ...workloads import Machine
 from ..columns import RunningJobs
 from ..problems import Held, held
-from ..protocol import Action, JobView, Reject, Running, Start, State, Waiting, Wake
-from .site_constraints import Closed, SiteConstraint, label
+from ..protocol import Action, JobView, Placement, Reject, Running, Start, State, Waiting, Wake
+from ..site.plan_parts import (
+    PlanConstraint,
+    PlannedJob,
+    PlanView,
+    checked_holds,
+    checked_next_change,
+    planned_jobs,
+    surroundings,
+)
+from ..site.site_constraints import Closed, SiteConstraint, label
 
 T = TypeVar("T")
 #: How far ahead a place is looked for before a job is said to have none, seconds, and after how many closures.
@@ -37,10 +46,18 @@ class PlugInCalls:
 
     What fails the first time it is asked is an error of the input; what fails later is left to the caller, so that a
     long simulation does not end.
+
+    Attributes
+    ----------
+    kind
+        What messages call the parts.
+    now
+        Seconds on the clock of the simulation; ``None`` before it begins.
     """
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
+        self.now: int | None = None
         self._worked: set[tuple[int, str]] = set()
 
     def call(self, part: Any, function: Callable[..., T], *arguments: Any) -> T:
@@ -59,9 +76,27 @@ class PlugInCalls:
         except Exception as error:  # a third party's code may raise anything
             reason = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
             failure = InputError if key not in self._worked else PlugInError
-            raise failure(f"{self.kind} {label(part)}: {reason}") from error
+            where = "".join(f" {word}" for word in (self.time(), _jobs(arguments)) if word)
+            raise failure(f"{self.kind} {label(part)}{where}: {' '.join(reason.split())[:300]}") from error
         self._worked.add(key)
         return found
+
+    def time(self) -> str:
+        """Return the time as messages name it."""
+        return "" if self.now is None else f"at {self.now} s"
+
+
+def _jobs(arguments: tuple[Any, ...]) -> str:
+    """Return the job, or the jobs, that a call is about, as messages name them."""
+    for given in arguments:
+        if isinstance(given, JobView):
+            return f"for job {given.id}"
+        jobs = getattr(given, "jobs", given)  # Those of a plan, or waiting ones.
+        if isinstance(jobs, Mapping | Sequence) and len(jobs) and not isinstance(jobs, str):
+            first = next(iter(jobs))
+            name = first.job.id if isinstance(first, Waiting) else first
+            return f"for job {name}" + (f" and {len(jobs) - 1} more" if len(jobs) > 1 else "")
+    return ""
 
 
 def checked_uses(constraint: SiteConstraint, job: JobView) -> dict[str, tuple[int, int]]:
@@ -78,6 +113,48 @@ def checked_uses(constraint: SiteConstraint, job: JobView) -> dict[str, tuple[in
         for what, amount in uses.items()
         if amount
     }
+
+
+def overrides(part: SiteConstraint, method: str) -> bool:
+    """Return whether a constraint says something of its own in a method."""
+    return getattr(type(part), method) is not getattr(SiteConstraint, method)
+
+
+def checked_latest_end(part: SiteConstraint, job: JobView) -> int | None:
+    """Return when a job must have ended, or ``None``."""
+    end = part.latest_end(job)
+    return None if end is None else check_whole("latest_end", end, 0)
+
+
+def checked_earliest(part: SiteConstraint, job: JobView, now: int) -> int:
+    """Return when a job may start."""
+    return check_whole("earliest", part.earliest(job, now), now)
+
+
+def checked_factor(part: SiteConstraint, job: JobView, now: int) -> float:
+    """Return by what the cost of a job's delay is multiplied."""
+    factor = part.factor(job, now)
+    check_number("factor", factor, above=0)
+    return factor
+
+
+def checked_closed(part: SiteConstraint, begin: int, end: int, nodes: int) -> list[Closed]:
+    """Return what a constraint closes in [begin, end)."""
+    found = [_window(closed, nodes) for closed in part.closed(begin, end)]
+    return [closed for closed in found if closed.begin < end and begin < closed.end]
+
+
+def _window(given: Any, nodes: int) -> Closed:
+    try:
+        closed = Closed(*given)
+        begin, end = check_whole("begin", closed.begin, -LONGEST, LONGEST), check_whole("end", closed.end, 0, LONGEST)
+        known = np.asarray(closed.nodes)
+        whole = known.ndim == 1 and known.dtype.kind in "iu" and known.size > 0
+        if not whole or known.min() < 0 or known.max() >= nodes or end <= begin:
+            raise ValueError
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"closed: expected nodes in 0..{nodes - 1} and begin < end, got {shown(given)}") from error
+    return Closed(closed.nodes, begin, end)
 
 
 class Said(NamedTuple):
@@ -122,9 +199,10 @@ class SiteRules:
 
     def __init__(self, constraints: Sequence[SiteConstraint]) -> None:
         self.constraints = tuple(constraints)
-        self.timed = [part for part in constraints if _says(part, "earliest")]
-        self.closing = [part for part in constraints if _says(part, "closed")]
-        self.weighing = [part for part in constraints if _says(part, "factor")]
+        self.timed = [part for part in constraints if overrides(part, "earliest")]
+        self.closing = [part for part in constraints if overrides(part, "closed")]
+        self.weighing = [part for part in constraints if overrides(part, "factor")]
+        self.planning = [part for part in constraints if isinstance(part, PlanConstraint)]
 
     def reset(self, machine: Machine) -> None:
         """Begin a simulation.
@@ -180,33 +258,37 @@ class SiteRules:
                 self.most[number, what] = most
                 if amount > most:
                     never = f"constraint {label(part)}: takes {amount} of {what}, there are {most}"
-            end = self.calls.call(part, _latest_end, part, job)
+            end = self.calls.call(part, checked_latest_end, part, job)
             if end is not None:
                 ends.append(end)
         return Said(tuple(uses), min(ends, default=None), never)
 
     def earliest(self, job: JobView, now: int) -> int:
         """Return when a job may start, from `now` on."""
-        return max((self.calls.call(part, _earliest, part, job, now) for part in self.timed), default=now)
+        return max((self.calls.call(part, checked_earliest, part, job, now) for part in self.timed), default=now)
 
     def closures(self, begin: int, end: int, parts: Iterable[SiteConstraint] | None = None) -> list[Closed]:
         """Return what is closed at some time in [begin, end)."""
         found: list[Closed] = []
         for part in self.closing if parts is None else parts:
-            found += self.calls.call(part, _closed, part, begin, end, self.machine.nodes)
+            found += self.calls.call(part, checked_closed, part, begin, end, self.machine.nodes)
         return found
 
     def factor(self, job: JobView, now: int) -> float:
         """Return by what the cost of a second's delay of a job is multiplied."""
         factor = 1.0
         for part in self.weighing:
-            factor *= self.calls.call(part, _factor, part, job, now)
+            factor *= self.calls.call(part, checked_factor, part, job, now)
         return factor
 
     def too_late(self, entry: Waiting, now: int) -> str:
         """Return which constraint a job that starts now would end too late for."""
         bound, end = bound_of(entry), self.of(entry, now).latest_end
-        found = (label(part) for part in self.constraints if self.calls.call(part, _latest_end, part, entry.job) == end)
+        found = (
+            label(part)
+            for part in self.constraints
+            if self.calls.call(part, checked_latest_end, part, entry.job) == end
+        )
         return f"constraint {next(found)}: must have ended by {end}, and may run for {bound} s from {now} on"
 
     def _place(self, entry: Waiting, now: int, said: Said) -> Said:
@@ -230,7 +312,7 @@ class SiteRules:
         Of jobs that are alike and may start and end whenever they like, the first one is asked for.
         """
         job, bound, time = entry.job, bound_of(entry), now
-        ends = [self.calls.call(part, _latest_end, part, job) for part in parts]
+        ends = [self.calls.call(part, checked_latest_end, part, job) for part in parts]
         last = min([now + _AHEAD, *(end - bound for end in ends if end is not None)])
         timed, closing = ([part for part in parts if part in known] for known in (self.timed, self.closing))
         shape = entry.nodes, entry.demand, bound, *map(id, closing)
@@ -239,7 +321,7 @@ class SiteRules:
             return known
         found = None
         for _ in range(_TRIES):
-            later = max((self.calls.call(part, _earliest, part, job, time) for part in timed), default=time)
+            later = max((self.calls.call(part, checked_earliest, part, job, time) for part in timed), default=time)
             if later > last:
                 break
             windows = self.closures(later, later + bound, closing) if later == time else []
@@ -276,41 +358,41 @@ def covered(closures: Sequence[Closed], time: int, nodes: int) -> BoolArray:
     return mask
 
 
-def _says(part: SiteConstraint, method: str) -> bool:
-    return getattr(type(part), method) is not getattr(SiteConstraint, method)
+@dataclass
+class PlannedConstraint:
+    """A constraint of a site on a plan, as the models know it; what fails admits nothing.
 
+    Attributes
+    ----------
+    part
+        The constraint.
+    view
+        The jobs.
+    calls
+        What calls it.
+    fail
+        Told why it failed.
+    """
 
-def _latest_end(part: SiteConstraint, job: JobView) -> int | None:
-    end = part.latest_end(job)
-    return None if end is None else check_whole("latest_end", end, 0)
+    part: PlanConstraint
+    view: PlanView
+    calls: PlugInCalls
+    fail: Callable[[str], None]
 
+    def add_to(self, variables: Variables) -> None:
+        """Add it to the model."""
+        try:
+            self.calls.call(self.part, self.part.add_to, self.view.model(variables))
+        except PlugInError as error:
+            self.fail(str(error))
 
-def _earliest(part: SiteConstraint, job: JobView, now: int) -> int:
-    return check_whole("earliest", part.earliest(job, now), now)
-
-
-def _factor(part: SiteConstraint, job: JobView, now: int) -> float:
-    factor = part.factor(job, now)
-    check_number("factor", factor, above=0)
-    return factor
-
-
-def _closed(part: SiteConstraint, begin: int, end: int, nodes: int) -> list[Closed]:
-    found = [_checked_closed(closed, nodes) for closed in part.closed(begin, end)]
-    return [closed for closed in found if closed.begin < end and begin < closed.end]
-
-
-def _checked_closed(given: Any, nodes: int) -> Closed:
-    try:
-        closed = Closed(*given)
-        begin, end = check_whole("begin", closed.begin, -LONGEST, LONGEST), check_whole("end", closed.end, 0, LONGEST)
-        known = np.asarray(closed.nodes)
-        whole = known.ndim == 1 and known.dtype.kind in "iu" and known.size > 0
-        if not whole or known.min() < 0 or known.max() >= nodes or end <= begin:
-            raise ValueError
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"closed: expected nodes in 0..{nodes - 1} and begin < end, got {shown(given)}") from error
-    return Closed(closed.nodes, begin, end)
+    def holds(self, schedule: Schedule) -> bool:
+        """Return whether a schedule meets it."""
+        try:
+            return self.calls.call(self.part, checked_holds, self.part, self.view.schedule(schedule))
+        except PlugInError as error:
+            self.fail(str(error))
+            return False
 
 
 class Restrictions:
@@ -344,7 +426,13 @@ class Restrictions:
         self.given = state
         self.rejected: list[Reject] = []
         self.failure = ""
+        self.rules.calls.now = state.now
         self._earliest: dict[int, int] = {}
+        self._beside = surroundings(state)
+        self._planned: list[PlannedJob] = []
+        self._starting: dict[str, PlannedJob] = {}
+        self._blocked: dict[int, str] = {}
+        self._next: int | None = None
         self._taken: Counter[Quota] = Counter()
         for run in state.running:
             self._taken.update(dict(rules.of_running(run).uses))
@@ -359,6 +447,12 @@ class Restrictions:
         now, left = self.given.now, len(self.given.queue) - len(actions)
         times = [closed.end for closed in self.closures if closed.end > now]
         times += [time for time in self._earliest.values() if time > now]
+        times += self._changes()
+        if not (times or starts or len(self.given.running)):
+            # Nothing would ever call again.
+            actions += [
+                Reject(entry, self._blocked[entry.order]) for entry in self.given.queue if entry.order in self._blocked
+            ]
         return [*actions, Wake(min(times))] if times and left else actions
 
     # Who may start.
@@ -417,14 +511,67 @@ class Restrictions:
             taken.update(dict(self._uses(entry)))
         return all(map(self.admits, entries)) and all(take <= self._rest(what) for what, take in taken.items())
 
-    def take(self, entry: Waiting) -> None:
-        """Take what a job uses that starts now."""
-        self._taken.update(dict(self._uses(entry)))
-
     # What is planned.
 
-    def narrow(self, problem: Problem, waiting: Sequence[Waiting], overdue: bool) -> Problem:
-        """Return the problem in which the constraints count as well.
+    @property
+    def planned(self) -> bool:
+        """Whether only a plan tells which jobs may start."""
+        return bool(self.rules.planning)
+
+    def _of_plan(self, waiting: Sequence[Waiting], problem: Problem) -> list[PlannedConstraint]:
+        """Return the constraints that see the whole plan of some jobs."""
+        view = PlanView(self._beside, waiting, problem)
+        self._planned = [PlannedJob(entry.job, entry.predicted) for entry in waiting]
+        return [PlannedConstraint(part, view, self.rules.calls, self._fail) for part in self.rules.planning]
+
+    def follow(self, answer: Answer, waiting: Sequence[Waiting]) -> None:
+        """Note when the plan starts its next job, or that no schedule was found that meets the constraints."""
+        if answer.schedule is not None:
+            later = answer.schedule.starts[answer.schedule.starts > 0]
+            self._next = self.given.now + int(later.min()) if len(later) else None
+        elif not self.failure:
+            names, ids = ", ".join(map(label, self.rules.planning)), [entry.job.id for entry in waiting]
+            found = "no schedule meets it" if answer.status is Status.INFEASIBLE else "no schedule was found"
+            more = f" and {len(ids) - 1} more" if len(ids) > 1 else ""
+            self.failure = f"constraint {names} at {self.given.now} s for job {ids[0]}{more}: {found}"
+
+    def takes(self, entry: Waiting, placement: Placement | None) -> bool:
+        """Take what a job uses that starts now at a place, if all constraints on plans admit that."""
+        nodes = () if placement is None else tuple(np.asarray(placement).tolist())
+        start = PlannedJob(entry.job, entry.predicted, 0, nodes)
+        others = [job for job in self._planned if job.job.id not in self._starting and job.job.id != entry.job.id]
+        plan = planned_jobs(self._beside, [*others, *self._starting.values(), start]) if self.planned else None
+        for part in self.rules.planning:
+            try:
+                if self.rules.calls.call(part, checked_holds, part, plan):
+                    continue
+                self._blocked.setdefault(entry.order, f"constraint {label(part)}: never admits it")
+            except PlugInError as error:
+                self._fail(str(error))
+                self._blocked.setdefault(entry.order, str(error))
+            return False
+        self._starting[entry.job.id] = start
+        self._taken.update(dict(self._uses(entry)))
+        return True
+
+    def _fail(self, reason: str) -> None:
+        self.failure = self.failure or reason
+
+    def _changes(self) -> list[int]:
+        """Return when constraints on plans may admit more: the next start of the plan, and what they say."""
+        now, times = self.given.now, [] if self._next is None else [self._next]
+        for part in self.rules.planning:
+            try:
+                change = self.rules.calls.call(part, checked_next_change, part, now)
+                times += [] if change is None else [change]
+            except PlugInError as error:
+                self._fail(str(error))
+        return times
+
+    def narrow(
+        self, problem: Problem, waiting: Sequence[Waiting], overdue: bool
+    ) -> tuple[Problem, list[PlannedConstraint]]:
+        """Return the problem in which the constraints count as well, and those that see the whole plan.
 
         A job that could reach the next closure if it ran for all that it requested is planned with that.
 
@@ -448,8 +595,9 @@ class Restrictions:
             latest=np.array(latest, dtype=np.int64),
         )
         if self.closures:
-            problem = self._closed(problem, overdue)
-        return self._limited(problem, waiting)
+            problem = self._hold_closed(problem, overdue)
+        problem = self._limited(problem, waiting)
+        return problem, self._of_plan(waiting, problem)
 
     def relaxed(self, problem: Problem) -> Problem:
         """Return the problem in which jobs may start after their latest time, where no schedule was found otherwise.
@@ -461,7 +609,7 @@ class Restrictions:
         self.failure = self.failure or "no schedule keeps every deadline"
         return replace(problem, latest=np.full(problem.jobs, WHENEVER))
 
-    def _closed(self, problem: Problem, overdue: bool) -> Problem:
+    def _hold_closed(self, problem: Problem, overdue: bool) -> Problem:
         """Hold what is closed, as far as what runs there does not hold it already."""
         state = self.given
         busy = held(state.running, state.now, state.machine.capacity, pooled=False, overdue=overdue)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
@@ -12,103 +12,19 @@ from numpy.typing import NDArray
 
 from ...base import FloatArray, InputError, IntArray, Registry, parse_spec
 from ...base.checks import SECONDS, check_number
-from ...workloads import Machine, expected_waits, read
+from ...models import LinearExprT, PlanObjective, Problem, Schedule, Variables, WeightedLateness
+from ...workloads import Machine
 from ..columns import WaitingJobs
 from ..protocol import State, Waiting
 from ..registered import spec_of_inner
+from ..site.expected_waits import ExpectedWaits
+from ..site.plan_parts import PlanModel, PlannedJobs, PlanView, surroundings
 from .restrictions import PlugInCalls, PlugInError, SiteRules
 
-_FIRST = 3600.0
-_EXPECTED = "'measured', seconds > 0, queue:seconds;queue:seconds, or the path of a trace"
-
-
-class ExpectedWaits:
-    """Seconds that a job of a queue is expected to wait: ewt of Galleguillos et al. (CP 2019).
-
-    Parameters
-    ----------
-    given
-        ``"measured"``: the mean wait of the jobs of the queue started so far, an hour counted as the first of them. A
-        number: the same for every queue. ``"long:7200;short:600"`` or a mapping: a number for each. The path of a
-        trace: the mean recorded wait of each of its queues.
-
-    Raises
-    ------
-    ValueError
-        If `given` is none of these, or a wait is not above 0.
-    """
-
-    def __init__(self, given: str | float | Mapping[str, float]) -> None:
-        self.measured = given == "measured"
-        self._all: float | None = None
-        self._queues: dict[str, float] = {}
-        self._sums: dict[str, tuple[float, int]] = {}
-        if not self.measured:
-            self._read(given)
-        known = self._queues.values() if self._all is None else [self._all]
-        for wait in known:
-            if not 0 < wait < float("inf"):
-                raise ValueError(f"ewt must be > 0 seconds for every queue, got {wait:g}")
-
-    def _read(self, given: str | float | Mapping[str, float]) -> None:
-        if isinstance(given, Mapping):
-            self._queues = {queue: float(wait) for queue, wait in given.items()}
-        elif isinstance(given, str) and Path(given).is_file():
-            self._queues = expected_waits(read(given, lenient=True))
-        elif isinstance(given, str) and ":" in given:
-            for entry in given.split(";"):
-                queue, _, wait = entry.rpartition(":")
-                self._queues[queue] = _number(wait, given)
-        else:
-            self._all = _number(given, given)
-
-    def reset(self) -> None:
-        """Forget what was measured."""
-        self._sums.clear()
-
-    def started(self, queue: str, wait: int) -> None:
-        """Learn how long a job that starts now has waited."""
-        if self.measured:
-            total, count = self._sums.get(queue, (_FIRST, 1))
-            self._sums[queue] = (total + wait, count + 1)
-
-    def of(self, queue: str) -> float:
-        """Return the expected wait of `queue`.
-
-        Raises
-        ------
-        InputError
-            If waits were given for other queues only.
-        """
-        if self._all is not None:
-            return self._all
-        if self.measured:
-            total, count = self._sums.get(queue, (_FIRST, 1))
-            return total / count
-        wait = self._queues.get(queue)
-        if wait is None:
-            known = ", ".join(f"{name or 'the unnamed one'} {wait:g}" for name, wait in sorted(self._queues.items()))
-            raise InputError(f"ewt: expected seconds > 0 for every queue, got none for queue {queue!r}; given: {known}")
-        return wait
-
-    def longest(self) -> float:
-        """Return the longest expected wait of all queues known."""
-        if self._all is not None:
-            return self._all
-        if self.measured:
-            return max((total / count for total, count in self._sums.values()), default=_FIRST)
-        return max(self._queues.values())
-
-
-def _number(text: str | float, given: object) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError(f"ewt must be {_EXPECTED}, got {given!r}") from None
-
+T = TypeVar("T")
 
 objectives = Registry("objective", "hpcdispatch.objectives")
-#: The least that a second may cost: below, numbers lose their digits.
+#: The least that a second may cost if it costs anything: below, numbers lose their digits.
 _LEAST_RATE = np.finfo(np.float64).tiny
 
 
@@ -119,7 +35,7 @@ class Objective:
     Attributes
     ----------
     rates
-        Shape (jobs,), above 0.
+        Shape (jobs,), at least 0.
     due
         Shape (jobs,); ``None`` where every start counts from now.
     constant
@@ -142,14 +58,14 @@ def checked_terms(terms: object, jobs: int) -> Objective:
     Raises
     ------
     ValueError
-        If they are no :class:`Objective`, or not for so many jobs, or a rate is not finite and above 0 by more than a
-        rounding, or a time is no second of the next centuries.
+        If they are no :class:`Objective`, or not for so many jobs, or a rate is not finite, below 0, or a
+        rounding above it, or a time is no second of the next centuries.
     """
     if not isinstance(terms, Objective):
         raise ValueError(f"expected linear terms, an Objective(rates, due, constant), got {terms!r}")
     rates = numbers_of("rates", terms.rates, jobs)
-    if not (rates >= _LEAST_RATE).all():
-        raise ValueError(f"rates must be > 0, got {rates.min():g}")
+    if not ((rates == 0) | (rates >= _LEAST_RATE)).all():
+        raise ValueError(f"rates must be >= 0, got {rates.min():g}")
     check_number("constant", terms.constant)
     return Objective(rates, None if terms.due is None else _seconds("due", terms.due, jobs), float(terms.constant))
 
@@ -185,9 +101,12 @@ class Goal:
         What messages call it; by default that of the class.
     failure
         Why the default was used instead in this decision; empty if it was not.
+    planned
+        Whether only a whole plan tells what a start costs.
     """
 
     name: str = ""
+    planned: bool = False
     failure: str = ""
 
     def reset(self, machine: Machine | None) -> None:
@@ -208,8 +127,12 @@ class Goal:
         return terms.rates * (now - queue.submit[places] + 1)
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
-        """Return what the start times of these jobs cost: rates above 0, in linear terms."""
+        """Return what the start times of these jobs cost, in linear terms: rates of at least 0."""
         raise NotImplementedError
+
+    def of_plan(self, waiting: Sequence[Waiting], state: State, problem: Problem) -> PlanObjective | None:
+        """Return what CP-SAT minimises where that is more than the linear terms, or ``None``."""
+        return None
 
 
 class Slowdown(Goal):
@@ -344,7 +267,55 @@ def create_objective(given: str | Goal, **defaults: object) -> Goal:
     return goal
 
 
-T = TypeVar("T")
+class PlanGoal(Goal):
+    """An objective of a whole plan, linear or not: both methods return the same, CP-SAT's as a whole number.
+
+    Priorities and lists go by the linear terms of :meth:`objective`, by default those of the slowdown.
+    """
+
+    def expression(self, plan: PlanModel) -> LinearExprT:
+        """Return what CP-SAT minimises."""
+        raise NotImplementedError
+
+    def cost(self, plan: PlannedJobs) -> float:
+        """Return the cost of a schedule, a finite number."""
+        raise NotImplementedError
+
+    def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
+        """Return the linear terms of the slowdown."""
+        return Slowdown().objective(waiting, now)
+
+
+@dataclass
+class PlannedObjective:
+    """An objective of a site on a plan, as the models know it; once it has failed, the cost of the problem counts."""
+
+    goal: CheckedGoal
+    view: PlanView
+
+    def expression(self, variables: Variables) -> LinearExprT:
+        """Return what CP-SAT minimises."""
+        found = self.goal.tried(_checked_expression, self.goal.inner, self.view.model(variables))
+        return WeightedLateness(variables.problem).expression(variables) if found is None else found
+
+    def cost(self, schedule: Schedule) -> float:
+        """Return the cost of a schedule."""
+        found = self.goal.tried(_checked_cost, self.goal.inner, self.view.schedule(schedule))
+        return float(schedule.cost) if found is None else found
+
+
+def _checked_cost(goal: PlanGoal, plan: PlannedJobs) -> float:
+    cost = goal.cost(plan)
+    if isinstance(cost, bool) or not isinstance(cost, int | float | np.number) or not math.isfinite(cost):
+        raise ValueError(f"cost must be a finite number, got {cost!r}")
+    return float(cost)
+
+
+def _checked_expression(goal: PlanGoal, plan: PlanModel) -> LinearExprT:
+    found = goal.expression(plan)
+    if isinstance(found, bool) or not isinstance(found, LinearExprT):
+        raise ValueError(f"expression must be one of CP-SAT's, got {found!r}")
+    return found
 
 
 class CheckedGoal(Goal):
@@ -362,6 +333,7 @@ class CheckedGoal(Goal):
         self.inner = inner
         self.rules = rules
         self.name = inner.name
+        self.planned = isinstance(inner, PlanGoal)
         self._calls = PlugInCalls("objective")
         self._instead = Slowdown()
 
@@ -372,24 +344,30 @@ class CheckedGoal(Goal):
 
     def observe(self, state: State) -> None:
         """Look at the state before a decision."""
-        self.failure = ""
-        self._tried(self.inner.observe, state)
+        self.failure, self._calls.now = "", state.now
+        self.tried(self.inner.observe, state)
 
     def started(self, waiting: Waiting, now: int) -> None:
         """Learn that a job starts now."""
-        self._tried(self.inner.started, waiting, now)
+        self.tried(self.inner.started, waiting, now)
 
     def priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
         """Return how urgent jobs are; of all alike where that fails."""
-        found = self._tried(self._priorities, queue, places, now)
+        found = self.tried(self._priorities, queue, places, now)
         urgency = self._instead.priorities(queue, places, now) if found is None else found
         return urgency * self._factors([queue[place] for place in places.tolist()], now)
 
     def objective(self, waiting: Sequence[Waiting], now: int) -> Objective:
         """Return the terms of the goal, or those of the slowdown where it fails."""
-        found = self._tried(self._terms, waiting, now)
+        found = self.tried(self._terms, list(waiting), now)
         terms = self._instead.objective(waiting, now) if found is None else found
         return replace(terms, rates=terms.rates * self._factors(waiting, now))
+
+    def of_plan(self, waiting: Sequence[Waiting], state: State, problem: Problem) -> PlannedObjective | None:
+        """Return what CP-SAT minimises if the goal is one of whole plans."""
+        if not isinstance(self.inner, PlanGoal) or self.failure:
+            return None
+        return PlannedObjective(self, PlanView(surroundings(state), waiting, problem))
 
     def _factors(self, waiting: Sequence[Waiting], now: int) -> FloatArray:
         rules = self.rules
@@ -404,10 +382,10 @@ class CheckedGoal(Goal):
     def _priorities(self, queue: WaitingJobs[Waiting], places: IntArray, now: int) -> FloatArray:
         return numbers_of("priorities", self.inner.priorities(queue, places, now), len(places))
 
-    def _terms(self, waiting: Sequence[Waiting], now: int) -> Objective:
+    def _terms(self, waiting: list[Waiting], now: int) -> Objective:
         return checked_terms(self.inner.objective(waiting, now), len(waiting))
 
-    def _tried(self, function: Callable[..., T], *arguments: object) -> T | None:
+    def tried(self, function: Callable[..., T], *arguments: object) -> T | None:
         """Call what asks the goal; ``None`` where it fails, or has failed in this decision."""
         if self.failure:
             return None

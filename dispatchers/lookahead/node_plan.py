@@ -16,7 +16,6 @@ from ...models import (
     Problem,
     Schedule,
     best_of,
-    comparable,
     improve,
     list_orders,
     list_schedule,
@@ -108,7 +107,7 @@ def _best(problem: Problem, crowd: IntArray, iterations: int, rule: PlacementRul
     if listed is None:
         return None, False
     found, _ = improve(few, orders[which], iterations, np.random.default_rng(0), rule)
-    best = rearranged(few, found, list(comparable(few)))
+    best = rearranged(few, found)
     searched = best.cost < listed.cost
     if len(crowd):
         order = np.concatenate((others[np.argsort(best.starts, kind="stable")], crowd))

@@ -1,43 +1,41 @@
-from .answer import Answer, Limit, Source, Status
-from .benders import Effort, solve_placed
-from .constraints import FOR_ALL, Constraint, Family, LikeInOrder, Narrowed, NotBefore, PoolCapacity, narrowed
-from .decision import Decision
-from .direct import DirectModel, solve_direct
-from .objective import Objective, WeightedLateness
-from .pooled import ON_THE_POOL, SchedulingModel, solve_pooled
-from .starting import OthersStart, PlacesNow
+from .allocation import Allocation, NodeAllocation, PlacesNow, Pooled
+from .answer import Answer, Source, Status
+from .boxes import NodeBoxes
+from .constraints import Constraint, OthersStart, PoolCapacity
+from .limits import Budget, Limit
+from .objective import PlanObjective, WeightedLateness
+from .scheduling_model import SchedulingModel
+from .search import Search
+from .solver import Calls
 from .symmetry import comparable, only_chain, rearranged
-from .variables import JobVariables, SlotVariables, Variables
+from .variables import CpModel, IntervalVar, IntVar, JobVariables, LinearExprT, Variables
 
 __all__ = [
-    "FOR_ALL",
-    "ON_THE_POOL",
+    "Allocation",
     "Answer",
+    "Budget",
+    "Calls",
     "Constraint",
-    "Decision",
-    "DirectModel",
-    "Effort",
-    "Family",
+    "CpModel",
+    "IntVar",
+    "IntervalVar",
     "JobVariables",
-    "LikeInOrder",
     "Limit",
-    "Narrowed",
-    "NotBefore",
-    "Objective",
+    "LinearExprT",
+    "NodeAllocation",
+    "NodeBoxes",
     "OthersStart",
     "PlacesNow",
+    "PlanObjective",
     "PoolCapacity",
+    "Pooled",
     "SchedulingModel",
-    "SlotVariables",
+    "Search",
     "Source",
     "Status",
     "Variables",
     "WeightedLateness",
     "comparable",
-    "narrowed",
     "only_chain",
     "rearranged",
-    "solve_direct",
-    "solve_placed",
-    "solve_pooled",
 ]

@@ -1,161 +1,295 @@
-"""Whether jobs whose start times are fixed can all be placed on nodes, and if not, which few of them cannot.
-
-Fast first: best-fit in a few orders, a job that failed put first. Then CP-SAT, exact, with an assumption for each job.
-"""
+"""Where the nodes are in a scheduling model: nowhere (HCP), for the jobs that start now, or for all jobs (PCP)."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from ortools.sat.python import cp_model
 
 from ...base import IntArray
+from ..scheduling.list_schedules import Schedule
 from ..scheduling.problem import Problem
-from .packing import search_packing
-from .packing_models import PackingModel, PackingProblem, PatternModel, packing_problem, pattern_model
+from .constraints import Constraint
+from .limits import Budget
+from .packing import Places, place_now, slots_asked
+from .variables import Variables
 
-#: Up to how many times a job may be on a node at a step the exact check is made: a larger one would tell nothing. To
-#: write so large a model takes ten times as long as most decisions.
-LARGEST, LARGEST_NOW = 30_000, 1500
-#: So many nodes to a class, on average, that patterns of classes are tried before slots on nodes.
-MANY_ALIKE = 4
-#: Nodes up to which placements at one time are searched.
-MOST_NODES = 200
+#: Seconds that it takes CP-SAT's Python layer to write an interval of a job on a node and its part of a cumulative,
+#: which deterministic time does not count.
+WRITING = 3e-5
 
 
-@dataclass(frozen=True, eq=False)
-class Allocation:
-    """What is known of a set of jobs with fixed start times.
+class Allocation(Constraint, Protocol):
+    """A constraint that knows where the slots of jobs lie."""
+
+    @property
+    def size(self) -> int:
+        """How many conditional intervals it adds to a model."""
+        ...
+
+    def suggest(self, variables: Variables, schedule: Schedule) -> None:
+        """Complete the hint with the places of a schedule."""
+        ...
+
+    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
+        """Return the slots of each job on each node in what a solver found, or ``None`` if there are none."""
+        ...
+
+    def refuse(self, variables: Variables, starts: IntArray, budget: Budget) -> bool:
+        """Add what forbids start times for which there are no places; return whether there was anything to forbid."""
+        ...
+
+
+@dataclass
+class Pooled:
+    """All nodes are one: HCP's model. The jobs that start now are placed after it."""
+
+    problem: Problem
+    size: int = 0
+
+    def add_to(self, variables: Variables) -> None:
+        """Add nothing: the capacity of the pool is all there is."""
+
+    def holds(self, schedule: Schedule) -> bool:
+        """Return that it does."""
+        return True
+
+    def suggest(self, variables: Variables, schedule: Schedule) -> None:
+        """Suggest nothing."""
+
+    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
+        """Return all slots on the one node."""
+        return (self.problem.slots * (starts >= 0))[:, None]
+
+    def refuse(self, variables: Variables, starts: IntArray, budget: Budget) -> bool:
+        """Forbid nothing."""
+        return False
+
+
+class PlacesNow(Pooled):
+    """The jobs that start now find places on the nodes; what starts later shares the pool: the short form of PCP.
+
+    ``sum(slots[j] : start[j] == 0, demand[j] >= d) <= room(d)`` for every demand d that a job has, with the slots of d
+    that fit on the nodes. That is necessary; what is not sufficient is refused when CP-SAT finds it.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        self.refused: list[tuple[int, ...]] = []
+        self._known: dict[bytes, Places] = {}
+
+    def add_to(self, variables: Variables) -> None:
+        """Add an inequality for each demand of which more slots are asked for than there are."""
+        asked, rooms = slots_asked(self.problem)
+        for slots, room in zip(asked.T, rooms.tolist(), strict=True):
+            asking = np.flatnonzero(slots)
+            if slots.sum() > room:
+                literals = [variables.now(job) for job in asking.tolist()]
+                variables.model.add(cp_model.LinearExpr.weighted_sum(literals, slots[asking].tolist()) <= room)
+        for core in self.refused:
+            variables.model.add_bool_or(~variables.now(job) for job in core)
+
+    def holds(self, schedule: Schedule) -> bool:
+        """Return whether the jobs that start now have their slots within what is free."""
+        now = schedule.starts == 0
+        counts = schedule.counts[now]
+        used = counts.T @ self.problem.demand[now]
+        return bool((counts.sum(axis=1) == self.problem.slots[now]).all() and (used <= self.problem.free_now).all())
+
+    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
+        """Return the places of the jobs that start now."""
+        return self._place(starts, budget).counts
+
+    def refuse(self, variables: Variables, starts: IntArray, budget: Budget) -> bool:
+        """Let the few jobs that cannot be placed together not all start now."""
+        places = self._place(starts, budget)
+        if places.possible is not False:
+            return False
+        self.refused.append(places.core)
+        variables.model.add_bool_or(~variables.now(job) for job in places.core)
+        return True
+
+    def _place(self, starts: IntArray, budget: Budget) -> Places:
+        """Place the jobs that start now, once for the same jobs."""
+        now = (starts == 0).tobytes()
+        if now not in self._known:
+            self._known[now] = place_now(self.problem, starts, min(0.005, budget.left))
+            budget.charge(self._known[now].time)
+        return self._known[now]
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceVariables:
+    """The slots that a job may have on a node.
 
     Attributes
     ----------
-    possible
-        Whether they can be placed; ``None`` if that is not known.
-    counts
-        Slots of each job of the problem on each node, shape (jobs, nodes), zeros for jobs not asked about; or
-        ``None``.
-    core
-        Where it is not possible, jobs that cannot be placed together, rising.
-    time
-        Deterministic time that CP-SAT spent.
+    slots
+        How many, an integer variable.
+    present
+        Whether there is any.
+    interval
+        From the job's start for its duration, conditional on `present`.
     """
 
-    possible: bool | None
-    counts: IntArray | None = None
-    core: tuple[int, ...] = ()
-    time: float = 0.0
+    slots: cp_model.IntVar
+    present: cp_model.IntVar
+    interval: cp_model.IntervalVar
 
 
-def allocate(
-    problem: Problem,
-    starts: IntArray,
-    jobs: IntArray | None = None,
-    *,
-    limit: float = 0.05,
-    tries: int = 50,
-) -> Allocation:
-    """Place jobs for their whole durations beside what is held.
+class NodeAllocation:
+    """Every job has its slots on nodes, and no node more than it holds: the model of PCP (CP 2019, section 2.2).
+
+    A conditional interval for each job and node, a choice of nodes for each job, a cumulative for each node and
+    resource.
 
     Parameters
     ----------
     problem
-        Jobs and machine.
-    starts
-        Seconds from now, shape (jobs of the problem,).
-    jobs
-        Which of them are to be placed, shape (some,); all by default. The others hold nothing.
-    limit
-        Deterministic time for the exact check; none if zero.
-    tries
-        How often best-fit is tried in each of its orders.
-    """
-    chosen = np.arange(problem.jobs) if jobs is None else np.sort(np.asarray(jobs, dtype=np.int64))
-    packing = packing_problem(problem, starts, chosen)
-    counts = packing.greedy(tries)
-    if counts is not None:
-        return Allocation(True, scattered(problem, chosen, counts))
-    found = check(packing, limit) if limit > 0 else Allocation(None)
-    if found.counts is not None:
-        return Allocation(True, scattered(problem, chosen, found.counts), (), found.time)
-    return Allocation(found.possible, None, tuple(chosen[list(found.core)].tolist()), found.time)
+        Jobs and machine, with its nodes.
+    every_resource
+        Whether a resource that no job asks for is constrained as well, as version 0 of the paper has it.
 
-
-def scattered(problem: Problem, jobs: IntArray, counts: IntArray) -> IntArray:
-    """Return the counts of some jobs as those of all, shape (jobs, nodes)."""
-    all_counts = np.zeros((problem.jobs, problem.nodes), dtype=np.int64)
-    all_counts[jobs] = counts
-    return all_counts
-
-
-def check(packing: PackingProblem, limit: float, largest: int = LARGEST) -> Allocation:
-    """Decide with CP-SAT whether jobs can be placed; if not, which few cannot. Numbers are those of the packing."""
-    alone = np.flatnonzero(packing.fits @ packing.classes.count < packing.slots)
-    if len(alone):
-        return Allocation(False, None, (int(alone[0]),))
-    model = _model_of(packing, largest)
-    if model is None:
-        return Allocation(None)
-    solver = cp_model.CpSolver()
-    solver.parameters.catch_sigint_signal = False
-    solver.parameters.num_workers = 1
-    solver.parameters.max_deterministic_time = limit
-    solver.parameters.linearization_level = 2
-    code = solver.solve(model.model)
-    if code in {cp_model.OPTIMAL, cp_model.FEASIBLE}:
-        return Allocation(True, model.counts(solver), (), solver.deterministic_time)
-    if code != cp_model.INFEASIBLE:
-        return Allocation(None, None, (), solver.deterministic_time)
-    placed = {literal.index: job for job, literal in enumerate(model.placed)}
-    core = sorted(placed[index] for index in solver.sufficient_assumptions_for_infeasibility())
-    return Allocation(False, None, tuple(core), solver.deterministic_time)
-
-
-def _model_of(packing: PackingProblem, largest: int) -> PackingModel | PatternModel | None:
-    """Return a model of which the size allows an answer; ``None`` if there is none."""
-    patterns = None
-    if packing.wanted.sum() > MANY_ALIKE * len(packing.wanted):
-        patterns = pattern_model(packing)
-    pairs = int((packing.fits > 0).sum(axis=0) @ packing.wanted)
-    if patterns is None and pairs * len(packing.classes.free) <= largest:
-        return PackingModel(packing)
-    return patterns
-
-
-def pack_at_once(
-    free: IntArray, slots: IntArray, demand: IntArray, count: IntArray | None = None, most: int = 2000
-) -> bool | None:
-    """Decide whether jobs can be packed at one time; ``None`` if it takes too long to tell.
-
-    Parameters
+    Attributes
     ----------
-    free
-        What is free on a node of each class, shape (classes, resources).
-    slots
-        Shape (jobs,).
-    demand
-        Shape (jobs, resources).
-    count
-        Nodes of each class, shape (classes,); one if not given.
-    most
-        How many slots are placed before the search is given up.
+    on
+        The variables by job and node, where a slot fits on the empty node.
     """
-    wanted = int(slots.sum())
-    if wanted > most:
-        return None
-    asked = demand > 0
-    fits = ((free[None] >= demand[:, None]) | ~asked[:, None]).all(axis=2)
-    nodes = np.ones(len(free), dtype=np.int64) if count is None else count
-    # Jobs with few nodes and big slots first; what no job can use up does not tell nodes apart.
-    order = np.lexsort((-demand.sum(axis=1), fits @ nodes))
-    useful, columns = fits.any(axis=0), asked.any(axis=0)
-    total = (slots[:, None] * demand).sum(axis=0)
-    room = np.minimum(free, total)[useful][:, columns]
-    room, label = np.unique(room, axis=0, return_inverse=True)
-    many = np.bincount(label.ravel(), weights=nodes[useful], minlength=len(room)).astype(np.int64)
-    room = np.repeat(room, np.minimum(many, wanted), axis=0)
-    if len(room) > MOST_NODES:
-        return None
-    job = np.repeat(order, slots[order])
-    packed = search_packing(job, demand[job][:, columns].copy(), room, most, np.empty(len(job), dtype=np.int64))
-    return None if packed < 0 else packed == 1
+
+    def __init__(self, problem: Problem, every_resource: bool = False) -> None:
+        self.problem = problem
+        self.every_resource = every_resource
+        self.most = empty_slots(problem)
+        self.size = int(np.count_nonzero(self.most))
+        self.on: dict[tuple[int, int], PlaceVariables] = {}
+
+    def add_to(self, variables: Variables) -> None:
+        """Add the intervals and what they must meet."""
+        self.add_intervals(variables)
+        self.add_alternatives(variables)
+        self.add_capacity(variables)
+
+    def add_intervals(self, variables: Variables) -> None:
+        """Make a conditional interval for each job and node: ``present[j, n] <=> slots[j, n] >= 1``."""
+        model = variables.model
+        for job, node in np.argwhere(self.most).tolist():
+            name, most = f"[{variables.labels[job]},{node}]", int(self.most[job, node])
+            present = slots = model.new_bool_var(f"on{name}")
+            if most > 1:
+                slots = model.new_int_var(0, most, f"slots{name}")
+                model.add(slots >= 1).only_enforce_if(present)
+                model.add(slots == 0).only_enforce_if(~present)
+            duration = int(self.problem.duration[job])
+            interval = model.new_optional_fixed_size_interval_var(
+                variables.jobs[job].start, duration, present, f"run{name}"
+            )
+            self.on[job, node] = PlaceVariables(slots, present, interval)
+            variables.on[job, node] = present
+
+    def add_alternatives(self, variables: Variables) -> None:
+        """Let each job choose nodes for all its slots: ``sum(slots[j, n] : n) == slots[j]``."""
+        of_job = defaultdict(list)
+        for (job, _), place in self.on.items():
+            of_job[job].append(place.slots)
+        for job, slots in enumerate(self.problem.slots.tolist()):
+            if self.most[job].sum() < slots:
+                variables.contradict()  # Not even the empty machine has room for it.
+            else:
+                variables.model.add(cp_model.LinearExpr.sum(of_job[job]) == slots)
+
+    def add_capacity(self, variables: Variables) -> None:
+        """At every time t, for every node and resource: what runs there, and what is held, is within the capacity.
+
+        ``sum(demand[j] * slots[j, n] : start[j] <= t < start[j] + duration[j]) + held(n, t) <= capacity[n]``, a
+        cumulative for each.
+        """
+        if self.problem.overfull:
+            variables.contradict()  # More is held than there is, be it on a node that no job asks for.
+        asked = self.problem.demand.any(axis=0) | self.every_resource
+        on_node = defaultdict(list)
+        for job, node in self.on:
+            on_node[node].append(job)
+        for node, jobs in sorted(on_node.items()):
+            for resource in np.flatnonzero(asked).tolist():
+                self.add_cumulative(variables, node, resource, jobs)
+
+    def add_cumulative(self, variables: Variables, node: int, resource: int, jobs: list[int]) -> None:
+        """Keep the jobs on a node, beside what is held there, within one of its resources."""
+        problem = self.problem
+        asking = [job for job in jobs if problem.demand[job, resource]]
+        holding = np.flatnonzero((problem.held_node == node) & (problem.held_amount[:, resource] > 0))
+        capacity = int(problem.capacity[node, resource])
+        needed = self.most[asking, node] @ problem.demand[asking, resource]
+        if needed + problem.held_amount[holding, resource].sum() <= capacity:
+            return
+        spans = zip(problem.held_from[holding].tolist(), problem.held_to[holding].tolist(), strict=True)
+        variables.model.add_cumulative(
+            [self.on[job, node].interval for job in asking] + [variables.span(begin, end) for begin, end in spans],
+            [int(problem.demand[job, resource]) * self._slots(job, node) for job in asking]
+            + problem.held_amount[holding, resource].tolist(),
+            capacity,
+        )
+
+    def _slots(self, job: int, node: int) -> cp_model.IntVar | int:
+        """Return the slots of an interval that is present, as a number if there is only one."""
+        return self.on[job, node].slots if self.most[job, node] > 1 else 1
+
+    def holds(self, schedule: Schedule) -> bool:
+        """Add up what lies on each node whenever a job starts or something begins to hold."""
+        problem, starts, classes = self.problem, schedule.starts, self.problem.classes
+        if (schedule.counts.sum(axis=1) != problem.slots).any():
+            return False
+        used = schedule.counts[:, :, None] * problem.demand[:, None, :]
+        step_of_node = np.empty(problem.nodes, dtype=np.int64)
+        step_of_node[classes.members] = np.repeat(np.arange(len(classes.count)), classes.count)
+        for time in np.unique(np.concatenate((starts, problem.held_from))).tolist():
+            step = int(np.searchsorted(classes.times, time, side="right")) - 1
+            runs = (starts <= time) & (time < starts + problem.duration)
+            amount = used[runs].sum(axis=0)
+            if (amount > np.maximum(classes.free[step, step_of_node], 0))[amount > 0].any():
+                return False
+        return True
+
+    def suggest(self, variables: Variables, schedule: Schedule) -> None:
+        """Complete the hint with the slots on the nodes."""
+        for (job, node), place in self.on.items():
+            count = int(schedule.counts[job, node])
+            variables.model.add_hint(place.present, count > 0)
+            if place.slots is not place.present:
+                variables.model.add_hint(place.slots, count)
+
+    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
+        """Return the slots of each job on each node that a solver found, shape (jobs, nodes)."""
+        counts = np.zeros((self.problem.jobs, self.problem.nodes), dtype=np.int64)
+        for (job, node), place in self.on.items():
+            counts[job, node] = solver.value(place.slots)
+        return counts
+
+    def refuse(self, variables: Variables, starts: IntArray, budget: Budget) -> bool:
+        """Forbid nothing: the model has the nodes."""
+        return False
+
+
+def allocation_of(problem: Problem, every_resource: bool = False) -> Allocation:
+    """Return the allocation that a problem asks for: by its nodes, by the nodes of this instant, or none."""
+    if problem.nodes > 1:
+        return NodeAllocation(problem, every_resource)
+    return PlacesNow(problem) if len(problem.free_now) else Pooled(problem)
+
+
+def empty_slots(problem: Problem) -> IntArray:
+    """Return how many slots of each job fit on each node where nothing is held, at most those it asks for.
+
+    Returns
+    -------
+    Shape (jobs, nodes).
+    """
+    most = np.broadcast_to(problem.slots[:, None], (problem.jobs, problem.nodes)).copy()
+    for resource in range(problem.capacity.shape[1]):
+        demand = problem.demand[:, resource]
+        fit = problem.capacity[None, :, resource] // np.maximum(demand, 1)[:, None]
+        np.minimum(most, np.where(demand[:, None] > 0, np.maximum(fit, 0), most), out=most)
+    return most

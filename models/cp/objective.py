@@ -2,47 +2,58 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 from ortools.sat.python import cp_model
 
 from ...base import IntArray
+from ..scheduling.list_schedules import Schedule
 from ..scheduling.problem import Problem
-from .variables import Variables
+from .variables import LinearExprT, Variables
 
 
-class Objective(Protocol):
-    """A cost, as CP-SAT has it; that of a schedule is always recomputed from its start times."""
+class PlanObjective(Protocol):
+    """A cost: as CP-SAT has it, and of a schedule. The schedule of least cost is used."""
 
-    def add_to(self, variables: Variables) -> None:
-        """Let the model minimise it, less its constant."""
+    def expression(self, variables: Variables) -> LinearExprT:
+        """Return what the model minimises, a whole number; may add variables."""
         ...
 
-    def constant(self, problem: Problem) -> int:
-        """Return what the cost has that no schedule changes."""
-        ...
-
-    def latest(self, problem: Problem, cost: int) -> IntArray:
-        """Return when each job starts at the latest in a schedule that costs no more, shape (jobs,)."""
+    def cost(self, schedule: Schedule) -> float:
+        """Return the cost of a schedule, computed from its start times."""
         ...
 
 
+@dataclass(frozen=True)
 class WeightedLateness:
     """The sum of ``weight * max(0, start - due)``: :meth:`.Problem.cost` (CP 2019, sections 2.2 and 4)."""
 
-    def add_to(self, variables: Variables) -> None:
-        """Minimise the sum of ``weight * late``: a constant less where a job is late already."""
-        rows = variables.problem.first_rows
-        late = [variables.jobs[row].late for row in rows.tolist()]
-        variables.model.minimize(cp_model.LinearExpr.weighted_sum(late, variables.problem.weight[rows].tolist()))
+    problem: Problem
 
-    def constant(self, problem: Problem) -> int:
-        """Return the weight of what is late already."""
+    def expression(self, variables: Variables) -> LinearExprT:
+        """Return the sum of ``weight * late``: a constant less where a job is late already."""
+        rows = self.problem.first_rows
+        late = [variables.jobs[row].late for row in rows.tolist()]
+        return cp_model.LinearExpr.weighted_sum(late, self.problem.weight[rows].tolist())
+
+    def cost(self, schedule: Schedule) -> float:
+        """Return the cost that the schedule has."""
+        return schedule.cost
+
+    @property
+    def constant(self) -> int:
+        """The weight of what is late already, which the expression leaves out."""
+        problem = self.problem
         return 0 if problem.has_modes else int((problem.weight * np.maximum(-problem.due, 0)).sum())
 
-    def latest(self, problem: Problem, cost: int) -> IntArray:
-        """Return ``max(due, 0) + cost / weight``: a job alone must not cost more."""
+    def latest(self, cost: int) -> IntArray:
+        """Return when each job starts at the latest in a schedule that costs no more, shape (jobs,).
+
+        ``max(due, 0) + cost / weight``: a job alone must not cost more.
+        """
+        problem = self.problem
         due = problem.due_start if problem.has_modes else np.maximum(problem.due, 0)
         bound = due + cost // np.maximum(problem.weight, 1)
         return np.where(problem.weight > 0, bound, np.iinfo(np.int64).max)

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...base import BoolArray, FloatArray, IntArray
+from ...base import FloatArray, IntArray
 from ..compiled import borrowing
 from ..scheduling.node_classes import equal_rows
 from ..scheduling.problem import Problem, rising
-from .starting import slots_asked
+from .packing import slots_asked
 
 #: Steps of the subgradient, and intervals of time.
 STEPS, INTERVALS = 60, 48
@@ -40,10 +40,6 @@ class Bounds(NamedTuple):
     least: int
     now: FloatArray
     later: FloatArray
-
-    def others(self, starts_now: BoolArray) -> float:
-        """Return what every schedule costs at least in which other jobs start now than these."""
-        return float(np.where(starts_now, self.later, self.now).min(initial=np.inf))
 
 
 class Jobs(NamedTuple):

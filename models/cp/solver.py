@@ -19,19 +19,16 @@ class Outcome:
     Attributes
     ----------
     status
-        Of the last call.
+        What is proved of the model.
     solver
         The solver, which has the values of the variables if `status` is optimal or feasible.
     spent
-        Deterministic time of all calls, seconds.
-    known
-        A bound from other calls.
+        Seconds of the call: deterministic time, or of the wall clock under such a limit.
     """
 
     status: Status
     solver: cp_model.CpSolver
     spent: float
-    known: int = -(2**62)
 
     @property
     def found(self) -> bool:
@@ -41,36 +38,39 @@ class Outcome:
     @property
     def bound(self) -> int:
         """No values of the variables have a smaller objective; says nothing if there are none at all."""
-        return max(self.known, math.ceil(self.solver.best_objective_bound - 1e-6))
+        return math.ceil(self.solver.best_objective_bound - 1e-6)
 
 
-def make_solver(limit: float, *, wall: bool = False, hinted: bool = False) -> cp_model.CpSolver:
-    """Return a solver with the parameters that serve scheduling models best, one worker, and a limit in seconds.
+@dataclass(frozen=True)
+class Calls:
+    """How CP-SAT is called: one worker, and the parameters that serve scheduling models of this size best.
 
-    Parameters
+    Attributes
     ----------
-    limit
-        Seconds of deterministic time; with `wall` of wall-clock time.
-    hinted
-        Whether the search begins at the hint of the model.
+    wall
+        Whether limits are wall-clock time, or deterministic time.
+    log
+        Whether the solver prints its progress.
     """
-    solver = cp_model.CpSolver()
-    parameters = solver.parameters
-    parameters.num_workers = 1
-    parameters.catch_sigint_signal = False  # Ctrl-C is for the program, not for the solver alone.
-    if wall:
-        parameters.max_time_in_seconds = limit
-    else:
-        parameters.max_deterministic_time = limit
-    parameters.use_dynamic_precedence_in_cumulative = True
-    parameters.linearization_level = 0
-    parameters.cp_model_presolve = False
-    if hinted:
-        parameters.search_branching = cp_model.HINT_SEARCH
-    return solver
 
+    wall: bool = False
+    log: bool = False
 
-def call(solver: cp_model.CpSolver, model: cp_model.CpModel) -> Outcome:
-    """Solve a model once."""
-    status = _STATUS.get(solver.solve(model), Status.UNKNOWN)
-    return Outcome(status, solver, solver.deterministic_time)
+    def solve(self, model: cp_model.CpModel, seconds: float, *, hinted: bool = False) -> Outcome:
+        """Solve a model once within so many seconds; with `hinted` the search begins at the hint of the model."""
+        solver = cp_model.CpSolver()
+        parameters = solver.parameters
+        parameters.num_workers = 1
+        parameters.catch_sigint_signal = False  # Ctrl-C is for the program, not for the solver alone.
+        if self.wall:
+            parameters.max_time_in_seconds = seconds
+        else:
+            parameters.max_deterministic_time = seconds
+        parameters.use_dynamic_precedence_in_cumulative = True
+        parameters.linearization_level = 0
+        parameters.cp_model_presolve = False
+        parameters.log_search_progress = self.log
+        if hinted:
+            parameters.search_branching = cp_model.HINT_SEARCH
+        status = _STATUS.get(solver.solve(model), Status.UNKNOWN)
+        return Outcome(status, solver, solver.wall_time if self.wall else solver.deterministic_time)

@@ -33,21 +33,23 @@ def comparable(problem: Problem) -> Iterator[list[int]]:
 
 
 def only_chain(problem: Problem) -> IntArray | None:
-    """Return the order of the jobs if all ask for the same of one pool and none less urgent than the next.
+    """Return the order of the jobs if all ask for the same and none is less urgent than the next.
 
-    Then no schedule costs less than that list. What is free only grows, as all that is held is held from
-    now on, so that the k-th start is no later than in any other schedule; and whoever is more urgent has the
-    earlier one. ``None`` otherwise, or for a single job.
+    Then no schedule costs less than that list. What is free only grows, as all that is held is held from now on, so
+    that the k-th start is no later than in any other schedule; and the more urgent job has the earlier one. So it is on
+    nodes, too: slots that are alike fit wherever one of them fits. ``None`` otherwise, or for a single job.
     """
-    if problem.nodes > 1 or problem.jobs < 2 or problem.earliest.any() or problem.held_from.any():
+    late = problem.held_from.any() or (problem.quotas is not None and problem.quotas.held_from.any())
+    if problem.jobs < 2 or problem.earliest.any() or late:
         return None
     chains = list(comparable(problem)) if len(problem.alike) == 1 else []
     whole = len(chains) == 1 and len(chains[0]) == problem.jobs
     return np.array(chains[0], dtype=np.int64) if whole else None
 
 
-def rearranged(problem: Problem, schedule: Schedule, chains: list[list[int]]) -> Schedule:
+def rearranged(problem: Problem, schedule: Schedule) -> Schedule:
     """Return the schedule with the starts and places of jobs that differ in nothing dealt out along each chain."""
+    chains = list(comparable(problem))
     if not chains:
         return schedule
     starts, counts = schedule.starts.copy(), schedule.counts.copy()

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...base import IntArray
 from ..compiled import borrowing, within
-from ..scheduling.placement import pool_placement
+from ..placement import pool_placement
 
 #: Later than any time.
 NEVER = np.iinfo(np.int64).max

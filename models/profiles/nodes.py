@@ -8,7 +8,7 @@ import numpy as np
 
 from ...base import IntArray
 from ..compiled import compiled
-from ..scheduling.placement import PlacementRule, choose
+from ..placement import PlacementRule, choose
 from .amount import NEVER
 
 

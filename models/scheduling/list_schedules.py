@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...base import IntArray
+from ..placement import PlacementRule
 from ..profiles.amounts import Steps, make_steps
 from .list_search import NodeSearch, alone, decode_on_nodes, search_on_nodes
 from .modes import KINDS_OF_MOVES, mode_orders
 from .node_groups import place_in_order
-from .placement import PlacementRule
 from .pool_search import AFTER, BEST, PoolSearch, earliest_steps, open_search, search_orders, step_of
 from .problem import WHENEVER, Problem
 from .selection import by_falling_weight

@@ -51,15 +51,6 @@ class NodeClasses:
         steps = np.searchsorted(self.times, times, side="right") - 1
         return NodeClasses(self.members, self.begin, self.capacity, times, self.free[steps])
 
-    def alone(self, step: int) -> NodeClasses:
-        """Return the classes of one step: nodes of equal capacity with as much free then."""
-        first, label = equal_rows(np.column_stack((self.capacity, self.free[step])))
-        of_member = np.repeat(label, self.count)
-        return NodeClasses(
-            self.members[np.lexsort((self.members, of_member))], np.append(0, np.cumsum(np.bincount(of_member))),
-            self.capacity[first], self.times[:1], self.free[step : step + 1, first],
-        )  # fmt: skip
-
     def few(self, most: IntArray) -> NodeClasses:
         """Return the first nodes of each class, `most` of each at most, every one a class of its own."""
         count = np.minimum(self.count, most)

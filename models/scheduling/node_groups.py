@@ -158,16 +158,22 @@ def take_slots(instant: Instant, groups: int, job: int, counts: IntArray) -> int
 
 
 @compiled
-def place_in_order(instant: Instant, order: IntArray, starts: IntArray, counts: IntArray) -> None:
+def place_in_order(instant: Instant, order: IntArray, starts: IntArray, counts: IntArray) -> int:
     """Place the jobs of an order that start now, those that have `starts` of 0; fill in `counts`, shape (jobs, nodes).
 
-    They find their places, as they did where their starts were found.
+    Returns
+    -------
+    The position of the first job in the order that finds no place, with which it ends; -1 if there is none.
     """
     groups = instant.begin.shape[1]
     forget_refusals(instant)
     for row in range(instant.begin.shape[0]):
         for group in range(groups):
             instant.room[row, group] = instant.begin[row, group]
-    for job in order:
-        if starts[job] == 0 and finds_slots(instant, groups, job):
+    for position in range(len(order)):
+        job = order[position]
+        if starts[job] == 0:
+            if not finds_slots(instant, groups, job):
+                return position
             groups = take_slots(instant, groups, job, counts[job])
+    return -1

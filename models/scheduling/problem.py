@@ -94,21 +94,15 @@ class Problem:
 
     def __post_init__(self) -> None:
         jobs, resources = len(self.duration), np.asarray(self.capacity).shape[1]
-        for name in ("due", "earliest"):
+        zeros, held = np.zeros(jobs, dtype=np.int64), len(self.held_from)
+        nothing = np.zeros((jobs + held, resources), dtype=np.int64)
+        defaults = {"due": zeros, "earliest": zeros, "latest": np.full(jobs, WHENEVER), "mode_of": np.arange(jobs)}
+        for name, default in (defaults | {"whole": nothing[:jobs], "held_amount": nothing[:0]}).items():
             if not np.size(getattr(self, name)):
-                object.__setattr__(self, name, np.zeros(jobs, dtype=np.int64))
-        if not np.size(self.latest):
-            object.__setattr__(self, "latest", np.full(jobs, WHENEVER))
-        if not np.size(self.whole):
-            object.__setattr__(self, "whole", np.zeros((jobs, resources), dtype=np.int64))
-        if not np.size(self.mode_of):
-            object.__setattr__(self, "mode_of", np.arange(jobs))
-        if not np.size(self.held_amount):
-            object.__setattr__(self, "held_amount", np.zeros((0, resources), dtype=np.int64))
-        shapes = {"duration": (jobs,), "slots": (jobs,), "demand": (jobs, resources), "weight": (jobs,), "due": (jobs,)}
-        shapes |= {"earliest": (jobs,), "latest": (jobs,), "whole": (jobs, resources)}
-        shapes |= {"mode_of": (jobs,)}
-        held = len(self.held_from)
+                object.__setattr__(self, name, default)
+        names = ("duration", "slots", "weight", "due", "earliest", "latest", "mode_of")
+        shapes: dict[str, tuple[int, ...]] = dict.fromkeys(names, (jobs,))
+        shapes |= dict.fromkeys(("demand", "whole"), (jobs, resources))
         shapes |= {"held_to": (held,), "held_node": (held,), "held_amount": (held, resources)}
         for name, shape in shapes.items():
             array = np.ascontiguousarray(getattr(self, name), dtype=np.int64)
@@ -161,19 +155,26 @@ class Problem:
     @cached_property
     def horizon(self) -> int:
         """A time by which all jobs can be done one after the other."""
-        return max(int(self.held_to.max(initial=0)), int(self.earliest.max(initial=0))) + int(self.duration.sum())
+        ends = [self.held_to, self.earliest, *([] if self.quotas is None else [self.quotas.held_to])]
+        return max(int(times.max(initial=0)) for times in ends) + int(self.duration.sum())
 
     @cached_property
     def pooled(self) -> Problem:
-        """The relaxation in which all nodes are one: the problem of HCP."""
+        """The relaxation in which all nodes are one, but for the jobs that start now: what bounds are found on."""
         if self.nodes == 1:
             return self
         pool = Problem(
             self.duration, self.slots, self.demand, self.weight, self.capacity.sum(axis=0, keepdims=True), self.due,
             self.held_from, self.held_to, np.zeros_like(self.held_node), self.held_amount, self.earliest,
-            latest=self.latest, mode_of=self.mode_of,
+            free_now=self._free_at_once(), latest=self.latest, mode_of=self.mode_of,
         )  # fmt: skip
         return pool if self.quotas is None else pool.with_quotas(self.quotas)
+
+    def _free_at_once(self) -> IntArray:
+        """Return what is free now on each node, shape (nodes, resources), nothing where more is held than there is."""
+        free, held = self.capacity.copy(), self.held_from == 0
+        np.subtract.at(free, self.held_node[held], self.held_amount[held])
+        return np.maximum(free, 0)
 
     def of_jobs(self, jobs: IntArray) -> Problem:
         """Return the problem of some of the jobs alone, by their numbers, each in the mode of its row."""

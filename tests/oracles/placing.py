@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 from hypothesis import strategies as st
 
-from hpcdispatch.models.scheduling.placement import IntArray
+from hpcdispatch.models.placement import IntArray
 from hpcdispatch.models.scheduling.problem import Problem
 
 

@@ -83,7 +83,7 @@ def test_a_job_waits_for_a_mode_that_ends_sooner():
         *product(MODES, MACHINES, [""]),
         ("run", "pool", ",objective=excess-wait"),
         ("kill", "nodes", ",solver=none"),
-        ("resubmit", "nodes", ",filter=pool"),
+        ("resubmit", "nodes", ",iterations=20"),
     ],
 )  # fmt: skip
 def test_every_schedule_keeps_the_invariants(overrun, kind, options):
@@ -114,7 +114,6 @@ def test_the_same_twice():
         ("hcp:molds=true", r"hcp: molds must be false with all jobs in the model \(version 0\)"),
         ("hcp3:molds=true,blocked=3", "molds must be false with blocked, whose profile takes one request a job"),
         ("hcp3:molds=true,constraints=limit:most=4", "constraints, which are on the request of a job"),
-        ("hcp3:molds=true,solver=fluid", "molds must be false with solver fluid"),
         ("sa:over=hcp3:molds=true", "expected a dispatcher of rigid jobs, got one that chooses shapes itself"),
     ],
 )  # fmt: skip

@@ -132,21 +132,38 @@ def raises(count):
     raise KeyError("user")
 
 
+#: How a message begins.
+AT = "objective given at .* for job .*: "
 WRONG = [
-    (raises, "objective given: KeyError: 'user'"),
-    (lambda count: 3.0, r"objective given: expected linear terms, an Objective\(rates, due, constant\), got 3.0"),
-    (lambda count: Objective(np.full(count, -1.0), None, 0.0), "objective given: rates must be > 0, got -1"),
-    (lambda count: Objective(np.full(count, np.nan), None, 0.0), "objective given: rates must be finite, got nan"),
+    (raises, AT + r"KeyError: 'user'"),
+    (
+        lambda count: 3.0,
+        AT + r"expected linear terms, an Objective\(rates, due, constant\), got 3.0",
+    ),
+    (
+        lambda count: Objective(np.full(count, -1.0), None, 0.0),
+        AT + r"rates must be >= 0, got -1",
+    ),
+    (
+        lambda count: Objective(np.full(count, np.nan), None, 0.0),
+        AT + r"rates must be finite, got nan",
+    ),
     (
         lambda count: Objective(np.full(count, 5e-324), None, 0.0),
-        "objective given: rates must be > 0, got 4.9",
+        AT + r"rates must be >= 0, got 4.9",
     ),
     (
         lambda count: Objective(np.ones(count), np.full(count, 1e30), 0.0),
-        r"objective given: due must be .*, got 1e\+30",
+        AT + r"due must be .*, got 1e\+30",
     ),
-    (lambda count: Objective(np.ones(count + 1), None, 0.0), r"objective given: rates must have shape"),
-    (lambda count: Objective(np.ones(count), None, np.inf), "objective given: constant must be a number, got inf"),
+    (
+        lambda count: Objective(np.ones(count + 1), None, 0.0),
+        AT + r"rates must have shape",
+    ),
+    (
+        lambda count: Objective(np.ones(count), None, np.inf),
+        AT + r"constant must be a number, got inf",
+    ),
 ]
 
 

@@ -4,7 +4,7 @@ import pytest
 import returns
 
 #: Constraints are called while candidates are chosen, planned and started.
-MOST = {spec: 16 if "constraints" in spec else 12 for spec in returns.CP}
+MOST = {spec: 12 if "constraints" in spec or "molds" in spec else 8 for spec in returns.CP}
 
 
 @pytest.mark.parametrize("spec", returns.CP)

@@ -1,11 +1,11 @@
 """An independent formulation of scheduling on nodes, boxes on nodes side by side, against all schedules and ours."""
 
+import numpy as np
 from hypothesis import given, settings
 from oracles.boxes import least_cost_of_boxes
 from oracles.placing import least_cost, problems
 
-from hpcdispatch.models.cp.answer import Limit, Status
-from hpcdispatch.models.cp.benders import solve_placed
+from hpcdispatch.models import Limit, Search, Status
 
 
 @given(problems(most_jobs=3, late_holds=True))
@@ -13,6 +13,6 @@ from hpcdispatch.models.cp.benders import solve_placed
 def test_boxes_and_the_models_find_the_least_cost_there_is(problem):
     best, _ = least_cost(problem, 9)
     assert least_cost_of_boxes(problem, 9) == best
-    answer = solve_placed(problem, None, Limit(2, 2))
+    answer = Search(problem, limit=Limit(2, 2), whole=True, hinted=False).solve([np.arange(problem.jobs)])
     assert answer.status is Status.OPTIMAL
     assert answer.schedule.cost == best

@@ -11,41 +11,35 @@ from oracles.quotas import kept, least_cost_within, limited_problems
 
 from hpcdispatch.models import (
     WHENEVER,
-    Decision,
     Limit,
     Problem,
+    Search,
     Status,
     best_of,
     improve,
     list_orders,
     list_schedule,
     quotas_beside,
-    solve_direct,
-    solve_placed,
-    solve_pooled,
 )
-from hpcdispatch.models.cp import Effort, PoolCapacity
+from hpcdispatch.models.cp import PoolCapacity
 
 LONG = Limit(1, 1)
 HORIZON = 12
-#: Little of everything but the solver, so that it has to know of the quotas.
-BARE = Effort(iterations=0, polish=0, tries=0, branches=100)
 TINY = settings(max_examples=25)
 NOW = np.zeros(3, dtype=np.int64)
 
 
 def answers(problem, quotas):
-    """Return what every model says of the problem: on the pool, or on the nodes."""
+    """Return what the whole model says of the problem, with a hint and without; and the decision."""
     limited = problem.with_quotas(quotas)
-    hint = best_of(limited, list_orders(limited))[0]
-    if problem.nodes == 1:
-        return [solve_pooled(limited, given, LONG) for given in (hint, None)]
-    return [
-        solve_placed(limited, hint, LONG),
-        solve_placed(limited, None, LONG, effort=BARE),
-        solve_direct(limited, hint, LONG),
-        solve_direct(limited, None, LONG),
-    ]
+    orders = list_orders(limited)
+    searches = [Search(limited, limit=LONG, whole=True, hinted=hinted) for hinted in (True, False)]
+    return [search.solve(orders) for search in searches]
+
+
+def pool_of(problem):
+    """Return the problem on a pool, without the nodes of the instant."""
+    return replace(problem.pooled, free_now=np.zeros((0, 0)))
 
 
 @pytest.mark.parametrize("pooled", [True, False])
@@ -53,7 +47,7 @@ def answers(problem, quotas):
 @TINY
 def test_finds_the_least_cost_there_is_within_quotas_and_latest_starts(pooled, drawn):
     problem, quotas = drawn
-    problem = problem.pooled if pooled else problem
+    problem = pool_of(problem) if pooled else problem
     least = least_cost_within(problem, quotas, HORIZON)
     for answer in answers(problem, quotas):
         if least is None:
@@ -68,7 +62,7 @@ def test_finds_the_least_cost_there_is_within_quotas_and_latest_starts(pooled, d
 @TINY
 def test_lists_and_the_local_search_keep_quotas_and_latest_starts(drawn):
     problem, quotas = drawn
-    for limited in (problem.with_quotas(quotas), problem.pooled.with_quotas(quotas)):
+    for limited in (problem.with_quotas(quotas), pool_of(problem).with_quotas(quotas)):
         for order in list_orders(limited):
             listed = list_schedule(limited, order)
             if listed is not None:
@@ -76,17 +70,16 @@ def test_lists_and_the_local_search_keep_quotas_and_latest_starts(drawn):
                 assert better.cost <= listed.cost
                 for schedule in (listed, better):
                     assert kept(problem, quotas, schedule.starts.tolist())
-                    assert can_be_placed(problem if limited.nodes > 1 else problem.pooled, schedule.starts)
+                    assert can_be_placed(problem if limited.nodes > 1 else pool_of(problem), schedule.starts)
 
 
 @given(drawn=limited_problems())
 @TINY
 def test_the_decision_is_proved_within_quotas(drawn):
     problem, quotas = drawn
-    problem = replace(problem.pooled, latest=np.full(problem.jobs, WHENEVER))
+    problem = replace(pool_of(problem), latest=np.full(problem.jobs, WHENEVER))
     limited = problem.with_quotas(quotas)
-    listed, _ = best_of(limited, list_orders(limited))
-    answer = Decision(limited, listed, "list", limited.horizon).search(LONG)
+    answer = Search(limited, limit=LONG).solve(list_orders(limited))
     assert kept(problem, quotas, answer.schedule.starts.tolist())
     assert answer.decided or answer.schedule.cost == answer.bound
     now = tuple(answer.schedule.starts == 0)
@@ -115,16 +108,14 @@ def test_jobs_that_differ_in_what_they_take_are_not_alike():
     _, quotas = licences(2)
     assert [group.tolist() for group in problem.alike] == [[0, 1, 2]]
     assert [group.tolist() for group in problem.with_quotas(quotas).alike] == [[0, 1]]
-    assert [group.tolist() for group in problem.pooled.with_quotas(quotas).alike] == [[0, 1]]
+    assert [group.tolist() for group in pool_of(problem).with_quotas(quotas).alike] == [[0, 1]]
 
 
-def test_a_hint_that_breaks_a_quota_is_not_used():
+def test_a_schedule_that_breaks_a_quota_does_not_hold():
     problem, quotas = licences(1)
     broken = best_of(problem, list_orders(problem))[0]
-    answer = solve_pooled(problem.with_quotas(quotas), broken, LONG)
-    assert answer.source == "cp-sat"
-    assert answer.schedule.starts.tolist() == [0, 5, 0]
-    assert not PoolCapacity().holds(problem.with_quotas(quotas), broken.starts)
+    assert not PoolCapacity(problem.with_quotas(quotas)).holds(broken)
+    assert PoolCapacity(problem).holds(broken)
 
 
 def test_what_runs_may_take_more_than_there_is():

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models import Limit, Problem, Status, comparable, list_schedule, only_chain, solve_pooled
+from hpcdispatch.models import Limit, Problem, Search, Status, comparable, list_schedule, only_chain
 
 
 def test_only_jobs_that_ask_for_the_same_are_ordered():
@@ -33,9 +33,33 @@ def test_of_alike_jobs_no_schedule_costs_less_than_the_list(weights, held):
     problem = alike(weights, held)
     chain = only_chain(problem)
     assert sorted(chain) == list(range(len(weights)))
-    best = solve_pooled(problem, None, Limit(0.2, 0.2))
+    search = Search(problem, limit=Limit(0.2, 0.2), whole=True, hinted=False)
+    best = search.solve([np.arange(len(weights))])
     assert best.status is Status.OPTIMAL
     assert list_schedule(problem, chain).cost == best.schedule.cost
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.data())
+def test_so_it_is_on_nodes(weights, data):
+    """Jobs of several slots on nodes of two kinds, parts of which are held until some time."""
+    nodes, slots = data.draw(st.integers(2, 3)), data.draw(st.integers(1, 3))
+    capacity = np.array([[data.draw(st.integers(1, 4)), data.draw(st.integers(0, 3))] for _ in range(nodes)])
+    capacity[0] = np.maximum(capacity[0], (3, 3))
+    held = [data.draw(st.integers(1, 6)) for _ in range(nodes)]
+    demand = np.array([1, data.draw(st.integers(0, 1))])
+    problem = alike(
+        weights, held, slots=np.full(len(weights), slots), demand=np.tile(demand, (len(weights), 1)), capacity=capacity,
+        held_node=np.arange(nodes), held_amount=np.array([[data.draw(st.integers(0, 1)), 0] for _ in range(nodes)]),
+    )  # fmt: skip
+    chain = only_chain(problem)
+    listed = None if chain is None else list_schedule(problem, chain)
+    if listed is None:
+        return
+    search = Search(problem, limit=Limit(2, 2), whole=True, hinted=False)
+    best = search.solve([np.arange(len(weights))])
+    assert best.status is Status.OPTIMAL
+    assert listed.cost == best.schedule.cost
 
 
 def test_there_is_no_such_list_for_jobs_that_differ_or_room_that_shrinks():

@@ -10,6 +10,7 @@ from hpcdispatch.models import (
     WHENEVER,
     Limit,
     Problem,
+    Search,
     Status,
     best_of,
     improve,
@@ -17,7 +18,6 @@ from hpcdispatch.models import (
     least_cost,
     list_orders,
     list_schedule,
-    solve_pooled,
     taken_modes,
 )  # fmt: skip
 
@@ -72,11 +72,17 @@ def searched(problem, iterations=300):
     return found, improve(problem, orders[which], iterations, np.random.default_rng(0))[0]
 
 
+def by_cp_sat(problem):
+    """Return what CP-SAT says of all modes, from the best list."""
+    search = Search(problem, limit=Limit(1.0, 1.0), whole=True)
+    return search.solve(list_orders(problem))
+
+
 @given(problems(longest=3))
 @settings(max_examples=60)
 def test_cp_sat_finds_what_trying_everything_finds(problem):
     listed, improved = searched(problem)
-    answer = solve_pooled(problem, listed, Limit(1.0, 1.0))
+    answer = by_cp_sat(problem)
     for schedule in (listed, improved, answer.schedule):
         holds(problem, schedule)
     assert answer.status is Status.OPTIMAL
@@ -106,7 +112,7 @@ def test_lists_and_search_find_the_best_of_most_small_problems():
             [(n, -(-work // n)) for n in rng.permutation([1, 2, 3])[:2].tolist()] for work in rng.integers(2, 8, 3)
         ]
         problem = problem_of(modes, 3, rng.integers(1, 5, 3), [0, 0, 0])
-        answer = solve_pooled(problem, None, Limit(1.0, 1.0))
+        answer = by_cp_sat(problem)
         assert answer.status is Status.OPTIMAL
         best += searched(problem)[1].cost == answer.schedule.cost
     assert best >= 38

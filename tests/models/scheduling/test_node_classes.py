@@ -44,20 +44,12 @@ def test_nodes_of_the_same_story_are_a_class(machine):
 
 @given(machines(), st.data())
 @settings(max_examples=80)
-def test_at_one_step_and_few_of_each(machine, data):
+def test_few_of_each(machine, data):
     capacity = machine[0]
     classes = node_classes(*machine)
     step = data.draw(st.integers(0, len(classes.times) - 1))
     free = np.empty_like(capacity)
     free[classes.members] = np.repeat(classes.free[step], classes.count, axis=0)
-    alone = classes.alone(step)
-    assert sorted(alone.members.tolist()) == list(range(len(capacity)))
-    rows = {(*capacity[node], *free[node]) for node in range(len(capacity))}
-    assert len(alone.count) == len(rows)
-    for number, nodes in enumerate(np.split(alone.members, alone.begin[1:-1])):
-        assert nodes.tolist() == sorted(nodes.tolist())
-        assert (free[nodes] == alone.free[0, number]).all()
-        assert (capacity[nodes] == alone.capacity[number]).all()
     most = np.array([data.draw(st.integers(0, 3)) for _ in classes.count])
     few = classes.few(most)
     wanted = [nodes[:many] for nodes, many in zip(np.split(classes.members, classes.begin[1:-1]), most, strict=True)]

@@ -21,7 +21,7 @@ from .....simulation import Result, simulate
 from .....workloads import Job, Machine, Workload
 from ....reports.tables import Table, show
 
-DISPATCHERS = ("hcp3", "pcp3", "pcp3:horizon=all", "hcp3:blocked=3", "hcp1", "pcp1", "hcp", "pcp")
+DISPATCHERS = ("hcp3", "pcp-fast", "pcp3", "hcp3:blocked=3", "hcp1", "pcp1", "hcp", "pcp")
 _PREDICTORS = ("walltime", "last2", "heuristic", "oracle")
 #: Steps of the local search and seconds of the solver: jobs are few.
 _EFFORT = "iterations=50,d=0.0002,d_max=0.0004"

@@ -1,12 +1,13 @@
 """The constraint-programming dispatchers: time and quality of their decisions.
 
-``python -m hpcdispatch.bench.studies.benchmarks.cp`` has six parts. ``trace``: a trace under HCP3, by default the
+``python -m hpcdispatch.bench.studies.benchmarks.cp`` has seven parts. ``trace``: a trace under HCP3, by default the
 records of KTH-SP2 for which there are figures of the authors' own code (Galleguillos et al., CP 2019). ``crowd``: jobs
 behind others that wait for GPUs. ``nodes``: a heterogeneous machine of 64 nodes whose queue fills in one instant, under
-PCP3 and HCP3; what is measured is the decision of that instant, what is checked is the whole schedule. ``proofs``: how
-many decisions on the way through such workloads are proved. ``stream``: the same machine with jobs that arrive one by
-one, under these and others. ``size``: machines of 64 to 10,000 nodes of two kinds with 10 to 200 jobs in the queue,
-EASY beside.
+PCP3 and HCP3; what is measured is the decision of that instant, what is checked is the whole schedule. ``decisions``:
+the time of all decisions on the way through such workloads, and how many exceed their budget. ``proofs``: how many
+decisions on the way through such workloads are proved. ``stream``: the same machine with jobs that arrive one by one,
+under these and others. ``size``: machines of 64 to 10,000 nodes of two kinds with 10 to 200 jobs in the queue, EASY
+beside.
 """
 
 from __future__ import annotations
@@ -30,17 +31,18 @@ from ...one_line_errors import in_one_line
 from .at_size import DISPATCHERS as AT_SIZE
 from .at_size import NODES, Filled, at_size
 from .at_size import QUEUED as AT_SIZE_QUEUED
+from .decisions import QUEUE, decisions
 from .on_nodes import EURORA, Taken, crowded, take
 from .on_traces import RECORDS, TIMED, Baseline, run, sheets
 from .proofs import PROVED, SIZES, proofs
 from .stream import on_stream
 
-PARTS = ("trace", "crowd", "nodes", "proofs", "stream", "size")
+PARTS = ("trace", "crowd", "nodes", "decisions", "proofs", "stream", "size")
 #: What each part runs, if nothing else is asked for.
-DISPATCHERS = {"trace": ("hcp3",), "nodes": ("pcp3", "hcp3")}
+DISPATCHERS = {"trace": ("hcp3",), "nodes": ("pcp3", "pcp-fast", "hcp3"), "decisions": ("pcp3", "pcp-fast", "hcp3")}
 STREAM = (
-    "easy", "easy-sjbf", "conservative", "lxf", "hcp3", "pcp3", "pcp3:solver=none", "pcp3:solver=none,iterations=0",
-    "pcp3:solver=fluid", "pcp3:blocked=5", "lookahead",
+    "easy", "easy-sjbf", "conservative", "lxf", "hcp3", "pcp3", "pcp3:solver=none", "pcp-fast", "pcp-fast:solver=none",
+    "pcp-fast:solver=none,iterations=0", "pcp-fast:blocked=5", "lookahead",
 )  # fmt: skip
 #: Jobs of each half of a crowd.
 CROWD, SMALL_CROWD = 300, 40
@@ -225,6 +227,9 @@ def main(
         show([on_the_crowd(setting)], as_markdown)
     if "nodes" in (parts or PARTS):
         show([on_nodes(setting)], as_markdown)
+    if "decisions" in (parts or PARTS):
+        most = (10,) if small else asked or (QUEUE,)
+        show([decisions(setting.of("decisions"), most, setting.seeds, _say)], as_markdown)
     if "proofs" in (parts or PARTS):
         deciding = [name for name in setting.of("nodes") if name in PROVED]
         show([proofs(deciding, (10,) if small else asked or SIZES, setting.seeds, _say)], as_markdown)

@@ -37,7 +37,7 @@ def test_prints_a_row_for_each_dispatcher():
     assert done.exit_code == 0
     assert [line.split("|")[1].strip() for line in done.output.splitlines() if line.startswith("| ")][2:] == [
         "hcp3",
-        "pcp3",
+        "pcp-fast",
     ]
 
 

@@ -80,12 +80,19 @@ def test_a_crowd_tells_which_candidates_are_taken_first(monkeypatch):
 
 
 def test_decisions_are_sampled_on_the_way(printed):
-    """Every dispatcher is asked for the same decisions; that of the fluid proves them."""
-    exact, fluid = rows(printed, "Decisions proved")
-    assert (exact["dispatcher"], fluid["dispatcher"]) == ("hcp3", "hcp3:solver=fluid")
-    assert exact["decisions"] == fluid["decisions"] != "0"
-    assert exact["their candidates"] == fluid["their candidates"]
-    assert int(fluid["proved, %"]) == 100
+    """Another dispatcher is asked for the decisions that one takes without a solver."""
+    [row] = rows(printed, "Decisions proved")
+    assert row["dispatcher"] == "hcp3"
+    assert int(row["decisions"]) > 0
+    assert 0 <= int(row["proved, %"]) <= 100
+
+
+def test_the_time_of_all_decisions(printed):
+    [row] = rows(printed, "Time of decisions")
+    assert (row["dispatcher"], row["queued"]) == ("hcp3", "10")
+    assert int(row["planned decisions"]) > 0
+    assert float(row["median, s"]) <= float(row["99 of 100, s"]) <= float(row["max, s"])
+    assert sum(int(row[f"by {maker}, %"]) for maker in ("list", "search", "CP-SAT")) in {99, 100, 101}
 
 
 def test_the_queue_is_full_and_all_schedules_hold(printed):

@@ -7,9 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from ...base import IntArray
-from ...base.arrays import count_slots as count_slots  # noqa: PLC0414  (had from here, too)
-from ..compiled import compiled
+from ..base import IntArray
+from ..base.arrays import count_slots as count_slots  # noqa: PLC0414  (had from here, too)
+from .compiled import compiled
 
 PlacementRule = Literal["first-fit", "best-fit"]
 

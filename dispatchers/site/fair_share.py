@@ -10,8 +10,8 @@ import numpy as np
 
 from ...base.checks import check_choice, check_number
 from ...workloads import Machine
+from ..cp.site_objectives import Goal, Objective
 from ..protocol import State, Waiting
-from .site_objectives import Goal, Objective
 
 #: The lowest share of the rate that is left to a user.
 _LEAST = 2.0**-20

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hpcdispatch.models import EqualNodes, choose, count_slots, shift
+from hpcdispatch.dispatchers.space import EqualNodes
+from hpcdispatch.models import choose, count_slots, shift
 from hpcdispatch.models.scheduling.node_classes import equal_rows
 
 
@@ -40,9 +41,9 @@ def test_groups_count_and_choose_as_nodes_do(rule, nodes, resources, seed):
             placement = groups.choose(fits, slots)
             assert placement.tolist() == choose(free, capacity, counts, slots, rule).tolist()
             shift(free, placement, demand, -1)
-            groups.shifted(placement)
+            groups.shifted()
             taken.append((placement, demand))
         if taken and rng.random() < 0.3:
             placement, demand = taken.pop(int(rng.integers(len(taken))))
             shift(free, placement, demand, 1)
-            groups.shifted(placement)
+            groups.shifted()

@@ -1,0 +1,134 @@
+"""PCP'21 and the other CP dispatchers on a machine like KIT's ForHLR II, on which PCP'21 was tried.
+
+``python -m hpcdispatch.bench.studies.benchmarks.cp.kit`` draws jobs of Lublin and Feitelson for 1,152 nodes of 20 cores
+and 21 of 48, and turns cores into slots as the authors' code does: a job of less than a node's cores has one slot of so
+many, a wider one has whole nodes. PCP'21 is Galleguillos, Kiziltan and Soto, CP 2021 (arXiv 2009.10348).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import click
+import numpy as np
+
+from .....dispatchers import create_dispatcher
+from .....simulation import simulate, violations
+from .....workloads import Job, Machine, Provenance, Workload, generate
+from .....workloads.job import ResourceMap
+from ....reports.tables import Table, show
+from ...one_line_errors import in_one_line
+from ..decision_clock import Clocked
+from .on_traces import TIMED, WITHOUT_SOLVER
+
+#: Nodes and cores of each: the thin ones and the fat ones; the share of jobs for the latter is ours.
+THIN, FAT, FAT_SHARE = (1152, 20), (21, 48), 0.02
+DISPATCHERS = ("easy", "hcp3", "pcp-fast", "pcp3", "pcp21")
+JOBS, SEEDS, LOAD = 120, 3, 1.2
+#: A seed that no measured workload has, and the jobs of the warm-up.
+_WARM_UP = 1_000_003
+
+
+def kit(jobs: int, seed: int = 0, load: float = LOAD, shrink: int = 1) -> Workload:
+    """Draw jobs for the machine, or for one with so many times fewer nodes.
+
+    Parameters
+    ----------
+    jobs, seed, load
+        As for the generator ``lublin``.
+    shrink
+        By what the nodes are divided.
+    """
+    thin, fat = max(THIN[0] // shrink, 2), max(FAT[0] // shrink, 1)
+    machine = Machine(("core",), np.array([[THIN[1]]] * thin + [[FAT[1]]] * fat), f"{thin} + {fat} nodes")
+    cores = int(machine.capacity.sum())
+    drawn = generate("lublin", seed=seed, jobs=jobs, processors=cores, load=load)
+    rng = np.random.default_rng(seed)
+    rows = [_on_nodes(job, fat if is_fat else thin, FAT[1] if is_fat else THIN[1])
+            for job, is_fat in zip(drawn.jobs, (rng.random(jobs) < FAT_SHARE).tolist(), strict=True)]  # fmt: skip
+    return Workload(tuple(rows), machine, Provenance(f"kit(jobs={jobs}, seed={seed}, load={load}, shrink={shrink})"))
+
+
+def _on_nodes(job: Job, nodes: int, cores: int) -> Job:
+    """Return a job of some cores as one of slots on nodes of `cores` each."""
+    wanted = job.nodes * job.per_node["core"]
+    slots, each = (1, wanted) if wanted < cores else (min(wanted // cores, nodes), cores)
+    return replace(job, nodes=slots, per_node=ResourceMap({"core": each}))
+
+
+def on_kit(
+    dispatchers: Sequence[str], jobs: int, seeds: int, load: float, shrink: int, say: Callable[[str], None]
+) -> Table:
+    """Return time and quality of some dispatchers on the machine; every schedule is checked.
+
+    Raises
+    ------
+    RuntimeError
+        If a schedule breaks an invariant.
+    """
+    rows = []
+    for name in dispatchers:
+        simulate(kit(30, _WARM_UP, 2.0, 8), name)
+        ms, planned, counts, metrics = [], [], np.zeros(4, dtype=np.int64), []
+        for seed in range(seeds):
+            say(f"{name}, seed {seed}")
+            workload, clocked = kit(jobs, seed, load, shrink), Clocked(name)
+            result = simulate(workload, clocked, seed=seed)
+            for broken in violations(workload, result):
+                raise RuntimeError(f"{name}, {workload.provenance}: {broken}")
+            decisions, summary = result.decisions, result.summary()
+            ms.append(clocked.ms())
+            metrics.append((float(summary["wait_mean"]), float(summary["bounded_slowdown_mean"])))
+            if "status" in decisions:
+                solved = ~decisions["status"].isin(list(WITHOUT_SOLVER)).to_numpy()
+                planned.append(clocked.ms()[solved])
+                used, proved = decisions["used"][solved], decisions["proved"][solved]
+                counts += [solved.sum(), proved.sum(), (used == "cp-sat").sum(), decisions["exceeded"].max()]
+        every, of_plans = np.concatenate(ms), np.concatenate(planned or [np.zeros(0)])
+        wait, slowdown = np.mean(metrics, axis=0)
+        shown = [f"{count:,}" for count in counts] if planned else ["-"] * 4
+        plans = [f"{np.median(of_plans):.1f}", f"{np.percentile(of_plans, 99):.0f}"] if len(of_plans) else ["-"] * 2
+        rows.append([
+            name, f"{len(every):,}", *shown, *plans, f"{every.mean():.2f}", f"{every.max():,.0f}",
+            f"{wait:,.0f}", f"{slowdown:.2f}",
+        ])  # fmt: skip
+    columns = (
+        "dispatcher", "decisions", "planned", "proved", "by CP-SAT", "over budget", "median of plans, ms",
+        "p99 of plans, ms", "mean of all, ms", "max, ms", "mean wait, s", "mean bounded slowdown",
+    )  # fmt: skip
+    machine = kit(2, 0, load, shrink).machine
+    note = (
+        f"{TIMED}\nPlanned: not all candidates start. Proved: no schedule of the dispatcher's model in which other "
+        "jobs start now costs less. Over budget: a part of the decision was refused or cut short. Walltimes are the "
+        "predictions. Every schedule passed the independent check."
+    )
+    return Table(f"{jobs} jobs at load {load:g} on {machine.describe()}, {seeds} samples", columns, rows, note=note)
+
+
+def _say(what: str) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"running: {what}", err=True)
+
+
+@click.command(help=__doc__)
+@click.option("--dispatcher", "dispatchers", multiple=True, default=DISPATCHERS, metavar="NAME", help="With options.")
+@click.option("--jobs", type=click.IntRange(min=2), default=JOBS, show_default=True, help="Of a sample.")
+@click.option("--seeds", type=click.IntRange(min=1), default=SEEDS, show_default=True, help="Samples.")
+@click.option("--load", type=click.FloatRange(min=0, min_open=True), default=LOAD, show_default=True)
+@click.option("--small", is_flag=True, help="Smoke test: 40 jobs on a machine of 18 + 1 nodes.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@in_one_line()
+def main(
+    dispatchers: tuple[str, ...], jobs: int, seeds: int, load: float, small: bool, as_markdown: bool
+) -> None:  # fmt: skip
+    """Print the table."""
+    for name in dispatchers:
+        create_dispatcher(name)
+    scale = (40, 1, 2.0, 64) if small else (jobs, seeds, load, 1)
+    show([on_kit(dispatchers, *scale, _say)], as_markdown)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,325 @@
+"""Where does CP-SAT pay? The CP dispatchers with it, with local search alone, and with list schedules alone.
+
+``python -m hpcdispatch.bench.studies.benchmarks.cp.solver_gain`` varies what should favour a solver: several resources
+at loads of 0.9 to 1.1, jobs in batches, wide jobs on few nodes, a power cap and one by the hour, moldable jobs, blocked
+jobs in the plan. Every sample is simulated with each of the three, and every decision with CP-SAT is put to the other
+two as well. Predictions are the real run times, so that a better plan is worth the most. A control has no solver where
+the others have one: all its differences from local search must be zero.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import process_time
+from typing import Any, NamedTuple
+
+import click
+import numpy as np
+
+from .....analysis.paired import ratio_of_means
+from .....base import FloatArray
+from .....dispatchers import Action, ConstraintProgramming, Dispatcher, Start, State, create_dispatcher
+from .....dispatchers.registered import reported, reset_part
+from .....dispatchers.site import ModelJob, PlanConstraint, PlanModel, PlannedJob, PlannedJobs
+from .....models.moldable import DowneyLaw
+from .....simulation import simulate, violations
+from .....workloads import Job, Machine, Provenance, Workload, generate, mold
+from .....workloads.job import ResourceMap
+from ....reports.tables import Table, show
+from ...one_line_errors import in_one_line
+from .on_nodes import eurora_stream, machine
+
+#: Nodes of the machines with several resources, and of those with wide jobs.
+MIXED, FEW = 8, 6
+#: Samples, jobs of each, and both of a smoke test.
+SEEDS, JOBS, SMALL_SEEDS, SMALL_JOBS = 10, 100, 2, 12
+#: What is left out for local search alone and for list schedules alone.
+SEARCH, LISTS = "solver=none", "solver=none,iterations=0"
+METRICS = ("wait_mean", "bounded_slowdown_mean")
+#: Statuses of decisions that no plan was made for.
+UNPLANNED = {"none", "trivial", "unchanged"}
+
+
+def packed(jobs: int, seed: int, load: float) -> Workload:
+    """Draw jobs for cores, memory and accelerators on a few nodes of two kinds."""
+    return eurora_stream(jobs, seed, load, MIXED)
+
+
+def batches(jobs: int, seed: int, load: float) -> Workload:
+    """Draw the same jobs, all of an hour submitted at its end."""
+    drawn = packed(jobs, seed, load)
+    rows = tuple(replace(job, submit=(job.submit // 3600 + 1) * 3600) for job in drawn.jobs)
+    return Workload(rows, drawn.machine, Provenance(f"batches(jobs={jobs}, seed={seed}, load={load})"))
+
+
+def wide(jobs: int, seed: int, load: float) -> Workload:
+    """Draw jobs that take 1 to all nodes of one or both kinds, whole, half or a quarter, a Poisson process."""
+    rng = np.random.default_rng(seed)
+    made = machine(FEW)
+    drawn = []
+    for _ in range(jobs):
+        accelerator = str(rng.choice(("", "", "gpu", "mic")))
+        amounts = {"core": int(rng.choice((4, 8, 16))), "mem": int(rng.choice((2, 8, 16)))}
+        if accelerator:
+            amounts[accelerator] = 1
+        slots = int(rng.integers(1, (FEW // 2 if accelerator else FEW) + 1))
+        drawn.append((slots, ResourceMap(amounts), int(np.exp(rng.uniform(np.log(300), np.log(6 * 3600))))))
+    work = sum(slots * took * np.array(made.demand(amounts)) for slots, amounts, took in drawn)
+    length = float((work / made.capacity.sum(axis=0))[:2].max()) / load
+    submits = np.sort(rng.integers(0, round(length), size=jobs)).tolist()
+    rows = [
+        Job(f"job{number}", submit, took, took, slots, amounts)
+        for number, (submit, (slots, amounts, took)) in enumerate(zip(submits, drawn, strict=True))
+    ]
+    return Workload(tuple(rows), made, Provenance(f"wide(jobs={jobs}, seed={seed}, load={load})"))
+
+
+def moldable(jobs: int, seed: int, load: float) -> Workload:
+    """Draw jobs of Lublin and Feitelson on 64 processors, each with up to five sizes by Downey's model."""
+    return mold(generate("lublin", seed=seed, jobs=jobs, processors=64, load=load), DowneyLaw(), 5, seed)
+
+
+class PowerProfile(PlanConstraint):
+    """Running jobs draw `watts` for each core, and at most `day` watts from 8 to 20 o'clock, `night` watts else."""
+
+    name = "power-profile"
+
+    def __init__(self, day: int, night: int, watts: int = 12) -> None:
+        self.day, self.night, self.watts = day, night, watts
+
+    def draw(self, job: PlannedJob | ModelJob) -> int:
+        """Return the watts of a job."""
+        return self.watts * job.job.nodes * job.job.per_node.get("core", 0)
+
+    def cap(self, time: int) -> int:
+        """Return the cap at a time of the simulation."""
+        return self.day if 8 <= time // 3600 % 24 < 20 else self.night
+
+    def add_to(self, plan: PlanModel) -> None:
+        """Add a cumulative, with what each hour's cap is below the highest as an interval of its own."""
+        most, end = max(self.day, self.night), plan.now + plan.horizon
+        jobs = [(job.interval, self.draw(job)) for job in plan.jobs.values()]
+        held = [(0, job.duration + (job.start or 0), self.draw(job)) for job in plan.running.values()]
+        for begin in range(plan.now // 3600 * 3600, end, 3600):
+            hour = max(begin - plan.now, 0), min(begin + 3600, end) - plan.now
+            held.append((*hour, most - self.cap(begin)))
+        for begin, until, draw in held:
+            jobs.append((plan.model.new_fixed_size_interval_var(begin, until - begin, f"held[{begin}]"), draw))
+        intervals, draws = zip(*jobs, strict=True)
+        plan.model.add_cumulative(intervals, draws, most)
+
+    def holds(self, plan: PlannedJobs) -> bool:
+        """Add up the draw whenever a job starts or an hour begins."""
+        spans = [
+            (job.start, job.start + job.duration, self.draw(job))
+            for job in (*plan.jobs.values(), *plan.running.values()) if job.start is not None
+        ]  # fmt: skip
+        hours = range(3600 - plan.now % 3600, max((end for _, end, _ in spans), default=0), 3600)
+        return all(
+            sum(draw for start, end, draw in spans if start <= time < end) <= self.cap(plan.now + time)
+            for time in {0, *hours, *(start for start, _, _ in spans if start > 0)}
+        )
+
+    def next_change(self, now: int) -> int:
+        """Return when the next hour begins."""
+        return (now // 3600 + 1) * 3600
+
+
+class Case(NamedTuple):
+    """What is varied: a label, jobs of a load, the dispatcher with its solver, and a constraint."""
+
+    label: str
+    draw: Callable[[int, int, float], Workload]
+    load: float
+    dispatcher: str
+    constraint: PlanConstraint | None = None
+
+    def made(self, without: str = "") -> Dispatcher:
+        """Return the dispatcher, or it without some parts."""
+        name, _, options = self.dispatcher.partition(":")
+        kept = [option for option in options.split(",") if option and not (without and option.startswith("solver="))]
+        options = ",".join((*kept, without) if without else kept)
+        made = create_dispatcher(f"{name}:{options}" if options else name)
+        if self.constraint is None:
+            return made
+        assert isinstance(made, ConstraintProgramming)
+        return ConstraintProgramming(replace(made.options, constraints=[self.constraint]))
+
+
+#: The paper's model, every job of the plan on nodes, and that in which only those have nodes that start now.
+FULL, FAST = "pcp3", "pcp-fast"
+_CAP = "constraints=power:cap=900/watts=core:12;gpu:150"
+CASES = (
+    *(Case(f"packing, load {load:g}", packed, load, name) for load in (0.9, 1.0, 1.1) for name in (FAST, FULL)),
+    *(Case("packing in batches, load 1", batches, 1.0, name) for name in ("hcp3", FAST, FULL)),
+    *(Case(f"wide jobs, load {load:g}", wide, load, name) for load in (0.9, 1.1) for name in (FAST, FULL)),
+    *(Case("power cap, load 1", packed, 1.0, f"{name}:{_CAP}") for name in (FAST, FULL)),
+    *(Case("power by the hour, load 1", packed, 1.0, name, PowerProfile(1536, 900)) for name in (FAST, FULL)),
+    *(Case("blocked jobs planned, load 1", packed, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
+    *(Case("blocked wide jobs planned, load 1", wide, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
+    Case("moldable, load 1", moldable, 1.0, "hcp3:molds=true"),
+)  # fmt: skip
+CONTROL = Case("control: no solver, load 1", batches, 1.0, f"{FULL}:solver=none")
+
+
+class Shadowed:
+    """A dispatcher each of whose decisions is put to others as well, of which nothing starts.
+
+    Attributes
+    ----------
+    planned
+        Decisions of a plan.
+    of_solver
+        Those that follow a schedule of CP-SAT.
+    differ
+        Those in which other jobs start than under each of the others, or elsewhere or on another shape.
+    seconds
+        CPU time of each decision.
+    """
+
+    def __init__(self, dispatcher: Dispatcher, others: Sequence[Dispatcher] = ()) -> None:
+        self._made = (dispatcher, *others)
+
+    def reset(self, machine: Machine, rng: np.random.Generator) -> None:
+        """Begin a simulation: all have the same random numbers."""
+        seed = int(rng.integers(2**32))
+        for made in self._made:
+            reset_part(made, machine, np.random.default_rng(seed))
+        self.planned, self.of_solver, self.differ = 0, 0, [0] * (len(self._made) - 1)
+        self.seconds: list[float] = []
+
+    def report(self) -> Mapping[str, Any]:
+        """Return what the dispatcher reports."""
+        return reported(self._made[0])
+
+    def dispatch(self, state: State) -> Sequence[Action]:
+        """Decide, and ask the others."""
+        begin = process_time()
+        actions = self._made[0].dispatch(state)
+        self.seconds.append(process_time() - begin)
+        self.planned += self.report()["status"] not in UNPLANNED
+        self.of_solver += self.report()["used"] == "cp-sat"
+        for number, other in enumerate(self._made[1:]):
+            self.differ[number] += _started(other.dispatch(state)) != _started(actions)
+        return actions
+
+
+def _started(actions: Sequence[Action]) -> set[tuple[int, object]]:
+    """Return the jobs that start, each with its shape."""
+    return {(action.job.order, action.shape) for action in actions if isinstance(action, Start)}
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What CP-SAT brings in one case, over all samples.
+
+    Attributes
+    ----------
+    case
+        What was varied.
+    decisions, planned, of_solver, beside_lists, beside_search
+        Decisions: all, those of a plan, those by CP-SAT's schedule, those with other starts than lists, than local
+        search.
+    metrics
+        Of each sample with lists alone, local search alone and CP-SAT, by metric, shape (samples, 3).
+    ms
+        Mean CPU time of a decision with each, milliseconds.
+    """
+
+    case: Case
+    decisions: int
+    planned: int
+    of_solver: int
+    beside_lists: int
+    beside_search: int
+    metrics: dict[str, FloatArray]
+    ms: Sequence[float]
+
+    def row(self) -> list[str]:
+        """Return the row of the table."""
+        ratios = [_ratio(self.metrics[metric], against) for metric in METRICS for against in (0, 1)]
+        counts = (self.decisions, self.planned, self.of_solver, self.beside_lists, self.beside_search)
+        times = (f"{ms:.2f}" for ms in self.ms)
+        return [self.case.label, self.case.dispatcher, *(f"{count:,}" for count in counts), *ratios, *times]
+
+
+def _ratio(values: FloatArray, against: int) -> str:
+    """Return the metric with CP-SAT over that without, with its interval over the samples."""
+    ratio, low, high = ratio_of_means(values[:, 2], values[:, against])
+    return f"{ratio:.3f} [{low:.3f}, {high:.3f}]" if np.isfinite([ratio, low, high]).all() else "-"
+
+
+def gain(case: Case, jobs: int, seeds: int) -> Gain:
+    """Simulate all samples of a case three times; every schedule is checked.
+
+    Raises
+    ------
+    RuntimeError
+        If a schedule breaks an invariant.
+    """
+    counts, values = np.zeros(5, dtype=np.int64), np.zeros((len(METRICS), seeds, 3))
+    seconds: list[list[float]] = [[], [], []]
+    for seed in range(seeds):
+        workload = case.draw(jobs, seed, case.load)
+        shadows = case.made(LISTS), case.made(SEARCH)
+        for column, shadowed in enumerate(
+            (Shadowed(case.made(LISTS)), Shadowed(case.made(SEARCH)), Shadowed(case.made(), shadows))
+        ):
+            result = simulate(workload, shadowed, predictor="oracle", seed=seed)
+            for broken in violations(workload, result):
+                raise RuntimeError(f"{case.dispatcher}, {workload.provenance}: {broken}")
+            summary = result.summary()
+            values[:, seed, column] = [float(summary[metric]) for metric in METRICS]
+            seconds[column] += shadowed.seconds
+        counts += [len(shadowed.seconds), shadowed.planned, shadowed.of_solver, *shadowed.differ]
+    ms = [1e3 * float(np.mean(each)) for each in seconds]
+    decisions, planned, of_solver, beside_lists, beside_search = counts.tolist()
+    found = dict(zip(METRICS, values, strict=True))
+    return Gain(case, decisions, planned, of_solver, beside_lists, beside_search, found, ms)
+
+
+def table(cases: Sequence[Case], jobs: int, seeds: int, say: Callable[[str], None]) -> Table:
+    """Return what CP-SAT brings in some cases."""
+    rows = []
+    for case in cases:
+        say(f"{case.label}, {case.dispatcher}")
+        rows.append(gain(case, jobs, seeds).row())
+    columns = (
+        "case", "dispatcher", "decisions", "planned", "by CP-SAT", "other than lists", "other than local search",
+        "wait / lists", "wait / local search", "slowdown / lists", "slowdown / local search",
+        "ms, lists", "ms, local search", "ms, CP-SAT",
+    )  # fmt: skip
+    note = (
+        f"{jobs} jobs a sample. By CP-SAT: the decision follows a schedule that CP-SAT found. Other than: other jobs "
+        "start than with lists alone, or with lists and local search alone, in the same state. Ratios: the mean with "
+        "CP-SAT over that without, bounded slowdown, with a 95% bootstrap interval over the samples. Time: mean CPU "
+        "time of a decision. Run times are known. Every schedule passed the independent check."
+    )
+    return Table(f"What CP-SAT brings, {seeds} samples a row", columns, rows, 2, note=note)
+
+
+def _say(what: str) -> None:
+    if sys.stderr.isatty():
+        click.echo(f"running: {what}", err=True)
+
+
+@click.command(help=__doc__)
+@click.option("--case", "only", metavar="WORDS", default="", help="Only cases with these words in their label.")
+@click.option("--jobs", type=click.IntRange(min=2), help=f"Of a sample.  [default: {JOBS}]")
+@click.option("--seeds", type=click.IntRange(min=1), help=f"Samples of a case.  [default: {SEEDS}]")
+@click.option("--small", is_flag=True, help="Smoke test: few jobs, two samples.")
+@click.option("--markdown", "as_markdown", is_flag=True, help="Print Markdown.")
+@in_one_line()
+def main(only: str, jobs: int | None, seeds: int | None, small: bool, as_markdown: bool) -> None:
+    """Print the table."""
+    cases = [case for case in (*CASES, CONTROL) if only in case.label]
+    if not cases:
+        raise click.BadParameter(f"expected words of {', '.join(case.label for case in CASES)}; got {only!r}")
+    jobs, seeds = jobs or (SMALL_JOBS if small else JOBS), seeds or (SMALL_SEEDS if small else SEEDS)
+    show([table(cases, jobs, seeds, _say)], as_markdown)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+"""The nodes of each resource side by side on one axis, time on the other, and a box for each slot: PCP'21.
+
+Galleguillos, Kiziltan and Soto, *A Job Dispatcher for Large and Heterogeneous HPC Systems Running Modern Applications*
+(CP 2021, LIPIcs 210, 26; arXiv 2009.10348). The model grows with the slots of the jobs and not with the nodes of the
+machine. It is narrower than that of PCP: the units of a slot lie side by side for as long as the job runs.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations, pairwise
+
+import numpy as np
+from ortools.sat.python import cp_model
+
+from ...base import IntArray
+from ..scheduling.list_schedules import Schedule
+from ..scheduling.problem import Problem
+from .allocation import NodeAllocation
+from .limits import Budget
+from .variables import Variables
+
+#: Intervals that a box costs as much as: CP-SAT compares it with all others before it searches, which deterministic
+#: time does not count.
+_BOX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class SlotBox:
+    """The units of one resource that a slot of a job holds while the job runs.
+
+    Attributes
+    ----------
+    lowest
+        The first of them, on the axis of the resource.
+    units
+        All of them: an interval on that axis.
+    """
+
+    lowest: cp_model.IntVar
+    units: cp_model.IntervalVar
+
+
+@dataclass(frozen=True, slots=True)
+class HeldBox:
+    """Units of one resource that are held in [begin, end): `height` of them from `lowest` on."""
+
+    begin: int
+    end: int
+    lowest: int
+    height: int
+
+    def meets(self, begin: int, end: int) -> bool:
+        """Return whether it is held at some time in [begin, end)."""
+        return self.begin < end and begin < self.end
+
+
+class NodeBoxes(NodeAllocation):
+    """Every slot has a box on the axis of each resource that it asks for, all in one node, and no two boxes overlap.
+
+    Nodes that differ in nothing are neighbours on an axis. What is held of a node are its lowest units, so that what is
+    free of it lies side by side whoever ends first.
+
+    Parameters
+    ----------
+    problem
+        Jobs and machine, with its nodes.
+
+    Attributes
+    ----------
+    first, capacity
+        The first unit of each node on each axis, and its units, shape (nodes, resources), in the order of the axes.
+    boxes
+        Those of each job and resource, one per slot.
+    node
+        The node of each job and slot, by its place on the axes, where it asks for several resources.
+    held
+        What is held of each resource that a job asks for.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        classes = problem.classes
+        self.capacity = np.maximum(np.repeat(classes.capacity, classes.count, axis=0), 0)
+        self.first = np.cumsum(self.capacity, axis=0) - self.capacity
+        self.boxes: dict[tuple[int, int], list[SlotBox]] = {}
+        self.node: dict[tuple[int, int], cp_model.IntVar] = {}
+        self.held = {
+            resource: list(self._held(resource)) for resource in np.flatnonzero(problem.demand.any(axis=0)).tolist()
+        }
+        slots = int(problem.slots @ np.count_nonzero(problem.demand, axis=1))
+        self.size = _BOX * (slots + sum(map(len, self.held.values())))
+
+    def add_to(self, variables: Variables) -> None:
+        """Add the boxes and what they must meet."""
+        if self.problem.overfull:
+            variables.contradict()  # More is held than there is.
+            return
+        for job in range(self.problem.jobs):
+            self.add_boxes(variables, job)
+            self.add_node_maps(variables, job)
+        self.add_symmetry(variables)
+        self.add_no_overlap(variables)
+        self.add_disjunctions(variables)
+
+    def add_boxes(self, variables: Variables, job: int) -> None:
+        """Make the boxes of a job, each within some node: ``first[n] <= lowest <= first[n] + capacity[n] - demand``."""
+        model, demand = variables.model, self.problem.demand[job]
+        nodes = self.nodes_for(job)
+        if not len(nodes):
+            variables.contradict()  # Not even an empty machine has room for a slot of it.
+            return
+        for resource in np.flatnonzero(demand).tolist():
+            amount, first = int(demand[resource]), self.first[nodes, resource]
+            last = first + self.capacity[nodes, resource] - amount
+            domain = cp_model.Domain.from_intervals(np.column_stack((first, last)).tolist())
+            self.boxes[job, resource] = []
+            for slot in range(int(self.problem.slots[job])):
+                name = f"[{variables.labels[job]},{slot},{resource}]"
+                lowest = model.new_int_var_from_domain(domain, f"lowest{name}")
+                units = model.new_fixed_size_interval_var(lowest, amount, f"units{name}")
+                self.boxes[job, resource].append(SlotBox(lowest, units))
+
+    def nodes_for(self, job: int) -> IntArray:
+        """Return the nodes, by their place on the axes, that have room for a slot of a job when they are empty."""
+        return np.flatnonzero((self.capacity >= self.problem.demand[job]).all(axis=1))
+
+    def add_node_maps(self, variables: Variables, job: int) -> None:
+        """Keep the boxes of a slot in one node: ``first[node] <= lowest <= first[node] + capacity[node] - demand``.
+
+        An element constraint maps the node to its units on the axis of each resource. A slot that asks for one resource
+        needs no map.
+        """
+        model, demand = variables.model, self.problem.demand[job]
+        resources = np.flatnonzero(demand).tolist()
+        if len(resources) < 2:
+            return
+        nodes = cp_model.Domain.from_values(self.nodes_for(job).tolist())
+        for slot in range(int(self.problem.slots[job])):
+            node = self.node[job, slot] = model.new_int_var_from_domain(nodes, f"node[{variables.labels[job]},{slot}]")
+            for resource in resources:
+                lowest, capacity = self.boxes[job, resource][slot].lowest, self.capacity[:, resource]
+                amount = int(demand[resource])
+                if (capacity == capacity[0]).all():
+                    each = int(capacity[0])
+                    model.add(lowest >= each * node)
+                    model.add(lowest <= each * node + (each - amount))
+                    continue
+                first = self.first[:, resource]
+                for name, units in (("first", first), ("last", first + capacity - amount)):
+                    most = max(int(units.max()), 0)
+                    unit = model.new_int_var(-amount, most, f"{name}[{variables.labels[job]},{slot},{resource}]")
+                    model.add_element(node, units.tolist(), unit)
+                    model.add(lowest >= unit if name == "first" else lowest <= unit)
+
+    def add_symmetry(self, variables: Variables) -> None:
+        """Put the slots of a job, which are alike, in order: ``lowest[i] + demand <= lowest[i + 1]``."""
+        for (job, resource), boxes in self.boxes.items():
+            amount = int(self.problem.demand[job, resource])
+            for below, above in pairwise(boxes):
+                variables.model.add(below.lowest + amount <= above.lowest)
+
+    def add_no_overlap(self, variables: Variables) -> None:
+        """Let no two boxes of a resource overlap, what is held among them."""
+        model = variables.model
+        of_resource: dict[int, list[tuple[cp_model.IntervalVar, cp_model.IntervalVar]]] = defaultdict(list)
+        for (job, resource), of_job in self.boxes.items():
+            of_resource[resource] += [(variables.jobs[job].interval, box.units) for box in of_job]
+        for resource, boxes in sorted(of_resource.items()):
+            for held in self.held[resource]:
+                units = model.new_fixed_size_interval_var(held.lowest, held.height, f"held[{held.lowest},{resource}]")
+                boxes.append((variables.span(held.begin, held.end), units))
+            spans, units_of = zip(*boxes, strict=True)
+            model.add_no_overlap_2d(spans, units_of)
+
+    def _held(self, resource: int) -> Iterator[HeldBox]:
+        """Yield what is held of a resource, nodes that leave no job any room as one box where they are neighbours."""
+        problem, classes = self.problem, self.problem.classes
+        asked = problem.demand[:, resource]
+        least = int(asked[asked > 0].min())
+        ends = [*classes.times[1:].tolist(), problem.horizon]
+        begin = np.append(0, np.cumsum(classes.count))
+        for number, count in enumerate(classes.count.tolist()):
+            capacity = int(classes.capacity[number, resource])
+            free = classes.free[:, number, resource]
+            held = np.where(free < least, capacity, capacity - free)
+            changes = np.flatnonzero(np.diff(held, prepend=-1)).tolist()
+            for step, following in pairwise([*changes, len(held)]):
+                height, span = int(held[step]), (int(classes.times[step]), ends[following - 1])
+                if not height or span[0] >= span[1]:
+                    continue
+                lowest = self.first[begin[number] : begin[number + 1], resource].tolist()
+                if height == capacity:
+                    yield HeldBox(*span, lowest[0], capacity * count)
+                else:
+                    for unit in lowest:
+                        yield HeldBox(*span, unit, height)
+
+    def add_disjunctions(self, variables: Variables) -> None:
+        """Keep two jobs apart in time that together need more of a resource than there is: ``need[j] + need[k] > all``.
+
+        The paper finds such pairs by their energies, ``need * duration`` above ``all * the longer duration``: these are
+        some of them. It also starts the job of less energy first, which loses schedules and is left out.
+        """
+        need, total = self.problem.need, self.capacity.sum(axis=0)
+        for job, other in combinations(range(self.problem.jobs), 2):
+            if (need[job] + need[other] > total).any():
+                variables.model.add_no_overlap([variables.jobs[job].interval, variables.jobs[other].interval])
+
+    def suggest(self, variables: Variables, schedule: Schedule) -> None:
+        """Complete the hint with units for the slots of a schedule, in the order of their starts, lowest first.
+
+        Where those that are free of a node do not lie side by side a box gets no hint.
+        """
+        taken: dict[tuple[int, int], list[HeldBox]] = defaultdict(list)
+        for resource, boxes in self.held.items():
+            for held in boxes:
+                lowest = self.first[:, resource]
+                inside = (lowest < held.lowest + held.height) & (held.lowest < lowest + self.capacity[:, resource])
+                for node in np.flatnonzero(inside).tolist():
+                    taken[node, resource].append(held)
+        members = self.problem.classes.members
+        for job in np.argsort(schedule.starts, kind="stable").tolist():
+            span = int(schedule.starts[job]), int(schedule.starts[job] + self.problem.duration[job])
+            for slot, node in enumerate(np.repeat(np.arange(len(members)), schedule.counts[job, members]).tolist()):
+                if (job, slot) in self.node:
+                    variables.model.add_hint(self.node[job, slot], node)
+                for resource in np.flatnonzero(self.problem.demand[job]).tolist():
+                    here, amount = taken[node, resource], int(self.problem.demand[job, resource])
+                    unit = self._lowest(node, resource, [box for box in here if box.meets(*span)], amount)
+                    if unit is not None:
+                        here.append(HeldBox(*span, unit, amount))
+                        variables.model.add_hint(self.boxes[job, resource][slot].lowest, unit)
+
+    def _lowest(self, node: int, resource: int, beside: list[HeldBox], amount: int) -> int | None:
+        """Return the lowest of so many units of a node, side by side, that no box holds; ``None`` if there are none."""
+        unit = int(self.first[node, resource])
+        top = unit + int(self.capacity[node, resource])
+        for box in sorted(beside, key=lambda box: box.lowest):
+            if unit + amount <= box.lowest:
+                break
+            unit = max(unit, box.lowest + box.height)
+        return unit if unit + amount <= top else None
+
+    def places(self, solver: cp_model.CpSolver, starts: IntArray, budget: Budget) -> IntArray | None:
+        """Return the slots of each job on each node that a solver found, shape (jobs, nodes)."""
+        counts = np.zeros((self.problem.jobs, self.problem.nodes), dtype=np.int64)
+        members = self.problem.classes.members
+        placed: set[int] = set()
+        for (job, resource), boxes in self.boxes.items():
+            if job not in placed:
+                placed.add(job)
+                units = [solver.value(box.lowest) for box in boxes]
+                places = np.searchsorted(self.first[:, resource], units, side="right") - 1
+                np.add.at(counts[job], members[places], 1)
+        return counts

@@ -1,0 +1,163 @@
+"""The scheduling model on CP-SAT: start times for waiting jobs, and places for them (CP 2019, section 2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from ..scheduling.list_schedules import Schedule, in_order, list_schedule
+from ..scheduling.problem import Problem, taken_modes
+from .allocation import Allocation, allocation_of
+from .constraints import Constraint, OthersStart, PoolCapacity
+from .limits import Budget
+from .objective import PlanObjective, WeightedLateness
+from .solver import Outcome
+from .symmetry import comparable, rearranged
+from .variables import Variables
+
+
+@dataclass(eq=False)
+class SchedulingModel:
+    """Interval variables, the constraints, and the cost as objective. ``build()`` is its table of contents.
+
+    What makes it fast: a complete hint that bounds the start times by its cost, jobs that differ in nothing put in
+    order, and search parameters for small models. ``model.variables.model`` is CP-SAT's model, with named variables.
+
+    Attributes
+    ----------
+    problem
+        Jobs and machine: a pool, or nodes.
+    horizon
+        No job ends later, seconds from now.
+    hint
+        A schedule that holds and ends by the horizon, to begin with; nothing worse is looked for.
+    below
+        Only schedules that cost less than the hint are looked for.
+    every_resource
+        Whether a resource that no job asks for is constrained as well, as version 0 of the paper has it.
+    beside
+        Further constraints. With any, jobs that ask for the same may still differ.
+    others
+        The jobs that start now in the hint, if only schedules are looked for in which other jobs do.
+    objective
+        What is minimised; by default the cost of the problem.
+    allocation
+        Where the nodes are; by default what the problem asks for.
+    labels
+        What the names of the variables call each job.
+    """
+
+    problem: Problem
+    horizon: int
+    hint: Schedule | None = None
+    below: bool = False
+    every_resource: bool = False
+    beside: Sequence[Constraint] = ()
+    others: OthersStart | None = None
+    objective: PlanObjective | None = None
+    allocation: Allocation | None = None
+    labels: Sequence[str] = ()
+    variables: Variables = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.pool = self.problem.pooled
+        self.lateness = WeightedLateness(self.pool)
+        if self.allocation is None:
+            self.allocation = allocation_of(self.problem, self.every_resource)
+        self.capacity = PoolCapacity(self.pool, self.every_resource)
+        self.symmetric = not self.beside and self.objective is None
+        if self.hint is not None and self.symmetric:
+            self.hint = rearranged(self.problem, self.hint)
+
+    def build(self) -> SchedulingModel:
+        """Write the model."""
+        self.add_jobs()
+        self.add_capacity()
+        self.add_allocation()
+        self.add_order_of_equal_jobs()
+        self.add_further_constraints()
+        self.add_objective()
+        self.add_hint()
+        return self
+
+    def add_jobs(self) -> None:
+        """Add a start and an interval for each job, within the horizon and the cost of the hint."""
+        latest = np.minimum(self.horizon - self.pool.duration, self.pool.latest)
+        if self.hint is not None and self.objective is None:
+            latest = np.minimum(latest, self.lateness.latest(self.hint.cost))
+        # A job that is moved up as far as it goes starts now or as something ends, unless it is kept from moving.
+        first_later = 1 if self.beside or self.objective is not None else self.pool.first_later
+        self.variables = Variables(self.pool, self.horizon, latest, self.labels, first_later)
+
+    def add_capacity(self) -> None:
+        """Add a cumulative per resource of the machine."""
+        self.capacity.add_to(self.variables)
+
+    def add_allocation(self) -> None:
+        """Add the nodes: for all jobs, for those that start now, or not at all."""
+        assert self.allocation is not None
+        self.allocation.add_to(self.variables)
+
+    def add_order_of_equal_jobs(self) -> None:
+        """Start jobs that differ in nothing in a fixed order: ``start[j] <= start[k]`` for j before k in a chain."""
+        for chain in comparable(self.pool) if self.symmetric else ():
+            for before, after in pairwise(chain):
+                self.variables.model.add(self.variables.jobs[before].start <= self.variables.jobs[after].start)
+
+    def add_further_constraints(self) -> None:
+        """Add the constraints of a site, and of the search."""
+        for constraint in self.beside:
+            constraint.add_to(self.variables)
+        if self.others is not None:
+            self.others.add_to(self.variables)
+
+    def add_objective(self) -> None:
+        """Minimise the cost; only costs below that of the hint if it is to be improved."""
+        model = self.variables.model
+        cost = (self.objective or self.lateness).expression(self.variables)
+        model.minimize(cost)
+        if self.below and self.hint is not None:
+            model.add(cost <= self.hint.cost - self.lateness.constant - 1)
+
+    def add_hint(self) -> None:
+        """Let the search begin at the hint."""
+        if self.hint is not None:
+            self.suggest(self.hint)
+
+    def suggest(self, schedule: Schedule) -> None:
+        """Give CP-SAT a schedule as its hint."""
+        assert self.allocation is not None
+        self.variables.suggest(schedule.starts)
+        self.allocation.suggest(self.variables, schedule)
+
+    def schedule(self, outcome: Outcome, budget: Budget) -> Schedule | None:
+        """Return the schedule that the solver found, its jobs moved up where they can be and everything holds."""
+        assert self.allocation is not None
+        starts = self.variables.starts(outcome.solver)
+        cost = self.problem.cost(starts)
+        packed = list_schedule(self.problem, in_order(starts))
+        if packed is not None and self.objective is None and packed.cost <= cost and self.allows(packed):
+            return packed
+        counts = self.allocation.places(outcome.solver, starts, budget)
+        found = None if counts is None else Schedule(starts, cost, counts)
+        return found if found is not None and self.allows(found) else None
+
+    def allows(self, schedule: Schedule) -> bool:
+        """Return whether a schedule meets every constraint, and no job starts or ends too late."""
+        assert self.allocation is not None
+        return holds(self.problem, schedule, self.horizon, (self.capacity, self.allocation, *self.beside))
+
+    def value(self, schedule: Schedule) -> float:
+        """Return what a schedule costs."""
+        return schedule.cost if self.objective is None else self.objective.cost(schedule)
+
+
+def holds(problem: Problem, schedule: Schedule, horizon: int, constraints: Sequence[Constraint]) -> bool:
+    """Return whether a schedule meets constraints, and every job starts and ends in its time."""
+    one_each, starts = taken_modes(problem, schedule.starts)
+    timely = (starts <= one_each.latest).all() and (starts >= one_each.earliest).all()
+    within = int((starts + one_each.duration).max(initial=0)) <= horizon
+    return bool(timely and within) and all(constraint.holds(schedule) for constraint in constraints)

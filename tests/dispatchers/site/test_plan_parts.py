@@ -1,0 +1,248 @@
+"""Constraints and objectives of a site on whole plans: those of the examples, and bad ones."""
+
+import importlib.util
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hpcdispatch.base import InputError
+from hpcdispatch.dispatchers import ConstraintProgramming
+from hpcdispatch.dispatchers.cp import Goal, Objective, PlanConstraint, PlanGoal
+from hpcdispatch.simulation import check, simulate
+from hpcdispatch.workloads import Job, Machine, Workload
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "plan_constraints.py"
+SPEC = importlib.util.spec_from_file_location("plan_constraints", EXAMPLES)
+examples = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(examples)
+
+NODES = Machine(("core",), np.array([[4], [4], [4]]))
+#: HCP, the short form of PCP, PCP, and PCP with all jobs in the model.
+FORMS = {
+    "hcp": {"formulation": "hcp"},
+    "pcp-fast": {},
+    "pcp": {"horizon": "all"},
+    "pcp1": {"horizon": "all", "version": 1, "ewt": "600"},
+    "pcp0": {"horizon": "all", "version": 0, "ewt": "600"},
+}
+
+
+def workload(*rows, machine=NODES):
+    """Return jobs named 1, 2, ... from rows of (submit, runtime, slots, cores, user)."""
+    return Workload(
+        tuple(
+            Job(str(number), submit, runtime, runtime, slots, {"core": cores}, user=user)
+            for number, (submit, runtime, slots, cores, user) in enumerate(rows, 1)
+        ),
+        machine,
+    )
+
+
+def run(jobs, **options):
+    """Simulate, check and return the result."""
+    result = simulate(jobs, ConstraintProgramming(**options))
+    check(jobs, result)
+    return result
+
+
+def starts(result):
+    return result.jobs["start"].tolist()
+
+
+THREE = ((0, 100, 1, 2, "a"), (0, 50, 1, 2, "a"), (0, 30, 2, 1, "b"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+class TestExamples:
+    def test_precedence(self, form):
+        options = FORMS[form]
+        assert starts(run(workload(*THREE), **options)) == [0, 0, 0]
+        assert starts(run(workload(*THREE), **options, constraints=[examples.Precedence("1", "2")])) == [0, 100, 0]
+        assert starts(run(workload(*THREE), **options, constraints=[examples.Precedence("2", "1")])) == [50, 0, 0]
+
+    def test_a_successor_waits_for_a_job_that_is_not_in_the_plan(self, form):
+        """Job 2 does not fit until job 1 has ended; job 3, which would fit, comes after it."""
+        jobs = workload((0, 100, 1, 4, "a"), (1, 10, 3, 4, "a"), (2, 10, 1, 1, "a"))
+        assert starts(run(jobs, **FORMS[form]))[2] < 100
+        assert starts(run(jobs, **FORMS[form], constraints=[examples.Precedence("2", "3")])) == [0, 100, 110]
+
+    def test_one_wide_job_per_user(self, form):
+        jobs = workload((0, 100, 2, 2, "a"), (0, 50, 2, 2, "a"), (0, 30, 2, 1, "b"), (10, 5, 2, 1, "a"))
+        result = run(jobs, **FORMS[form], constraints=[examples.OneWidePerUser(2)])
+        of_a = sorted(
+            (begin, end)
+            for begin, end, job in zip(result.jobs["start"], result.jobs["end"], jobs.jobs, strict=True)
+            if job.user == "a"
+        )
+        assert all(end <= begin for (_, end), (begin, _) in pairwise(of_a))
+        assert set(result.jobs["status"]) == {"completed"}
+
+    def test_two_jobs_never_share_a_node(self, form):
+        jobs = workload((0, 100, 1, 1, "a"), (0, 50, 1, 1, "a"), (0, 30, 2, 1, "b"))
+        result = run(jobs, **FORMS[form], constraints=[examples.Apart("1", "2")])
+        assert set(result.jobs["status"]) == {"completed"}
+        if form not in {"hcp", "pcp-fast"}:  # There the nodes are not in the model, and one of both waits.
+            assert starts(result) == [0, 0, 0]
+        overlap = abs(starts(result)[0] - starts(result)[1]) < 50
+        assert overlap == (form not in {"hcp", "pcp-fast"})
+
+    def test_a_power_profile(self, form):
+        jobs = workload((0, 100, 1, 1, "a"), (0, 50, 1, 1, "a"), (0, 30, 2, 1, "b"))
+        result = run(jobs, **FORMS[form], constraints=[examples.PowerProfile([10, 20] * 12)])
+        # One core at a time in the first hour; job 3 needs two and waits for the second.
+        assert sorted(starts(result))[0] == 0
+        assert starts(result)[2] == 3600
+        assert {begin // 3600 for begin in starts(result)[:2]} == {0}
+        assert abs(starts(result)[0] - starts(result)[1]) >= 50
+
+
+@pytest.mark.parametrize("form", ["hcp", "pcp-fast", "pcp"])
+def test_the_makespan_is_another_objective(form):
+    """Three of four jobs fit side by side: the slowdown starts the short ones first, the makespan the long one."""
+    jobs = workload((0, 100, 3, 4, "a"), (1, 100, 1, 4, "a"), *((1, 40, 1, 4, "a") for _ in range(3)))
+    plain = run(jobs, **FORMS[form])
+    other = run(jobs, **FORMS[form], objective=examples.Makespan())
+    assert (plain.jobs["end"].max(), other.jobs["end"].max()) == (240, 200)
+    planned = other.decisions[other.decisions["used"].isin(["list", "local search", "cp-sat"])]
+    assert (planned["objective"] > 0).all()
+
+
+def test_an_objective_that_is_not_linear_is_minimised():
+    jobs = workload((0, 600, 3, 4, "a"), (1, 600, 3, 4, "b"), (1, 60, 3, 4, "c"))
+    linear = starts(run(jobs))
+    assert linear == [0, 660, 600]
+    squared = run(jobs, objective=examples.SquaredLateness(0)).decisions
+    # At 600 s: 10^2 for the job that starts, and 11^2 for that behind it.
+    assert squared.set_index("time").loc[600, "objective"] == pytest.approx(10**2 + 11**2)
+
+
+class Tardiness(Goal):
+    """Linear terms: a second costs 1 after the due time, of jobs of user b alone."""
+
+    name = "tardiness"
+
+    def objective(self, waiting, now):
+        rates = np.array([float(entry.job.user == "b") for entry in waiting])
+        return Objective(rates, np.zeros(len(waiting), dtype=np.int64), 0.0)
+
+
+@pytest.mark.parametrize("form", ["hcp", "pcp-fast", "pcp"])
+def test_a_rate_of_zero_is_allowed(form):
+    jobs = workload((0, 100, 3, 4, "x"), (1, 10, 3, 4, "a"), (2, 500, 3, 4, "b"))
+    assert starts(run(jobs, **FORMS[form])) == [0, 100, 110]
+    assert starts(run(jobs, **FORMS[form], objective=Tardiness())) == [0, 600, 100]
+    none = workload((0, 100, 3, 4, "x"), (1, 10, 3, 4, "a"), (2, 500, 3, 4, "c"))
+    assert set(run(none, **FORMS[form], objective=Tardiness()).jobs["status"]) == {"completed"}
+
+
+class Bad(PlanConstraint):
+    """A constraint that fails from a time on, in one of its methods."""
+
+    name = "bad"
+
+    def __init__(self, since, add_to=lambda plan: None, holds=lambda plan: True):
+        self.since, self.methods = since, (add_to, holds)
+
+    def add_to(self, plan):
+        return self.methods[0](plan) if plan.now >= self.since else None
+
+    def holds(self, plan):
+        return self.methods[1](plan) if plan.now >= self.since else True
+
+
+def fail(plan):
+    raise RuntimeError("broken\nover two lines")
+
+
+def starting(plan):
+    return any(job.start == 0 for job in plan.jobs.values())
+
+
+CROWD = [(0, 100, 3, 4, "a"), *((1, 20 + 10 * number, 2, 3, "b") for number in range(4))]
+BAD = {
+    "raise": ({"holds": fail}, r"constraint bad at 100 s for job \d.*: RuntimeError: broken over two lines"),
+    "type": ({"holds": lambda plan: None}, r"constraint bad at 100 s for job \d.*: holds must return True or False"),
+    "never": ({"holds": lambda plan: not starting(plan)}, r"constraint bad at 100 s for job \d.*: no schedule"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", ["hcp", "pcp-fast", "pcp"])
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_constraint_that_worked_before_holds_jobs_back_in_one_line(kind, form):
+    methods, message = BAD[kind]
+    result = run(workload(*CROWD), **FORMS[form], constraints=[Bad(100, **methods)])
+    failures = [text for text in result.decisions["failure"] if text]
+    assert failures
+    assert all("\n" not in text and len(text) < 500 for text in failures)
+    assert any(re.match(message, text) for text in failures), failures
+    # Nothing runs any more, so they are rejected, each with the reason.
+    assert result.jobs["status"].tolist() == ["completed", *["rejected"] * 4]
+    assert all("constraint bad" in reason for reason in result.jobs["reason"][1:])
+
+
+@pytest.mark.parametrize(
+    ("methods", "message"),
+    [
+        ({"holds": fail}, "constraint bad at 0 s for job 1: RuntimeError: broken over two lines"),
+        ({"add_to": fail}, "constraint bad at .* s for job .: RuntimeError: broken over two lines"),
+        ({"holds": lambda plan: 7}, "constraint bad at 0 s for job 1: holds must return True or False, got 7"),
+    ],
+)
+def test_a_constraint_that_fails_at_once_ends_the_simulation_in_one_line(methods, message):
+    jobs = workload((0, 100, 3, 4, "a"))
+    if "add_to" in methods:
+        methods = {**methods, "holds": lambda plan: all(job.start != 0 for job in plan.jobs.values())}
+    with pytest.raises(InputError, match=message) as caught:
+        run(jobs, constraints=[Bad(0, **methods)])
+    assert "\n" not in str(caught.value)
+
+
+def test_what_a_constraint_leaves_no_start_is_rejected_once_nothing_runs():
+    never = Bad(0, holds=lambda plan: plan.jobs.get("2") is None or plan.jobs["2"].start is None)
+    result = run(workload((0, 100, 3, 4, "a"), (5, 10, 1, 1, "a"), (6, 10, 1, 1, "a")), constraints=[never])
+    assert result.jobs["status"].tolist() == ["completed", "rejected", "completed"]
+    assert "constraint bad" in result.jobs["reason"].iloc[1]
+
+
+class BadGoal(PlanGoal):
+    """An objective that fails from a time on."""
+
+    name = "bad"
+
+    def __init__(self, since, cost=lambda plan: 1.0, expression=lambda plan: plan.jobs[min(plan.jobs)].start):
+        self.since, self.methods = since, (cost, expression)
+
+    def cost(self, plan):
+        return self.methods[0](plan) if plan.now >= self.since else 1.0
+
+    def expression(self, plan):
+        return self.methods[1](plan) if plan.now >= self.since else plan.jobs[min(plan.jobs)].start
+
+
+@pytest.mark.parametrize("form", ["hcp", "pcp-fast", "pcp"])
+@pytest.mark.parametrize(
+    ("methods", "message"),
+    [
+        ({"cost": lambda plan: float("nan")}, "cost must be a finite number, got nan"),
+        ({"cost": lambda plan: "much"}, "cost must be a finite number, got 'much'"),
+        ({"cost": fail}, "RuntimeError: broken over two lines"),
+    ],
+)  # fmt: skip
+def test_an_objective_that_fails_later_leaves_the_slowdown(methods, message, form):
+    result = run(workload(*CROWD), **FORMS[form], objective=BadGoal(100, **methods))
+    assert set(result.jobs["status"]) == {"completed"}
+    failures = [text for text in result.decisions["failure"] if text]
+    assert failures
+    assert re.match(f"objective bad at 100 s for job 2 .*: {message}", failures[0]), failures
+    assert starts(result) == starts(run(workload(*CROWD), **FORMS[form]))
+
+
+def test_an_objective_of_which_cp_sat_cannot_make_anything_is_named():
+    goal = BadGoal(0, expression=lambda plan: "much")
+    with pytest.raises(
+        InputError, match="objective bad at 0 s for job 1: expression must be one of CP-SAT's, got 'much'"
+    ):
+        run(workload((0, 100, 3, 4, "a")), objective=goal)
