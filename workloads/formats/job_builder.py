@@ -1,4 +1,4 @@
-"""The last steps of every reader: leave out what is unusable, fill in requested times, build the jobs."""
+"""The last steps of every reader: leave out what is unusable, fill in walltimes, build the jobs."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from .slots import GPU, MEMORY, Slotter
 
 Mask = NDArray[np.bool_]
 
-FILLED = "requested time filled in"
+FILLED = "walltime filled in"
 #: The status of a cancelled job, as SWF has it.
 CANCELLED = 5
-#: In a column of requested times: the job has the limit of its partition.
+#: In a column of walltimes: the job has the limit of its partition.
 OF_PARTITION = -2.0
 #: The walltime (s) of jobs without any limit: 365 days, the longest that Slurm's own unlimited partitions grant.
 UNLIMITED = 365 * 86400.0
@@ -40,7 +40,7 @@ class Table:
     ids
         Gives the job ids; called only for the records that are kept.
     submit, runtime, requested_time
-        Seconds; a requested time <= 0 is missing, infinite without a limit, and :data:`OF_PARTITION` that of the queue.
+        Seconds; a walltime <= 0 is missing, infinite without a limit, and :data:`OF_PARTITION` that of the queue.
     processors
         <= 0 where unknown.
     memory
@@ -108,7 +108,7 @@ def assemble(table: Table, machine: Machine, header: tuple[str, ...], options: R
     Raises
     ------
     InputError
-        If nothing usable is left, requested times cannot be filled in, the machine lacks a resource, or
+        If nothing usable is left, walltimes cannot be filled in, the machine lacks a resource, or
         `strict` meets an unusable record.
     """
     table = _zero_as_a_second(table, log) if options.keep_zero else table
@@ -225,7 +225,7 @@ def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table
             records = records.assign(requested_time=compact(np.ceil(requested)))
     elif missing.all():
         raise NoRequestedTimesError(
-            f"{log.path}: field 'requested time': expected some > 0, got none in {len(missing):,} records; "
+            f"{log.path}: field 'walltime': expected some > 0, got none in {len(missing):,} records; "
             "give default_walltime (seconds, or 'runtime')"
         )
     else:
@@ -235,8 +235,8 @@ def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table
         requested[missing] = np.maximum(largest[table.queue.codes], table.runtime)[missing]
         how = "the largest of their queue, or their run time where it is longer"
     if 0 < count < len(missing) and options.default_walltime is None:
-        how += "; waits under dispatchers that go by requested times are a guess where these jobs take part"
-    log.notes.append(f"{count:,} of {len(missing):,} jobs have no requested time and got {how}")
+        how += "; waits under dispatchers that go by walltimes are a guess where these jobs take part"
+    log.notes.append(f"{count:,} of {len(missing):,} jobs have no walltime and got {how}")
     log.counts[FILLED] = count
     return replace(table, requested_time=requested, records=records)
 
@@ -270,9 +270,7 @@ def _whole_seconds(table: Table, log: Log) -> Table:
     changed = (submit != table.submit) | (runtime != table.runtime) | (requested != table.requested_time)
     count = int(changed.sum())
     if count:
-        log.notes.append(
-            f"{count:,} jobs had fractions of a second: submission rounded down, run and requested time up"
-        )
+        log.notes.append(f"{count:,} jobs had fractions of a second: submission rounded down, run and walltime up")
         log.counts["rounded to seconds"] = count
     return replace(table, submit=submit, runtime=runtime, requested_time=requested)
 

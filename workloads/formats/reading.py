@@ -58,8 +58,8 @@ def read(
 
     Whatever is left out, filled in or rounded is said in ``Workload.provenance``, as lines in `notes` and
     as numbers in `counts`. The processor count of a job is the requested one, or the allocated one where
-    that is missing. Fractions of a second are rounded: submission down, run and requested time up. A run
-    time beyond the requested time stays.
+    that is missing. Fractions of a second are rounded: submission down, run and walltime up. A run
+    time beyond the walltime stays.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ def read(
         Refuse the file for an unusable record (run time <= 0, no processor count, larger than the machine) instead
         of leaving it out; so a shape that the machine has no room for.
     default_walltime
-        What stands for a missing requested time: whole seconds, or ``"runtime"`` for the job's own run
+        What stands for a missing walltime: whole seconds, or ``"runtime"`` for the job's own run
         time. Without it that is the largest of the job's queue, or of the trace if the queue has none.
     head
         Return the first jobs alone, and read no further than needed: twice as many lines, and 100,000 at least. The
@@ -127,7 +127,7 @@ def read(
     Warns
     -----
     TraceWarning
-        If requested times were missing and had to be guessed.
+        If walltimes were missing and had to be guessed.
     """
     path = Path(path)
     if machine is not None and not isinstance(machine, Machine):
@@ -150,7 +150,7 @@ def read(
             parsed.put(path, options, workload)
     guessed = workload.provenance.counts.get(FILLED, 0)
     if guessed and default_walltime is None:
-        message = next(note for note in workload.provenance.notes if "no requested time" in note)
+        message = next(note for note in workload.provenance.notes if "no walltime" in note)
         warnings.warn(f"{path}: {message}; default_walltime sets another", TraceWarning, stacklevel=2)
     return workload
 

@@ -76,18 +76,20 @@ def _fields(job: Mapping[str, Any]) -> tuple[Any, ...]:
     state = (job.get("state") or {}).get("current", "") if isinstance(job.get("state"), dict) else job.get("state")
     state = state[0] if isinstance(state, list) and state else state or ""
     association = job.get("association") or {}
-    start = _number(time.get("start"))
-    ended = _number(time.get("end"))
-    energy = dict(item.partition("=")[::2] for item in allocated.split(",") if item).get("energy", "")
+    start, ended = _number(time.get("start")), _number(time.get("end"))
+    amounts = dict(item.partition("=")[::2] for item in allocated.split(",") if item)
+    cores, nodes = _number(required.get("CPUs")), _number(job.get("allocation_nodes"))
+    memory = _memory(required, int(amounts.get("cpu", cores or 0)), nodes or 0)
+    if allocated and memory and "mem" not in amounts:
+        allocated += f",mem={memory}M"
     return (
         _id(job), job.get("cluster") or association.get("cluster") or "",
         job.get("user") or association.get("user") or "", job.get("group") or "", job.get("account") or "",
         job.get("partition") or "", _number(time["submission"]), _number(time.get("eligible")) or "Unknown",
         start or "Unknown", ended or "Unknown", _number(time.get("elapsed")), _limit(time.get("limit")),
-        dict(item.partition("=")[::2] for item in allocated.split(",") if item).get("cpu", ""),
-        _number(required.get("CPUs")), _number(job.get("allocation_nodes")), _memory(required), allocated, requested,
+        amounts.get("cpu", ""), cores, nodes, f"{memory}M" if memory else "", allocated, requested,
         state, job.get("name") or "", _nodes(job), (job.get("reservation") or {}).get("name") or "",
-        job.get("submit_line") or "", energy,
+        job.get("submit_line") or "", amounts.get("energy", ""),
     )  # fmt: skip
 
 
@@ -114,13 +116,12 @@ def _id(job: Mapping[str, Any]) -> str:
     return f"{leader}+{offset}" if leader and offset != "" else str(_number(job["job_id"]))
 
 
-def _memory(required: Mapping[str, Any]) -> str:
-    """Return the memory that a job asked for as ``ReqMem`` has it, in megabytes."""
-    for key, by in (("memory_per_cpu", "c"), ("memory_per_node", "n")):
-        if _number(required.get(key)):
-            return f"{_number(required[key])}M{by}"
+def _memory(required: Mapping[str, Any], cores: int, nodes: int) -> int:
+    """Return the memory that a job asked for, in megabytes; 0 for none."""
     amount = _number(required.get("memory")) or 0
-    return f"{amount - _PER_CORE}Mc" if amount >= _PER_CORE else f"{amount}Mn" if amount else ""
+    per_core = _number(required.get("memory_per_cpu")) or (amount - _PER_CORE if amount >= _PER_CORE else 0)
+    per_node = _number(required.get("memory_per_node")) or (amount if amount < _PER_CORE else 0)
+    return per_core * max(cores, 1) or per_node * max(nodes, 1)
 
 
 def _tres(entries: Any) -> str:

@@ -57,7 +57,7 @@ FIELDS = (
     Field("average CPU time used", "cpu_time", AMOUNT),
     Field("used memory", "used_memory", AMOUNT),
     Field("requested processors", "requested_processors", PROCESSORS),
-    Field("requested time", "requested_time", SECONDS),
+    Field("walltime", "requested_time", SECONDS),
     Field("requested memory", "requested_memory", AMOUNT),
     Field("status", "status", COUNT),
     Field("user", None, COUNT),

@@ -20,7 +20,7 @@ def swf_text(workload: Workload) -> str:
     """Return a workload in the Standard Workload Format.
 
     The fields a job has come from the jobs, the others from ``Workload.records`` where it has them, else
-    -1. A requested time that was missing in the source and guessed by the reader is written as it was, -1.
+    -1. A walltime that was missing in the source and guessed by the reader is written as it was, -1.
     The header is that of the source; a workload without one gets its own (MaxJobs, MaxNodes, MaxProcs,
     UnixStartTime, ...).
 
@@ -43,7 +43,7 @@ def _columns(workload: Workload, notes: list[str]) -> list[Sequence[str]]:
         "job number": _ids(jobs.texts(), notes),
         "submit time": list(map(str, jobs.submit.tolist())),
         "run time": list(map(str, jobs.runtime.tolist())),
-        "requested time": list(map(str, jobs.walltime.tolist())),
+        "walltime": list(map(str, jobs.walltime.tolist())),
         "requested processors": [],
         "requested memory": [],
     }
@@ -60,7 +60,7 @@ def _column(workload: Workload, field: str, column: str | None, known: dict[str,
     if column is None or workload.records is None or column not in workload.records:
         return known.get(field) or unknown
     values = [_number(value) for value in workload.records[column].tolist()]
-    if field == "requested time":
+    if field == "walltime":
         return [
             was if was.startswith("-") or was == "0" else now for was, now in zip(values, known[field], strict=True)
         ]
