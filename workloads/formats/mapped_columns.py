@@ -123,6 +123,8 @@ def wanted_rows(frame: pd.DataFrame, described: ColumnMap) -> NDArray[np.bool_]:
 
 def plain_texts(series: pd.Series[Any]) -> TextArray:
     """Return a column as texts without blanks around them, whole numbers without decimals, empty where nothing is."""
+    if _has_series(series):
+        return np.full(len(series), "", dtype=object)
     whole = series.dtype.kind == "f"
     codes, different = pd.factorize(series.astype(object))
     texts = [str(value).strip() for value in different]
@@ -208,9 +210,14 @@ def _complete(found: dict[str, Any], described: ColumnMap) -> None:
             found.pop(name, None)
 
 
+def _has_series(series: pd.Series[Any]) -> bool:
+    """Tell whether the cells of a column are lists."""
+    return series.dtype == object and any(isinstance(value, np.ndarray | list) for value in series.head(100))
+
+
 def _kept(series: pd.Series[Any], texts: TextArray) -> Any:
     """Return a column for analysis: numbers, the mean where it has a series of them, or texts."""
-    if any(isinstance(value, np.ndarray | list) for value in series.head(100)):
+    if _has_series(series):
         return np.array([np.mean(value) if isinstance(value, np.ndarray | list) and len(value) else np.nan
                          for value in series], dtype=np.float64)  # fmt: skip
     values = PARSERS["number"](texts)
