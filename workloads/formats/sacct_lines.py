@@ -39,7 +39,7 @@ _CANONICAL = {name.lower(): name for name in COLUMNS}
 _KEY = re.compile(r"(?<![A-Za-z0-9_])JobID(?:Raw)?(?![A-Za-z0-9_])", re.IGNORECASE)
 _BETWEEN = re.compile(r"[^A-Za-z0-9_\"]+")
 _JOB = re.compile(r"\s*\d+(?:_(?:\d+|\[.*\]))?(?:\+\d+)?(?:\.\S*)?\s*")
-_TIME = re.compile(r"[\d:/T .+Zz-]*|Unknown|None|N/A|NONE")
+_TIME = re.compile(r"(?:\d{1,4}[-/]\d{1,2}[-/]\d{1,4}[-T _\d:.+Zz]*|\d{9,11}(?:\.\d+)?|Unknown|None|N/A|NONE)?")
 _NUMBER = re.compile(r"[\d.-]*[KMGTP]?")
 _TYPES = {
     **dict.fromkeys(("submit", "eligible", "start", "end"), _TIME),
@@ -191,9 +191,11 @@ class RowReader:
             line = line.removesuffix(delimiter)
         if self._layout.quoted:
             yield from self._quoted(line)
-        elif line.count(delimiter) == self._count and _JOB.fullmatch(line.split(delimiter, self._key + 1)[self._key]):
-            if self._pending is not None:
-                self._drop_pending()
+        elif (
+            self._pending is None
+            and line.count(delimiter) == self._count
+            and _JOB.fullmatch(line.split(delimiter, self._key + 1)[self._key])
+        ):
             self._add(self._line, line.replace(SEPARATOR, " ").replace(delimiter, SEPARATOR))
         elif _KEY.search(line) and (layout := Layout.of(line, self._options)) is not None and layout.names:
             self._drop_pending()
@@ -255,7 +257,8 @@ class RowReader:
         if self._pending is not None:
             number, before = self._pending
             joined = f"{before}\n{line}"
-            if (row := self._aligned(joined)) is not None:
+            whole = joined.count(delimiter) > 1.5 * self._count and self._aligned(line) is not None
+            if not whole and (row := self._aligned(joined)) is not None:  # unless it has a whole record in it
                 self._pending = None
                 self._add(number, row)
                 return
@@ -347,6 +350,8 @@ def _type(name: str, delimiter: str) -> tuple[Callable[[str], int | None], bool]
         if tres:
             keys = [item.partition("=")[0] for item in text.split(",")]
             return len(keys) - len(set(keys)) + 2 * sum("=" not in item for item in text.split(",") if item)
-        return int(usual is not None and bool(text) and not usual.match(text))
+        if not text:  # rather where a user has said nothing than where Slurm always says something
+            return int(pattern is not None and not free)
+        return int(usual is not None and not usual.match(text))
 
     return cost, free

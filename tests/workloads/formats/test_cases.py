@@ -31,7 +31,8 @@ READ = [
     ("s03b_newline_jobname/jobs.sacct", {}, FIVE | {"names": ["run", "run", "part one part two", "run", "run"]}),
     ("s04_pipes_two_columns/jobs.sacct", {}, FIVE | {"names": ["run", "run", "crazy|name", "run", "run"]}),
     ("s05_suspended/jobs.sacct", {}, {"runtimes": [7200, 14400]}),
-    ("s06_none_partition_limit/jobs.sacct", {}, {"jobs": 6, "walltimes": [7200] * 6, "counts": {"not started": 1, "walltime filled in": 1}}),
+    ("s06_none_partition_limit/jobs.sacct", {}, {"jobs": 6, "walltimes": [7200] * 6, "counts": {"not started": 1,
+     "walltime filled in": 1}}),
     ("s07_reqmem/jobs.sacct", {}, {
         "jobs": 11, "memory": [-1, -1, 4000 * 1024, 4 * 1024**2, 16384000, -1, -1, -1, 2 * 1024**2, 402653184, -1],
     }),

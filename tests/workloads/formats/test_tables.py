@@ -70,7 +70,8 @@ CHINA = {name: clock(seconds, zone="Asia/Shanghai") for name, seconds in zip(TIM
 LAYOUTS = {
     "pm100": ("jobs.parquet", {
         "job_id": [1, 2, 3], "user_id": [5, 5, 6], "group_id": [1, 1, 1], "partition": [1] * 3, "qos": [0] * 3,
-        "priority": [9, 9, 9], "submit_time": stamps(SUBMIT), "eligible_time": stamps(SUBMIT), "start_time": stamps(START),
+        "priority": [9, 9, 9], "submit_time": stamps(SUBMIT), "eligible_time": stamps(SUBMIT),
+         "start_time": stamps(START),
         "end_time": stamps(END), "run_time": RUNTIMES, "time_limit": [120] * 3, "num_nodes_req": [2] * 3,
         "num_nodes_alloc": [2] * 3, "num_cores_req": [8] * 3, "num_cores_alloc": [8] * 3, "num_gpus_req": [2] * 3,
         "num_gpus_alloc": [2] * 3, "mem_req": [16.0] * 3, "shared": ["OK"] * 3, "job_state": ["COMPLETED"] * 3,
@@ -84,8 +85,10 @@ LAYOUTS = {
     }, {"node": 8}),
     "supercloud": ("slurm-log.csv", {
         "id_job": [1, 2, 3], "id_user": [7] * 3, "time_submit": np.array(SUBMIT) + EPOCH,
-        "time_eligible": np.array(SUBMIT) + EPOCH, "time_start": np.array(START) + EPOCH, "time_end": np.array(END) + EPOCH,
-        "timelimit": [120] * 3, "nodes_alloc": [1] * 3, "nodelist": ["['n1']"] * 3, "state": [3, 6, 3], "cpus_req": [8] * 3,
+        "time_eligible": np.array(SUBMIT) + EPOCH, "time_start": np.array(START) + EPOCH,
+         "time_end": np.array(END) + EPOCH,
+        "timelimit": [120] * 3, "nodes_alloc": [1] * 3, "nodelist": ["['n1']"] * 3, "state": [3, 6, 3],
+         "cpus_req": [8] * 3,
         "tres_alloc": ["1=8,2=1000,4=1,1001=1,1002=1"] * 3, "gres_used": ["gpu:2"] * 3, "priority": [1] * 3,
     }, {"core": 8, "gpu": 2}),
     "helios": ("cluster_log.csv", {
@@ -93,27 +96,31 @@ LAYOUTS = {
         **CHINA, "duration": RUNTIMES, "queue": [10, 0, 3880],
     }, {"core": 8, "gpu": 2}),
     "acme": ("trace_seren.csv", {
-        **IDS, "node_num": [1] * 3, "gpu_num": [2] * 3, "cpu_num": [8] * 3, "type": ["Eval"] * 3, "state": ["FAILED"] * 3,
+        **IDS, "node_num": [1] * 3, "gpu_num": [2] * 3, "cpu_num": [8] * 3, "type": ["Eval"] * 3,
+         "state": ["FAILED"] * 3,
         **{name: [f"{text}+08:00" for text in texts] for name, texts in CHINA.items()}, "duration": RUNTIMES,
         "queue": [10, 0, 3880], "gpu_time": [7200.0] * 3,
     }, {"core": 8, "gpu": 2}),
     "eagle": ("eagle.csv.gz", {
         **IDS, "account": ["x"] * 3, "name": ["n"] * 3, "partition": ["p"] * 3, "qos": ["normal"] * 3,
         "state": ["COMPLETED"] * 3,
-        **{name: clock(seconds, zone="America/Denver") for name, seconds in zip(TIMES, (SUBMIT, START, END), strict=True)},
+        **{name: clock(seconds, zone="America/Denver") for name, seconds in zip(TIMES, (SUBMIT, START, END),
+         strict=True)},
         "run_time": RUNTIMES, "wallclock_req": [7200] * 3, "nodes_req": [1] * 3, "processors_req": [8] * 3,
         "mem_req": ["0"] * 3, "gpus_req": [0] * 3, "exit_code": ["0:0"] * 3,
     }, {"core": 8}),
     "kestrel": ("kestrel.parquet", {
         **IDS, **{name: clock(seconds, zone="America/Denver")
                   for name, seconds in zip(TIMES, (SUBMIT, START, END), strict=True)},
-        "wallclock_req": [7200] * 3, "nodes_req": [1] * 3, "processors_req": [8] * 3, "power_per_node": [[600.0, 610.0]] * 3,
+        "wallclock_req": [7200] * 3, "nodes_req": [1] * 3, "processors_req": [8] * 3, "power_per_node": [[600.0,
+         610.0]] * 3,
     }, {"core": 8}),
     "alcf": ("ANL-ALCF-DJC-THETA.csv.gz", {
         "JOB_NAME": ["1.cobalt"] * 3, "COBALT_JOBID": [1.0, 2.0, 3.0], "MACHINE_NAME": ["theta"] * 3,
         "QUEUED_TIMESTAMP": clock(SUBMIT), "START_TIMESTAMP": clock(START), "END_TIMESTAMP": clock(END),
         "USERNAME_GENID": [12] * 3, "PROJECT_NAME_GENID": [3] * 3, "QUEUE_NAME": ["default"] * 3,
-        "WALLTIME_SECONDS": [7200.0] * 3, "RUNTIME_SECONDS": RUNTIMES, "NODES_USED": [8.0] * 3, "NODES_REQUESTED": [8.0] * 3,
+        "WALLTIME_SECONDS": [7200.0] * 3, "RUNTIME_SECONDS": RUNTIMES, "NODES_USED": [8.0] * 3,
+         "NODES_REQUESTED": [8.0] * 3,
         "CORES_USED": [512] * 3, "CORES_REQUESTED": [512] * 3, "LOCATION": ["0-7"] * 3, "EXIT_STATUS": [0] * 3,
     }, {"node": 8}),
     "lassen": ("final_csm_allocation_history_hashed.csv", {
@@ -126,7 +133,8 @@ LAYOUTS = {
         "job_id": [1, 2, 3], "workload_name": ["w0"] * 3, "profile": ["p"] * 3, "submission_time": SUBMIT,
         "requested_number_of_resources": [8] * 3, "requested_time": [7200.0] * 3, "success": [1] * 3,
         "final_state": ["COMPLETED_SUCCESSFULLY"] * 3, "starting_time": START, "execution_time": RUNTIMES,
-        "finish_time": END, "waiting_time": [10, 0, 3880], "allocated_resources": ["0-7"] * 3, "consumed_energy": [5.5] * 3,
+        "finish_time": END, "waiting_time": [10, 0, 3880], "allocated_resources": ["0-7"] * 3,
+         "consumed_energy": [5.5] * 3,
     }, {"core": 8}),
     "batsim-json": ("workload.json", batsim_json(), {"core": 8}),
     "philly": ("cluster_job_log", philly(), {"core": 4, "gpu": 4}),
@@ -136,7 +144,7 @@ LAYOUTS = {
         for row in range(JOBS)
     ), {"core": 8}),
     "lsf": ("lsb.acct", "".join(
-        f'"JOB_FINISH" "10.1" {EPOCH + END[row]} {row} 1000 33 8 {EPOCH + SUBMIT[row]} 0 0 {EPOCH + START[row]} "ann" "q" '
+        f'"JOB_FINISH" "10" {EPOCH + END[row]} {row} 10 33 8 {EPOCH + SUBMIT[row]} 0 0 {EPOCH + START[row]} "ann" "q" '
         f'"more" {row} "of it"\n' for row in range(JOBS)
     ) + '"JOB_NEW" "10.1" 1 9\n', {"core": 8}),
     "jobs": ("jobs.csv", {
@@ -293,8 +301,8 @@ def test_a_table_without_the_columns_of_its_map(tmp_path):
 BAD_JSON = [
     ("workload.json", "{", r":1: expected .* in JSON, got an error"),
     ("workload.json", '{"jobs": 3, "subtime": 1}', "a workload of Batsim with lists 'jobs'"),
-    ("workload.json", '{"nb_res": 4, "jobs": [{"id": 1, "subtime": 0, "res": 1, "profile": "x"}], "profiles": {"x": {"type": '
-     '"parallel"}}}', r":1: entry 1 of 'jobs': expected id, .* a profile that is a delay"),
+    ("workload.json", '{"jobs": [{"id": 1, "subtime": 0, "profile": "x"}], "profiles": {"x": {"type": "mpi"}}}',
+     r":1: entry 1 of 'jobs': expected id, .* a profile that is a delay"),
     ("log", '[{"jobid": "a", "attempts": 4}]', r":1: entry 1: expected a job with 'jobid' and 'attempts'"),
     ("jobs.json", '{"jobs": [{"job_id": 1}], "meta": {}}', r":1: entry 1 of 'jobs': expected a job, got .*KeyError"),
     ("20240101", pbs() + "nonsense\n", r":6: expected a record as 'date time;E;id"),
