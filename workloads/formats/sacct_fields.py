@@ -75,8 +75,8 @@ def times(texts: TextArray, zone: str | None = None, *, second: bool = False) ->
         plain = plain.str.replace(_MONTH_FIRST, r"\3-\1-\2", regex=True).str.replace(_DATE_END, r"\1T", regex=True)
         zones[left] = plain.str.contains(_OFFSET, regex=True).to_numpy()
         whole = pd.to_datetime(plain, format="ISO8601", errors="coerce", utc=True).dt.tz_localize(None)
-        parsed = parsed.astype("datetime64[ns]")
-        parsed[left] = whole.astype("datetime64[ns]")
+        parsed = parsed.astype("datetime64[s]")
+        parsed[left] = whole.astype("datetime64[s]")
     if zone is not None and not zones.all():
         local = parsed[~zones].dt.tz_localize(zone, ambiguous=np.full(int((~zones).sum()), not second),
                                               nonexistent="shift_forward")  # fmt: skip

@@ -321,11 +321,12 @@ class RowReader:
         return SEPARATOR.join(best[beyond][1]).replace("\n", " ")
 
     def _drop_pending(self) -> None:
+        """Refuse the lines that make no record together, each for itself."""
         if self._pending is not None:
-            number, text = self._pending
-            self._pending = None
-            assert self._layout is not None
-            self._refuse(number, text)
+            (first, text), self._pending = self._pending, None
+            for number, line in enumerate(text.split("\n"), first):
+                if line.strip():
+                    self._refuse(number, line)
 
     def _refuse(self, number: int, text: str) -> None:
         assert self._layout is not None
