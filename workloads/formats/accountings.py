@@ -25,7 +25,8 @@ _PBS = (
     "Resource_List.walltime", "Resource_List.nodect", "Resource_List.ncpus", "Resource_List.ngpus", "Resource_List.mem",
     "resources_used.walltime", "Exit_status",
 )  # fmt: skip
-_MEMORY = {"b": "B", "kb": "KB", "mb": "MB", "gb": "GB", "tb": "TB"}
+#: Kilobytes of a unit of memory.
+_KILOBYTES = {"b": 1 / 1024, "kb": 1, "mb": 1024, "gb": 1024**2, "tb": 1024**3}
 
 
 def pbs_parts(file: TraceFile, malformed: list[Malformed]) -> Iterator[Part]:
@@ -75,8 +76,7 @@ def _hosts(text: str, vnodes: str) -> tuple[str, str]:
 
 def _kilobytes(text: str) -> str:
     found = re.fullmatch(r"(\d{1,15})([kmgt]?b)", text.lower())
-    factor = {"B": 1 / 1024, "KB": 1, "MB": 1024, "GB": 1024**2, "TB": 1024**3}
-    return str(int(int(found[1]) * factor[_MEMORY[found[2]]])) if found else ""
+    return str(int(int(found[1]) * _KILOBYTES[found[2]])) if found else ""
 
 
 def philly_part(file: TraceFile, malformed: list[Malformed]) -> Part:

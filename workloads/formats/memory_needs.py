@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -124,7 +125,7 @@ def _size(path: Path) -> tuple[float, float]:
             file.seek(0)
             try:
                 sample = gzip.GzipFile(fileobj=file).read(_SAMPLE)
-            except (OSError, EOFError):
+            except (OSError, EOFError, zlib.error):
                 sample = b""
             taken = file.tell()
     length = len(sample) / (sample.count(b"\n") or 1)

@@ -9,17 +9,13 @@ from dataclasses import dataclass, field
 
 from ...base import InputError
 from ...base.checks import shown
+from .column_maps import column_map
 from .read_log import Log, Malformed, ReadOptions
 
 #: Between fields, in place of the delimiter that names may have in them.
 SEPARATOR = "\x1f"
 #: The columns that are read.
-COLUMNS = (
-    "JobID", "JobIDRaw", "Cluster", "User", "Group", "Account", "Partition", "Submit", "Eligible", "Start", "End",
-    "ElapsedRaw", "Elapsed", "TimelimitRaw", "Timelimit", "AllocCPUS", "NCPUS", "ReqCPUS", "AllocNodes", "NNodes",
-    "ReqNodes", "ReqMem", "AllocTRES", "ReqTRES", "State", "JobName", "NodeList", "Reservation", "SubmitLine",
-    "ConsumedEnergyRaw", "ConsumedEnergy",
-)  # fmt: skip
+COLUMNS = (*column_map("sacct").sources, "SubmitLine")
 #: Columns of which at least one each must be there.
 NEEDED = (
     ("JobID", "JobIDRaw"),
@@ -190,7 +186,7 @@ class RowReader:
         if self._trailing and line.endswith(delimiter) and line.count(delimiter) > self._count:
             line = line.removesuffix(delimiter)
         if self._layout.quoted:
-            yield from self._quoted(line)
+            self._quoted(line)
         elif (
             self._pending is None
             and line.count(delimiter) == self._count
@@ -229,26 +225,24 @@ class RowReader:
         self._rows.numbers.append(number)
         self._rows.texts.append(None if "." in cell else row)
 
-    def _quoted(self, line: str) -> Iterator[Rows]:
+    def _quoted(self, line: str) -> None:
         """Take a line of CSV with quotes, put together with those before it until its quotes are closed."""
-        number, line = (self._line, line) if self._pending is None else (self._pending[0], f"{self._pending[1]} {line}")
-        self._pending = None
         assert self._layout is not None
-        if line.count('"') % 2 and len(line) < 1 << 20:
-            self._pending = (number, line)
-            return
-        if Layout.of(line, self._options) == self._layout:
-            self._headers += 1
-        elif line.strip():
+        number, text = self._line, line
+        if self._pending is not None:
+            (number, before), self._pending = self._pending, None
+            text = f"{before} {line}"
+        if text.count('"') % 2 and len(text) < 1 << 20:
+            self._pending = (number, text)
+        elif text.strip() and Layout.of(text, self._options) != self._layout:
             try:
-                cells = next(csv.reader([line], delimiter=self._layout.delimiter))
-            except csv.Error:
+                cells = next(csv.reader([text], delimiter=self._layout.delimiter))
+            except csv.Error:  # a field of more than 128 kB
                 cells = []
             if len(cells) == self._count + 1:
                 self._add(number, SEPARATOR.join(cell.replace(SEPARATOR, " ") for cell in cells))
             else:
-                self._refuse(number, line)
-        yield from ()
+                self._refuse(number, text)
 
     def _irregular(self, line: str) -> None:
         """Take a line that is no record as it stands: part of one, or one with delimiters in its texts."""
