@@ -17,7 +17,8 @@ from hpcdispatch.workloads.formats import RunColumns, read_runs
 #: Counts in a provenance that are not of records left out.
 KEPT = (
     "walltime filled in", "rounded to seconds", "shapes larger than the machine", "records sorted", "jobs renumbered",
-    "fields beyond 18", "preceding jobs not used", "counted by allocation", "started before submission",
+    "fields beyond 18", "with a preceding job", "preceding jobs not found", "counted by allocation",
+    "started before submission",
     "counted from eligibility", "jobs without a limit", "jobs with the limit of their partition", "clocks put back",
 )  # fmt: skip
 NUMBERS = (

@@ -56,8 +56,8 @@ class ParsedTraces:
         return workload
 
     def put(self, path: Path, options: ReadOptions, workload: Workload) -> None:
-        """Keep what was read of a file, if it is large; forget those that were not used for the longest time."""
-        if len(workload) < LEAST:
+        """Keep what was read of a file, if it is large and without dependencies; forget those not used for longest."""
+        if len(workload) < LEAST or any(workload.columns.depends.values):
             return
         with contextlib.suppress(OSError):
             kept = self._place(path, options)

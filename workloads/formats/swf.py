@@ -127,11 +127,8 @@ def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     if not extra.empty:
         extra = extra if rows is None else extra.iloc[rows]
         table = replace(table, records=pd.concat([table.records, extra.reset_index(drop=True)], axis=1))
-    if follow := int((table.records["preceding_job"] > 0).sum()):
-        log.note(f"{counted(follow, 'job')} with a preceding job and a think time, which are not used",
-                 preceding_jobs_not_used=follow)  # fmt: skip
     machine = options.machine or _pool(header, table, log)
-    return assemble(_that_ran(table, machine, log), machine, header, options, log)
+    return _with_dependencies(assemble(_that_ran(table, machine, log), machine, header, options, log))
 
 
 @dataclass(slots=True)
@@ -233,6 +230,30 @@ def _beyond(read: _Lines, header: Sequence[str], log: Log) -> pd.DataFrame:
     numbers = texts.apply(pd.to_numeric, errors="coerce")
     found: pd.DataFrame = numbers.loc[:, numbers.notna().any() & ~numbers.columns.isin(COLUMNS)].fillna(-1)
     return found
+
+
+def _with_dependencies(workload: Workload) -> Workload:
+    """Let jobs wait for the end of the preceding job that they name, and for the think time after it.
+
+    A preceding job that is not there, or comes later, is not waited for.
+    """
+    records, ids = workload.records, workload.columns.ids
+    if records is None or not (records["preceding_job"] > 0).any():
+        return workload
+    places = pd.Series(np.arange(len(ids)), index=ids)
+    before = places.reindex(records["preceding_job"]).to_numpy(dtype=np.float64)
+    waits = before < np.arange(len(ids))
+    named, think = records["preceding_job"].tolist(), np.maximum(records["think_time"], 0).tolist()
+    depends = [((str(job), "afterany", int(delay)),) if wait else ()
+               for job, delay, wait in zip(named, think, waits.tolist(), strict=True)]  # fmt: skip
+    lost = int((records["preceding_job"] > 0).sum() - waits.sum())
+    notes = [f"{counted(int(waits.sum()), 'job')} let wait for the preceding job and the think time after it"]
+    notes += [f"{counted(lost, 'preceding job')} not in the trace, or later in it, not waited for"] if lost else []
+    counts = {"with a preceding job": int(waits.sum())} | ({"preceding jobs not found": lost} if lost else {})
+    said = workload.provenance
+    said = replace(said, notes=(*said.notes, *notes), counts=said.counts | counts)
+    jobs = workload.columns.take(slice(None), depends=Coded.gathered(depends))
+    return replace(workload, jobs=jobs, provenance=said)
 
 
 def _that_ran(table: Table, machine: Machine, log: Log) -> Table:

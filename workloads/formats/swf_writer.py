@@ -51,7 +51,10 @@ def _columns(workload: Workload, notes: list[str]) -> list[Sequence[str]]:
         known[field] = _numbered(field, list(getattr(jobs, attribute).each()), notes)
     if workload.records is None:
         known["requested processors"], known["requested memory"] = _request(workload, notes)
-    notes += [f"SWF has no field for {name}, left out of {count} jobs" for name, count in lost_fields(jobs).items()]
+    lost = lost_fields(jobs)
+    if workload.records is not None and "preceding_job" in workload.records:
+        lost.pop("depends", None)
+    notes += [f"SWF has no field for {name}, left out of {count} jobs" for name, count in lost.items()]
     return [_column(workload, field.name, field.column, known) for field in FIELDS]
 
 
@@ -115,6 +118,9 @@ def lost_fields(jobs: JobColumns) -> dict[str, int]:
         ("deadline", jobs.deadline, lambda deadline: deadline is not None),
         ("array", jobs.array, bool),
         ("reservation", jobs.reservation, bool),
+        ("depends", jobs.depends, bool),
+        ("begin", jobs.begin, bool),
+        ("hold", jobs.hold, bool),
     )
     counts = {name: int(column.numbers(has).sum()) for name, column, has in features}
     return {name: count for name, count in counts.items() if count}

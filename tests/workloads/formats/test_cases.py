@@ -90,7 +90,7 @@ READ = [
     ("w09b_tabs_crlf/t.swf", {}, FIVE_SWF),
     ("w10_thousands_comma/t.swf", {}, {"jobs": 4, "machine": 4096}),
     ("w11_maxprocs_minus1/t.swf", {}, {"jobs": 10, "machine": 80}),
-    ("w12_preceding_think/t.swf", {}, {"jobs": 3, "counts": {"preceding jobs not used": 2}}),
+    ("w12_preceding_think/t.swf", {}, {"jobs": 3, "counts": {"with a preceding job": 2}}),
     ("w14_duplicate_ids_merged/t.swf", {}, {"ids": ["1", "2", "3", "4"], "counts": {"jobs renumbered": 2}}),
     ("w15_requested_gt_allocated/t.swf", {}, {"cores": [16, 8, 8], "counts": {"counted by allocation": 1}}),
     ("w16_zero_job_ids/t.swf", {}, {"ids": ["0", "1"]}),

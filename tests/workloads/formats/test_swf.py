@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from hpcdispatch.base import InputError
-from hpcdispatch.workloads import Machine, TraceWarning, read
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads import Machine, TraceWarning, read, write
 from hpcdispatch.workloads.formats.slots import Slotter, divisors
 
 HEADER = "; Computer: Test\n; MaxProcs: 64 (batch partition; 512 total)\n"
@@ -364,3 +365,28 @@ def test_published_traces(trace, name):
     overruns = np.sum([job.runtime > job.walltime for job in workload.jobs])
     if name.startswith("KTH"):
         assert overruns == 475
+
+
+def test_a_preceding_job_and_its_think_time_are_a_dependency(swf, tmp_path):
+    lines = [
+        record(1),
+        record(2, f17=1, f18=60),
+        record(3, f17=2),
+        record(4, f17=99),
+        record(5, f17=6),
+        record(6, f17=6),
+    ]
+    workload = read(swf(*lines))
+    assert [job.depends for job in workload.jobs] == [
+        (),
+        (("1", "afterany", 60),),
+        (("2", "afterany", 0),),
+        (),
+        (),
+        (),
+    ]
+    assert workload.provenance.counts == {"with a preceding job": 2, "preceding jobs not found": 3}
+    write(workload, tmp_path / "b.swf")
+    assert read(tmp_path / "b.swf").jobs == workload.jobs
+    jobs = simulate(workload, "fcfs").jobs
+    assert jobs["start"].tolist()[:3] == [0, 160, 260]
