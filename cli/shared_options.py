@@ -37,6 +37,13 @@ def _default_walltime(ctx: click.Context, param: click.Parameter, value: str | N
     return int(value)
 
 
+def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
+    found = re.fullmatch(r"(\d{1,12})([KMGT]?)B?", (value or "").strip().upper())
+    if value is not None and (found is None or not int(found[1])):
+        raise click.BadParameter(f"expected a size such as 8GB, got {shown(value)}", ctx, param)
+    return None if found is None else int(found[1]) * 1000 ** "_KMGT".index(found[2] or "_")
+
+
 @dataclass(frozen=True, slots=True)
 class ReadingOptions:
     """How a trace is read; see :func:`hpcdispatch.workloads.read`. `no_cache` reads it anew and keeps nothing."""
@@ -47,6 +54,12 @@ class ReadingOptions:
     default_walltime: DefaultWalltime = None
     head: int | None = None
     timezone: str | None = None
+    format: str | None = None
+    cluster: str | None = None
+    delimiter: str | None = None
+    columns: str | None = None
+    keep_zero: bool = False
+    max_size: int | None = None
     no_cache: bool = False
 
 
@@ -91,6 +104,21 @@ _READING = (
         "--timezone",
         metavar="ZONE",
         help="Zone of the local times that sacct prints, such as Europe/Berlin. Default: as they stand.",
+    ),
+    click.option(
+        "--format",
+        metavar="NAME|MAP.toml",
+        help="swf, sacct, jsonl, a public data set such as pm100, or a column map. Default: by the file.",
+    ),
+    click.option("--cluster", metavar="NAME", help="Which cluster, of an accounting with the jobs of several."),
+    click.option("--delimiter", metavar="TEXT", help="Between the fields of sacct. Default: as its header shows."),
+    click.option("--columns", metavar="NAMES", help="The columns of what sacct prints without a header."),
+    click.option("--keep-zero", is_flag=True, help="Keep jobs with a recorded run time of 0 as one second."),
+    click.option(
+        "--max-size",
+        callback=_size,
+        metavar="SIZE",
+        help="Largest file that is read, such as 8GB; raises the other bounds in proportion. Default: 4GB.",
     ),
     no_cache_option,
 )

@@ -21,6 +21,7 @@ _OPTIONS = (
     click.option("--sacct", type=FILE, required=True, metavar="FILE", help="What sacct -P prints."),
     click.option("--timezone", metavar="ZONE", help="Of local times."),
     click.option("--lenient", is_flag=True, help="Drop malformed records."),
+    click.option("--cluster", metavar="NAME", help="Which cluster, of an accounting with the jobs of several."),
 )
 
 
@@ -32,6 +33,7 @@ class SiteFiles:
     sacct: Path
     timezone: str | None = None
     lenient: bool = False
+    cluster: str | None = None
 
     def load(self) -> Workload:
         """Return the jobs on their machine; what the reader has to say goes to stderr.
@@ -41,7 +43,9 @@ class SiteFiles:
         InputError
             For whatever is wrong with either file.
         """
-        workload = slurm_workload(self.sacct, self.config, timezone=self.timezone, lenient=self.lenient)
+        workload = slurm_workload(
+            self.sacct, self.config, timezone=self.timezone, lenient=self.lenient, cluster=self.cluster
+        )
         for note in workload.provenance.notes:
             say("note", f"{self.sacct}: {note}")
         return workload

@@ -56,7 +56,9 @@ def load(source: Source, reading: ReadingOptions, seed: int = 0, *, notes: bool 
             try:
                 workload = read(
                     path, reading.machine, reading.lenient, reading.strict, reading.default_walltime,
-                    head=reading.head, timezone=reading.timezone,
+                    head=reading.head, timezone=reading.timezone, format=reading.format, cluster=reading.cluster,
+                    delimiter=reading.delimiter, columns=reading.columns, keep_zero=reading.keep_zero,
+                    max_size=reading.max_size,
                     cache=None if reading.no_cache else cache_folder() / PARSED, memory=half_the_memory(),
                 )  # fmt: skip
             except NoRequestedTimesError as error:  # which names an option as the command line has it
@@ -76,6 +78,7 @@ def refuse_for_generated(source: Source, reading: ReadingOptions) -> None:
         ("--machine", reading.machine),
         ("--default-walltime", reading.default_walltime),
         ("--timezone", reading.timezone),
+        ("--format", reading.format),
     ):
         if given is not None:
             raise InputError(

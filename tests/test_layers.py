@@ -41,7 +41,7 @@ ONLY = {"ortools": "models", "numba": "models", "accasim": "simulation"}
 #: Package to the other libraries it may import; the top floors may import any.
 LIBRARIES = {
     "base": {"numpy"},
-    "workloads": {"numpy", "pandas", "scipy"},
+    "workloads": {"numpy", "pandas", "pyarrow", "scipy"},
     "predictors": {"lazy_loader", "numpy", "scipy"},
     "models": {"lazy_loader", "numpy", "scipy"},
     "dispatchers": {"lazy_loader", "numpy"},

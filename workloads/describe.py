@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,9 +61,9 @@ class Description:
     requested_median
         Seconds.
     requested_top
-        The most used requested times and their share of the jobs.
+        The most used walltimes and their share of the jobs.
     accuracy
-        Mean of run over requested time.
+        Mean of run over walltime.
     loose, overrun
         Shares of jobs that use less than a tenth of their request, and more than all of it.
     users
@@ -121,14 +122,26 @@ class Description:
 
     def _requests(self) -> list[tuple[str, str]]:
         if not self.requested_top:
-            return [("requested time", "not recorded")]
+            return [("walltime", "not recorded")]
         top = ", ".join(f"{_time(value)} ({share:.0%})" for value, share in self.requested_top)
         return [
-            ("requested time", f"median {_time(self.requested_median)}; most used: {top}"),
+            ("walltime", f"median {_time(self.requested_median)}; most used: {top}"),
             ("run / requested", f"mean {self.accuracy:.2f}"),
             ("under a tenth of it", f"{self.loose:.0%} of jobs"),
             ("over it (overruns)", f"{self.overrun:.1%} of jobs"),
         ]
+
+
+def reading_report(workload: Workload) -> dict[str, Any]:
+    """Return what reading left out, merged, sorted, renumbered and inferred, with counts and an example of each."""
+    said = workload.provenance
+    findings = [
+        {"what": reason, "count": count, "example": said.examples.get(reason)} for reason, count in said.counts.items()
+    ]
+    return {
+        "source": said.source, "jobs": len(workload), "machine": workload.machine.describe(), "options": said.options,
+        "findings": findings, "notes": list(said.notes),
+    }  # fmt: skip
 
 
 def describe(workload: Workload, *, requests: bool = True) -> Description:
@@ -141,7 +154,7 @@ def describe(workload: Workload, *, requests: bool = True) -> Description:
     workload
         The jobs and the machine.
     requests
-        Whether the requested times are the jobs' own; without, nothing is said of them.
+        Whether the walltimes are the jobs' own; without, nothing is said of them.
     """
     jobs, machine = workload.columns, workload.machine
     size = jobs.amounts(machine.resources[machine.primary]).astype(np.float64)

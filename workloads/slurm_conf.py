@@ -32,7 +32,12 @@ _COMMENT = re.compile(r"(?<!\\)#.*")
 _SHOWN_NODE = re.compile(r"\s*NodeName=.*?\sOS=[^#]*#")
 _FIELD = re.compile(r"(?<!\S)([^\s=]+)\s*=\s*(\"[^\"]*\"|\S*)")
 _SETTING = re.compile(r"([A-Za-z_]\w*(?:\[\d+\])?)\s*=\s*(.*)")
-_NAMES = re.compile(r"([^,\[\]]*)(?:\[([^\[\]]*)\])?([^,\[\]]*)(?:,|$)")
+_NAMES = re.compile(r"((?:[^,\[\]]*(?:\[[^\[\]]*\])?)+?)(?:,|$)")
+#: States of nodes that do not exist, and of those that are not in use.
+_FUTURE, _AWAY = ("FUTURE", "CLOUD_FUTURE"), re.compile(r"DOWN|DRAIN|FAIL")
+_INCLUDE = re.compile(r"include\s+(\S+)", re.IGNORECASE)
+#: Files that include each other.
+_MOST_FILES = 50
 _RANGE = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
 _GPUS = re.compile(r"gpu(?::[^:,(]+)*?(?::(\d+))?(?=[(]|$)")
 _DURATION = re.compile(r"(?:(\d{1,15})-)?(\d{1,15})(?::(\d{1,15}))?(?::(\d{1,15}))?")
@@ -87,6 +92,8 @@ class SlurmSite:
         The fields of each node and partition, in small letters, with their values.
     source
         The file.
+    away
+        Nodes that are down, drained or failed; they count all the same.
     """
 
     nodes: tuple[str, ...]
@@ -96,6 +103,7 @@ class SlurmSite:
     settings: Mapping[str, str] = field(default_factory=dict)
     tables: tuple[Mapping[str, str], ...] = ()
     source: str = ""
+    away: tuple[str, ...] = ()
 
     def machine(self) -> Machine:
         """Return the machine: cores, memory and GPUs where Slurm shares them out, and a resource for each partition.
@@ -134,6 +142,8 @@ class SlurmSite:
 class _Read:
     nodes: dict[str, dict[str, str]] = field(default_factory=dict)
     partitions: dict[str, dict[str, str]] = field(default_factory=dict)
+    sets: dict[str, dict[str, str]] = field(default_factory=dict)
+    down: set[str] = field(default_factory=set)
     settings: dict[str, str] = field(default_factory=dict)
 
 
@@ -148,9 +158,8 @@ def read_slurm_conf(path: str | PathLike[str]) -> SlurmSite:
         For a line that is no setting, a number that is none, or a configuration without nodes; with file and line.
     """
     path, read = Path(path), _Read()
-    defaults: dict[str, dict[str, str]] = {"nodename": {}, "partitionname": {}}
-    for number, line in _lines(path):
-        where = f"{path}:{number}"
+    defaults: dict[str, dict[str, str]] = {"nodename": {}, "partitionname": {}, "nodeset": {}}
+    for where, line in _lines(path, []):
         fields = {key.lower(): value.strip('"') for key, value in _FIELD.findall(line)}
         kind = next(iter(fields), "")
         if kind in defaults:
@@ -158,9 +167,11 @@ def read_slurm_conf(path: str | PathLike[str]) -> SlurmSite:
             if fields[kind].upper() == "DEFAULT":
                 defaults[kind] |= fields
                 continue
-            table = read.nodes if kind == "nodename" else read.partitions
+            table = {"nodename": read.nodes, "partitionname": read.partitions, "nodeset": read.sets}[kind]
             for name in expand_names(fields[kind], where):
                 table[name] = given
+        elif kind == "downnodes":
+            read.down.update(expand_names(fields[kind], where))
         elif setting := _SETTING.fullmatch(line):
             read.settings[setting[1].lower()] = setting[2].strip()
         elif not line.startswith(("Configuration data", "Slurmctld(")):
@@ -182,8 +193,13 @@ def expand_names(text: str, where: str) -> list[str]:
         part = _NAMES.match(text, at)
         if part is None or part.end() == at:
             raise InputError(f"{where}: expected names such as n[1-4,7], got {shown(text)}")
-        before, ranges, after = part.groups()
-        names += [f"{before}{number}{after}" for number in _numbers(ranges, where)] if ranges else [before + after]
+        found = [""]
+        for plain, ranges in re.findall(r"([^\[\]]*)(?:\[([^\[\]]*)\])?", part[1]):
+            numbers = list(_numbers(ranges, where)) if ranges else [""]
+            if len(found) * len(numbers) > _MOST_NAMES:
+                raise InputError(f"{where}: expected at most {_MOST_NAMES:,} names, got {shown(text)}")
+            found = [f"{before}{plain}{number}" for before in found for number in numbers]
+        names += found
         if len(names) > _MOST_NAMES:
             raise InputError(f"{where}: expected at most {_MOST_NAMES:,} names, got {shown(text)}")
         at = part.end()
@@ -224,8 +240,14 @@ def slurm_seconds(text: str, where: str) -> int | None:
     return min(((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + seconds, LONGEST)
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the lines without comments, with their numbers; one that ends with a backslash goes on in the next."""
+def _lines(path: Path, files: list[Path]) -> Iterator[tuple[str, str]]:
+    """Yield the lines without comments, with their places; one that ends with a backslash goes on in the next.
+
+    Included files are read in place, from where they are or from beside the file that includes them.
+    """
+    files.append(path)
+    if len(files) > _MOST_FILES:
+        raise InputError(f"{files[0]}: expected at most {_MOST_FILES} included files, got more")
     try:
         text = read_bounded(path, "a configuration of Slurm", _MOST_BYTES).decode()
     except FileNotFoundError:
@@ -238,8 +260,18 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         parts.append(part.removesuffix("\\"))
         if not part.endswith("\\"):
             line, parts = "".join(parts), []
-            if line:
-                yield number, line
+            if include := _INCLUDE.fullmatch(line):
+                named = Path(include[1])
+                beside = [path.parent / named, path.parent / named.name]
+                found = next((each for each in beside if each.is_file()), None)
+                if found is None:
+                    raise InputError(
+                        f"{path}:{number}: Include: expected the file {shown(str(named))}, or beside {path.name}, "
+                        "got none; copy it there, or give what scontrol show config, partition and node -o print"
+                    )
+                yield from _lines(found, files)
+            elif line:
+                yield f"{path}:{number}", line
 
 
 def _numbers(ranges: str, where: str) -> Iterator[str]:
@@ -260,20 +292,23 @@ def _ends(ranges: str, where: str) -> Iterator[tuple[int, int, int]]:
 
 
 def _site(read: _Read, path: Path) -> SlurmSite:
+    read.nodes = {name: each for name, each in read.nodes.items() if each.get("state", "").upper() not in _FUTURE}
     if not read.nodes:
         raise InputError(f"{path}: expected lines with NodeName=, got none")
     places = {name: place for place, name in enumerate(read.nodes)}
     capacity = np.array([_capacity(fields) for fields in read.nodes.values()], dtype=np.int64)
-    partitions = tuple(_partition(name, fields, places) for name, fields in read.partitions.items())
+    partitions = tuple(_partition(name, fields, places, read) for name, fields in read.partitions.items())
     tables = (*read.partitions.values(), *read.nodes.values())
     weights = tuple(_whole("Weight", each.get("weight", "1"), each[""], _MOST_WEIGHT) for each in read.nodes.values())
-    return SlurmSite(tuple(read.nodes), capacity, partitions, weights, read.settings, tables, str(path))
+    away = [name for name, each in read.nodes.items() if _AWAY.search(each.get("state", "").upper())]
+    away += [name for name in read.nodes if name in read.down and name not in away]
+    return SlurmSite(tuple(read.nodes), capacity, partitions, weights, read.settings, tables, str(path), tuple(away))
 
 
 def _capacity(fields: Mapping[str, str]) -> tuple[int, int, int]:
     """Return cores, memory and GPUs of a node."""
     where = fields[""]
-    cpus = fields.get("cpus", fields.get("cputot"))
+    cpus = fields.get("cpus", fields.get("cputot", fields.get("procs")))
     if cpus is not None:
         cores = _whole("CPUs", cpus, where)
     else:
@@ -289,10 +324,9 @@ def _capacity(fields: Mapping[str, str]) -> tuple[int, int, int]:
     return cores, _whole("RealMemory", fields.get("realmemory", "1"), where) * 1024, gpus
 
 
-def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int]) -> SlurmPartition:
+def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int], read: _Read) -> SlurmPartition:
     where = fields[""]
-    text = fields.get("nodes", "")
-    names = list(places) if text.upper() == "ALL" else expand_names(text, where) if text else []
+    names = [node for each in expand_names(fields.get("nodes", ""), where) for node in _members(each, read, where)]
     unknown = [node for node in names if node not in places]
     if unknown or not names:
         found = shown(unknown[0]) if unknown else "none"
@@ -308,6 +342,18 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int]) 
         "" if fields.get("qos", "").upper() in ("N/A", "(NULL)") else fields.get("qos", ""),
         fields.get("preemptmode", "").lower(),
     )
+
+
+def _members(name: str, read: _Read, where: str) -> list[str]:
+    """Return the nodes that a name in a partition stands for: a node, all, or those of a set, by name or feature."""
+    if name.upper() == "ALL":
+        return list(read.nodes)
+    if name in read.nodes or name not in read.sets:
+        return [name]
+    given, wanted = read.sets[name], read.sets[name].get("feature", "").lower()
+    has = {node: each.get("feature", each.get("features", "")).lower().split(",") for node, each in read.nodes.items()}
+    listed = expand_names(given.get("nodes", ""), where)
+    return [node for node in read.nodes if (wanted and wanted in has[node]) or node in listed or "ALL" in listed]
 
 
 def _whole(name: str, text: str, where: str, most: int = MOST_PROCESSORS) -> int:

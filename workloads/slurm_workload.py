@@ -51,12 +51,16 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
         For what is wrong with either, or a job in a partition that the configuration does not have.
     """
     site = read_slurm_conf(config)
-    workload = read(sacct, **options)
+    limits = {partition.name: partition.max_time for partition in site.partitions}
+    workload = read(sacct, partition_limits=limits, **options)
     machine = site.machine()
     if workload.records is None or "nodes_asked" not in workload.records:
         raise InputError(f"{sacct}: expected output of sacct -P, got another trace")
     jobs = tuple(_jobs(workload, workload.records, machine, site))
     notes = [note for note in workload.provenance.notes if not note.startswith("no machine was given")]
+    if site.away:
+        listed = ", ".join(site.away[:5]) + (", ..." if len(site.away) > 5 else "")
+        notes.append(f"{site.source} has {len(site.away)} nodes that are down or drained, which count: {listed}")
     if left_out := unmodelled(site):
         notes.append(f"{site.source} has what slurm does not do: {'; '.join(left_out)}")
     shown_options = {**workload.provenance.options, "config": str(config)}

@@ -36,6 +36,8 @@ class Provenance:
         One line for everything that was left out, filled in or rounded.
     counts
         The same as numbers: reason to how many records.
+    examples
+        An example of each reason, such as ``line 12``, where there is one.
     """
 
     source: str = ""
@@ -43,6 +45,7 @@ class Provenance:
     header: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     counts: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -10,14 +11,24 @@ import click
 from ...base import InputError
 from ...bench.reports.number_formats import count
 from ...workloads import GENERATORS, Workload, describe, write
-from ...workloads.formats import written_suffix
+from ...workloads.describe import reading_report
+from ...workloads.formats import save, written_suffix
+from ...workloads.formats.column_maps import suggested_map
 from ...workloads.formats.read_log import NoRequestedTimesError
+from ...workloads.formats.tables import UnknownTableError
 from ...workloads.sources import Source
 from ..app import debug_option, examples
 from ..command_errors import say
-from ..output import console, pairs, print_json
+from ..output import clean, console, pairs, print_json
 from ..progress import spinner
-from ..shared_options import ReadingOptions, json_option, reading_options, seed_option
+from ..shared_options import (
+    ReadingOptions,
+    check_writable,
+    json_option,
+    path_option,
+    reading_options,
+    seed_option,
+)
 from ..site_options import SiteFiles, site_options
 from ..trace_argument import load, resolve
 from . import analyze
@@ -34,25 +45,36 @@ command.add_command(analyze.command)
 @command.command(
     "describe",
     epilog=examples(
-        "hpcdispatch workload describe trace.swf.gz", "hpcdispatch workload describe lublin:jobs=5000,load=0.8 --json"
+        "hpcdispatch workload describe trace.swf.gz --report report.json",
+        "hpcdispatch workload describe slurm_jobs.parquet --format pm100",
+        "hpcdispatch workload describe lublin:jobs=5000,load=0.8 --json",
     ),
 )
 @click.argument("trace", required=False)
 @reading_options
 @seed_option("Of a generated workload.")
+@path_option("--report", "Write what was dropped, merged, sorted, renumbered and inferred, as JSON.")
 @json_option
 @debug_option
-def describe_command(trace: str | None, reading: ReadingOptions, seed: int, as_json: bool) -> None:
+def describe_command(trace: str | None, reading: ReadingOptions, seed: int, report: Path | None, as_json: bool) -> None:
     """Print what there is to know of a workload: jobs, span, load, sizes, run times, requests, users.
 
     TRACE is a file, a generator or a published trace, as for 'hpcdispatch run'. With --json, times are in seconds and
-    shares are fractions of 1.
+    shares are fractions of 1. Of a table of an unknown layout it prints a column map to begin with.
     """
-    source = resolve(trace)
+    check_writable(report, "--report", ("json",))
+    source, requests = resolve(trace), True
     try:
-        found = describe(load(source, reading, seed, notes=False))
+        workload = load(source, reading, seed, notes=False)
     except NoRequestedTimesError:
-        found = describe(load(source, replace(reading, default_walltime="runtime"), seed, notes=False), requests=False)
+        workload, requests = load(source, replace(reading, default_walltime="runtime"), seed, notes=False), False
+    except UnknownTableError as error:
+        say("note", f"{source.name}: no built-in column map fits; complete this one and give it as --format MAP.toml")
+        click.echo(suggested_map(error.columns), nl=False)
+        return
+    found = describe(workload, requests=requests)
+    if report is not None:
+        save(report, json.dumps(clean(reading_report(workload)), indent=2) + "\n", packed=False)
     if as_json:
         print_json(asdict(found))
     else:
@@ -65,10 +87,10 @@ def describe_command(trace: str | None, reading: ReadingOptions, seed: int, as_j
 @reading_options
 @debug_option
 def convert_command(trace: str, out: Path, reading: ReadingOptions) -> None:
-    """Read a trace and write it as SWF or JSON lines.
+    """Read a trace and write it as SWF, JSON lines, CSV or Parquet.
 
-    IN is a file (.swf, .sacct, .txt, .csv, .jsonl, each also with .gz) or the name of a published trace; OUT ends in
-    .swf or .jsonl, each also with .gz. JSON lines hold all that is known of a job. Records that are left out, and
+    IN is a file or the name of a published trace; OUT ends in .swf, .jsonl, .csv or .parquet, each also with .gz. JSON
+    lines hold all that is known of a job. Records that are left out, and
     what SWF has no field for, are said on stderr.
     """
     written_suffix(out)

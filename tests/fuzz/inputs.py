@@ -15,7 +15,12 @@ from hpcdispatch.workloads import GENERATORS, Machine, TraceWarning, read
 from hpcdispatch.workloads.formats import RunColumns, read_runs
 
 #: Counts in a provenance that are not of records left out.
-KEPT = ("walltime filled in", "rounded to seconds", "shapes larger than the machine")
+KEPT = (
+    "walltime filled in", "rounded to seconds", "shapes larger than the machine", "records sorted", "jobs renumbered",
+    "fields beyond 18", "with a preceding job", "preceding jobs not found", "counted by allocation",
+    "started before submission",
+    "counted from eligibility", "jobs without a limit", "jobs with the limit of their partition", "clocks put back",
+)  # fmt: skip
 NUMBERS = (
     "0", "-1", "1", "-0", "+5", "007", "1.5", "1e3", "1e9", "1e19", "1e300", "1e400", "-1e300", "9007199254740993",
     "9223372036854775807", "9223372036854775808", "18446744073709551616", "99999999999999999999P", "nan", "NaN", "inf",

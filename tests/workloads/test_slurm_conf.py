@@ -99,3 +99,25 @@ def test_what_is_no_configuration_is_refused(tmp_path, text, message):
 def test_a_configuration_that_is_not_there_is_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"none.conf: no such configuration of Slurm"):
         read_slurm_conf(tmp_path / "none.conf")
+
+
+def test_includes_sets_of_nodes_and_several_ranges(tmp_path):
+    (tmp_path / "nodes.conf").write_text(
+        "NodeName=r[0-1]n[1-2] CPUs=4 Feature=a,big\nNodeName=c1,c[3-4] Procs=8\nNodeName=x1 CPUs=4 State=FUTURE\n"
+    )
+    text = (
+        "Include /etc/slurm/nodes.conf\nNodeSet=bigs Feature=BIG\nNodeSet=rest Nodes=c[1,3]\nDownNodes=c4 State=DOWN\n"
+        "PartitionName=p Nodes=bigs,c4\nPartitionName=q Nodes=rest,r0n1\n"
+    )
+    site = read_slurm_conf(conf(tmp_path, text))
+    assert site.nodes == ("r0n1", "r0n2", "r1n1", "r1n2", "c1", "c3", "c4")
+    assert site.capacity[:, 0].tolist() == [4, 4, 4, 4, 8, 8, 8]
+    assert [partition.nodes for partition in site.partitions] == [(0, 1, 2, 3, 6), (0, 4, 5)]
+    assert site.away == ("c4",)
+
+
+def test_files_that_include_each_other_are_refused(tmp_path):
+    with pytest.raises(InputError, match=r"slurm\.conf: expected at most 50 included files, got more"):
+        read_slurm_conf(conf(tmp_path, "Include slurm.conf\n"))
+    with pytest.raises(InputError, match=r"slurm\.conf:1: Include: expected the file 'more\.conf', or beside"):
+        read_slurm_conf(conf(tmp_path, "Include more.conf\n"))

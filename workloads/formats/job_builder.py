@@ -1,4 +1,4 @@
-"""The last steps of every reader: leave out what is unusable, fill in requested times, build the jobs."""
+"""The last steps of every reader: leave out what is unusable, fill in walltimes, build the jobs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,18 @@ from ..job import ResourceMap
 from ..job_columns import Coded, JobColumns
 from ..machine import Machine
 from ..workload import Provenance, Workload
-from .read_log import Log, NoRequestedTimesError, NothingUsableError, ReadOptions
+from .read_log import Log, NoRequestedTimesError, NothingUsableError, ReadOptions, counted
 from .slots import GPU, MEMORY, Slotter
 
 Mask = NDArray[np.bool_]
 
-FILLED = "requested time filled in"
+FILLED = "walltime filled in"
+#: The status of a cancelled job, as SWF has it.
+CANCELLED = 5
+#: In a column of walltimes: the job has the limit of its partition.
+OF_PARTITION = -2.0
+#: The walltime (s) of jobs without any limit: 365 days, the longest that Slurm's own unlimited partitions grant.
+UNLIMITED = 365 * 86400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +40,7 @@ class Table:
     ids
         Gives the job ids; called only for the records that are kept.
     submit, runtime, requested_time
-        Seconds; a requested time <= 0 is missing.
+        Seconds; a walltime <= 0 is missing, infinite without a limit, and :data:`OF_PARTITION` that of the queue.
     processors
         <= 0 where unknown.
     memory
@@ -102,9 +108,10 @@ def assemble(table: Table, machine: Machine, header: tuple[str, ...], options: R
     Raises
     ------
     InputError
-        If nothing usable is left, requested times cannot be filled in, the machine lacks a resource, or
+        If nothing usable is left, walltimes cannot be filled in, the machine lacks a resource, or
         `strict` meets an unusable record.
     """
+    table = _zero_as_a_second(table, log) if options.keep_zero else table
     shapes = _shapes(table, Slotter(machine))
     usable = _usable(table, shapes, options, log)
     shapes = _Shapes(shapes.codes[usable], shapes.values)
@@ -118,8 +125,23 @@ def assemble(table: Table, machine: Machine, header: tuple[str, ...], options: R
         "default_walltime": options.default_walltime,
         "timezone": options.timezone,
     }
-    provenance = Provenance(log.path.name, shown, header, tuple(log.notes), dict(log.counts))
+    shown |= {name: value for name in ("format", "cluster", "keep_zero") if (value := getattr(options, name))}
+    provenance = Provenance(log.path.name, shown, header, tuple(log.notes), dict(log.counts), dict(log.examples))
     return Workload(_jobs(table, shapes), machine, provenance, table.records)
+
+
+def _zero_as_a_second(table: Table, log: Log) -> Table:
+    """Let jobs that ran for less than half a second, recorded as 0, run for one second."""
+    zero = (table.runtime == 0) & (table.processors > 0)
+    if "status" in table.records:
+        zero &= table.records["status"].to_numpy() != CANCELLED
+    for _, mask in table.unusable:
+        zero &= ~mask
+    if zero.any():
+        log.note(
+            f"{counted(int(zero.sum()), 'job')} with run time 0 kept, as one second", kept_as_one_second=int(zero.sum())
+        )
+    return replace(table, runtime=np.where(zero, 1.0, table.runtime))
 
 
 def _shapes(table: Table, slotter: Slotter) -> _Shapes:
@@ -169,6 +191,7 @@ def _usable(table: Table, shapes: _Shapes, options: ReadOptions, log: Log) -> Ma
     if left_out == len(usable):
         raise NothingUsableError(f"{log.path}: expected usable records, got none among {len(usable):,} ({said})")
     log.counts.update(counts)
+    log.examples.update({reason: f"job {table.ids[row]}" for reason, row in first.items()})
     log.notes.append(f"{left_out:,} of {len(usable):,} records left out as unusable: {said}")
     return usable
 
@@ -186,6 +209,8 @@ def _refusal(table: Table, reason: str, row: int, count: int, log: Log) -> str:
 
 
 def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table:
+    """Give a walltime to jobs without a limit, with that of their partition, and to those of which none is recorded."""
+    table = _partition_limits(table, options, log)
     missing = table.requested_time <= 0
     if not missing.any():
         return table
@@ -200,18 +225,42 @@ def _fill_requested_times(table: Table, options: ReadOptions, log: Log) -> Table
             records = records.assign(requested_time=compact(np.ceil(requested)))
     elif missing.all():
         raise NoRequestedTimesError(
-            f"{log.path}: field 'requested time': expected some > 0, got none in {len(missing):,} records; "
+            f"{log.path}: field 'walltime': expected some > 0, got none in {len(missing):,} records; "
             "give default_walltime (seconds, or 'runtime')"
         )
     else:
         largest = np.full(len(table.queue.values), -1.0)
         np.maximum.at(largest, table.queue.codes, requested)
         largest[largest <= 0] = requested.max()
-        requested[missing], how = largest[table.queue.codes[missing]], "the largest of their queue"
+        requested[missing] = np.maximum(largest[table.queue.codes], table.runtime)[missing]
+        how = "the largest of their queue, or their run time where it is longer"
     if 0 < count < len(missing) and options.default_walltime is None:
-        how += "; waits under dispatchers that go by requested times are a guess where these jobs take part"
-    log.notes.append(f"{count:,} of {len(missing):,} jobs have no requested time and got {how}")
+        how += "; waits under dispatchers that go by walltimes are a guess where these jobs take part"
+    log.notes.append(f"{count:,} of {len(missing):,} jobs have no walltime and got {how}")
     log.counts[FILLED] = count
+    return replace(table, requested_time=requested, records=records)
+
+
+def _partition_limits(table: Table, options: ReadOptions, log: Log) -> Table:
+    """Give jobs without a limit of their own that of their partition, as far as it is known."""
+    unlimited, of_partition = np.isinf(table.requested_time), table.requested_time == OF_PARTITION
+    if not (unlimited | of_partition).any():
+        return table
+    limits = [options.partition_limits.get(name, 0) for name in table.queue.values]
+    known = np.array([UNLIMITED if limit is None else limit for limit in limits], dtype=np.float64)[table.queue.codes]
+    requested = np.where(of_partition & (known > 0), known, table.requested_time)
+    requested[unlimited] = np.where(known > 0, known, UNLIMITED)[unlimited]
+    changed = unlimited | (of_partition & (known > 0))
+    requested = np.where(changed, np.maximum(requested, table.runtime), requested)
+    for kind, mask in (("without a limit", unlimited), ("with the limit of their partition", of_partition & changed)):
+        if count := int(mask.sum()):
+            given = "the limit of their partition where it is known, else 365 days, and at least their run time"
+            log.note(f"{counted(count, 'job')} {kind} given {given}")
+            log.counts[f"jobs {kind}"] = count
+    records = table.records
+    if "requested_time" in records:
+        kept = np.where(changed, requested, records["requested_time"])
+        records = records.assign(requested_time=compact(np.ceil(kept)))
     return replace(table, requested_time=requested, records=records)
 
 
@@ -221,9 +270,7 @@ def _whole_seconds(table: Table, log: Log) -> Table:
     changed = (submit != table.submit) | (runtime != table.runtime) | (requested != table.requested_time)
     count = int(changed.sum())
     if count:
-        log.notes.append(
-            f"{count:,} jobs had fractions of a second: submission rounded down, run and requested time up"
-        )
+        log.notes.append(f"{count:,} jobs had fractions of a second: submission rounded down, run and walltime up")
         log.counts["rounded to seconds"] = count
     return replace(table, submit=submit, runtime=runtime, requested_time=requested)
 
@@ -243,6 +290,13 @@ def _jobs(table: Table, shapes: _Shapes) -> JobColumns:
         name=table.name,
         queue=table.queue,
     )
+
+
+def peak(begin: FloatArray, end: FloatArray, amounts: IntArray) -> int:
+    """Return the most that is in use at once, and at least the largest amount; an amount is free when it ends."""
+    when, change = np.concatenate([end, begin]), np.concatenate([-amounts, amounts])
+    in_use = np.cumsum(change[np.lexsort((change, when))])
+    return max(int(in_use.max(initial=0)), int(amounts.max(initial=0)))
 
 
 def repeated(ids: NDArray[Any], kept: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -18,7 +18,7 @@ from ..job import Checkpoint, Job, Shape
 from ..machine import Machine
 from ..workload import Provenance, Workload
 from .read_log import Log, Malformed, NothingUsableError, ReadOptions
-from .trace_files import decode
+from .trace_files import TraceFile, decode
 
 FORMAT = "hpcdispatch-workload"
 VERSION = 1
@@ -114,8 +114,8 @@ def _law_fields(job: Job) -> dict[str, Any]:
 # Reading.
 
 
-def parse_jsonl(data: bytes, options: ReadOptions, log: Log) -> Workload:
-    """Turn JSON lines into a workload.
+def parse_jsonl(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
+    """Turn a file of JSON lines into a workload.
 
     Shapes that the machine has no room for are dropped, with a note and a count.
 
@@ -125,7 +125,7 @@ def parse_jsonl(data: bytes, options: ReadOptions, log: Log) -> Workload:
         For a wrong header; malformed lines unless lenient; jobs no request of which fits the machine, and shapes
         that do not, if strict; and a file without usable jobs.
     """
-    lines = [(number, line) for number, line in enumerate(decode(data).split("\n"), 1) if line.strip()]
+    lines = [(number, line) for number, line in enumerate(decode(file.read()).split("\n"), 1) if line.strip()]
     try:
         machine, provenance, columns = _header(lines[0][1])
     except _WrongLineError as error:
@@ -137,7 +137,12 @@ def parse_jsonl(data: bytes, options: ReadOptions, log: Log) -> Workload:
     kept = _usable(jobs, machine, options, log)
     notes = (*provenance.notes, *log.notes)
     provenance = Provenance(
-        provenance.source, provenance.options, provenance.header, notes, {**provenance.counts, **log.counts}
+        provenance.source,
+        provenance.options,
+        provenance.header,
+        notes,
+        {**provenance.counts, **log.counts},
+        {**provenance.examples, **log.examples},
     )
     frame = None if columns is None else _frame([row for _, _, row in kept], columns)
     return Workload([job for _, job, _ in kept], machine, provenance, frame)

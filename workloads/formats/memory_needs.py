@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from ...base import InputError
-from .trace_files import GZIP_MAGIC
+from .trace_files import GZIP_MAGIC, Bounds
 
 #: Bytes that a reader takes at most for a byte of the text, and besides for a record; rounded up from measurements.
-SWF, SACCT, JSONL = (1.1, 320), (9.0, 400), (4.0, 2400)
+SWF, SACCT, JSONL, JSON, TABLE = (1.1, 320), (1.0, 800), (4.0, 2400), (12.0, 0), (2.0, 800)
 _SAMPLE = 1 << 20
 #: Gzip makes no text smaller than by this.
 _SMALLEST = 1032
 
 
-def refuse_if_too_large(path: Path, needs: tuple[float, int], lines: int | None, memory: int | None) -> None:
+def refuse_if_too_large(
+    path: Path, needs: tuple[float, int], lines: int | None, memory: int | None, bounds: Bounds
+) -> None:
     """Refuse a trace that would not fit into memory, by its size and the length of its first lines.
 
     Parameters
@@ -29,6 +32,8 @@ def refuse_if_too_large(path: Path, needs: tuple[float, int], lines: int | None,
         How many are read; ``None`` for all.
     memory
         Bytes that may be taken; ``None`` for what is available.
+    bounds
+        What is read at most.
 
     Raises
     ------
@@ -36,7 +41,9 @@ def refuse_if_too_large(path: Path, needs: tuple[float, int], lines: int | None,
         With the estimate, and what to do.
     """
     room = available_memory() if memory is None else memory
-    if room is None or not path.is_file() or path.stat().st_size * _SMALLEST * sum(needs) < room:
+    limited = room is None or bounds.memory < room
+    room = bounds.memory if room is None else min(room, bounds.memory)
+    if not path.is_file() or path.stat().st_size * _SMALLEST * sum(needs) < room:
         return
     text, length = _size(path)
     text = text if lines is None else min(text, lines * length)
@@ -47,6 +54,7 @@ def refuse_if_too_large(path: Path, needs: tuple[float, int], lines: int | None,
             f"{path}: expected a trace that fits into memory, got about {_rounded(records)} records, which take "
             f"{_size_text(records * a_record)} of {_size_text(room)}; read its first jobs alone (--head N; about "
             f"{_rounded(0.4 * room / a_record)} fit) or a slice near its beginning"
+            + ("; --max-size (max_size) raises the bounds of reading" if limited else "")
         )
 
 
@@ -117,7 +125,7 @@ def _size(path: Path) -> tuple[float, float]:
             file.seek(0)
             try:
                 sample = gzip.GzipFile(fileobj=file).read(_SAMPLE)
-            except (OSError, EOFError):
+            except (OSError, EOFError, zlib.error):
                 sample = b""
             taken = file.tell()
     length = len(sample) / (sample.count(b"\n") or 1)

@@ -8,7 +8,7 @@ import io
 import json
 import os
 import tempfile
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -56,8 +56,8 @@ class ParsedTraces:
         return workload
 
     def put(self, path: Path, options: ReadOptions, workload: Workload) -> None:
-        """Keep what was read of a file, if it is large; forget those that were not used for the longest time."""
-        if len(workload) < LEAST:
+        """Keep what was read of a file, if it is large and without dependencies; forget those not used for longest."""
+        if len(workload) < LEAST or any(workload.columns.depends.values):
             return
         with contextlib.suppress(OSError):
             kept = self._place(path, options)
@@ -78,7 +78,7 @@ class ParsedTraces:
         with open(path, "rb") as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         machine = None if options.machine is None else machine_fields(options.machine)
-        how = (options.lenient, options.strict, options.default_walltime, options.timezone)
+        how = tuple(getattr(options, field.name) for field in fields(options) if field.name != "machine")
         asked = (path.name, content, machine, *how, _reader())
         return self._folder / f"{hashlib.sha256(repr(asked).encode()).hexdigest()}.parquet"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -10,8 +11,17 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from ...base import InputError
 from ...base.checks import LONGEST, check_whole, shown
 from ..machine import Machine
+from .trace_files import Bounds
 
 LISTED = 10
+#: What to do about malformed records.
+LENIENT = "--lenient (lenient=True) leaves such records out"
+
+
+def counted(count: int, what: str) -> str:
+    """Return a number of things as text: ``1 job``, ``2,000 jobs``."""
+    return f"{count:,} {what}{'s' if count != 1 else ''}"
+
 
 DefaultWalltime = int | Literal["runtime"] | None
 
@@ -43,6 +53,13 @@ class ReadOptions:
     strict: bool = False
     default_walltime: DefaultWalltime = None
     timezone: str | None = None
+    format: str | None = None
+    cluster: str | None = None
+    delimiter: str | None = None
+    columns: str | None = None
+    keep_zero: bool = False
+    bounds: Bounds = field(default_factory=Bounds)
+    partition_limits: Mapping[str, int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         value = self.default_walltime
@@ -91,16 +108,23 @@ class Log:
         One line for each kind of trouble.
     counts
         Reason to number of records.
+    examples
+        Reason to one of these records, such as ``line 12``.
     """
 
     path: Path
     notes: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, str] = field(default_factory=dict)
 
-    def note(self, text: str, **counts: int) -> None:
-        """Add a line, and its counts (underscores in their names become spaces)."""
-        self.notes.append(text)
-        self.counts.update({name.replace("_", " "): count for name, count in counts.items()})
+    def note(self, text: str, example: str = "", **counts: int) -> None:
+        """Add a line with an example, and its counts (underscores in their names become spaces)."""
+        self.notes.append(f"{text}, such as {example}" if example else text)
+        for name, count in counts.items():
+            reason = name.replace("_", " ")
+            self.counts[reason] = self.counts.get(reason, 0) + count
+            if example:
+                self.examples.setdefault(reason, example)
 
     def settle(self, malformed: list[Malformed], *, lenient: bool) -> None:
         """Refuse the first of the malformed records by line, or count and list them all if `lenient`.
@@ -112,14 +136,14 @@ class Log:
         """
         malformed = sorted(malformed, key=lambda one: one.line)
         if malformed and not lenient:
-            raise InputError(f"{self.path}:{malformed[0].line}: {malformed[0].message}")
+            raise InputError(f"{self.path}:{malformed[0].line}: {malformed[0].message}; {LENIENT}")
         by_reason: dict[str, list[int]] = {}
         for one in malformed:
             by_reason.setdefault(one.reason, []).append(one.line)
         for reason, lines in by_reason.items():
             listed = ", ".join(map(str, lines[:LISTED])) + (", ..." if len(lines) > LISTED else "")
             self.notes.append(
-                f"{len(lines)} malformed record{'s'[: len(lines) > 1]} dropped ({reason}): "
-                f"line{'s'[: len(lines) > 1]} {listed}"
+                f"{counted(len(lines), 'malformed record')} dropped ({reason}): line{'s'[: len(lines) > 1]} {listed}"
             )
             self.counts[reason] = len(lines)
+            self.examples[reason] = f"line {lines[0]}"

@@ -3,30 +3,31 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os import PathLike
 from pathlib import Path
 
 from ...base import InputError
 from ..machine import Machine
 from ..workload import Workload
+from .column_maps import column_map
 from .job_builder import FILLED
 from .jsonl import parse_jsonl
-from .memory_needs import JSONL, SACCT, SWF, refuse_if_too_large
+from .memory_needs import JSON, JSONL, SACCT, SWF, TABLE, refuse_if_too_large
 from .parsed_traces import ParsedTraces
 from .read_log import DefaultWalltime, Log, NothingUsableError, ReadOptions, TraceWarning
-from .sacct import parse_sacct
+from .sacct import parse_sacct, parse_sacct_json
 from .swf import parse_swf
-from .trace_files import load
+from .tables import TableParser, kind_of
+from .trace_files import Bounds, TraceFile
 
-Parser = Callable[[bytes, ReadOptions, Log], Workload]
-#: What reads a trace, by its suffix, and the memory that takes.
+Parser = Callable[[TraceFile, ReadOptions, Log], Workload]
+#: What reads a trace, by the name of its format, and the memory that takes.
 PARSERS: dict[str, tuple[Parser, tuple[float, int]]] = {
-    ".swf": (parse_swf, SWF),
-    ".sacct": (parse_sacct, SACCT),
-    ".txt": (parse_sacct, SACCT),
-    ".csv": (parse_sacct, SACCT),
-    ".jsonl": (parse_jsonl, JSONL),
+    "swf": (parse_swf, SWF),
+    "sacct": (parse_sacct, SACCT),
+    "sacct-json": (parse_sacct_json, JSON),
+    "jsonl": (parse_jsonl, JSONL),
 }
 #: Lines that are read at least where only the first jobs are wanted.
 LEAST_LINES = 100_000
@@ -42,15 +43,23 @@ def read(
     timezone: str | None = None,
     cache: str | PathLike[str] | None = None,
     memory: int | None = None,
+    *,
+    format: str | None = None,
+    cluster: str | None = None,
+    delimiter: str | None = None,
+    columns: str | None = None,
+    keep_zero: bool = False,
+    max_size: int | None = None,
+    partition_limits: Mapping[str, int | None] | None = None,
 ) -> Workload:
-    """Read a trace: SWF, the output of Slurm's ``sacct -P``, or a workload written as JSON lines.
+    """Read a trace: SWF, the output of Slurm's ``sacct``, a table of a public data set, or JSON lines.
 
-    The suffix tells which: ``.swf``; ``.sacct``, ``.txt``, ``.csv``; ``.jsonl``; each with ``.gz`` as well.
+    The suffix and the beginning of the file tell which, gzip or not; `format` says it otherwise.
 
     Whatever is left out, filled in or rounded is said in ``Workload.provenance``, as lines in `notes` and
     as numbers in `counts`. The processor count of a job is the requested one, or the allocated one where
-    that is missing. Fractions of a second are rounded: submission down, run and requested time up. A run
-    time beyond the requested time stays.
+    that is missing. Fractions of a second are rounded: submission down, run and walltime up. A run
+    time beyond the walltime stays.
 
     Parameters
     ----------
@@ -69,7 +78,7 @@ def read(
         Refuse the file for an unusable record (run time <= 0, no processor count, larger than the machine) instead
         of leaving it out; so a shape that the machine has no room for.
     default_walltime
-        What stands for a missing requested time: whole seconds, or ``"runtime"`` for the job's own run
+        What stands for a missing walltime: whole seconds, or ``"runtime"`` for the job's own run
         time. Without it that is the largest of the job's queue, or of the trace if the queue has none.
     head
         Return the first jobs alone, and read no further than needed: twice as many lines, and 100,000 at least. The
@@ -85,6 +94,22 @@ def read(
     memory
         Bytes that the reading may take; without it what the system, the limits of this process, and its control groups
         leave.
+    format
+        ``swf``, ``sacct``, ``jsonl``, the name of a built-in column map such as ``pm100``, or the path of another map
+        (TOML, see :mod:`~hpcdispatch.workloads.formats.column_maps`).
+    cluster
+        Which cluster to read, where an accounting has the jobs of several.
+    delimiter
+        What stands between the fields of what ``sacct`` prints, where its header does not show it.
+    columns
+        The names of the columns, separated by commas, of a file of ``sacct`` without a header.
+    keep_zero
+        Keep jobs that ended with a recorded run time of 0, less than half a second in SWF, as one second.
+    max_size
+        Bytes of the largest file that is read, 4 GB without it. Greater ones raise the other bounds in proportion: 200
+        times that when unpacked, 100 million records, 2 GB of memory.
+    partition_limits
+        The limit of each partition or queue (s, ``None`` for none), for jobs that have no other.
 
     Returns
     -------
@@ -102,47 +127,57 @@ def read(
     Warns
     -----
     TraceWarning
-        If requested times were missing and had to be guessed.
+        If walltimes were missing and had to be guessed.
     """
     path = Path(path)
-    packed = path.suffix.lower() == ".gz"
-    suffix = (path.with_suffix("") if packed else path).suffix.lower()
-    if suffix not in PARSERS:
-        known = ", ".join(PARSERS)
-        raise InputError(f"{path}: expected a suffix among {known} (each with .gz as well), got {path.suffix!r}")
     if machine is not None and not isinstance(machine, Machine):
         machine = Machine.from_file(machine)
     if head is not None and head < 1:
         raise InputError(f"{path}: head must be a whole number >= 1, got {head}")
-    options = ReadOptions(machine, lenient, strict, default_walltime, timezone)
-    parser, needs = PARSERS[suffix]
-    refuse_if_too_large(path, needs, None if head is None else max(2 * head, LEAST_LINES), memory)
+    options = ReadOptions(
+        machine, lenient, strict, default_walltime, timezone, format, cluster, delimiter, columns, keep_zero,
+        Bounds.of(max_size), partition_limits or {},
+    )  # fmt: skip
+    kind, parser, needs = _parser(path, options)
+    refuse_if_too_large(path, needs, None if head is None else max(2 * head, LEAST_LINES), memory, options.bounds)
     if head is not None:
-        workload = _first_jobs(path, packed, parser, options, head)
+        workload = _first_jobs(path, parser, options, head)
     else:
-        parsed = None if cache is None or suffix == ".jsonl" else ParsedTraces(Path(cache))
+        parsed = None if cache is None or kind == "jsonl" else ParsedTraces(Path(cache))
         found = None if parsed is None else parsed.get(path, options)
-        workload = found or parser(load(path, packed=packed), options, Log(path))
+        workload = found or parser(TraceFile(path, _packed(path), bounds=options.bounds), options, Log(path))
         if parsed is not None and found is None:
             parsed.put(path, options, workload)
     guessed = workload.provenance.counts.get(FILLED, 0)
     if guessed and default_walltime is None:
-        message = next(note for note in workload.provenance.notes if "no requested time" in note)
+        message = next(note for note in workload.provenance.notes if "no walltime" in note)
         warnings.warn(f"{path}: {message}; default_walltime sets another", TraceWarning, stacklevel=2)
     return workload
 
 
-def _first_jobs(path: Path, packed: bool, parser: Parser, options: ReadOptions, head: int) -> Workload:
+def _packed(path: Path) -> bool:
+    return path.suffix.lower() == ".gz"
+
+
+def _parser(path: Path, options: ReadOptions) -> tuple[str, Parser, tuple[float, int]]:
+    """Return the name of a file's format, what reads it, and the memory that takes."""
+    kind = options.format or kind_of(path, packed=_packed(path))
+    if kind in PARSERS:
+        return (kind, *PARSERS[kind])
+    needs = JSON if column_map(kind).container in ("philly", "batsim") else TABLE
+    return kind, TableParser(kind), needs
+
+
+def _first_jobs(path: Path, parser: Parser, options: ReadOptions, head: int) -> Workload:
     """Read more lines until there are so many jobs."""
     lines = max(2 * head, LEAST_LINES)
     while True:
-        data = load(path, packed=packed, lines=lines)
-        whole = data.count(b"\n") < lines
+        file = TraceFile(path, _packed(path), lines, options.bounds)
         try:
-            workload = parser(data, options, Log(path))
-            if whole or len(workload) >= head:
+            workload = parser(file, options, Log(path))
+            if file.whole or len(workload) >= head:
                 return workload.head(head)
         except NothingUsableError:
-            if whole:
+            if file.whole:
                 raise
         lines *= 2

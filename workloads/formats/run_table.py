@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +11,12 @@ import pandas as pd
 
 from ...base import InputError
 from ...base.checks import shown
-from .trace_files import decode, load
+from .read_log import Malformed
+from .table_files import PARQUET, is_parquet, parts
+from .trace_files import TraceFile
 
 #: Separator by suffix; each with .gz as well.
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
-PARQUET = ".parquet"
 #: Values above this are refused, as their cubes would overflow.
 _LARGEST = 1e30
 
@@ -86,20 +85,21 @@ def _cells(path: Path, columns: RunColumns) -> tuple[Sequence[str], pd.DataFrame
     """Return where each row stands, and the wanted columns as text."""
     plain = path.name.lower().removesuffix(".gz")
     separator = SEPARATORS.get(Path(plain).suffix)
-    if separator is None and path.suffix.lower() != PARQUET:
+    if separator is None and not is_parquet(path):
         known = ", ".join((*SEPARATORS, *(f"{one}.gz" for one in SEPARATORS), PARQUET))
         raise InputError(f"{path}: expected a table with a suffix among {known}, got {path.suffix!r}")
     wanted = [name for name in (columns.workflow, columns.size, columns.time) if name is not None]
-    if separator is None:
-        frame = _parquet(path)
-        _require(path, wanted, [str(name) for name in frame.columns])
-        cells = frame[wanted].astype(str).where(frame[wanted].notna(), "")
-        return [f"{path}: row {row}" for row in range(1, len(frame) + 1)], cells
-    header, lines, rows = _records(path, separator)
-    _require(path, wanted, header)
-    indices = [header.index(name) for name in wanted]
-    chosen = [[row[index] for index in indices] for row in rows]
-    return [f"{path}:{line}" for line in lines], pd.DataFrame(chosen, columns=wanted, dtype=str)
+    malformed: list[Malformed] = []
+    found = list(parts(TraceFile(path, packed=path.suffix.lower() == ".gz"), malformed, separator=separator or ""))
+    for one in malformed:
+        raise InputError(f"{path}:{one.line}: {one.message}")
+    if not found:
+        return [], pd.DataFrame(columns=wanted, dtype=str)
+    _require(path, wanted, list(found[0].frame.columns))
+    frame = pd.concat([part.frame[wanted] for part in found], ignore_index=True)
+    where = ": row " if separator is None else ":"
+    places = [f"{path}{where}{line}" for part in found for line in part.lines.tolist()]
+    return places, frame.astype(str).where(frame.notna(), "")
 
 
 def _require(path: Path, wanted: Sequence[str], header: Sequence[str]) -> None:
@@ -108,39 +108,3 @@ def _require(path: Path, wanted: Sequence[str], header: Sequence[str]) -> None:
             raise InputError(f"{path}: no column {name!r}; columns: {', '.join(map(repr, header))}")
         if header.count(name) > 1:
             raise InputError(f"{path}: column {name!r}: expected one, got {header.count(name)}")
-
-
-def _parquet(path: Path) -> pd.DataFrame:
-    data = path.read_bytes()
-    try:
-        return pd.read_parquet(io.BytesIO(data))
-    except (ValueError, OSError, NotImplementedError) as error:
-        first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{path}: expected a sound Parquet file: {first}") from None
-
-
-def _records(path: Path, separator: str) -> tuple[list[str], list[int], list[list[str]]]:
-    """Return the header, and the rows that are not empty with the lines they end at."""
-    if path.is_file() and not path.stat().st_size:
-        raise InputError(f"{path}: expected a table, got an empty file")
-    text = decode(load(path, packed=path.suffix.lower() == ".gz")).removeprefix("\ufeff")
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    header: list[str] = []
-    lines: list[int] = []
-    rows: list[list[str]] = []
-    try:
-        for row in reader:
-            if not any(cell.strip() for cell in row):
-                continue
-            if not header:
-                header = [cell.strip() for cell in row]
-                continue
-            if len(row) != len(header):
-                raise InputError(f"{path}:{reader.line_num}: expected {len(header)} fields, got {len(row)}")
-            lines.append(reader.line_num)
-            rows.append(row)
-    except csv.Error as error:
-        raise InputError(f"{path}:{reader.line_num}: {error}") from None
-    if not header:
-        raise InputError(f"{path}: expected a header with the names of the columns, got nothing")
-    return header, lines, rows

@@ -1,58 +1,52 @@
-"""Reading Slurm's accounting: the output of ``sacct -P`` (``--parsable2``)."""
+"""Reading Slurm's accounting: the output of ``sacct -P`` (``--parsable2``) or ``sacct --json``."""
 
 from __future__ import annotations
 
 import csv
 import io
-from dataclasses import replace
+import re
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from ...base import FloatArray, InputError, IntArray
-from ...base.checks import shown
-from ..job_columns import Coded
-from ..machine import Machine
+from ...base import InputError, IntArray
 from ..workload import Workload
-from . import sacct_fields as fields
-from .job_builder import Table, assemble, compact, repeated
-from .read_log import Log, Malformed, NothingUsableError, ReadOptions
-from .sacct_records import SEPARATOR, Records, arrivals, last_attempts, merged_parts, rejoined, with_tasks
-from .slots import GPU
-from .trace_files import decode
+from .column_maps import column_map
+from .job_builder import compact
+from .mapped_columns import KEPT, has_local_times, jobs_of
+from .read_log import Log, Malformed, ReadOptions, counted
+from .recorded_jobs import gathered, number, text, workload_of
+from .sacct_fields import TextArray, submit_lines
+from .sacct_json import sacct_rows
+from .sacct_lines import COLUMNS, SEPARATOR, RowReader, Rows
+from .trace_files import TraceFile, decode
 
-#: Columns of which at least one each must be there.
-NEEDED = (
-    ("JobID", "JobIDRaw"),
-    ("Submit",),
-    ("Start",),
-    ("End", "ElapsedRaw", "Elapsed"),
-    ("AllocCPUS", "NCPUS", "ReqCPUS"),
-)
-
-
-#: Columns whose text is a user's own, so that it may have a bar in it.
-_FREE = {"JobName", "Comment", "AdminComment", "SystemComment", "WorkDir", "SubmitLine", "Constraints"}
+#: Slurm's own limit of the tasks of an array.
+MOST_TASKS = 4_000_001
+#: Columns that are of use only for what is worked out from them.
+_TOLD = ("told_nodes", "told_gpus", "told_limit", "told_reservation", "array_limit", "nodes_had", "cluster")
+_PENDING_ARRAY = re.compile(r"(\d+)_\[([^\]]*)\]")
+_RANGE = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 
 
-def parse_sacct(data: bytes, options: ReadOptions, log: Log) -> Workload:
-    """Turn ``sacct -P`` output into a workload.
+def parse_sacct(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
+    """Turn ``sacct -P`` output into a workload, a block of lines at a time.
 
     It needs the columns ``JobID`` (or ``JobIDRaw``), ``Submit``, ``Start``, ``End`` (or ``ElapsedRaw``,
-    ``Elapsed``) and ``AllocCPUS`` (or ``NCPUS``, ``ReqCPUS``), and uses ``Eligible``, ``TimelimitRaw`` or
-    ``Timelimit``, ``AllocNodes``, ``NNodes`` or ``ReqNodes``, ``User``, ``Group``, ``Account``, ``JobName``,
-    ``Partition``, ``NodeList``, ``ReqMem``, ``AllocTRES`` or ``ReqTRES`` and ``State``. Job steps are skipped; of a
-    job that was requeued (``sacct -D``) the last attempt is read; the parts of a heterogeneous job are one job; an
-    array that waits as a whole is as many jobs as it has tasks. Times count from the first arrival, and jobs are
-    sorted by it: a job arrives when it becomes eligible. Without a machine, it is a pool of the largest numbers of
-    cores and of GPUs in use at once. ``Workload.records`` gets ``wait``, ``allocated_processors``,
-    ``requested_processors``, ``requested_memory`` (kilobytes per processor), ``requested_time``, ``status`` as in
-    SWF, and ``nodes``, ``gpus``, ``state``, ``account``, ``partitions`` (all that were asked for), ``nodes_asked``
-    (by ``-N``, else 0; from ``ReqNodes`` or ``SubmitLine`` if they are there), ``task_cores`` and ``memory_by``
-    (``core`` or ``node``; from ``SubmitLine``), ``node_list`` and ``submitted`` (on
-    the same clock).
+    ``Elapsed``) and ``AllocCPUS`` (or ``NCPUS``, ``ReqCPUS``; or the nodes), and uses ``Cluster``, ``Eligible``,
+    ``TimelimitRaw`` or ``Timelimit``, ``AllocNodes``, ``NNodes`` or ``ReqNodes``, ``User``, ``Group``, ``Account``,
+    ``JobName``, ``Partition``, ``NodeList``, ``ReqMem``, ``AllocTRES`` or ``ReqTRES``, ``ConsumedEnergyRaw`` and
+    ``State``. Job steps are skipped; of a job that was requeued (``sacct -D``) the last attempt is read; the parts of a
+    heterogeneous job are one job; an array that waits as a whole is as many jobs as it has tasks. Times count from the
+    first arrival, and jobs are sorted by it: a job arrives when it becomes eligible. Without a machine, it is a pool of
+    the largest numbers of cores and of GPUs in use at once. ``Workload.records`` gets ``wait``,
+    ``allocated_processors``, ``requested_processors``, ``requested_memory`` (kilobytes per processor),
+    ``requested_time``, ``status`` as in SWF, and ``nodes``, ``gpus``, ``state``, ``account``, ``partitions`` (all that
+    were asked for), ``nodes_asked`` (by ``-N``, else 0; from ``ReqNodes`` or ``SubmitLine`` if they are there),
+    ``task_cores`` and ``memory_by`` (``core`` or ``node``; from ``SubmitLine``), ``node_list``, ``submitted`` (on the
+    same clock) and ``energy`` (joules, where it is recorded).
 
     Raises
     ------
@@ -61,183 +55,188 @@ def parse_sacct(data: bytes, options: ReadOptions, log: Log) -> Workload:
         usable records.
     """
     malformed: list[Malformed] = []
-    read = _split(decode(data), options.timezone, log, malformed)
-    kept = _check(read, malformed)
-    log.settle(malformed, lenient=options.lenient)
-    if not kept.any():
-        raise NothingUsableError(f"{log.path}: expected well-formed records, got none")
-    records = merged_parts(last_attempts(read.take(np.flatnonzero(kept)), log), log)
-    arrival = arrivals(records, log)
-    order = np.argsort(arrival, kind="stable")
-    records, arrival = records.take(order), arrival[order]
-    table, start = _table(records, arrival)
-    if options.machine is None:
-        table = replace(table, nodes=np.zeros_like(table.nodes))  # a pool is one node
-    log.notes.append(f"times count from the first arrival, {pd.Timestamp(arrival[0], unit='s').isoformat()}")
-    machine = options.machine or _pool(table, start, log)
-    header = (
-        "; Version: 2.2",
-        f"; Computer: {machine.name or log.path.name}",
-        f"; UnixStartTime: {int(arrival[0])}",
-        f"; MaxNodes: {machine.nodes}",
-        f"; MaxProcs: {int(machine.capacity[:, machine.primary].sum())}",
-    )
-    return assemble(table, machine, header, options, log)
+    reader = RowReader(options, log, malformed)
+
+    def rows() -> Iterable[Rows]:
+        for block in file.blocks():
+            yield from reader.feed(decode(block))
+        yield from reader.finish()
+
+    return _workload(rows(), malformed, options, log)
 
 
-def _split(text: str, zone: str | None, log: Log, malformed: list[Malformed]) -> Records:
-    """Split lines at the bars; leave out steps and lines with a wrong number of fields."""
-    lines = [line.removesuffix("\r") for line in text.split("\n")]  # a name may have any other end of a line
-    names = _header(lines[0], log)
-    key = "JobID" if "JobID" in names else "JobIDRaw"
-    place, own = names.index(key), _FREE & set(names)
-    free = own.pop() if len(own) == 1 else None
-    good: list[int] = []
-    rows: list[str] = []
-    steps = 0
-    for number, line in enumerate(lines[1:], 2):
-        if not line.strip():
-            continue
-        row = rejoined(line, names, free)
-        if row is None:
-            message = f"expected {len(names)} fields, got {line.count('|') + 1}"
-            malformed.append(Malformed(number, "wrong number of fields", message))
-        elif "." in row.split(SEPARATOR, place + 1)[place]:
-            steps += 1
-        else:
-            good.append(number)
-            rows.append(row)
+def parse_sacct_json(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
+    """Turn what ``sacct --json`` prints into a workload, as :func:`parse_sacct` does."""
+    malformed: list[Malformed] = []
+    return _workload(sacct_rows(file, malformed), malformed, options, log)
+
+
+def _workload(rows: Iterable[Rows], malformed: list[Malformed], options: ReadOptions, log: Log) -> Workload:
+    parts: list[pd.DataFrame] = []
+    steps, local, records = 0, False, 0
+    for block in rows:
+        chosen = [place for place, row in enumerate(block.texts) if row is not None]
+        steps += len(block.texts) - len(chosen)
+        records += len(chosen)
+        if records > options.bounds.rows:
+            raise options.bounds.refuse(log.path, f"at most {options.bounds.rows:,} records", "more")
+        if chosen:
+            frame = _frame([block.texts[place] or "" for place in chosen], block)
+            local = local or has_local_times(frame, "Submit")
+            parts.append(_jobs(frame, np.array(block.numbers, dtype=np.int64)[chosen], malformed, options))
     if steps:
-        log.note(f"{steps:,} job step{'s'[: steps > 1]} skipped", job_steps_skipped=steps)
-    if not good and not malformed:
+        log.note(f"{counted(steps, 'job step')} skipped", job_steps_skipped=steps)
+    if not records and not malformed:
         raise InputError(f"{log.path}: expected records of jobs, got none")
-    body = "\n".join([SEPARATOR.join(names), *rows, ""]).encode()
-    del lines, rows  # a gigabyte for a few million records
-    frame = pd.read_csv(
-        io.BytesIO(body), sep=SEPARATOR, dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE, index_col=False,
-        lineterminator="\n", skipinitialspace=True,
-    )  # fmt: skip
-    frame, at = with_tasks(frame, np.array(good, dtype=np.int64), key, malformed)
-    if fields.local_times(frame) and zone is None:
+    jobs = gathered(parts, malformed, options, log)
+    if local and options.timezone is None:
         log.notes.append("its times are local ones of a zone that is not said, read as they stand (timezone)")
-    return Records(frame, at, fields.column(frame, key), fields.parsed(frame, zone))
+        _clocks_put_back(jobs, log)
+    return workload_of(jobs, _asked(jobs), options, log)
 
 
-def _header(line: str, log: Log) -> list[str]:
-    """Return the names of the columns; refuse a line that is no header or lacks one that is needed."""
-    names = [name.strip() for name in line.split("|")]
-    if "|" not in line or not {"JobID", "JobIDRaw"} & set(names):
-        wanted = "the header line of sacct -P, with JobID and columns separated by '|'"
-        raise InputError(f"{log.path}:1: expected {wanted}, got {line[:60]!r}")
-    for choice in NEEDED:
-        if not set(choice) & set(names):
-            found = ", ".join(filter(None, names))
-            raise InputError(f"{log.path}:1: expected a column {' or '.join(choice)}, got: {found}")
-    return names
-
-
-def _check(read: Records, malformed: list[Malformed]) -> NDArray[np.bool_]:
-    """Return which records are well-formed; add the others to `malformed`."""
-    values, ids = read.values, read.ids
-    kept = np.ones(len(ids), dtype=np.bool_)
-
-    def refuse(mask: NDArray[np.bool_], reason: str, name: str, expected: str, got: NDArray[np.object_]) -> None:
-        for row in np.flatnonzero(mask & kept).tolist():
-            message = f"field {name!r}: expected {expected}, got {shown(got[row])}"
-            malformed.append(Malformed(int(read.lines[row]), reason, message))
-        np.logical_and(kept, ~mask, out=kept)
-
-    for name, field in fields.FIELDS.items():
-        if name not in values:
-            continue
-        none = np.isnan(values[name])
-        large = ~none & field.range.outside(values[name])
-        if (none.any() and not field.free) or large.any():
-            called = field.column or name
-            column = fields.column(read.frame, called)
-            if not field.free:
-                missing = np.zeros_like(none) if name == "Submit" else fields.unknown(column)
-                reason = "not a time" if field.parse is fields.times else "not a number"
-                refuse(none & ~missing, reason, called, field.expected, column)
-            refuse(large, "number out of range", called, str(field.range), column)
-    attempts = ids + "|" + fields.column(read.frame, "Submit")  # a job that is requeued is submitted anew
-    refuse(repeated(attempts, kept), "duplicate id", "JobID", "one not used before", ids)
-    return kept
-
-
-def _table(records: Records, arrival: FloatArray) -> tuple[Table, FloatArray]:
-    """Return the table, and when each job started (seconds from the first arrival, nan if it did not)."""
-    frame, values, count, start = records.frame, records.values, len(records), records.values["Start"]
-    end = values.get("End", np.full(count, np.inf))
-    allocated = fields.first_number(values, count, "AllocCPUS", "NCPUS")
-    asked = fields.first_number(values, count, "ReqCPUS")
-    processors = np.where(allocated > 0, allocated, asked)
-    nodes = fields.first_number(values, count, "AllocNodes", "NNodes", "ReqNodes")
-    memory = fields.memory(frame, values, processors, nodes)
-    requested_time = fields.timelimit(values, count)
-    gpus = fields.gpus_of_job(frame, values, nodes)
-    partitions = fields.column(frame, "Partition")
-    columns = {
-        "wait": compact(np.nan_to_num(start - arrival, nan=-1.0)),
-        "allocated_processors": compact(np.where(allocated > 0, allocated, -1)),
-        "requested_processors": compact(np.where(processors > 0, processors, -1)),
-        "requested_memory": compact(np.where(memory > 0, memory, -1)),
-        "requested_time": compact(requested_time),
-        "nodes": compact(nodes),
-        "gpus": gpus,
-        "submitted": compact(values["Submit"] - arrival[0]),
-        "partitions": partitions,
-        "node_list": fields.column(frame, "NodeList"),
-    } | _asked(records, processors)
-    table = Table(
-        lines=records.lines.tolist,
-        ids=records.ids,
-        submit=arrival - arrival[0],
-        runtime=np.nan_to_num(fields.elapsed(values, start, end), nan=0.0),
-        requested_time=requested_time,
-        processors=processors.astype(np.int64),
-        memory=memory,
-        gpus=gpus,
-        nodes=np.maximum(nodes, 0).astype(np.int64),
-        user=Coded.of(fields.column(frame, "User")),
-        group=Coded.of(fields.column(frame, "Group", "Account")),
-        name=Coded.of(fields.column(frame, "JobName")),
-        queue=Coded.of(np.array([text.partition(",")[0] for text in partitions.tolist()], dtype=object)),
-        records=pd.DataFrame(columns),
-        unusable=(("not started", np.isnan(start)), ("not finished", ~np.isnan(start) & np.isnan(end))),
+def _frame(rows: list[str], block: Rows) -> pd.DataFrame:
+    """Return the columns of rows that are read, as texts."""
+    names = block.layout.names
+    used = [place for place, name in enumerate(names) if name in COLUMNS and names.index(name) == place]
+    frame = pd.read_csv(
+        io.StringIO("\n".join(rows)), sep=SEPARATOR, dtype=str, keep_default_na=False, quoting=csv.QUOTE_NONE,
+        index_col=False, lineterminator="\n", skipinitialspace=True, header=None, skip_blank_lines=False,
+        names=list(range(len(names))), usecols=used,
     )  # fmt: skip
-    return table, start - arrival[0]
+    frame.columns = pd.Index([names[place] for place in used])
+    return frame
 
 
-def _asked(records: Records, processors: FloatArray) -> dict[str, NDArray[Any]]:
-    """Return how jobs ended, on whose account, how many nodes they asked for, and their arrays, as on record."""
-    frame, values = records.frame, records.values
-    state = fields.column(frame, "State")
-    found = {"status": fields.status(state), "state": state, "account": fields.column(frame, "Account")}
-    return found | {
-        "nodes_asked": fields.nodes_asked(frame, values, processors),
-        "task_cores": fields.task_cores(frame),
-        "memory_by": fields.memory_by(frame),
-        "array": fields.arrays(frame, records.ids),
-        "reservation": fields.reservations(frame),
+def _jobs(frame: pd.DataFrame, lines: IntArray, malformed: list[Malformed], options: ReadOptions) -> pd.DataFrame:
+    """Return the well-formed jobs of some rows, with what command lines say of them."""
+    key = "JobID" if "JobID" in frame else "JobIDRaw"
+    frame, lines, limits = _with_tasks(frame, lines, key, malformed)
+    jobs = jobs_of(frame, lines, column_map("sacct"), options.timezone, malformed)
+    if len(jobs) < len(frame):
+        frame = frame[pd.Index(lines).isin(jobs["line"])].reset_index(drop=True)
+        limits = [limits[row] for row in np.flatnonzero(pd.Index(lines).isin(jobs["line"])).tolist()]
+    nodes, cores = number(jobs, "nodes"), number(jobs, "cores")
+    cores = np.where(cores > 0, cores, number(jobs, "cores_asked"))
+    if "ReqMem" in frame:
+        per = frame["ReqMem"].str.strip().str[-1:].to_numpy(dtype=object)
+        times = np.where(per == "n", np.maximum(nodes, 1), np.where(per == "c", np.maximum(cores, 1), 1.0))
+        memory = number(jobs, "memory", np.nan)
+        jobs["memory"] = np.where(np.isnan(memory), number(jobs, "memory_asked") * times, memory)
+        del jobs["memory_asked"]
+    partitions = text(jobs, "queue")
+    jobs["partitions"], jobs["queue"] = partitions, [name.partition(",")[0] for name in partitions.tolist()]
+    if any(limits):
+        jobs["array_limit"] = limits
+    if "SubmitLine" in frame:
+        numbers, texts = submit_lines(frame["SubmitLine"].str.strip().to_numpy(dtype=object), nodes)
+        jobs = jobs.assign(**numbers, **texts)
+    return jobs
+
+
+def _clocks_put_back(jobs: pd.DataFrame, log: Log) -> None:
+    """Let jobs that end less than an hour before they start end an hour later, as if clocks were put back."""
+    if "end" not in jobs:
+        return
+    gap = jobs["end"] - jobs["start"]
+    back = (gap < 0) & (gap > -3600) & (jobs["elapsed"] == gap)
+    if count := int(back.sum()):
+        jobs.loc[back, ["end", "elapsed"]] += 3600
+        log.note(f"{counted(count, 'job')} read as an hour longer, as if clocks were put back (--timezone tells): on "
+                 "record, the end is less than an hour before the start", f"line {jobs['line'][back.argmax()]}",
+                 clocks_put_back=count)  # fmt: skip
+
+
+def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
+    """Return what else is on record of what jobs asked for."""
+    reservation = text(jobs, f"{KEPT}reservation")
+    if "told_gpus" in jobs and not (number(jobs, "gpus") > 0).any():
+        jobs["gpus"] = jobs["told_gpus"]  # a site that does not account for GPUs
+    found = {
+        "account": text(jobs, "account"),
+        "partitions": text(jobs, "partitions"),
+        "node_list": text(jobs, f"{KEPT}node_list"),
+        "nodes_asked": _nodes_asked(jobs),
+        "task_cores": number(jobs, "task_cores", 1.0).astype(np.int64),
+        "memory_by": text(jobs, "memory_by"),
+        "array": _arrays(jobs),
+        "reservation": np.where(reservation == "", text(jobs, "told_reservation"), reservation),
     }
+    if "energy" in jobs:
+        found["energy"] = compact(number(jobs, "energy"))
+    used = (*found, *_TOLD, f"{KEPT}reservation", f"{KEPT}node_list")
+    for name in [name for name in used if name in jobs and name != "nodes_asked"]:
+        del jobs[name]
+    return found
 
 
-def _pool(table: Table, start: FloatArray, log: Log) -> Machine:
-    """Return a pool of the largest numbers in use at once; a core is free in the second its job ends."""
-    used = ~np.isnan(start) & (table.runtime > 0) & (table.processors > 0)
-    for _, mask in table.unusable:
-        used &= ~mask
-    begin, end = start[used], start[used] + table.runtime[used]
-    cores = max(_peak(begin, end, table.processors[used]), 1)
-    gpus = _peak(begin, end, table.gpus[used])
-    found = f"{cores:,} cores" + (f" and {gpus:,} GPUs" if gpus else "")
-    log.notes.append(f"no machine was given; it has as many as were in use at once, {found}")
-    return Machine.homogeneous(1, name=log.path.name, core=cores, **({GPU: gpus} if gpus else {}))
+def _nodes_asked(jobs: pd.DataFrame) -> IntArray:
+    """Return how many nodes each job asked for by itself (``-N``), 0 for one whose tasks go anywhere (``-n`` alone).
+
+    That is what ``SubmitLine`` says; without it several ``ReqNodes``, or one node that was enough, are taken for asked,
+    and so are several that have as many processors each where ``ReqNodes`` is not there.
+    """
+    allocated, asked, had = (number(jobs, name) for name in ("cores", "nodes_asked", "nodes_had"))
+    processors = np.where(allocated > 0, allocated, number(jobs, "cores_asked"))
+    even = (asked < 0) & (had > 0) & (processors % np.maximum(had, 1) == 0)
+    result = np.where(asked > 1, asked, np.where(had == 1, 1, np.where(even, had, 0)))
+    told = number(jobs, "told_nodes", np.nan)
+    return np.where(np.isnan(told), result, told).astype(np.int64)
 
 
-def _peak(begin: FloatArray, end: FloatArray, amounts: IntArray) -> int:
-    """Return the most that is in use at once, and at least the largest amount."""
-    when, change = np.concatenate([end, begin]), np.concatenate([-amounts, amounts])
-    in_use = np.cumsum(change[np.lexsort((change, when))])
-    return max(int(in_use.max(initial=0)), int(amounts.max(initial=0)))
+def _arrays(jobs: pd.DataFrame) -> TextArray:
+    """Return the array that each job is a task of, empty for others, with how many may run at a time, as in ``278%3``.
+
+    How many is on record while tasks wait, and in ``SubmitLine``, unless the script itself says it.
+    """
+    parts = (id_.partition("_") for id_ in text(jobs, "id").tolist())
+    tasks = np.array([array if task else "" for array, _, task in parts], dtype=object)
+    limits: dict[str, str] = {}
+    rows = np.flatnonzero(tasks != "")
+    told, waiting = text(jobs, "told_limit")[rows], text(jobs, "array_limit")[rows]
+    for array, told_limit, limit in zip(tasks[rows].tolist(), told.tolist(), waiting.tolist(), strict=True):
+        if limit or told_limit:
+            limits[array] = limit or told_limit
+    tasks[rows] = [f"{array}%{limits[array]}" if array in limits else array for array in tasks[rows].tolist()]
+    return tasks
+
+
+def _with_tasks(
+    frame: pd.DataFrame, lines: IntArray, key: str, malformed: list[Malformed]
+) -> tuple[pd.DataFrame, IntArray, list[str]]:
+    """Return the records with one for each task of an array that waits as a whole, such as ``278_[9-39%10]``.
+
+    Also how many of its tasks may run at a time, as far as that is on record.
+    """
+    ids = frame[key].to_numpy(dtype=object)
+    whole = np.flatnonzero([text.endswith("]") for text in ids.tolist()])
+    if not len(whole):
+        return frame, lines, [""] * len(frame)
+    tasks = {row: _tasks(ids[row]) for row in whole.tolist()}
+    for row in [row for row, found in tasks.items() if found is None]:
+        message = f"field {key!r}: expected an array as 278_[9-39%10], got {ids[row]!r:.60}"
+        malformed.append(Malformed(int(lines[row]), "not an array", message))
+    counts = np.ones(len(ids), dtype=np.int64)
+    counts[whole] = [len(tasks[row] or ()) for row in whole.tolist()]
+    rows = np.repeat(np.arange(len(ids)), counts)
+    more = frame.iloc[rows].reset_index(drop=True)
+    more[key] = [text for row, text in enumerate(ids.tolist()) for text in tasks.get(row, [text]) or ()]
+    limits = [ids[row].rstrip("]").partition("%")[2] if row in tasks else "" for row in rows.tolist()]
+    return more, lines[rows], limits
+
+
+def _tasks(text: str) -> list[str] | None:
+    """Return the ids of the tasks of an array, or ``None`` if that is not what the text is."""
+    array = _PENDING_ARRAY.fullmatch(text)
+    if array is None:
+        return None
+    numbers: list[int] = []
+    for each in array[2].partition("%")[0].split(","):
+        part = _RANGE.fullmatch(each)
+        if part is None or any(len(digits or "") > 7 for digits in part.groups()):
+            return None
+        first = int(part[1])
+        numbers += range(first, int(part[2] or first) + 1, max(int(part[3] or 1), 1))
+        if len(numbers) > MOST_TASKS:
+            return None
+    return [f"{array[1]}_{number}" for number in numbers]

@@ -9,21 +9,23 @@ from __future__ import annotations
 import csv
 import io
 import re
+from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from dataclasses import field as dataclass_field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ...base import FloatArray, InputError
+from ...base import FloatArray, InputError, IntArray
 from ...base.checks import AMOUNT, COUNT, PROCESSORS, SECONDS, Range, shown
 from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload
-from .job_builder import Mask, Table, assemble, compact, repeated
-from .read_log import Log, Malformed, NothingUsableError, ReadOptions
-from .trace_files import decode
+from .job_builder import Mask, Table, assemble, compact, peak, repeated
+from .read_log import Log, Malformed, NothingUsableError, ReadOptions, counted
+from .trace_files import TraceFile, decode
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ FIELDS = (
     Field("average CPU time used", "cpu_time", AMOUNT),
     Field("used memory", "used_memory", AMOUNT),
     Field("requested processors", "requested_processors", PROCESSORS),
-    Field("requested time", "requested_time", SECONDS),
+    Field("walltime", "requested_time", SECONDS),
     Field("requested memory", "requested_memory", AMOUNT),
     Field("status", "status", COUNT),
     Field("user", None, COUNT),
@@ -67,66 +69,208 @@ FIELDS = (
     Field("think time", "think_time", AMOUNT),
 )
 COLUMNS = tuple(field.column for field in FIELDS if field.column is not None)
-JOB, SUBMIT, RUN, ALLOCATED, REQUESTED, TIME, MEMORY, USER, GROUP, EXECUTABLE, QUEUE = (
-    0,
-    1,
-    3,
-    4,
-    7,
-    8,
-    9,
-    11,
-    12,
-    13,
-    14,
-)
+JOB, SUBMIT, RUN, ALLOCATED, REQUESTED, TIME, MEMORY = 0, 1, 3, 4, 7, 8, 9
+STATUS, USER, GROUP, EXECUTABLE, QUEUE = 10, 11, 12, 13, 14
+#: The fields beyond the 18 of the traces of Frontier.
+FRONTIER = ("gpus", "soft_walltime", "site")
 
 _PANDAS = tuple(int(part) for part in pd.__version__.split(".")[:2])
 _NUMBER = re.compile(rb"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
-_LEADING = re.compile(r"\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_LEADING = re.compile(r"\d{1,3}(?:,\d{3})+(?![\d.])|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 # pandas reads decimals exactly by default since 3.1; before, it has to be asked to
 _EXACT: dict[str, Any] = {} if _PANDAS >= (3, 1) else {"float_precision": "round_trip"}
 #: Records that are parsed at a time.
 _BLOCK = 1 << 16
 
 
-def parse_swf(data: bytes, options: ReadOptions, log: Log) -> Workload:
-    """Turn the bytes of an SWF file into a workload.
+def parse_swf(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
+    """Turn an SWF file into a workload.
 
     ``Workload.records`` gets the columns `COLUMNS`, numbers as they stood (-1 where unknown): ``wait``,
     ``cpu_time``, ``requested_time`` and ``think_time`` in seconds, ``used_memory`` and ``requested_memory``
     in kilobytes per processor, ``allocated_processors``, ``requested_processors``, ``status``,
-    ``partition`` and ``preceding_job``.
+    ``partition`` and ``preceding_job``; and the fields beyond the 18 that are numbers, by the names of the file.
 
     Raises
     ------
     InputError
         For malformed records unless lenient, unusable ones if strict, and a trace without usable records.
     """
-    values = _parse(data)
-    lines: Sequence[int] | None = None
-    malformed: list[Malformed] = []
+    data = file.read()
+    values, read = _parse(data), _Lines()
     if values is None:
-        values, lines, malformed = _parse_carefully(data)
-    if not len(values) and not malformed:
+        values, read = _parse_carefully(data)
+    if not len(values) and not read.malformed:
         raise InputError(f"{log.path}: expected records of 18 fields, got none")
-    kept, wrong = _check(values, lambda: lines if lines is not None else _record_lines(data))
-    log.settle(malformed + wrong, lenient=options.lenient)
+
+    def numbers() -> Sequence[int]:
+        return read.numbers if len(read.numbers) else _record_lines(data)
+
+    values, rows = _one_record_per_job(values, log)
+    kept, wrong = _check(values, rows, numbers)
+    log.settle(read.malformed + wrong, lenient=options.lenient)
     if not kept.any():
         raise NothingUsableError(f"{log.path}: expected well-formed records, got none")
+    if not kept.all():
+        values, rows = values[kept], np.flatnonzero(kept) if rows is None else rows[kept]
+    values, rows = _in_order(values, rows, log)
     header = tuple(decode(line) for line in _header_lines(data))
 
-    def kept_lines() -> Sequence[int]:
-        every = np.array(lines if lines is not None else _record_lines(data))
-        chosen: list[int] = every[kept].tolist()
+    def lines() -> Sequence[int]:
+        every = np.array(numbers())
+        chosen: list[int] = (every if rows is None else every[rows]).tolist()
         return chosen
 
-    table = _table(values if kept.all() else values[kept], kept_lines)
+    table = _table(values, lines)
     del values  # the largest there is
-    machine = options.machine
-    if machine is None:
-        machine = _pool(header, table, log)
-    return assemble(table, machine, header, options, log)
+    extra = _beyond(read, header, log)
+    if not extra.empty:
+        extra = extra if rows is None else extra.iloc[rows]
+        table = replace(table, records=pd.concat([table.records, extra.reset_index(drop=True)], axis=1))
+    machine = options.machine or _pool(header, table, log)
+    return _with_dependencies(assemble(_that_ran(table, machine, log), machine, header, options, log))
+
+
+@dataclass(slots=True)
+class _Lines:
+    """What a careful reading finds besides the 18 fields.
+
+    Attributes
+    ----------
+    numbers
+        The line of each record; empty where lines were not counted.
+    malformed
+        Lines that are no records.
+    names
+        The names of the fields, where a line has them.
+    beyond
+        The fields beyond the 18 of each record; empty if no record has any.
+    """
+
+    numbers: Sequence[int] = ()
+    malformed: list[Malformed] = dataclass_field(default_factory=list)
+    names: tuple[str, ...] = ()
+    beyond: list[list[bytes]] = dataclass_field(default_factory=list)
+
+
+def _one_record_per_job(values: FloatArray, log: Log) -> tuple[FloatArray, IntArray | None]:
+    """Leave out lines that say nothing, partial executions and repeats; return the rows that are left, if not all."""
+    status, ids = values[:, STATUS], values[:, JOB]
+    kept = np.ones(len(values), dtype=np.bool_)
+
+    def leave_out(mask: Mask, what: str, text: str, reason: str) -> None:
+        if mask.any():
+            count = int(mask.sum())
+            log.note(f"{counted(count, what)} {text}", f"job {ids[mask.argmax()]:g}", **{reason: count})
+            np.logical_and(kept, ~mask, out=kept)
+
+    empty = values[:, SUBMIT] == -1
+    for column in (RUN, ALLOCATED, REQUESTED):
+        empty &= values[:, column] == -1
+    leave_out(empty, "record", "without times and processors (all -1) left out", "records without times")
+    partial = (status >= 2) & (status <= 4) & kept
+    if partial.any():
+        first = np.flatnonzero(partial & ~np.isin(ids, ids[kept & ~partial]))  # of jobs without a summary line
+        whole = pd.Series(values[first, RUN]).groupby(ids[first]).agg(lambda runs: runs[runs > 0].sum())
+        last = pd.Series(status[first]).groupby(ids[first]).last()
+        first = first[~pd.Series(ids[first]).duplicated().to_numpy()]
+        values = values.copy()
+        values[first, RUN], values[first, STATUS] = (
+            whole.reindex(ids[first]),
+            np.where(last.reindex(ids[first]) == 4, 0, 1),
+        )
+        partial[first] = False
+        leave_out(partial, "partial execution", "folded into the record of the whole job", "partial executions")
+    twice = np.flatnonzero(kept & pd.Series(np.where(kept, ids, np.nan)).duplicated(keep=False).to_numpy())
+    if len(twice):
+        repeats = np.zeros(len(values), dtype=np.bool_)
+        repeats[twice[pd.DataFrame(values[twice]).duplicated().to_numpy()]] = True
+        leave_out(repeats, "record", "merged with an equal one", "repeated records")
+    return (values, None) if kept.all() else (values[kept], np.flatnonzero(kept))
+
+
+def _in_order(values: FloatArray, rows: IntArray | None, log: Log) -> tuple[FloatArray, IntArray | None]:
+    """Sort records by submission, and number those anew whose number another job has."""
+    submit = values[:, SUBMIT]
+    falls = np.flatnonzero(submit < np.maximum.accumulate(submit))
+    again = np.flatnonzero(repeated(values[:, JOB], np.ones(len(values), dtype=np.bool_)))
+    if len(again):
+        first = int(values[:, JOB].max()) + 1
+        log.note(
+            f"{counted(len(again), 'job')} with the number of another job, as in merged traces, numbered from {first}",
+            f"job {values[again[0], JOB]:.0f}", jobs_renumbered=len(again),
+        )  # fmt: skip
+        values = values.copy()
+        values[again, JOB] = np.arange(first, first + len(again))
+    if len(falls):
+        log.note(f"{counted(len(falls), 'record')} out of the order of submission sorted",
+                 f"job {values[falls[0], JOB]:.0f}", records_sorted=len(falls))  # fmt: skip
+        order = np.argsort(submit, kind="stable")
+        values, rows = values[order], order if rows is None else rows[order]
+    return values, rows
+
+
+def _beyond(read: _Lines, header: Sequence[str], log: Log) -> pd.DataFrame:
+    """Return the fields beyond the 18 that are numbers, a row per line of the file; say which there are."""
+    width = max(map(len, read.beyond), default=0)
+    if not width:
+        return pd.DataFrame()
+    whole = len(FIELDS) + width
+    titles = [read.names, *(line.lstrip("; \t").split() for line in header)]
+    names = next((list(title[len(FIELDS) :]) for title in titles if len(title) == whole), None)
+    if names is None:
+        is_frontier = width == len(FRONTIER) and any(b":" in fields[-1] for fields in read.beyond if fields)
+        names = list(FRONTIER) if is_frontier else [f"field_{number}" for number in range(len(FIELDS) + 1, whole + 1)]
+    count = sum(map(bool, read.beyond))
+    log.note(f"{counted(count, 'record')} read without fields beyond the {len(FIELDS)}, of which 'records' keeps the "
+             f"numbers: {', '.join(names)}",
+             fields_beyond_18=count)  # fmt: skip
+    rows = [[decode(text) for text in fields] + [""] * (width - len(fields)) for fields in read.beyond]
+    texts = pd.DataFrame(rows, columns=pd.Index(names))
+    numbers = texts.apply(pd.to_numeric, errors="coerce")
+    found: pd.DataFrame = numbers.loc[:, numbers.notna().any() & ~numbers.columns.isin(COLUMNS)].fillna(-1)
+    return found
+
+
+def _with_dependencies(workload: Workload) -> Workload:
+    """Let jobs wait for the end of the preceding job that they name, and for the think time after it.
+
+    A preceding job that is not there, or comes later, is not waited for.
+    """
+    records, ids = workload.records, workload.columns.ids
+    if records is None or not (records["preceding_job"] > 0).any():
+        return workload
+    places = pd.Series(np.arange(len(ids)), index=ids)
+    before = places.reindex(records["preceding_job"]).to_numpy(dtype=np.float64)
+    waits = before < np.arange(len(ids))
+    named, think = records["preceding_job"].tolist(), np.maximum(records["think_time"], 0).tolist()
+    depends = [((str(job), "afterany", int(delay)),) if wait else ()
+               for job, delay, wait in zip(named, think, waits.tolist(), strict=True)]  # fmt: skip
+    lost = int((records["preceding_job"] > 0).sum() - waits.sum())
+    notes = [f"{counted(int(waits.sum()), 'job')} let wait for the preceding job and the think time after it"]
+    notes += [f"{counted(lost, 'preceding job')} not in the trace, or later in it, not waited for"] if lost else []
+    counts = {"with a preceding job": int(waits.sum())} | ({"preceding jobs not found": lost} if lost else {})
+    said = workload.provenance
+    said = replace(said, notes=(*said.notes, *notes), counts=said.counts | counts)
+    jobs = workload.columns.take(slice(None), depends=Coded.gathered(depends))
+    return replace(workload, jobs=jobs, provenance=said)
+
+
+def _that_ran(table: Table, machine: Machine, log: Log) -> Table:
+    """Take the allocated processors of jobs that requested more than the machine has, and ran on fewer."""
+    most = min(
+        (int(machine.capacity[:, machine.resources.index(name)].sum()) // unit
+         for name, unit in machine.equivalence.items() if name in machine.resources),
+        default=0,
+    )  # fmt: skip
+    allocated = table.records["allocated_processors"].to_numpy()
+    fewer = (table.processors > most) & (allocated > 0) & (allocated <= most)
+    if not fewer.any():
+        return table
+    count, row = int(fewer.sum()), int(fewer.argmax())
+    log.note(f"{counted(count, 'job')} with a request above the machine counted with the processors of the run",
+             f"job {table.ids[row]}", counted_by_allocation=count)  # fmt: skip
+    return replace(table, processors=np.where(fewer, allocated, table.processors).astype(np.int64))
 
 
 def header_value(header: Sequence[str], key: str) -> str | None:
@@ -153,7 +297,7 @@ def header_number(header: Sequence[str], key: str) -> int | None:
     found = _LEADING.match(value)
     if found is None:
         return None
-    number = float(found[0])
+    number = float(found[0].replace(",", ""))
     if PROCESSORS.outside(np.array([number])).any():
         raise InputError(f"header {key}: expected {PROCESSORS}, got {shown(value)}")
     return int(number) or None
@@ -166,14 +310,16 @@ def _pool(header: Sequence[str], table: Table, log: Log) -> Machine:
     except InputError as error:
         raise InputError(f"{log.path}: {error}") from None
     if cores is None:
-        cores = nodes
-        if cores is not None:
-            log.notes.append(f"the header gives no MaxProcs; the machine has its MaxNodes, {cores:,} cores")
-    if cores is None:
-        cores = max(int(table.processors.max()), 1)
-        log.notes.append(
-            f"the header gives no MaxProcs; the machine has as many as the largest request, {cores:,} cores"
-        )
+        records = table.records
+        wait, allocated = records["wait"].to_numpy(), records["allocated_processors"].to_numpy()
+        used = np.where(allocated > 0, allocated, table.processors)
+        ran = (wait >= 0) & (table.runtime > 0) & (used > 0)
+        begin = (table.submit + wait)[ran]
+        cores = max(peak(begin, begin + table.runtime[ran], used[ran].astype(np.int64)),
+                    int(table.processors.max()), nodes or 1)  # fmt: skip
+        source = "were in use at once by the recorded starts" if ran.any() else "the largest request"
+        source = f"its MaxNodes, {nodes:,}" if cores == nodes else source
+        log.notes.append(f"the header gives no MaxProcs; the machine has as many cores as {source}: {cores:,}")
     return Machine.pool(cores, name=header_value(header, "Computer") or "")
 
 
@@ -246,34 +392,39 @@ def _record_lines(data: bytes) -> list[int]:
     ]
 
 
-def _parse_carefully(data: bytes) -> tuple[FloatArray, list[int], list[Malformed]]:
-    """Read line by line; return the records that are 18 numbers, their lines, and the others."""
-    rows: list[list[float]] = []
-    lines: list[int] = []
-    malformed: list[Malformed] = []
+def _parse_carefully(data: bytes) -> tuple[FloatArray, _Lines]:
+    """Read line by line; return the records that begin with 18 numbers, and what else there is."""
+    numbers, lines = array("d"), array("q")
+    found = _Lines(lines)
+    beyond: list[list[bytes]] = []
     for number, line in enumerate(data.splitlines(), 1):
         tokens = line.partition(b";")[0].split()
-        if not tokens:
+        if not tokens or tokens[0].startswith(b"#"):
+            continue
+        if not lines and not found.names and len(tokens) > 4 and not any(map(_NUMBER.fullmatch, tokens)):
+            found.names = tuple(decode(token) for token in tokens)
             continue
         wrong = _wrong_tokens(tokens)
         if wrong is not None:
-            malformed.append(Malformed(number, *wrong))
+            found.malformed.append(Malformed(number, *wrong))
         else:
-            rows.append([float(token) for token in tokens])
+            numbers.extend(map(float, tokens[: len(FIELDS)]))
             lines.append(number)
-    return np.array(rows, dtype=np.float64).reshape(len(rows), len(FIELDS)), lines, malformed
+            beyond.append(tokens[len(FIELDS) :])
+    found.beyond = beyond if any(beyond) else []
+    return np.frombuffer(numbers, dtype=np.float64).reshape(len(lines), len(FIELDS)), found
 
 
 def _wrong_tokens(tokens: list[bytes]) -> tuple[str, str] | None:
-    if len(tokens) != len(FIELDS):
+    if len(tokens) < len(FIELDS):
         return "wrong number of fields", f"expected {len(FIELDS)} fields, got {len(tokens)}"
-    for field, token in zip(FIELDS, tokens, strict=True):
+    for field, token in zip(FIELDS, tokens, strict=False):
         if not _NUMBER.fullmatch(token):
             return "not a number", f"field {field.name!r}: expected a number, got {shown(decode(token))}"
     return None
 
 
-def _check(values: FloatArray, lines: Any) -> tuple[Mask, list[Malformed]]:
+def _check(values: FloatArray, rows: IntArray | None, lines: Any) -> tuple[Mask, list[Malformed]]:
     """Return which records are well-formed, and what is wrong with the others."""
     kept = np.ones(len(values), dtype=np.bool_)
     found: list[tuple[int, str, str]] = []
@@ -290,16 +441,11 @@ def _check(values: FloatArray, lines: Any) -> tuple[Mask, list[Malformed]]:
             large = np.abs(values[:, column]) > field.range.most
             refuse(large, "number too large", column, str(field.range))
             refuse(outside, "not a whole number", column, "a whole number")
-    submit = values[:, SUBMIT]
-    refuse(submit < 0, "negative submission time", SUBMIT, "seconds >= 0")
-    largest = np.maximum.accumulate(np.where(kept, submit, 0.0))
-    for row in np.flatnonzero(kept & (submit < largest)).tolist():
-        message = f"field 'submit time': expected >= {largest[row]:.15g} as before it, got {submit[row]:.15g}"
-        found.append((row, "unsorted submission", message))
-    kept &= submit >= largest
-    refuse(repeated(values[:, JOB], kept), "duplicate id", JOB, "a number not used before")
+    refuse(values[:, SUBMIT] < 0, "negative submission time", SUBMIT, "seconds >= 0")
     at = lines() if found else ()
-    return kept, [Malformed(at[row], reason, message) for row, reason, message in found]
+    return kept, [
+        Malformed(at[row if rows is None else int(rows[row])], reason, message) for row, reason, message in found
+    ]
 
 
 def _table(values: FloatArray, lines: Any) -> Table:

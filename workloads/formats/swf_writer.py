@@ -12,6 +12,7 @@ from .slots import MEMORY
 from .swf import FIELDS, header_number
 
 _WHOLE = re.compile(r"0|-?[1-9]\d{0,14}")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]")
 _NAMED = {"user": "user", "group": "group", "executable": "name", "queue": "queue"}
 
 
@@ -19,7 +20,7 @@ def swf_text(workload: Workload) -> str:
     """Return a workload in the Standard Workload Format.
 
     The fields a job has come from the jobs, the others from ``Workload.records`` where it has them, else
-    -1. A requested time that was missing in the source and guessed by the reader is written as it was, -1.
+    -1. A walltime that was missing in the source and guessed by the reader is written as it was, -1.
     The header is that of the source; a workload without one gets its own (MaxJobs, MaxNodes, MaxProcs,
     UnixStartTime, ...).
 
@@ -42,7 +43,7 @@ def _columns(workload: Workload, notes: list[str]) -> list[Sequence[str]]:
         "job number": _ids(jobs.texts(), notes),
         "submit time": list(map(str, jobs.submit.tolist())),
         "run time": list(map(str, jobs.runtime.tolist())),
-        "requested time": list(map(str, jobs.walltime.tolist())),
+        "walltime": list(map(str, jobs.walltime.tolist())),
         "requested processors": [],
         "requested memory": [],
     }
@@ -50,7 +51,10 @@ def _columns(workload: Workload, notes: list[str]) -> list[Sequence[str]]:
         known[field] = _numbered(field, list(getattr(jobs, attribute).each()), notes)
     if workload.records is None:
         known["requested processors"], known["requested memory"] = _request(workload, notes)
-    _lost(jobs, notes)
+    lost = lost_fields(jobs)
+    if workload.records is not None and "preceding_job" in workload.records:
+        lost.pop("depends", None)
+    notes += [f"SWF has no field for {name}, left out of {count} jobs" for name, count in lost.items()]
     return [_column(workload, field.name, field.column, known) for field in FIELDS]
 
 
@@ -59,7 +63,7 @@ def _column(workload: Workload, field: str, column: str | None, known: dict[str,
     if column is None or workload.records is None or column not in workload.records:
         return known.get(field) or unknown
     values = [_number(value) for value in workload.records[column].tolist()]
-    if field == "requested time":
+    if field == "walltime":
         return [
             was if was.startswith("-") or was == "0" else now for was, now in zip(values, known[field], strict=True)
         ]
@@ -104,8 +108,8 @@ def _request(workload: Workload, notes: list[str]) -> tuple[list[str], list[str]
     return processors, memory
 
 
-def _lost(jobs: JobColumns, notes: list[str]) -> None:
-    """Say what of the jobs has no field in SWF."""
+def lost_fields(jobs: JobColumns) -> dict[str, int]:
+    """Return the fields that jobs have and SWF has not, with the number of the jobs."""
     features: tuple[tuple[str, Coded, Callable[[Any], int]], ...] = (
         ("kind on-demand", jobs.kind, lambda kind: kind != "batch"),
         ("shapes", jobs.shapes, bool),
@@ -114,11 +118,12 @@ def _lost(jobs: JobColumns, notes: list[str]) -> None:
         ("deadline", jobs.deadline, lambda deadline: deadline is not None),
         ("array", jobs.array, bool),
         ("reservation", jobs.reservation, bool),
+        ("depends", jobs.depends, bool),
+        ("begin", jobs.begin, bool),
+        ("hold", jobs.hold, bool),
     )
-    for name, column, has in features:
-        count = int(column.numbers(has).sum())
-        if count:
-            notes.append(f"SWF has no field for {name}, left out of {count} jobs")
+    counts = {name: int(column.numbers(has).sum()) for name, column, has in features}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _header(workload: Workload, notes: Iterable[str]) -> list[str]:
@@ -141,7 +146,8 @@ def _header(workload: Workload, notes: Iterable[str]) -> list[str]:
     elif header_number(given, "MaxProcs") is None and header_number(given, "MaxNodes") is None:
         given.append(f"; MaxProcs: {processors}")
     said = (f"; Note: {note}" for note in notes)
-    return given + [line for line in said if line not in given]
+    lines = given + [line for line in said if line not in given]
+    return [_CONTROL.sub(" ", line) for line in lines]  # an end of a line in a name would make a record of the rest
 
 
 def _processors(workload: Workload) -> int:

@@ -1,4 +1,4 @@
-"""Bytes in and out of trace files: plain or gzip, with one clear line for whatever is wrong with them."""
+"""Bytes in and out of trace files: plain or gzip, within bounds, with one line for whatever is wrong with them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import gzip
 import io
 import os
 import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
@@ -15,46 +17,153 @@ from ...base import InputError
 
 GZIP_MAGIC = b"\x1f\x8b"
 _PART = 1 << 18
+#: Unpacked bytes that are read whatever they were packed in.
+_SMALL = 1 << 25
 
 
-def load(path: Path, *, packed: bool, lines: int | None = None) -> bytes:
-    """Return the text of the file as bytes, unpacked if it is gzip, whatever its suffix says.
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What is read at most, so that a file cannot fill memory or run for hours.
 
-    Parameters
+    Attributes
+    ----------
+    size
+        Bytes of a file as it is stored.
+    expansion
+        How many times as long it may be unpacked.
+    rows
+        Records.
+    memory
+        Bytes of memory that the reading takes.
+    """
+
+    size: int = 4 * 10**9
+    expansion: int = 200
+    rows: int = 100_000_000
+    memory: int = 2 * 10**9
+
+    @classmethod
+    def of(cls, size: int | None) -> Bounds:
+        """Return the bounds for files of `size` bytes: the others grow in proportion, and never shrink below usual."""
+        if size is None:
+            return cls()
+        factor = max(size / cls().size, 1.0)
+        return cls(size, int(200 * factor), int(100_000_000 * factor), int(2 * 10**9 * factor))
+
+    def refuse(self, path: Path, what: str, received: str) -> InputError:
+        """Return the error for a file beyond a bound."""
+        return InputError(f"{path}: expected {what}, got {received}; --max-size (max_size) raises the bounds")
+
+
+@dataclass(slots=True)
+class TraceFile:
+    """A file that is read once, whole or a block of lines at a time.
+
+    Attributes
     ----------
     path
         The file.
     packed
         Whether the suffix promises gzip, which is then required.
     lines
-        Return that many lines from the beginning, and read no further; ``None`` for all.
-
-    Raises
-    ------
-    FileNotFoundError, OSError
-        If it is not there or cannot be read.
-    InputError
-        If it should be gzip and is not, is truncated or damaged, is empty, or is no text.
+        How many lines are read from the beginning; ``None`` for all.
+    bounds
+        What is read at most.
+    whole
+        Whether all of it was read.
     """
-    with _opened(path) as file:
-        begin = file.read(2)
-        file.seek(0)
-        if not begin:
-            raise InputError(f"{path}: expected a trace, got an empty file")
-        if begin == GZIP_MAGIC:
-            data = _unpack(path, file, lines)
-        elif packed:
-            raise InputError(f"{path}: expected gzip data (it begins with 1f 8b), got {begin.hex(' ')}")
-        else:
-            data = _first(file, lines)
-    data = data.removeprefix(codecs.BOM_UTF8)
-    if b"\0" in data:
-        raise InputError(f"{path}: expected text, got binary data (a zero byte at offset {data.index(0)})")
-    return data
+
+    path: Path
+    packed: bool
+    lines: int | None = None
+    bounds: Bounds = Bounds()
+    whole: bool = True
+
+    def read(self) -> bytes:
+        """Return the text as bytes, unpacked if it is gzip, whatever its suffix says.
+
+        Raises
+        ------
+        FileNotFoundError, OSError
+            If it is not there or cannot be read.
+        InputError
+            If it should be gzip and is not, is truncated or damaged, is empty, is no text, or is beyond a bound.
+        """
+        parts, length = [], 0
+        for part in self.blocks(_PART):
+            length += len(part)
+            if length > self.bounds.memory:
+                raise self.bounds.refuse(self.path, f"at most {self.bounds.memory:,} bytes of text", "more")
+            parts.append(part)
+        return b"".join(parts)
+
+    def blocks(self, size: int = 1 << 22) -> Iterator[bytes]:
+        """Yield the text in blocks of about `size` bytes that end with a line; errors as :meth:`read`."""
+        tail, length, left = b"", 0, self.lines
+        for stored in self._parts(size):
+            if b"\0" in stored:
+                raise InputError(f"{self.path}: expected text, got binary data (a zero byte at offset "
+                                 f"{length + stored.index(0)})")  # fmt: skip
+            part = stored if length else stored.removeprefix(codecs.BOM_UTF8)
+            length += len(part)
+            if left is not None:
+                count = part.count(b"\n")
+                if count >= left:
+                    self.whole = False
+                    yield tail + b"\n".join(part.split(b"\n", left)[:left]) + b"\n"
+                    return
+                left -= count
+            cut = part.rfind(b"\n") + 1
+            if not cut:
+                tail += part
+                continue
+            yield tail + part[:cut]
+            tail = part[cut:]
+        if tail:
+            yield tail
+        if not length:
+            raise InputError(f"{self.path}: expected a trace, got an empty file")
+
+    def _parts(self, size: int) -> Iterator[bytes]:
+        with _opened(self.path) as file:
+            stored = os.fstat(file.fileno()).st_size
+            if stored > self.bounds.size:
+                raise self.bounds.refuse(self.path, f"a file of at most {self.bounds.size:,} bytes", f"{stored:,}")
+            begin = file.read(2)
+            file.seek(0)
+            if begin == GZIP_MAGIC:
+                yield from self._unpacked(file, size, stored)
+            elif self.packed and begin:
+                raise InputError(f"{self.path}: expected gzip data (it begins with 1f 8b), got {begin.hex(' ')}")
+            else:
+                while part := file.read(size):
+                    yield part
+
+    def _unpacked(self, file: BinaryIO, size: int, stored: int) -> Iterator[bytes]:
+        most, length = max(stored * self.bounds.expansion, _SMALL), 0
+        try:
+            with gzip.GzipFile(fileobj=file) as stream:
+                while part := stream.read(size):
+                    length += len(part)
+                    if length > most:
+                        what = f"gzip that unpacks to at most {self.bounds.expansion} times its {stored:,} bytes"
+                        raise self.bounds.refuse(self.path, what, "more")
+                    yield part
+        except EOFError:
+            raise InputError(f"{self.path}: expected a whole gzip file, got a truncated one ({stored} bytes)") from None
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise InputError(f"{self.path}: expected a sound gzip file, got a damaged one ({error})") from None
+        if not length:
+            raise InputError(f"{self.path}: expected a trace, got an empty file in gzip")
 
 
-def save(path: Path, text: str, *, packed: bool) -> None:
-    """Write `text` as UTF-8, in gzip without name and time if `packed`.
+def load(path: Path, *, packed: bool) -> bytes:
+    """Return the text of a file as bytes within the usual bounds; errors as :meth:`TraceFile.read`."""
+    return TraceFile(path, packed).read()
+
+
+def save(path: Path, data: str | bytes, *, packed: bool) -> None:
+    """Write text as UTF-8 or bytes, in gzip without name and time if `packed`.
 
     The file appears only when it is complete.
 
@@ -63,7 +172,7 @@ def save(path: Path, text: str, *, packed: bool) -> None:
     OSError
         If it cannot be written.
     """
-    data = text.encode("utf-8")
+    data = data.encode("utf-8") if isinstance(data, str) else data
     if packed:
         buffer = io.BytesIO()
         with gzip.GzipFile(filename="", mode="wb", fileobj=buffer, mtime=0) as stream:
@@ -101,29 +210,3 @@ def _opened(path: Path) -> BinaryIO:
         raise IsADirectoryError(f"{path}: expected a file, got a directory") from None
     except PermissionError:
         raise PermissionError(f"{path}: no permission to read it") from None
-
-
-def _unpack(path: Path, file: BinaryIO, lines: int | None) -> bytes:
-    try:
-        with gzip.GzipFile(fileobj=file) as stream:
-            text = _first(stream, lines)
-    except EOFError:
-        size = path.stat().st_size
-        raise InputError(f"{path}: expected a whole gzip file, got a truncated one ({size} bytes)") from None
-    except (gzip.BadGzipFile, zlib.error) as error:
-        raise InputError(f"{path}: expected a sound gzip file, got a damaged one ({error})") from None
-    if not text:
-        raise InputError(f"{path}: expected a trace, got an empty file in gzip")
-    return text
-
-
-def _first(stream: BinaryIO | gzip.GzipFile, lines: int | None) -> bytes:
-    """Return the first lines of a stream, or all of it."""
-    if lines is None:
-        return stream.read()
-    parts: list[bytes] = []
-    while lines > 0 and (part := stream.read(_PART)):
-        count = part.count(b"\n")
-        parts.append(part if count < lines else b"\n".join(part.split(b"\n")[:lines]) + b"\n")
-        lines -= count
-    return b"".join(parts)

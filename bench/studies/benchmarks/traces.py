@@ -16,6 +16,8 @@ KTH = "KTH-SP2-1996-2.swf.gz"
 HPC2N = "HPC2N-2002-2.2-cln.swf.gz"
 RICC = "RICC-2010-2.swf.gz"
 THETA = "theta-2022.swf.gz"
+#: Cores of machines that a header does not say and recorded starts tell wrong.
+MACHINES = {RICC: 8192}
 
 
 def named_trace(name: str) -> Workload:

@@ -60,3 +60,46 @@ def test_a_trace_without_requested_times_is_described(invoke, tmp_path):
     refused = invoke("run", path)
     assert refused.exit_code == 2
     assert "give --default-walltime" in refused.stderr
+
+
+def test_a_table_without_a_map_gets_a_suggestion(invoke, tmp_path):
+    path, own = tmp_path / "u.csv", tmp_path / "own.toml"
+    path.write_text("JobNumber,SubmitTime,StartTime,EndTime,NodeCount,TimeLimit\n1,0,10,3610,4,7200\n")
+    found = invoke("workload", "describe", path)
+    assert (found.exit_code, found.stderr.count("\n")) == (0, 1)
+    own.write_text(found.stdout)
+    described = invoke("workload", "describe", path, "--format", own)
+    assert "(node 4)" in described.stdout
+    refused = invoke("run", path)
+    assert refused.exit_code == 2
+    assert "--format MAP.toml" in refused.stderr
+
+
+def test_the_report_says_what_reading_changed(invoke, tmp_path):
+    path, report = tmp_path / "t.swf", tmp_path / "r.json"
+    line = "{} {} 0 {} 4 -1 -1 4 90 -1 1 1 1 1 1 1 -1 -1\n"
+    path.write_text("; MaxProcs: 8\n" + "".join(line.format(*each) for each in ((1, 9, 60), (2, 5, 60), (3, 9, 0))))
+    assert invoke("workload", "describe", path, "--report", report).exit_code == 0
+    found = json.loads(report.read_text())
+    assert found["findings"] == [
+        {"what": "records sorted", "count": 1, "example": "job 2"},
+        {"what": "run time <= 0", "count": 1, "example": "job 3"},
+    ]
+    assert (found["jobs"], len(found["notes"])) == (2, 2)
+    assert "1 job with run time 0 kept" in invoke("workload", "describe", path, "--keep-zero").stdout
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--max-size", "big", "expected a size such as 8GB, got 'big'"),
+        ("--max-size", "10", "expected a file of at most 10 bytes, got "),
+        ("--format", "nope", "--format: expected one of swf, sacct, "),
+        ("--report", "r.txt", "expected a file name ending in .json"),
+    ],
+)
+def test_bad_options_of_reading(invoke, tmp_path, option, value, message):
+    (tmp_path / "t.swf").write_text("1 0 0 60 4 -1 -1 4 90 -1 1 1 1 1 1 1 -1 -1\n")
+    found = invoke("workload", "describe", tmp_path / "t.swf", option, value)
+    assert found.exit_code == 2
+    assert message in found.stderr

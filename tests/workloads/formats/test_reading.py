@@ -71,7 +71,7 @@ class TestHead:
             read(path)
         found = read(path, head=5)
         assert found.jobs == whole.jobs[:5]
-        assert (whole.machine.capacity.sum(), found.machine.capacity.sum()) == (9, 2)
+        assert (whole.machine.capacity.sum(), found.machine.capacity.sum()) == (19, 12)
 
     def test_of_what_sacct_prints(self, trace):
         path = trace(sacct(30), "a.sacct")

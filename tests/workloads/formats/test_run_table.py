@@ -41,7 +41,7 @@ def test_spreadsheets_leave_marks(tmp_path):
         ("what;bytes;s\na;1;2\n", r"runs.csv: no column 'what'; columns: 'what;bytes;s'"),
         ("what,bytes,s,s\na,1,2,3\n", "runs.csv: column 's': expected one, got 2"),
         ("what,bytes,s\n", "runs.csv: expected runs below the header, got none"),
-        ("", "runs.csv: expected a table, got an empty file"),
+        ("", "runs.csv: expected a trace, got an empty file"),
         ("\n\n", "runs.csv: expected a header with the names of the columns, got nothing"),
         ("what,bytes,s\na,1,2\n\na,x,2\n", r"runs.csv:4: column 'bytes': expected a number in \[0, 1e\+30\], got 'x'"),
         ("what,bytes,s\na,1,2\na,1,-2\n", r"runs.csv:3: column 's': expected a number in \[0, 1e\+30\], got '-2'"),
@@ -49,9 +49,10 @@ def test_spreadsheets_leave_marks(tmp_path):
         ("what,bytes,s\na,1,inf\n", "runs.csv:2: column 's': expected a number in .*, got 'inf'"),
         ("what,bytes,s\na,,1\n", "runs.csv:2: column 'bytes': expected a number in .*, got ''"),
         ('what,bytes,s\n"a\nb",1,2\na,1,?\n', r"runs.csv:4: column 's': .* got '\?'"),
-        ("what,bytes,s\n ,1,2\n", "runs.csv:2: column 'what': expected a name, got ' '"),
-        ("what,bytes,s\na,1\n", "runs.csv:2: expected 3 fields, got 2"),
-        ('what,bytes,s\na,1,"2\n', "runs.csv:2: unexpected end of data"),
+        ("what,bytes,s\n ,1,2\n", "runs.csv:2: column 'what': expected a name, got ''"),
+        ("what,bytes,s\na,1,2\na,1,2,3\n", "runs.csv:3: expected 3 fields, got 4"),
+        ("what,bytes,s\na,1\n", "runs.csv:2: column 's': expected a number in .*, got ''"),
+        ('what,bytes,s\na,1,"2\n', "runs.csv: expected a table: .*EOF inside string starting at row 1"),
     ],
 )
 def test_bad_tables_are_refused(tmp_path, text, message):

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from hpcdispatch.base import InputError
-from hpcdispatch.workloads import Machine, TraceWarning, read
+from hpcdispatch.simulation import simulate
+from hpcdispatch.workloads import Machine, TraceWarning, read, write
 from hpcdispatch.workloads.formats.slots import Slotter, divisors
 
 HEADER = "; Computer: Test\n; MaxProcs: 64 (batch partition; 512 total)\n"
@@ -59,14 +60,22 @@ def test_the_content_decides_about_gzip(swf, tmp_path):
     ("header", "cores", "note"),
     [
         ("; MaxNodes: 8\n", 8, "no MaxProcs"),
-        ("; MaxProcs: unknown\n", 4, "largest request"),
-        ("", 4, "largest request"),
+        ("; MaxProcs: unknown\n", 8, "in use at once by the recorded starts: 8"),
+        ("", 8, "in use at once by the recorded starts: 8"),
+        ("; MaxNodes: 1\n", 8, "in use at once"),
+        ("; MaxProcs: 4,096\n", 4096, ""),
     ],
 )
 def test_without_maxprocs_the_machine_is_guessed_and_noted(swf, header, cores, note):
-    workload = read(swf(record(1), header=header))
+    workload = read(swf(record(1), record(2), header=header))
     assert workload.machine == Machine.pool(cores)
-    assert any(note in line for line in workload.provenance.notes)
+    assert not note or any(note in line for line in workload.provenance.notes)
+
+
+def test_without_starts_the_machine_is_the_largest_request(swf):
+    workload = read(swf(record(1, f3=-1), record(2, f3=-1), header=""))
+    assert workload.machine == Machine.pool(4)
+    assert "the largest request: 4" in workload.provenance.notes[0]
 
 
 @pytest.mark.parametrize("value", ["9223372036854775808", "9" * 5000, "5.5", "1e10"])
@@ -81,27 +90,27 @@ def test_a_maxprocs_with_an_exponent_and_a_byte_order_mark(swf):
 
 GOOD = record(1)
 MALFORMED = {
-    "seventeen": (GOOD.rsplit(" ", 1)[0], "wrong number of fields", r"t\.swf:4: expected 18 fields, got 17$"),
-    "nineteen with none": (GOOD + " NaN", "wrong number of fields", r":4: expected 18 fields, got 19$"),
+    "seventeen": (GOOD.rsplit(" ", 1)[0], "wrong number of fields", r"t\.swf:4: expected 18 fields, got 17; --lenient"),
     "too many processors": (
         record(2, requested=9007199254740992),
         "number too large",
         r":4: field 'requested processors': expected a whole number up to 1000000000, got",
     ),
-    "nineteen": (GOOD + " 1", "wrong number of fields", r":4: expected 18 fields, got 19$"),
-    "twenty-five": (GOOD + " 1" * 7, "wrong number of fields", r":4: expected 18 fields, got 25$"),
-    "letters": (record(2, run="abc"), "not a number", r":4: field 'run time': expected a number, got 'abc'$"),
-    "nan": (record(2, run="nan"), "not a number", r":4: field 'run time': expected a number, got 'nan'$"),
-    "inf": (record(2, time="inf"), "not a number", r":4: field 'walltime': expected a number, got 'inf'$"),
-    "underscore": (record(2, run="1_0"), "not a number", r":4: .* got '1_0'$"),
+    "letters": (record(2, run="abc"), "not a number", r":4: field 'run time': expected a number, got 'abc'; --lenient"),
+    "nan": (record(2, run="nan"), "not a number", r":4: field 'run time': expected a number, got 'nan'; --lenient"),
+    "inf": (
+        record(2, time="inf"),
+        "not a number",
+        r":4: field 'walltime': expected a number, got 'inf'; --lenient",
+    ),
+    "underscore": (record(2, run="1_0"), "not a number", r":4: .* got '1_0'; --lenient"),
     "huge": (record(2, run="1e300"), "number too large", r":4: field 'run time': expected seconds up to 1"),
-    "fraction": (record(2, requested="2.5"), "not a whole number", r":4: .*requested processors.* got 2\.5$"),
+    "fraction": (record(2, requested="2.5"), "not a whole number", r":4: .*requested processors.* got 2\.5; --lenient"),
     "negative": (
         record(2, submit=-5),
         "negative submission time",
-        r":4: field 'submit time': expected .* >= 0, got -5$",
+        r":4: field 'submit time': expected .* >= 0, got -5; --lenient",
     ),
-    "twice": (record(1), "duplicate id", r":4: field 'job number': expected a number not used before, got 1$"),
     "negative fraction": (record(2, submit=-0.5), "negative submission time", r":4: field 'submit time'"),
 }
 
@@ -121,16 +130,45 @@ def test_malformed_records_stop_the_reading_unless_lenient(swf, case):
 
 def test_unsorted_submissions(swf):
     path = swf(record(1, submit=10), record(2, submit=5), record(3, submit=9), record(4, submit=10))
-    with pytest.raises(InputError, match=r":4: field 'submit time': expected >= 10 as before it, got 5$"):
-        read(path)
-    workload = read(path, lenient=True)
-    assert [job.id for job in workload.jobs] == ["1", "4"]
-    assert workload.provenance.counts == {"unsorted submission": 2}
+    workload = read(path)
+    assert [job.id for job in workload.jobs] == ["2", "3", "1", "4"]
+    assert workload.provenance.counts == {"records sorted": 2}
+    assert workload.records["wait"].tolist() == [3] * 4
+    assert workload.jobs == read(path, lenient=True).jobs
+
+
+def test_numbers_that_come_twice(swf):
+    path = swf(record(1), record(7), record(1, submit=5), record(1), record(7, submit=6, run=9))
+    workload = read(path)
+    assert [(job.id, job.submit) for job in workload.jobs] == [("1", 0), ("7", 0), ("8", 5), ("9", 6)]
+    assert workload.provenance.counts == {"repeated records": 1, "jobs renumbered": 2}
+
+
+def test_fields_beyond_the_eighteen(swf):
+    names = "; Fields: " + " ".join(f"f{number}" for number in range(1, 18)) + " watts tag"
+    workload = read(swf(record(1) + " 350 a:b", record(2) + " -1 c", header=f"{HEADER}{names}\n"))
+    assert workload.records["watts"].tolist() == [350, -1]
+    assert "tag" not in workload.records
+    frontier = read(swf(record(1) + " 8 -1 site:excl:1x56", record(2)))
+    assert frontier.records[["gpus", "soft_walltime"]].values.tolist() == [[8, -1], [-1, -1]]
+
+
+def test_a_second_for_a_run_time_of_zero(swf):
+    path = swf(record(1), record(2, run=0), record(3, run=0, f11=5))
+    assert [job.id for job in read(path).jobs] == ["1"]
+    kept = read(path, keep_zero=True)
+    assert [(job.id, job.runtime) for job in kept.jobs] == [("1", 100), ("2", 1)]
+    assert kept.provenance.counts == {"kept as one second": 1, "run time <= 0": 1}
+
+
+def test_partial_executions_without_a_summary(swf):
+    path = swf(record(1, f11=2), record(1, run=30, f11=3), record(2))
+    assert [(job.id, job.runtime) for job in read(path).jobs] == [("1", 130), ("2", 100)]
 
 
 def test_the_first_malformed_line_is_the_one_named(swf):
-    with pytest.raises(InputError, match=r":4: field 'job number'"):
-        read(swf(record(1), record(1), "1 2 3"))
+    with pytest.raises(InputError, match=r":4: field 'submit time'"):
+        read(swf(record(1), record(2, submit=-2), "1 2 3"))
 
 
 def test_a_number_of_400_digits_beside_text(swf):
@@ -150,7 +188,7 @@ def test_long_lists_of_lines_are_capped(swf):
 UNUSABLE = {
     "run time <= 0": record(2, run=0),
     "no processor count": record(2, requested=-1, allocated=-1),
-    "larger than the machine": record(2, requested=65),
+    "larger than the machine": record(2, requested=65, allocated=65),
 }
 
 
@@ -179,7 +217,7 @@ def test_missing_requested_times(swf):
     path = swf(record(1, time=50), record(2, time=-1), record(3, time=900, queue=2), record(4, time=0, queue=3))
     with pytest.warns(TraceWarning, match="2 of 4 jobs have no walltime"):
         workload = read(path)
-    assert [job.walltime for job in workload.jobs] == [50, 50, 900, 900]
+    assert [job.walltime for job in workload.jobs] == [50, 100, 900, 900]  # as long as it ran
     assert workload.provenance.counts == {"walltime filled in": 2}
     assert workload.records["requested_time"].tolist() == [50, -1, 900, 0]
     assert [job.walltime for job in read(path, default_walltime=7).jobs] == [50, 7, 900, 7]
@@ -219,8 +257,10 @@ def test_files_that_cannot_be_read(tmp_path):
     folder.mkdir()
     with pytest.raises(IsADirectoryError, match=r"d\.swf: expected a file, got a directory"):
         read(folder)
-    with pytest.raises(InputError, match=r"expected a suffix among \.swf, \.sacct.*got '\.json'"):
+    with pytest.raises(FileNotFoundError, match=r"x\.json: no such file$"):
         read(tmp_path / "x.json")
+    with pytest.raises(InputError, match=r"--format: expected one of swf, sacct, .*pm100.* got 'x'$"):
+        read(tmp_path / "x.json", format="x")
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root reads everything")
@@ -259,7 +299,7 @@ def test_processors_are_grouped_as_the_nodes_allow(swf):
         record(1, requested=12),
         record(2, requested=7),
         record(3, requested=4, memory=500),
-        record(4, requested=65),
+        record(4, requested=65, allocated=65),
     ]
     workload = read(swf(*lines), machine)
     assert [(job.nodes, dict(job.per_node)) for job in workload.jobs] == [
@@ -325,3 +365,28 @@ def test_published_traces(trace, name):
     overruns = np.sum([job.runtime > job.walltime for job in workload.jobs])
     if name.startswith("KTH"):
         assert overruns == 475
+
+
+def test_a_preceding_job_and_its_think_time_are_a_dependency(swf, tmp_path):
+    lines = [
+        record(1),
+        record(2, f17=1, f18=60),
+        record(3, f17=2),
+        record(4, f17=99),
+        record(5, f17=6),
+        record(6, f17=6),
+    ]
+    workload = read(swf(*lines))
+    assert [job.depends for job in workload.jobs] == [
+        (),
+        (("1", "afterany", 60),),
+        (("2", "afterany", 0),),
+        (),
+        (),
+        (),
+    ]
+    assert workload.provenance.counts == {"with a preceding job": 2, "preceding jobs not found": 3}
+    write(workload, tmp_path / "b.swf")
+    assert read(tmp_path / "b.swf").jobs == workload.jobs
+    jobs = simulate(workload, "fcfs").jobs
+    assert jobs["start"].tolist()[:3] == [0, 160, 260]

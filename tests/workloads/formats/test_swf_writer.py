@@ -17,7 +17,7 @@ cpu = st.one_of(small, st.floats(0, 1e6).map(lambda value: round(value, 2)))
 rows = st.lists(
     st.tuples(
         st.integers(0, 10**6), small, st.integers(1, 10**6), st.integers(1, 64), cpu, small, st.integers(1, 64),
-        st.integers(1, 10**6), small, small, small, small, small, small, small, small, small,
+        st.integers(1, 10**6), small, st.sampled_from((-1, 0, 1, 5)), small, small, small, small, small, small, small,
     ),
     min_size=1,
     max_size=12,
@@ -111,8 +111,8 @@ def test_integer_ids_stay(tmp_path):
 
 def test_places_that_cannot_be_written(tmp_path):
     workload = generate("lublin", jobs=2)
-    with pytest.raises(InputError, match=r"expected a file name ending in \.swf or .*, got suffix '\.csv'"):
-        write(workload, tmp_path / "a.csv")
+    with pytest.raises(InputError, match=r"expected a file name ending in \.swf or .*, got suffix '\.txt'"):
+        write(workload, tmp_path / "a.txt")
     with pytest.raises(FileNotFoundError, match="no such directory to write to"):
         write(workload, tmp_path / "none" / "a.swf")
     (tmp_path / "d.swf").mkdir()

@@ -15,8 +15,9 @@ from typing import Any
 
 from .....dispatchers import EASY
 from .....simulation import Result, simulate
-from .....workloads import Workload, read
+from .....workloads import Machine, Workload, read
 from ..measurements import measured, peak_memory
+from ..traces import MACHINES
 from .bare_easy import bare_jobs, easy_starts
 from .engine_parts import shares
 
@@ -92,7 +93,8 @@ def warm(_: int, dispatcher: str, trace: str, jobs: str) -> dict[str, Any]:
 
 
 def _first(trace: str, jobs: str) -> Workload:
-    return read(trace, head=int(jobs)) if jobs else read(trace)
+    cores = MACHINES.get(Path(trace).name)
+    return read(trace, None if cores is None else Machine.pool(cores), head=int(jobs) if jobs else None)
 
 
 TASKS: dict[str, Callable[..., dict[str, Any]]] = {"nodes": nodes, "pool": pool, "whole": whole, "warm": warm}

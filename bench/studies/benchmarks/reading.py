@@ -1,0 +1,97 @@
+"""What reading a trace costs: CPU time and peak memory, of SWF and of what sacct prints, each in a process of its own.
+
+``python -m hpcdispatch.bench.studies.benchmarks.reading`` prints a row per format; ``--jobs N`` sets how many jobs the
+traces have (a million), ``--small`` is a smoke test in seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import click
+import numpy as np
+
+from ....workloads import read
+from ...reports.tables import Table, show
+from .measurements import measured, peak_memory, run_module
+
+SWF, SACCT = "trace.swf", "trace.sacct"
+_HEADER = (
+    "JobID|User|Group|Account|Partition|Submit|Eligible|Start|End|ElapsedRaw|Timelimit|NNodes|NCPUS|ReqMem|AllocTRES|"
+    "ReqTRES|State|JobName|NodeList|SubmitLine"
+)
+_BEGIN = datetime(2025, 1, 1)
+
+
+def write_traces(folder: Path, jobs: int) -> None:
+    """Write the same jobs as SWF and as what ``sacct`` prints, about 65 and 230 bytes each."""
+    for name, lines in ((SWF, _swf(jobs)), (SACCT, _sacct(jobs))):
+        with (folder / name).open("w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in lines)
+
+
+def _rows(jobs: int) -> Iterator[tuple[int, ...]]:
+    """Yield number, submission, wait, run time, cores and user of each job."""
+    rng = np.random.default_rng(1)
+    submit = np.cumsum(rng.integers(0, 60, jobs))
+    columns = (submit, rng.integers(0, 5000, jobs), rng.integers(30, 20_000, jobs), 2 ** rng.integers(0, 5, jobs))
+    users = rng.integers(0, 300, jobs)
+    for number, row in enumerate(zip(*(column.tolist() for column in (*columns, users)), strict=True), 1):
+        yield (number, *row)
+
+
+def _swf(jobs: int) -> Iterator[str]:
+    yield "; MaxProcs: 100000"
+    for number, submit, wait, run, cores, user in _rows(jobs):
+        yield f"{number} {submit} {wait} {run} {cores} {run}.5 -1 {cores} {run + 3600} -1 1 {user} 1 7 1 -1 -1 -1"
+
+
+def _sacct(jobs: int) -> Iterator[str]:
+    yield _HEADER
+    for number, submit, wait, run, cores, user in _rows(jobs):
+        arrival, start, end = ((_BEGIN + timedelta(seconds=at)).isoformat() for at in (
+            submit, submit + wait, submit + wait + run))  # fmt: skip
+        tres = f"billing={cores},cpu={cores},mem=8G,node=1"
+        yield (
+            f"{number}|u{user}|g{user % 9}|a{user % 30}|cpu|{arrival}|{arrival}|{start}|{end}|{run}|"
+            f"{run // 3600 + 1:02d}:00:00|1|{cores}|8G|{tres}|{tres}|COMPLETED|job{number % 5000}|n{number % 400}|"
+            f"sbatch -n {cores} run{number % 5000}.sh"
+        )
+
+
+def read_once(answer: Path, trace: Path) -> None:
+    """Read a trace, and write what it cost as JSON."""
+    workload, took = measured(lambda: read(trace))
+    answer.write_text(json.dumps({"jobs": len(workload), "cpu": took.cpu, "memory": peak_memory()}), encoding="utf-8")
+
+
+@click.command()
+@click.argument("answer", required=False, type=click.Path(path_type=Path))
+@click.option("--trace", type=click.Path(path_type=Path), help="Read this trace once, for a file ANSWER.")
+@click.option("--jobs", type=click.IntRange(100), default=1_000_000, show_default=True, help="Of each trace.")
+@click.option("--small", is_flag=True, help="A few jobs.")
+@click.option("--markdown", is_flag=True, help="Print a table for a page.")
+def main(answer: Path | None, trace: Path | None, jobs: int, small: bool, markdown: bool) -> None:
+    """Measure the reading of traces that are written for it."""
+    if answer is not None and trace is not None:
+        read_once(answer, trace)
+        return
+    jobs = 2_000 if small else jobs
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        write_traces(Path(folder), jobs)
+        for name in (SWF, SACCT):
+            path = Path(folder) / name
+            cost, length = run_module("reading", "--trace", str(path)), path.stat().st_size
+            rows.append((name, f"{cost['jobs']:,}", f"{length / 1e6:,.1f}", f"{cost['cpu']:.1f}",
+                         f"{cost['memory']:,.0f}", f"{cost['memory'] * 1e6 / length:.1f}"))  # fmt: skip
+    columns = ("trace", "jobs", "megabytes", "CPU, s", "peak memory, MB", "bytes of memory per byte of text")
+    show([Table("Reading a trace", columns, rows)], markdown)
+
+
+if __name__ == "__main__":
+    main()

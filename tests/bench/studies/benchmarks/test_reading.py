@@ -1,0 +1,20 @@
+"""The benchmark of reading: the small setting prints a row per format, of the same jobs."""
+
+from click.testing import CliRunner
+
+from hpcdispatch.bench.studies.benchmarks.reading import SACCT, SWF, main, write_traces
+from hpcdispatch.workloads import read
+
+
+def test_both_formats_are_measured():
+    done = CliRunner().invoke(main, ["--small", "--markdown"])
+    assert done.exit_code == 0, done.output
+    rows = [line.split(" | ") for line in done.stdout.splitlines() if line.startswith("| trace.")]
+    assert [(row[0], row[1]) for row in rows] == [("| trace.swf", "2,000"), ("| trace.sacct", "2,000")]
+
+
+def test_both_formats_have_the_same_jobs(tmp_path):
+    write_traces(tmp_path, 200)
+    swf, sacct = (read(tmp_path / name) for name in (SWF, SACCT))
+    assert [(job.runtime, job.per_node) for job in swf.jobs] == [(job.runtime, job.per_node) for job in sacct.jobs]
+    assert swf.records["wait"].tolist() == sacct.records["wait"].tolist()

@@ -1,0 +1,101 @@
+"""Reading within bounds: packed texts, long files, many rows."""
+
+import gzip
+
+import pandas as pd
+import pytest
+
+from hpcdispatch.base import InputError
+from hpcdispatch.workloads import Job, Machine, Provenance, Workload, read, write
+from hpcdispatch.workloads.formats import RunColumns, read_runs
+from hpcdispatch.workloads.formats.table_files import parts
+from hpcdispatch.workloads.formats.trace_files import Bounds, TraceFile
+
+RECORD = "1 0 3 100 4 -1 -1 4 200 -1 1 7 2 9 1 -1 -1 -1\n"
+RAISES = r"; --max-size \(max_size\) raises the bounds$"
+
+
+def packed(path, text, times):
+    """Write a text many times in gzip, a part at a time."""
+    with gzip.open(path, "wb") as file:
+        for _ in range(times):
+            file.write(text)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.swf.gz", "a.sacct.gz", "a.csv.gz", "a.jsonl.gz"])
+def test_a_bomb_is_refused(tmp_path, name):
+    path = packed(tmp_path / name, b"; comment comment comment comment\n" * 30_000, 60)
+    with pytest.raises(InputError, match=r"expected gzip that unpacks to at most 200 times its .* got more" + RAISES):
+        TraceFile(path, packed=True).read()
+    with pytest.raises(InputError):
+        read(path)
+
+
+def test_a_small_file_may_be_of_one_kind_of_line(tmp_path):
+    path = packed(tmp_path / "a.swf.gz", b"; comment\n" * 1000, 100)
+    with gzip.open(path, "ab") as file:
+        file.write(RECORD.encode())
+    assert len(read(path)) == 1
+
+
+@pytest.mark.parametrize(("bounds", "message"), [
+    (Bounds(size=10), "expected a file of at most 10 bytes, got "),
+    (Bounds(memory=100), "expected at most 100 bytes of text, got more"),
+])  # fmt: skip
+def test_a_file_beyond_a_bound_is_refused(tmp_path, bounds, message):
+    path = tmp_path / "a.swf"
+    path.write_text(RECORD * 10)
+    with pytest.raises(InputError, match=message + ".*" + RAISES):
+        TraceFile(path, packed=False, bounds=bounds).read()
+    with pytest.raises(InputError, match="expected a file of at most 10 bytes, got "):
+        read(path, max_size=10)
+
+
+def test_a_larger_size_raises_all_bounds():
+    assert Bounds.of(None) == Bounds.of(4 * 10**9) == Bounds()
+    assert Bounds.of(8 * 10**9) == Bounds(8 * 10**9, 400, 200_000_000, 4 * 10**9)
+    assert Bounds.of(10).memory == Bounds().memory
+
+
+def test_many_rows_in_a_small_file_are_refused(tmp_path, monkeypatch):
+    """As 60 million rows of one value are in Parquet."""
+    path = tmp_path / "a.parquet"
+    frame = pd.DataFrame({"job_id": [1], "submit_time": [0], "wallclock_req": [9], "processors_req": [1], "s": [1]})
+    frame.loc[[0] * 3_000_000].to_parquet(path, index=False)
+    assert path.stat().st_size < 2_000_000
+    with pytest.raises(InputError, match=r"a\.parquet: expected at most 500,000 rows, got 3,000,000" + RAISES):
+        next(parts(TraceFile(path, packed=False, bounds=Bounds(memory=10**8)), []))
+    monkeypatch.setattr(Bounds, "of", lambda _: Bounds(rows=1000))
+    with pytest.raises(InputError, match=r"a\.parquet: expected at most 1,000 rows, got 3,000,000" + RAISES):
+        read(path)
+
+
+@pytest.mark.parametrize("how", ["truncated", "flipped", "garbage"])
+def test_damaged_gzip_is_one_line(tmp_path, how):
+    data = bytearray(gzip.compress((RECORD * 4000).encode()))
+    if how == "truncated":
+        data = data[: len(data) // 2]
+    elif how == "flipped":
+        data[len(data) // 2] ^= 0xFF
+    else:
+        data[10:] = b"\xff" * 40
+    for name in ("a.swf.gz", "a.sacct.gz", "a.csv.gz"):
+        path = tmp_path / name
+        path.write_bytes(bytes(data))
+        with pytest.raises(InputError, match=r"expected a (whole|sound) gzip file") as caught:
+            read(path, memory=10**6)  # so little that its size is worked out first
+        assert "\n" not in str(caught.value)
+    runs = tmp_path / "runs.csv.gz"
+    runs.write_bytes(bytes(data))
+    with pytest.raises(InputError, match=r"expected a (whole|sound) gzip file"):
+        read_runs(runs, RunColumns("a", "b"))
+
+
+def test_an_end_of_a_line_in_a_header_writes_no_record(tmp_path):
+    injected = "x\n99 0 0 50 1 -1 -1 1 60 -1 1 9 9 9 1 -1 -1 -1"
+    header = ("; Version: 2.2", f"; Note: {injected}", f"; Computer: {injected}\r\n1 2")
+    for given in (header, ()):
+        workload = Workload([Job("1", 0, 10, 20)], Machine.pool(4, name=injected), Provenance(injected, header=given))
+        write(workload, tmp_path / "a.swf")
+        assert [job.id for job in read(tmp_path / "a.swf").jobs] == ["1"]

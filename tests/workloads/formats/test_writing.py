@@ -1,0 +1,63 @@
+"""Any jobs that a format can hold are the same when they are read again."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hpcdispatch.workloads import Job, Machine, Workload, read, write
+
+TEXT = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=8).map(str.strip)
+#: Names that a table leaves empty, as it has no other sign for an unknown one.
+NAMES = TEXT.filter(lambda text: text.lower() not in ("null", "none", "nan", "nat", "<na>", "unknown", "n/a", "\\n"))
+NUMBERS = st.one_of(st.just(""), st.integers(0, 10**9).map(str))
+TIMES = st.tuples(st.integers(0, 10**7), st.integers(1, 10**6), st.integers(1, 10**6))
+
+
+def workloads(texts, gpus=0):
+    """Return jobs on a pool of 64 cores, in order, numbered from any number."""
+
+    def jobs(rows, first):
+        rows = sorted(rows, key=lambda row: row[0])
+        return tuple(
+            Job(str(first + number), submit, runtime, walltime, 1,
+                {"core": cores} | ({"gpu": cards} if cards else {}), **dict(zip(FIELDS, names, strict=True)))
+            for number, ((submit, runtime, walltime), cores, cards, names) in enumerate(rows)
+        )  # fmt: skip
+
+    row = st.tuples(TIMES, st.integers(1, 64), st.integers(0, gpus), st.tuples(*[texts] * 4))
+    return st.builds(jobs, st.lists(row.map(lambda one: (*one,)), min_size=1, max_size=8), st.integers(0, 10**6))
+
+
+FIELDS = ("user", "group", "name", "queue")
+POOL, CARDS = Machine.pool(64), Machine.homogeneous(1, core=64, gpu=4)
+
+
+def written_and_read(jobs, machine, name, given=None):
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        write(Workload(jobs, machine), path)
+        return read(path, given)
+
+
+@settings(max_examples=40)
+@given(workloads(NUMBERS), st.sampled_from(["w.swf", "w.swf.gz"]))
+def test_swf(jobs, name):
+    again = written_and_read(jobs, POOL, name)
+    assert again.jobs == jobs
+    assert again.machine == POOL
+
+
+@settings(max_examples=40)
+@given(workloads(TEXT, gpus=4), st.sampled_from(["w.jsonl", "w.jsonl.gz"]))
+def test_json_lines(jobs, name):
+    again = written_and_read(jobs, CARDS, name)
+    assert again.jobs == jobs
+    assert again.machine == CARDS
+
+
+@settings(max_examples=40)
+@given(workloads(NAMES, gpus=4), st.sampled_from(["w.csv", "w.csv.gz", "w.parquet"]))
+def test_tables(jobs, name):
+    assert written_and_read(jobs, CARDS, name, CARDS).jobs == jobs

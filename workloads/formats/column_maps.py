@@ -1,0 +1,224 @@
+r"""Column maps: from the columns of a table to those of jobs, as TOML.
+
+A map says, for each of our columns (:data:`NUMBERS`, :data:`TEXTS`), which of theirs it is::
+
+    about = "Jobs of our site"
+    processor = "core"              # or "node": what jobs are counted in
+    zone = "Europe/Berlin"          # of times without an offset; --timezone is another
+    requires = ["jobid", "tsubmit"] # columns by which a file is recognised
+
+    [columns]
+    id = "jobid"
+    submit = "tsubmit"              # seconds since 1970, or dates
+    start = "tstart"
+    end = "tend"
+    walltime = { column = "limit", unit = "min" }
+    nodes = ["nodes_used", "nodes_requested"]    # the first that is known
+    cores = { column = "cores", per = "node" }   # times the nodes
+    memory = { column = "mem", unit = "GB" }
+    gpus = { column = "tres", pattern = 'gpu=(\d+)' }  # the sum of what it finds
+    state = "status"
+
+    [states]                        # theirs = Slurm's
+    ok = "COMPLETED"
+
+    [keep]                          # columns of Workload.records
+    power = "watts"
+
+    [filter]                        # rows to read: a column and its texts
+    kind = ["job"]
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from ...base import InputError
+from ...base.checks import shown
+from ...base.files import read_bounded
+
+FOLDER = Path(__file__).parent / "maps"
+#: Columns that are times on a clock, times that pass (s), and amounts.
+CLOCK, DURATIONS = ("submit", "eligible", "start", "end"), ("wait", "elapsed", "walltime")
+COUNTS = ("cores", "cores_asked", "nodes", "nodes_had", "nodes_asked", "gpus")
+NUMBERS = (*CLOCK[:1], *COUNTS, *DURATIONS, *CLOCK[1:], "memory", "memory_asked", "energy")
+TEXTS = ("id", "cluster", "user", "group", "account", "name", "queue", "state")
+#: How a number is read that is no plain one.
+PARSES = ("number", "memory", "thousands", "tres_gpus", "tres_memory")
+_UNITS = {
+    "": 1.0, "s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0,
+    "B": 1 / 1024, "KB": 1.0, "MB": 1024.0, "GB": 1024.0**2, "TB": 1024.0**3,
+}  # fmt: skip
+_CHOICES = {
+    "processor": ("core", "node"), "clock": ("calendar", "relative"), "container": ("table", "pbs", "philly", "batsim"),
+    "unit": tuple(_UNITS), "per": ("", "node", "core"), "parse": PARSES,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """Where one of our columns comes from.
+
+    Attributes
+    ----------
+    column
+        Theirs.
+    unit
+        Of its numbers.
+    per
+        ``node`` or ``core``: what it is counted for; empty: the whole job.
+    pattern
+        What is searched in it, of which the numbers are added up; empty: it is a number.
+    parse
+        How it is read, one of :data:`PARSES`.
+    free
+        Whether a text that is no number stands for an unknown one.
+    """
+
+    column: str
+    unit: str = ""
+    per: str = ""
+    pattern: str = ""
+    parse: str = "number"
+    free: bool = False
+
+    @property
+    def scale(self) -> float:
+        """What its unit is in ours: seconds or kilobytes."""
+        return _UNITS[self.unit]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnMap:
+    """A column map; see the module for what it says."""
+
+    name: str
+    columns: Mapping[str, tuple[Column, ...]]
+    about: str = ""
+    container: str = "table"
+    separator: str = ""
+    header: tuple[str, ...] = ()
+    comment: str = ""
+    processor: str = "core"
+    zone: str = ""
+    clock: str = "calendar"
+    requires: tuple[str, ...] = ()
+    states: Mapping[str, str] = field(default_factory=dict)
+    keep: Mapping[str, str] = field(default_factory=dict)
+    filter: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def sources(self) -> list[str]:
+        """All columns that are read."""
+        named = [column.column for columns in self.columns.values() for column in columns]
+        return list(dict.fromkeys([*named, *self.keep.values(), *self.filter]))
+
+
+def built_in() -> tuple[str, ...]:
+    """Return the names of the built-in maps."""
+    return tuple(sorted(path.stem for path in FOLDER.glob("*.toml") if path.stem not in ("sacct", "synonyms")))
+
+
+def column_map(name: str) -> ColumnMap:
+    """Return a built-in map by its name, or one of a file.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    InputError
+        If there is no such map, or it is none; with the key, what was expected and what was received.
+    """
+    if name == "sacct" or name in built_in():
+        return _built_in(name)
+    if not name.lower().endswith(".toml"):
+        known = ", ".join(("swf", "sacct", "sacct-json", "jsonl", *built_in()))
+        raise InputError(f"--format: expected one of {known}, or the path of a column map (.toml), got {shown(name)}")
+    return _read(Path(name))
+
+
+def fitting_map(columns: Sequence[str]) -> ColumnMap | None:
+    """Return the built-in map that fits the columns of a table best, ``None`` if none does."""
+    fitting = [one for one in map(_built_in, built_in()) if one.requires and set(one.requires) <= set(columns)]
+    return max(fitting, key=lambda one: (len(one.requires), len(set(one.sources) & set(columns))), default=None)
+
+
+def suggested_map(columns: Sequence[str]) -> str:
+    """Return the text of a map for a table, by the names of its columns; what is missing is a comment."""
+    plain = {re.sub(r"[^a-z0-9]", "", name.lower()): name for name in reversed(columns)}
+    synonyms: dict[str, list[str]] = tomllib.loads((FOLDER / "synonyms.toml").read_text(encoding="utf-8"))
+    found = {ours: next((plain[name] for name in names if name in plain), None) for ours, names in synonyms.items()}
+    lines = [f'processor = "{"node" if found["nodes"] and not found["cores"] else "core"}"', "", "[columns]"]
+    quoted = {ours: (theirs or "").replace("\\", "\\\\").replace('"', '\\"') for ours, theirs in found.items()}
+    lines += [f'{ours} = "{quoted[ours]}"' if theirs else f"# {ours} = " for ours, theirs in found.items()]
+    return "\n".join(lines) + "\n"
+
+
+@cache
+def _built_in(name: str) -> ColumnMap:
+    return _read(FOLDER / f"{name}.toml")
+
+
+def _read(path: Path) -> ColumnMap:
+    def refuse(where: str, expected: str, received: Any) -> InputError:
+        return InputError(f"{path}: {where}: expected {expected}, got {shown(received)}")
+
+    def checked(where: str, found: Any, kind: type[Any], names: Sequence[str]) -> dict[str, Any]:
+        """Return a table whose keys are `names` of texts, truth values, lists of texts or tables, as in `kind`."""
+        if not isinstance(found, dict):
+            raise refuse(where, "a table", found)
+        types = {one.name: str(one.type) for one in fields(kind)}
+        for key, value in found.items():
+            if key not in names:
+                raise refuse(where, f"keys among {', '.join(names)}", key)
+            texts = isinstance(value, list) and all(isinstance(text, str) for text in value)
+            wanted = {"str": isinstance(value, str), "bool": isinstance(value, bool)}
+            if not wanted.get(types[key], texts if types[key].startswith("tuple") else isinstance(value, dict)):
+                raise refuse(f"{where}: {key}", types[key].replace("str", "text"), value)
+            if key in _CHOICES and value not in _CHOICES[key]:
+                raise refuse(f"{where}: {key}", f"one of {', '.join(filter(None, _CHOICES[key]))}", value)
+        return {key: tuple(value) if isinstance(value, list) else value for key, value in found.items()}
+
+    def columns_of(name: str, value: Any) -> tuple[Column, ...]:
+        read = []
+        for one in value if isinstance(value, list) else [value]:
+            found = checked(f"columns: {name}", {"column": one} if isinstance(one, str) else one, Column,
+                            [each.name for each in fields(Column)])  # fmt: skip
+            try:
+                groups = re.compile(found.get("pattern", "()")).groups
+            except re.error:
+                groups = 0
+            if groups != 1 or "column" not in found:
+                raise refuse(f"columns: {name}", "a column, and a pattern with one group if any", one)
+            read.append(Column(**found))
+        return tuple(read)
+
+    try:
+        text = read_bounded(path, "a column map", 1 << 20).decode()
+        found = checked("map", tomllib.loads(text), ColumnMap, [one.name for one in fields(ColumnMap)][1:])
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{path}: no such column map") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{path}: expected a column map in TOML, got an error: {str(error)[:80]}") from None
+    columns = found.pop("columns", {})
+    unknown = [name for name in columns if name not in (*NUMBERS, *TEXTS)]
+    if unknown or not {"id", "submit"} <= set(columns):
+        wanted = f"id, submit and others among {', '.join((*TEXTS, *NUMBERS))}"
+        raise refuse("columns", wanted, unknown or list(columns))
+    try:
+        ZoneInfo(found.get("zone") or "UTC")
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise refuse("zone", "the name of a time zone", found["zone"]) from None
+    found["states"] = {str(theirs).lower(): str(ours) for theirs, ours in found.get("states", {}).items()}
+    for key in ("keep", "filter"):
+        for name, value in found.get(key, {}).items():
+            if not isinstance(value, str) and (key == "keep" or not isinstance(value, list)):
+                raise refuse(f"{key}: {name}", "a column" if key == "keep" else "a list of texts", value)
+    return ColumnMap(path.stem, {name: columns_of(name, value) for name, value in columns.items()}, **found)

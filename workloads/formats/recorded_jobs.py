@@ -1,0 +1,325 @@
+"""Jobs of an accounting: which records are one job, when it arrived, and the workload they make."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ...base import FloatArray, InputError
+from ...base.checks import shown
+from ..job_columns import Coded
+from ..machine import Machine
+from ..workload import Workload
+from .job_builder import CANCELLED, Table, assemble, compact, peak
+from .mapped_columns import KEPT
+from .read_log import Log, Malformed, NothingUsableError, ReadOptions, counted
+from .sacct_fields import TextArray
+from .slots import GPU
+
+#: Numbers of a job that its parts have together.
+_TOGETHER = ("cores", "cores_asked", "nodes", "nodes_had", "nodes_asked", "memory", "gpus")
+#: First words of states of jobs that have not ended.
+_UNFINISHED = ("RUNNING", "PENDING", "SUSPENDED", "REQUEUED", "COMPLETING", "CONFIGURING", "RESIZING", "REQUEUE_HOLD")
+_STATUS = {"COMPLETED": 1, "CANCELLED": CANCELLED, "": -1}
+
+
+def number(jobs: pd.DataFrame, name: str, unknown: float = -1.0) -> FloatArray:
+    """Return a column of numbers, `unknown` where there is none."""
+    if name not in jobs:
+        return np.full(len(jobs), unknown)
+    return np.array(jobs[name].fillna(unknown), dtype=np.float64)
+
+
+def text(jobs: pd.DataFrame, name: str) -> TextArray:
+    """Return a column of texts, empty where there is none."""
+    if name not in jobs:
+        return np.full(len(jobs), "", dtype=object)
+    codes, different = pd.factorize(jobs[name])
+    return np.array([*different.tolist(), ""], dtype=object)[codes]
+
+
+def gathered(parts: list[pd.DataFrame], malformed: list[Malformed], options: ReadOptions, log: Log) -> pd.DataFrame:
+    """Return one record of each job, of one cluster.
+
+    Raises
+    ------
+    InputError
+        For malformed records unless lenient, several clusters of which none is named, and no records.
+    """
+    log.settle(malformed, lenient=options.lenient)
+    parts = [part for part in parts if len(part)]
+    if not parts:
+        raise NothingUsableError(f"{log.path}: expected well-formed records, got none")
+    columns: dict[str, pd.Series[Any]] = {}
+    for name in dict.fromkeys(str(name) for part in parts for name in part):  # one at a time is there twice at most
+        kinds = [part[name].dtype for part in parts if name in part]
+        unknown = np.nan if kinds[0].kind in "fi" else ""
+        columns[name] = pd.concat(
+            [part.pop(name) if name in part else pd.Series([unknown] * len(part), dtype=kinds[0]) for part in parts],
+            ignore_index=True,
+        )
+    jobs = pd.DataFrame(columns, copy=False)
+    return _merged_parts(_one_record_per_job(_of_one_cluster(jobs, options.cluster, log), log), log)
+
+
+def _of_one_cluster(jobs: pd.DataFrame, cluster: str | None, log: Log) -> pd.DataFrame:
+    column = text(jobs, "cluster")
+    counts = Counter({name: count for name, count in Counter(column.tolist()).items() if name})
+    names = ", ".join(f"{shown(name)[1:-1]} ({counted(count, 'record')})" for name, count in counts.most_common(20))
+    if cluster is None and len(counts) > 1:
+        raise InputError(f"{log.path}: expected the records of one cluster, got {len(counts)}: {names}; "
+                         "--cluster NAME (cluster) chooses one")  # fmt: skip
+    if cluster is None:
+        return jobs
+    if cluster not in counts:
+        raise InputError(f"{log.path}: --cluster: expected one of: {names or 'none'}, got {shown(cluster)}")
+    others = int((column != cluster).sum())
+    if others:
+        log.note(f"{counted(others, 'record')} of other clusters left out", of_other_clusters=others)
+    return jobs.iloc[np.flatnonzero(column == cluster)].reset_index(drop=True)
+
+
+def _one_record_per_job(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
+    """Return one record of each job.
+
+    A job is told by its id and submission. Its records are merged: one that has ended stands for those printed while
+    it ran, parts with different sizes are one run. A later submission of the same id and user is another attempt of a
+    job that was requeued; after a completed one, or of another user, it is another job, and numbered ``#2``.
+    """
+    again = jobs["id"].duplicated(keep=False)
+    if not again.any():
+        return jobs
+    jobs = jobs.copy()
+    some = pd.DataFrame({
+        "id": text(jobs, "id"), "submit": jobs["submit"], "start": number(jobs, "start", np.inf),
+        "user": text(jobs, "user"),
+        "state": [state.split(" ")[0].rstrip("+") for state in text(jobs, "state").tolist()],
+        "elapsed": number(jobs, "elapsed", 0.0), "line": jobs["line"],
+    })[again]  # fmt: skip
+    some["ended"] = ~some["state"].isin(_UNFINISHED)
+    some["completed"] = some["state"] == "COMPLETED"
+    some = some.sort_values(["id", "submit", "ended", "completed", "elapsed", "line"], kind="stable")
+    some = some.join(some.groupby(["id", "submit"], sort=False)["start"].last().rename("last"), on=["id", "submit"])
+    attempts = some[~some.duplicated(["id", "submit"], keep="last")]
+    others = some.drop(attempts.index)
+    resized = others[others["state"] == "RESIZING"].sort_values("start", kind="stable")
+    sizes = resized.drop_duplicates(["id", "submit", "start", "elapsed"])
+    for key, rows in sizes.groupby(["id", "submit"]):
+        best = attempts.index[(attempts["id"] == key[0]) & (attempts["submit"] == key[1])]
+        for name in {*_TOGETHER, "start"} & set(jobs.columns):
+            jobs.loc[best, name] = jobs.loc[rows.index[0], name]
+        jobs.loc[best, "elapsed"] += rows["elapsed"].clip(lower=0).sum()
+    repeats = others[(others["state"] != "RESIZING") & ((others["start"] == others["last"]) | ~others["ended"])]
+    earlier = others.drop(repeats.index).drop(resized.index)
+    # From one submission to the next: another attempt, or another job.
+    before = attempts.shift()
+    same = attempts["id"] == before["id"]
+    other = same & ((before["state"] == "COMPLETED") | (attempts["user"] != before["user"]))
+    place = other.astype(int).groupby(attempts["id"]).cumsum()
+    previous = attempts.index[0]
+    for row, preempted in zip(attempts.index, same & ~other & before["state"].eq("PREEMPTED"), strict=True):
+        if preempted:  # it arrives with the attempt before
+            for name in {"submit", "eligible"} & set(jobs.columns):
+                jobs.loc[row, name] = jobs.loc[previous, name]
+        previous = row
+    final = ~pd.DataFrame({"id": attempts["id"], "place": place}).duplicated(keep="last")
+    earlier = pd.concat([earlier, attempts[~final]])
+    renumbered = attempts.index[final & (place > 0)]
+    taken = set(jobs["id"])
+    for row in renumbered:
+        number_ = int(place[row]) + 1
+        while (renamed := f"{jobs.loc[row, 'id']}#{number_}") in taken:
+            number_ += 1
+        taken.add(renamed)
+        jobs.loc[row, "id"] = renamed
+    _say_what_was_merged(jobs, {"earlier": earlier, "repeats": repeats, "resized": resized}, renumbered, log)
+    gone = np.concatenate([earlier.index, repeats.index, resized.index])
+    return jobs.drop(gone).reset_index(drop=True)
+
+
+def _say_what_was_merged(jobs: pd.DataFrame, merged: dict[str, pd.DataFrame], renumbered: Any, log: Log) -> None:
+    def line(rows: Any) -> str:
+        return f"line {jobs.loc[rows[0], 'line']}"
+
+    earlier, repeats, resized = (merged[name] for name in ("earlier", "repeats", "resized"))
+    if count := len(earlier):
+        ended = Counter(state or "unknown" for state in earlier["state"]).most_common()
+        listed = ", ".join(f"{number:,} {state}" for state, number in ended)
+        log.note(f"{counted(count, 'earlier attempt')} of requeued jobs left out: {listed}", earlier_attempts=count)
+    if count := len(repeats):
+        log.note(f"{counted(count, 'record')} merged with the final one of the same job and submission",
+                 line(repeats.index), repeated_records=count)  # fmt: skip
+    if count := len(resized):
+        log.note(f"{counted(count, 'record')} of a job that changed its size merged into one: it runs as long as all "
+                 "of them, with the first size", line(resized.index), resized=count)  # fmt: skip
+    if count := len(renumbered):
+        log.note(f"{counted(count, 'job')} numbered ID#2 and so on: the id is that of another job, which had completed "
+                 "or is of another user", line(renumbered), jobs_renumbered=count)  # fmt: skip
+
+
+def _merged_parts(jobs: pd.DataFrame, log: Log) -> pd.DataFrame:
+    """Return the records with one for all parts of a heterogeneous job (``285+0``, ``285+1``), which run together."""
+    if not jobs["id"].str.contains("+", regex=False).any():
+        return jobs
+    whole = jobs["id"].str.replace(r"\+\d+", "", regex=True)
+    jobs = jobs.assign(id=whole)
+    first = ~whole.duplicated()
+    if first.all():
+        return jobs
+    for name in [name for name in _TOGETHER if name in jobs]:
+        sums = jobs[name].where(jobs[name] > 0).groupby(whole).transform("sum", min_count=1)
+        jobs[name] = sums.fillna(-1.0)
+    parts, count = int(whole.duplicated(keep=False).sum()), int(whole[whole.duplicated()].nunique())
+    text_ = f"{parts:,} parts of heterogeneous jobs read as {counted(count, 'job')}"
+    log.note(text_, parts_of_other_jobs=parts - count)
+    return jobs[first].reset_index(drop=True)
+
+
+def arrivals(jobs: pd.DataFrame, log: Log) -> FloatArray:
+    """Return when each job could first be started: when it was submitted, or became eligible, as by a dependency.
+
+    Tasks that their array held back (``%n``) are eligible later than others, which does not count: those of an array
+    arrive together, when the first of them that started was eligible, if that was before it started.
+    """
+    submit, start = number(jobs, "submit"), number(jobs, "start", np.nan)
+    arrival = submit
+    if "eligible" in jobs:
+        eligible = number(jobs, "eligible", np.nan)
+        arrays = np.flatnonzero(jobs["id"].str.contains(r"^\d+_", regex=True).to_numpy(dtype=np.bool_))
+        if len(arrays):
+            codes = pd.factorize(jobs["id"].iloc[arrays].str.partition("_")[0])[0]
+            first = np.full(codes.max() + 1, np.inf)
+            held = eligible[arrays] >= start[arrays]
+            np.fmin.at(first, codes, np.where(held, submit[arrays], eligible[arrays]))
+            eligible[arrays] = first[codes]
+        later = (eligible > submit) & ~(eligible > start)
+        if count := int(later.sum()):
+            became = f"when {'they' if count > 1 else 'it'} became eligible, not from the submission"
+            log.note(f"{counted(count, 'job')} counted from {became}", counted_from_eligibility=count)
+        arrival = np.where(later, eligible, submit)
+    early = start < arrival
+    if count := int(early.sum()):
+        log.note(f"{counted(count, 'job')} read with a wait of 0: on record, the start is before the submission",
+                 f"line {jobs['line'].iloc[int(early.argmax())]}", started_before_submission=count)  # fmt: skip
+    return arrival
+
+
+def workload_of(
+    jobs: pd.DataFrame, more: dict[str, Any], options: ReadOptions, log: Log, machine: Machine | None = None, *,
+    relative: bool = False,
+) -> Workload:  # fmt: skip
+    """Return the workload of jobs, on the machine of the options or on a pool of what was in use at once.
+
+    Jobs whose cores are not known count in nodes.
+
+    Parameters
+    ----------
+    jobs
+        One record of each, with the columns of :func:`~.mapped_columns.jobs_of`, which are used up.
+    more
+        Columns for ``Workload.records``, beside those that all have.
+    options, log
+        Of the reading.
+    machine
+        The machine that the file names, if it does.
+    relative
+        Whether times have a zero of their own already; otherwise they count from the first arrival.
+    """
+    arrival = arrivals(jobs, log)
+    order = np.argsort(arrival, kind="stable")
+    if (np.diff(order) < 0).any():
+        jobs, arrival = jobs.iloc[order].reset_index(drop=True), arrival[order]
+    zero = 0.0 if relative else float(arrival[0])
+    more = {name: column[order] for name, column in more.items()}
+    for name in [str(name) for name in jobs if str(name).startswith(KEPT)]:
+        plain = jobs[name].dtype.kind in "fi"
+        more.setdefault(name.removeprefix(KEPT), compact(number(jobs, name)) if plain else text(jobs, name))
+    table, start, unit = _table(jobs, arrival, zero, more)
+    for used in list(jobs):  # hundreds of megabytes
+        del jobs[used]
+    machine = options.machine or machine or _pool(table, start, unit, log)
+    if options.machine is None:  # a pool is one node
+        table.nodes[:] = 0
+    if not relative:
+        log.notes.append(f"times count from the first arrival, {pd.Timestamp(int(zero), unit='s').isoformat()}")
+    header = (
+        "; Version: 2.2",
+        f"; Computer: {machine.name or log.path.name}",
+        f"; UnixStartTime: {int(zero)}",
+        f"; MaxNodes: {machine.nodes}",
+        f"; MaxProcs: {int(machine.capacity[:, machine.primary].sum())}",
+    )
+    return assemble(table, machine, header, options, log)
+
+
+def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str, Any]) -> tuple[Table, FloatArray, str]:
+    """Return the table with times from `zero`, when each job started on that clock, and what a processor is."""
+    start, nodes = number(jobs, "start", np.nan), number(jobs, "nodes")
+    end = jobs["end"].to_numpy(dtype=np.float64) if "end" in jobs else np.full(len(jobs), np.inf)
+    allocated = number(jobs, "cores")
+    processors = np.where(allocated > 0, allocated, number(jobs, "cores_asked"))
+    unit = "core"
+    if not (processors > 0).any():
+        allocated = processors = np.where(nodes > 0, nodes, number(jobs, "nodes_asked"))
+        unit = "node"
+    memory = number(jobs, "memory")
+    memory = np.where(memory > 0, np.ceil(memory / np.maximum(processors, 1)), -1.0)
+    gpus = np.maximum(number(jobs, "gpus", 0.0), 0).astype(np.int64)
+    walltime, runtime = number(jobs, "walltime"), number(jobs, "elapsed", 0.0)
+    codes, states = pd.factorize(text(jobs, "state"))
+    columns = {
+        "wait": compact(np.where(start < arrival, 0.0, np.nan_to_num(start - arrival, nan=-1.0))),
+        "allocated_processors": compact(np.where(allocated > 0, allocated, -1)),
+        "requested_processors": compact(np.where(processors > 0, processors, -1)),
+        "requested_memory": compact(memory),
+        "requested_time": compact(np.where(np.isfinite(walltime), walltime, -1.0)),
+        "status": np.array([_STATUS.get(state.split(" ")[0], 0) for state in states], dtype=np.int32)[codes],
+        "nodes": compact(nodes),
+        "gpus": gpus,
+        "submitted": compact(number(jobs, "submit") - zero),
+        "state": text(jobs, "state"),
+    }
+    ended = ~np.isnan(start) & np.isnan(end)
+    table = Table(
+        lines=jobs["line"].tolist,
+        ids=text(jobs, "id"),
+        submit=arrival - zero,
+        runtime=runtime,
+        requested_time=walltime,
+        processors=processors.astype(np.int64),
+        memory=memory,
+        gpus=gpus,
+        nodes=np.maximum(nodes, 0).astype(np.int64),
+        user=Coded.of(text(jobs, "user")),
+        group=Coded.of(text(jobs, "group")),
+        name=Coded.of(text(jobs, "name")),
+        queue=Coded.of(text(jobs, "queue")),
+        records=pd.DataFrame(columns | more, copy=False),
+        unusable=(
+            ("not started", np.isnan(start) & ~(runtime > 0)),
+            ("not finished", ended),
+            ("ended before the start", (end < start) & (runtime <= 0)),
+        ),
+    )  # fmt: skip
+    return table, start - zero, unit
+
+
+def _pool(table: Table, start: FloatArray, unit: str, log: Log) -> Machine:
+    """Return a pool of the largest numbers in use at once; a core is free in the second its job ends."""
+    used: NDArray[np.bool_] = ~np.isnan(start) & (table.runtime > 0) & (table.processors > 0)
+    for _, mask in table.unusable:
+        used &= ~mask
+    begin, end = start[used], start[used] + table.runtime[used]
+    amount = max(peak(begin, end, table.processors[used]), 1)
+    gpus, how = peak(begin, end, table.gpus[used]), "were in use at once by the recorded starts"
+    if not used.any():
+        amount, gpus = max(int(table.processors.max()), 1), int(table.gpus.max())
+        how = "the largest job has, as no starts are recorded"
+    found = f"{amount:,} {unit}s" + (f" and {gpus:,} GPUs" if gpus else "")
+    log.notes.append(f"no machine was given; it has as many as {how}, {found}")
+    resources = (unit, GPU) if gpus else (unit,)
+    return Machine(resources, np.array([[amount, gpus][: len(resources)]]), log.path.name, {unit: 1})

@@ -1,0 +1,352 @@
+"""From the text that ``sacct`` prints to rows with as many fields as there are columns, whatever names hold."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ...base import InputError
+from ...base.checks import shown
+from .column_maps import column_map
+from .read_log import Log, Malformed, ReadOptions
+
+#: Between fields, in place of the delimiter that names may have in them.
+SEPARATOR = "\x1f"
+#: The columns that are read.
+COLUMNS = (*column_map("sacct").sources, "SubmitLine")
+#: Columns of which at least one each must be there.
+NEEDED = (
+    ("JobID", "JobIDRaw"),
+    ("Submit",),
+    ("Start",),
+    ("End", "ElapsedRaw", "Elapsed"),
+    ("AllocCPUS", "NCPUS", "ReqCPUS", "AllocNodes", "NNodes", "ReqNodes"),
+)
+#: What prints all that is of use.
+COMMAND = (
+    "sacct -a -D -P -o JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,Timelimit,NNodes,NCPUS,State"
+)
+#: Columns whose text is a user's own, so that it may have delimiters and ends of lines in it.
+_FREE = {"jobname", "comment", "admincomment", "systemcomment", "submitline", "constraints", "workdir", "extra",
+         "stdout", "stdin", "stderr", "failednode", "container"}  # fmt: skip
+_CANONICAL = {name.lower(): name for name in COLUMNS}
+_KEY = re.compile(r"(?<![A-Za-z0-9_])JobID(?:Raw)?(?![A-Za-z0-9_])", re.IGNORECASE)
+_BETWEEN = re.compile(r"[^A-Za-z0-9_\"]+")
+_JOB = re.compile(r"\s*\d+(?:_(?:\d+|\[.*\]))?(?:\+\d+)?(?:\.\S*)?\s*")
+_TIME = re.compile(r"(?:\d{1,4}[-/]\d{1,2}[-/]\d{1,4}[-T _\d:.+Zz]*|\d{9,11}(?:\.\d+)?|Unknown|None|N/A|NONE)?")
+_NUMBER = re.compile(r"[\d.-]*[KMGTP]?")
+_TYPES = {
+    **dict.fromkeys(("submit", "eligible", "start", "end"), _TIME),
+    **dict.fromkeys(("elapsed", "timelimit"), re.compile(r"[\d:.-]*|UNLIMITED|Partition_Limit|INVALID")),
+    **dict.fromkeys(("elapsedraw", "alloccpus", "ncpus", "reqcpus", "allocnodes", "nnodes", "reqnodes"), _NUMBER),
+    "timelimitraw": re.compile(r"\d*|UNLIMITED|Partition_Limit"),
+    **dict.fromkeys(("jobid", "jobidraw"), _JOB),
+    "state": re.compile(r"[A-Z_]*\+?(?: by \S+)?"),
+    **dict.fromkeys(("alloctres", "reqtres"), re.compile(r"(?:[^\s=]+=[^\s]*)?")),
+    "reqmem": re.compile(r"\S*"),
+    "workdir": re.compile(r"(?:/.*)?", re.DOTALL),
+    "exitcode": re.compile(r"\d*(?::\d+)?"),
+}
+#: How the text of a column usually begins.
+_USUAL = {"submitline": re.compile(r"(?:\S*/)?(?:sbatch|srun|salloc|scrontab)\b")}
+#: Lines before the header, lines of one record, and delimiters in its texts that are put up with.
+_BEFORE, _OF_A_RECORD, _BEYOND = 200, 5_000, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The columns of a table and what is between them.
+
+    Attributes
+    ----------
+    names
+        Of the columns, in Slurm's spelling where it has one.
+    delimiter
+        Between fields.
+    quoted
+        Whether fields may stand in quotes, as in CSV.
+    trailing
+        Whether lines may end with a delimiter, as ``sacct -p`` prints them.
+    """
+
+    names: tuple[str, ...]
+    delimiter: str
+    quoted: bool = False
+    trailing: bool = False
+
+    @property
+    def key(self) -> int:
+        """The column of the job's id."""
+        return self.names.index("JobID" if "JobID" in self.names else "JobIDRaw")
+
+    @classmethod
+    def of(cls, line: str, options: ReadOptions) -> Layout | None:
+        """Return the layout that a header has, in any case and with any delimiter; ``None`` if the line is none."""
+        found = _KEY.search(line)
+        if found is None:
+            return None
+        after, before = _BETWEEN.match(line, found.end()), None
+        if after is None and '"' not in line:
+            before = next(iter(_BETWEEN.finditer(line[: found.start()])), None)
+        between = after or before
+        quoted = '"' in line
+        delimiter = options.delimiter or (line[found.end() :].lstrip('"')[:1] if quoted else between and between[0])
+        if not delimiter:
+            return None
+        if not delimiter.strip(" "):
+            return cls((), delimiter)
+        cells = next(csv.reader([line], delimiter=delimiter)) if quoted else line.split(delimiter)
+        names = tuple(_CANONICAL.get(cell.strip().lower(), cell.strip()) for cell in cells)
+        named = all(re.fullmatch(r"[A-Za-z_][\w%() /-]*|", name) for name in names)
+        trailing = not names[-1]
+        names = names[:-1] if trailing else names
+        return cls(names, delimiter, quoted, trailing) if named and {"JobID", "JobIDRaw"} & set(names) else None
+
+    def check(self, where: str) -> None:
+        """Refuse a layout without the columns that are needed, each of them named."""
+        missing = [" or ".join(choice) for choice in NEEDED if not set(choice) & set(self.names)]
+        if missing:
+            found = ", ".join(filter(None, self.names))
+            raise InputError(
+                f"{where}: expected a column {'; a column '.join(missing)}, got: {shown(found)[1:-1]}; print them with "
+                f"{COMMAND}"
+            )
+
+
+@dataclass(slots=True)
+class Rows:
+    """Rows of one layout: their lines, and their fields with :data:`SEPARATOR` between; ``None`` for job steps."""
+
+    layout: Layout
+    numbers: list[int] = field(default_factory=list)
+    texts: list[str | None] = field(default_factory=list)
+
+
+class RowReader:
+    """Puts records together again whose texts have delimiters or ends of lines in them.
+
+    A line is a record if it has as many fields as there are columns and the id of a job. Otherwise lines are joined
+    until the fields can be given to the columns so that each column of numbers, times and ids has such a text.
+    """
+
+    def __init__(self, options: ReadOptions, log: Log, malformed: list[Malformed]) -> None:
+        self._options, self._log, self._malformed = options, log, malformed
+        self._layout: Layout | None = None
+        self._rows = Rows(Layout((), "|"))
+        self._pending: tuple[int, str] | None = None
+        self._before: list[str] = []
+        self._headers, self._line = 0, 0
+        if options.columns is not None:
+            names = tuple(_CANONICAL.get(name.strip().lower(), name.strip()) for name in options.columns.split(","))
+            self._use(Layout(names, options.delimiter or "|"), "--columns")
+
+    def feed(self, text: str) -> Iterator[Rows]:
+        """Yield the rows of a block of lines, as far as they are complete."""
+        lines = text.split("\n")  # a name may have any other end of a line
+        if lines and not lines[-1]:
+            lines.pop()
+        for line in lines:
+            self._line += 1
+            yield from self._take(line.removesuffix("\r"))
+        hold = 1 if self._layout is not None and self._rows.texts else 0
+        if len(self._rows.texts) > hold:
+            yield Rows(self._rows.layout, self._rows.numbers[:-1], self._rows.texts[:-1])
+            self._rows = Rows(self._rows.layout, self._rows.numbers[-1:], self._rows.texts[-1:])
+
+    def finish(self) -> Iterator[Rows]:
+        """Yield the last rows, and say what was skipped."""
+        if self._layout is None:
+            first = next((line for line in self._before if line.strip()), "")
+            wanted = "the header line of sacct -P, with JobID and columns separated by '|'"
+            raise InputError(f"{self._log.path}:1: expected {wanted}, got {first[:60]!r}; --columns JobID,Submit,... "
+                             "names the columns of a file without one")  # fmt: skip
+        self._drop_pending()
+        yield self._rows
+        if self._headers:
+            count = self._headers
+            self._log.note(f"{count:,} repeated header line{'s'[: count > 1]} skipped, as in exports put together",
+                           header_lines_skipped=count)  # fmt: skip
+
+    def _use(self, layout: Layout, where: str) -> None:
+        layout.check(where)
+        self._layout, self._rows = layout, Rows(layout)
+        self._types = [_type(name, layout.delimiter) for name in layout.names]
+        self._count, self._key = len(layout.names) - 1, layout.key
+        last = layout.names[-1].lower()
+        self._ends_free = last in _FREE and last != "workdir"
+        self._trailing = layout.trailing or last not in _FREE
+
+    def _take(self, line: str) -> Iterator[Rows]:
+        if self._layout is None:
+            self._look_for_header(line)
+            return
+        delimiter = self._layout.delimiter
+        if self._trailing and line.endswith(delimiter) and line.count(delimiter) > self._count:
+            line = line.removesuffix(delimiter)
+        if self._layout.quoted:
+            self._quoted(line)
+        elif (
+            self._pending is None
+            and line.count(delimiter) == self._count
+            and _JOB.fullmatch(line.split(delimiter, self._key + 1)[self._key])
+        ):
+            self._add(self._line, line.replace(SEPARATOR, " ").replace(delimiter, SEPARATOR))
+        elif _KEY.search(line) and (layout := Layout.of(line, self._options)) is not None and layout.names:
+            self._drop_pending()
+            self._headers += 1
+            if layout != self._layout:
+                yield self._rows
+                self._use(layout, f"{self._log.path}:{self._line}")
+        else:
+            self._irregular(line.replace(SEPARATOR, " "))
+
+    def _look_for_header(self, line: str) -> None:
+        layout = Layout.of(line, self._options)
+        where = f"{self._log.path}:{self._line}"
+        if layout is None:
+            if line.strip():
+                self._before.append(line)
+            if len(self._before) > _BEFORE:
+                list(self.finish())
+            return
+        if not layout.names:
+            raise InputError(f"{where}: expected the header line of sacct -P, with columns separated by '|', got "
+                             f"columns of fixed width {line[:40]!r}; print them with {COMMAND}")  # fmt: skip
+        self._use(layout, where)
+        if self._before:
+            count = len(self._before)
+            self._log.note(f"{count:,} line{'s'[: count > 1]} before the header skipped", shown(self._before[0]),
+                           lines_before_the_header=count)  # fmt: skip
+
+    def _add(self, number: int, row: str) -> None:
+        cell = row.split(SEPARATOR, self._key + 1)[self._key]
+        self._rows.numbers.append(number)
+        self._rows.texts.append(None if "." in cell else row)
+
+    def _quoted(self, line: str) -> None:
+        """Take a line of CSV with quotes, put together with those before it until its quotes are closed."""
+        assert self._layout is not None
+        number, text = self._line, line
+        if self._pending is not None:
+            (number, before), self._pending = self._pending, None
+            text = f"{before} {line}"
+        if text.count('"') % 2 and len(text) < 1 << 20:
+            self._pending = (number, text)
+        elif text.strip() and Layout.of(text, self._options) != self._layout:
+            try:
+                cells = next(csv.reader([text], delimiter=self._layout.delimiter))
+            except csv.Error:  # a field of more than 128 kB
+                cells = []
+            if len(cells) == self._count + 1:
+                self._add(number, SEPARATOR.join(cell.replace(SEPARATOR, " ") for cell in cells))
+            else:
+                self._refuse(number, text)
+
+    def _irregular(self, line: str) -> None:
+        """Take a line that is no record as it stands: part of one, or one with delimiters in its texts."""
+        assert self._layout is not None
+        delimiter = self._layout.delimiter
+        if self._pending is not None:
+            number, before = self._pending
+            joined = f"{before}\n{line}"
+            whole = joined.count(delimiter) > 1.5 * self._count and self._aligned(line) is not None
+            if not whole and (row := self._aligned(joined)) is not None:  # unless it has a whole record in it
+                self._pending = None
+                self._add(number, row)
+                return
+            if self._aligned(line) is None and self._line - number < _OF_A_RECORD and len(joined) < 1 << 20:
+                self._pending = (number, joined)
+                return
+            self._drop_pending()
+        if not line.strip():
+            return
+        if (row := self._aligned(line)) is not None:
+            self._add(self._line, row)
+        elif not self._ends_free or self._begins(line.split(delimiter)):
+            if line.lstrip().startswith("#"):
+                return
+            self._pending = (self._line, line)
+        elif self._rows.texts:
+            if self._rows.texts[-1] is not None:
+                self._rows.texts[-1] += f" {line.strip()}"
+        else:
+            self._refuse(self._line, line)
+
+    def _begins(self, parts: Sequence[str]) -> bool:
+        """Tell whether a record begins with these fields: it has an id, and all before the first free text fits."""
+        if len(parts) <= self._key or not _JOB.fullmatch(parts[self._key]):
+            return False
+        for cost, free, part in zip(*zip(*self._types, strict=True), parts, strict=False):
+            if free:
+                return True
+            if cost(part) is None:
+                return False
+        return True
+
+    def _aligned(self, text: str) -> str | None:
+        """Return the fields of a record, each with a text of its kind, or ``None`` if there is no such division.
+
+        Of several divisions, the one in which the fewest texts have delimiters in them, and the first of these.
+        """
+        assert self._layout is not None
+        delimiter = self._layout.delimiter
+        beyond = text.count(delimiter) - self._count
+        if not 0 <= beyond <= _BEYOND:
+            return None
+        parts = text.split(delimiter)
+        best: dict[int, tuple[int, tuple[str, ...]]] = {0: (0, ())}  # by delimiters in texts so far
+        for column, (cost, free) in enumerate(self._types):
+            following: dict[int, tuple[int, tuple[str, ...]]] = {}
+            for used, (total, row) in best.items():
+                for more in range(beyond - used, -1, -1) if free else (0,):
+                    at = column + used
+                    cell = parts[at] if not more else delimiter.join(parts[at : at + more + 1])
+                    price = cost(cell)
+                    if price is None:
+                        continue
+                    price += total + (more > 0)
+                    if used + more not in following or price < following[used + more][0]:
+                        following[used + more] = (price, (*row, cell))
+            best = following
+        if beyond not in best:
+            return None
+        return SEPARATOR.join(best[beyond][1]).replace("\n", " ")
+
+    def _drop_pending(self) -> None:
+        """Refuse the lines that make no record together, each for itself."""
+        if self._pending is not None:
+            (first, text), self._pending = self._pending, None
+            for number, line in enumerate(text.split("\n"), first):
+                if line.strip():
+                    self._refuse(number, line)
+
+    def _refuse(self, number: int, text: str) -> None:
+        assert self._layout is not None
+        cells = text.split(self._layout.delimiter)
+        reason, message = "wrong number of fields", f"expected {self._count + 1} fields, got {len(cells)}"
+        if len(cells) == self._count + 1:
+            reason, key = "no id", self._layout.names[self._key]
+            message = f"field {key!r}: expected the id of a job, got {shown(cells[self._key])}"
+        self._malformed.append(Malformed(number, reason, message))
+
+
+def _type(name: str, delimiter: str) -> tuple[Callable[[str], int | None], bool]:
+    """Return what a text costs in a column, ``None`` where it cannot stand, and whether delimiters may be in it."""
+    name = name.lower()
+    pattern, usual = _TYPES.get(name), _USUAL.get(name)
+    tres, free = name.endswith("tres"), name in _FREE
+    free = free or (delimiter == "," and (tres or name == "nodelist"))
+
+    def cost(text: str) -> int | None:
+        if (pattern is not None and not pattern.fullmatch(text)) or (not free and "\n" in text):
+            return None
+        if tres:
+            keys = [item.partition("=")[0] for item in text.split(",")]
+            return len(keys) - len(set(keys)) + 2 * sum("=" not in item for item in text.split(",") if item)
+        if not text:  # rather where a user has said nothing than where Slurm always says something
+            return int(pattern is not None and not free)
+        return int(usual is not None and not usual.match(text))
+
+    return cost, free
