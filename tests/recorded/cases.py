@@ -83,7 +83,7 @@ WORKLOADS = {
     "on-demand": lambda: part(generate("theta", days=4, seed=2), 0, 150),
 }
 #: Dispatchers that come after the variants, so that the predictors of the others stay theirs.
-NEWER = ("pcp-fast",)
+NEWER = ("pcp-fast", "pcp21")
 #: Workloads long enough for the compiled event loop, with the dispatchers that it knows.
 LONG = {
     "pool-long": (lambda: generate("lublin", jobs=10500, processors=128, load=0.9, seed=8),
