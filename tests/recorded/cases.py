@@ -83,7 +83,9 @@ WORKLOADS = {
     "on-demand": lambda: part(generate("theta", days=4, seed=2), 0, 150),
 }
 #: Dispatchers that come after the variants, so that the predictors of the others stay theirs.
-NEWER = ("pcp-fast", "pcp21")
+NEWER = ("pcp-fast",)
+#: A decision of it takes seconds.
+SLOW = ("pcp21",)
 #: Workloads long enough for the compiled event loop, with the dispatchers that it knows.
 LONG = {
     "pool-long": (lambda: generate("lublin", jobs=10500, processors=128, load=0.9, seed=8),
@@ -104,7 +106,7 @@ def workload(name: str) -> Workload:
 def cases() -> list[Case]:
     """Return all cases: `walltime` and one other predictor for each dispatcher, workload and overrun policy."""
     others = [name for name in predictors.names() if name != "walltime"]
-    named = [name for name in dispatchers.names() if name not in NEWER]
+    named = [name for name in dispatchers.names() if name not in (*NEWER, *SLOW)]
     found = []
     for (row, spec), (column, name), (turn, overrun) in product(
         enumerate([*named, *VARIANTS, *NEWER]), enumerate(WORKLOADS), enumerate(OVERRUNS)
