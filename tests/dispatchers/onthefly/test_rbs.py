@@ -52,7 +52,7 @@ def test_an_endless_underestimate_ends_at_the_machine_s_limit(walltime):
     lengths = [end - start for start, end, _ in stays(result)]
     assert lengths == ([100, 150, 225, 337, 505, 757, 1000] if walltime == 100 else [1000])
     assert result.jobs[["status", "reason"]].values.tolist() == [
-        ["rejected", "killed at the longest request of 1000 s"]
+        ["rejected", "killed at the longest walltime of 1000 s"]
     ]
     assert result.jobs["lost"].tolist() == [sum(lengths)]
 

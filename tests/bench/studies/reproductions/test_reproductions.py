@@ -123,7 +123,7 @@ def test_figure_1_is_a_distribution_and_the_oracle_is_right(made):
     assert (curves[curves["subject"] == "real"].set_index("x")["y"].loc[[0.99, 1.0]] == [0, 1]).all()
 
 
-@pytest.mark.parametrize(("name", "panels", "subjects"), [(FIGURES[1], 2, 8), (FIGURES[2], 2, 8), (FIGURES[3], 4, 15)])
+@pytest.mark.parametrize(("name", "panels", "subjects"), [(FIGURES[1], 2, 11), (FIGURES[2], 2, 8), (FIGURES[3], 4, 18)])
 def test_figures_2_to_4_have_a_bar_for_each_dispatcher(made, name, panels, subjects):
     data = pd.DataFrame(made[name].drawing.data)
     assert len(data) == panels * subjects
