@@ -33,6 +33,20 @@ def trace() -> Callable[[str], Path]:
     return path
 
 
+@pytest.fixture(scope="session")
+def material() -> Callable[..., Path]:
+    """Give paths of files beside the folder of the traces; a test without its file is skipped."""
+    folder = os.environ.get("HPCDISPATCH_DATA", "")
+
+    def path(*parts: str) -> Path:
+        found = Path(folder).parent.joinpath(*parts)
+        if not folder or not found.is_file():
+            pytest.skip(f"needs {'/'.join(parts)} beside the folder that HPCDISPATCH_DATA names")
+        return found
+
+    return path
+
+
 #: Options with which dispatchers that look at the queue by the clock, or at much of the past, do so less.
 QUICK = {
     "portfolio": "of=fcfs+sjf,every=12h,window=1d,budget=1000",

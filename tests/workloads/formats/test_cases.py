@@ -1,8 +1,7 @@
 """Traces as public reports have them: each is read as its README says is right."""
 
-import os
 import warnings
-from pathlib import Path
+from functools import partial
 
 import pytest
 
@@ -108,16 +107,9 @@ REFUSED = {
 
 
 @pytest.fixture
-def case():
+def case(material):
     """Give paths of cases, beside the folder of the traces."""
-    folder = Path(os.environ.get("HPCDISPATCH_DATA", "")).parent / "cases" / "traces"
-
-    def path(name):
-        if not (folder / name).is_file():
-            pytest.skip(f"needs {folder / name}")
-        return folder / name
-
-    return path
+    return partial(material, "cases", "traces")
 
 
 def found(workload):

@@ -1,7 +1,6 @@
 """Which records of Slurm's accounting are one job, and what is read of them; also of what a real one printed."""
 
-import os
-from pathlib import Path
+from functools import partial
 
 import pytest
 
@@ -13,16 +12,9 @@ DAY = "2024-01-01T00:"
 
 
 @pytest.fixture
-def recorded():
+def recorded(material):
     """Give paths of what a real Slurm printed, beside the folder of the traces."""
-    folder = Path(os.environ.get("HPCDISPATCH_DATA", "")).parent / "slurm" / "recorded"
-
-    def path(name):
-        if not (folder / name).is_file():
-            pytest.skip(f"needs {folder / name}")
-        return folder / name
-
-    return path
+    return partial(material, "slurm", "recorded")
 
 
 @pytest.fixture
