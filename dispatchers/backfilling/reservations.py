@@ -124,8 +124,10 @@ class Reservations:
 
         So they are made anew in the order of the queue.
         """
-        first = min((queue.index(id_) for id_ in passed if id_ in queue), default=len(queue))
-        for id_ in {*passed, *queue[first:]} & self.reserved.keys():
+        gone = set(passed)
+        first = next((place for place, id_ in enumerate(queue) if id_ in gone), len(queue))
+        gone.update(queue[first:])
+        for id_ in [id_ for id_ in self.reserved if id_ in gone]:
             booking = self.reserved.pop(id_)
             self._free(max(now, booking.start), booking.end, booking)
 
