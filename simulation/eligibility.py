@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from ..workloads import Workload
-from ..workloads.dependencies import Link, links
+from ..workloads.dependencies import Link
 from ..workloads.fitting_requests import fitting_requests
 from ..workloads.job_columns import JobColumns
 from .events.event_calendar import ELIGIBLE, EventCalendar
@@ -57,7 +57,7 @@ class Eligibility:
     def __init__(self, workload: Workload, calendar: EventCalendar, arrays: bool) -> None:
         self.held: dict[int, SimulatedJob] = {}
         self._jobs = workload.jobs
-        self._waits_for = waits_for = links(workload.columns)
+        self._waits_for = waits_for = workload.links
         self._calendar = calendar
         self._scheduled: set[int] = set()
         self._lost: set[int] = set()

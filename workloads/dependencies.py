@@ -132,14 +132,12 @@ def _refuse_cycles(ids: Sequence[str], found: Mapping[int, tuple[Link, ...]]) ->
     raise InputError(f"job {ids[cycle[0]]}: depends: jobs wait for each other: {named}")
 
 
-def without_missing(jobs: Iterable[Job]) -> tuple[list[Job], int]:
-    """Return jobs without the dependencies on jobs that are not among them, and how many dependencies these were."""
+def without_missing(jobs: Iterable[Job]) -> list[Job]:
+    """Return jobs without the dependencies on jobs that are not among them."""
     listed = list(jobs)
     known = {job.id for job in listed} | {job.array.partition("%")[0] for job in listed if job.array}
-    dropped = 0
     for place, job in enumerate(listed):
         kept = tuple(each for each in job.depends if each[1] == "singleton" or each[0] in known)
         if len(kept) < len(job.depends):
-            dropped += len(job.depends) - len(kept)
             listed[place] = replace(job, depends=kept)
-    return listed, dropped
+    return listed

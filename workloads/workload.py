@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..base import InputError, IntArray
-from .dependencies import links, without_missing
+from .dependencies import Link, links, without_missing
 from .job import Job
 from .job_columns import NUMBERS, TEXTS, JobColumns
 from .machine import Machine
@@ -78,6 +78,7 @@ class Workload:
     records: pd.DataFrame | None = field(default=None, compare=False, repr=False)
     _digest: str = field(default="", init=False, compare=False, repr=False)
     _columns: JobColumns | None = field(default=None, init=False, compare=False, repr=False)
+    _links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.jobs, JobColumns):
@@ -87,7 +88,7 @@ class Workload:
             submit = np.array([job.submit for job in self.jobs], dtype=np.int64)
             _check_order([job.id for job in self.jobs], submit)
         self._check_work()
-        links(self.columns)
+        object.__setattr__(self, "_links", links(self.columns))
         if self.records is not None and len(self.records) != len(self.jobs):
             raise InputError(f"workload: records must have {len(self.jobs)} rows, one a job, got {len(self.records)}")
 
@@ -110,6 +111,11 @@ class Workload:
         assert self._columns is not None
         return self._columns
 
+    @property
+    def links(self) -> Mapping[int, tuple[Link, ...]]:
+        """What each job waits for, by its place, see :func:`.links`; jobs that wait for none are not there."""
+        return self._links
+
     def __len__(self) -> int:
         """Return the number of jobs."""
         return len(self.jobs)
@@ -125,8 +131,8 @@ class Workload:
         """
         records = None if self.records is None else self.records.iloc[start:stop].reset_index(drop=True)
         jobs = self.jobs[start:stop]
-        if any(self.columns.depends.values):
-            jobs, _ = without_missing(jobs)
+        if self._links:
+            jobs = without_missing(jobs)
         return replace(self, jobs=jobs, records=records)
 
     def with_jobs(self, jobs: Iterable[Job]) -> Workload:

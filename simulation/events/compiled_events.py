@@ -22,8 +22,7 @@ from ...dispatchers.lookahead.compiled_lookahead import CompiledLookahead, looks
 from ...dispatchers.reservations.compiled_rounds import CompiledRounds, requested, standing_rounds
 from ...dispatchers.reservations.request_strategies import Strategy
 from ...predictors import Oracle, Predictor, Walltime
-from ...workloads import Machine
-from ...workloads.dependencies import links
+from ...workloads import Machine, Workload
 from ...workloads.fitting_requests import room_for, why_it_cannot_run
 from ...workloads.job_columns import JobColumns
 from ..accasim_compat import EventManager
@@ -152,7 +151,7 @@ def compiled_events(
     fits = jobs.nodes <= jobs.per_node.numbers(lambda amounts: room_for(machine, amounts))
     successors = None
     if has_rules(jobs, True):
-        successors = _successors(jobs, overrun.mode == "kill") if fits.all() else None
+        successors = _successors(workload, overrun.mode == "kill") if fits.all() else None
         if successors is None or not isinstance(made, partial) or made.func is not _plain:
             return None
         made = partial(made, successors=successors)
@@ -166,14 +165,15 @@ def compiled_events(
     return CompiledEvents(recorder, steps, np.flatnonzero(fits), progress)
 
 
-def _successors(jobs: JobColumns, bounded: bool) -> tuple[IntArray, IntArray] | None:
+def _successors(workload: Workload, bounded: bool) -> tuple[IntArray, IntArray] | None:
     """Return where the jobs that wait for each begin, and these; ``None`` if jobs wait for more than the end of others.
 
     A dependency on success is one on the end where no job is killed.
     """
+    jobs = workload.columns
     if any(jobs.begin.values) or any(jobs.hold.values) or any("%" in each for each in jobs.array.values):
         return None
-    pairs = [(link, child) for child, listed in links(jobs).items() for link in listed]
+    pairs = [(link, child) for child, listed in workload.links.items() for link in listed]
     killed = bounded & (jobs.runtime > jobs.walltime)
     if any(link.delay or link.condition not in ("afterany", "afterok") for link, _ in pairs):
         return None
