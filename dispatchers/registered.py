@@ -60,9 +60,12 @@ def layers(dispatcher: Dispatcher) -> Iterator[Dispatcher]:
         part = getattr(part, "over", None)
 
 
-def holds_arrays(dispatcher: Dispatcher) -> bool:
-    """Return whether a dispatcher, or one it stands on, holds the limits of arrays itself, and knows reservations."""
-    return any(getattr(part, "holds_arrays", False) for part in layers(dispatcher))
+def knows_site(dispatcher: Dispatcher) -> bool:
+    """Return whether a dispatcher, or one it stands on, has the rules of a site itself.
+
+    Those are limits of arrays, reservations, and which nodes belong to what, by number.
+    """
+    return any(getattr(part, "knows_site", False) for part in layers(dispatcher))
 
 
 def reset_part(part: Dispatcher, machine: Machine | None, rng: np.random.Generator | None = None) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..base import InputError, IntArray
 from ..dispatchers import Dispatcher, create_dispatcher
-from ..dispatchers.registered import holds_arrays
+from ..dispatchers.registered import knows_site, layers
 from ..predictors import Predictor
 from ..predictors import create as create_predictor
 from ..workloads import Job, Machine, Workload
@@ -253,9 +253,10 @@ class UnheededWarning(UserWarning):
 
 def _unheeded(workload: Workload, dispatcher: Dispatcher) -> list[str]:
     """Return the fields of jobs that have no effect; warn of them."""
-    named = sum(map(bool, workload.columns.reservation.each()))
-    if not named or holds_arrays(dispatcher):
+    reservation = workload.columns.reservation
+    if not any(reservation.values) or knows_site(dispatcher):
         return []
+    named = int(reservation.numbers(bool).sum())
     name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
     jobs = "1 job names" if named == 1 else f"{named} jobs name"
     warnings.warn(f"{name} knows no reservations: {jobs} one and may start outside it", UnheededWarning, stacklevel=3)
@@ -266,7 +267,9 @@ def _nodes_in_use(workload: Workload, dispatcher: Dispatcher) -> IntArray:
     """Return the nodes on which some job has room for a slot; all nodes where the dispatcher knows them by number."""
     machine, columns = workload.machine, workload.columns
     every = np.arange(machine.nodes)
-    if machine.nodes == 1 or holds_arrays(dispatcher) or getattr(dispatcher, "constraints", None):
+    if machine.nodes == 1 or any(getattr(part, "constraints", None) for part in layers(dispatcher)):
+        return every
+    if knows_site(dispatcher):
         return every
     kinds, kind_of = np.unique(machine.capacity, axis=0, return_inverse=True)
     used = np.zeros(len(kinds), dtype=np.bool_)

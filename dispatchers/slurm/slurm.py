@@ -55,8 +55,8 @@ class Slurm(Configured[SlurmOptions]):
 
     Options: ClassVar[type] = SlurmOptions
     uses: ClassVar[tuple[str, ...]] = ("numba",)
-    #: It holds limits of arrays and reservations itself.
-    holds_arrays: ClassVar[bool] = True
+    #: See :func:`.knows_site`.
+    knows_site: ClassVar[bool] = True
 
     def __init__(self, options: SlurmOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)

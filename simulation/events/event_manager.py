@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ...dispatchers import Dispatcher, Waiting
-from ...dispatchers.registered import holds_arrays
+from ...dispatchers.registered import knows_site
 from ...predictors import Predictor
 from ...workloads import Machine
 from ..accasim_compat import EventManager
@@ -74,7 +74,7 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         bounded = overrun.mode != "run"
         self.calendar = EventCalendar()
         forecasts = Forecasts(predictor, recorder, bounded)
-        eligibility = eligibility_of(recorder.workload, self.calendar, not holds_arrays(dispatcher))
+        eligibility = eligibility_of(recorder.workload, self.calendar, not knows_site(dispatcher))
         self.cycle = LifeCycle(machine, self.calendar, forecasts, overrun, recorder, progress, told, eligibility)
         self.held: Mapping[int, SimulatedJob] = {} if eligibility is None else eligibility.held
         self.resource_manager = self.cycle.nodes
