@@ -136,15 +136,19 @@ def _attempts(workload: Workload, result: Result) -> Iterator[str]:
 
 def _dependencies(workload: Workload, result: Result) -> Iterator[str]:
     """Check begin times, holds and dependencies of the jobs that started, and of those rejected for a dependency."""
-    if not any(job.depends or job.begin or job.hold for job in workload.jobs):
+    columns = workload.columns
+    if not any(any(field.values) for field in (columns.depends, columns.begin, columns.hold)):
         return
     rows = {row.id: row for row in _rows(result.jobs)}
     named: dict[str, list[Job]] = {job.id: [job] for job in workload.jobs}
     for job in workload.jobs:
         if job.array and job.array.split("%")[0] not in rows:
             named.setdefault(job.array.split("%")[0], []).append(job)
-    for place, job in enumerate(workload.jobs):
-        row = rows[job.id]
+    earlier: dict[tuple[str, str], list[Job]] = {}
+    for job in workload.jobs:
+        row, same = rows[job.id], earlier.setdefault((job.user, job.name), [])
+        before = tuple(same) if any(each[1] == "singleton" for each in job.depends) else ()
+        same.append(job)
         if row.start < 0:
             continue
         if job.hold:
@@ -152,8 +156,9 @@ def _dependencies(workload: Workload, result: Result) -> Iterator[str]:
         if row.start < max(job.begin, row.eligible) or row.eligible < max(job.begin, job.submit):
             yield f"job {job.id}: starts at {row.start}, eligible at {row.eligible}, before its begin time {job.begin}"
         for id_, condition, *delay in job.depends:
+            others: Sequence[Job]
             if condition == "singleton":
-                others = [each for each in workload.jobs[:place] if (each.user, each.name) == (job.user, job.name)]
+                others = before
             elif condition == "aftercorr" and id_ not in rows:
                 others = named[f"{id_}_{job.id.split('_')[-1]}"]
             else:
