@@ -231,16 +231,13 @@ class Job:
     def trusted(cls, **values: Any) -> Job:
         """Build a job from fields that were checked before, all at once; for readers of large traces.
 
-        Every field must be given, of its exact type, but for what a job waits for.
+        Every field must be given, of its exact type.
         """
         job = object.__new__(cls)
         setattr_ = object.__setattr__
-        for name, value in {**_WAITS_FOR_NOTHING, **values}.items():
+        for name, value in values.items():
             setattr_(job, name, value)
         return job
-
-
-_WAITS_FOR_NOTHING: Mapping[str, Any] = {"depends": (), "begin": 0, "hold": False}
 
 
 def _check_numbers(where: str, owner: Any, least: tuple[tuple[str, int], ...]) -> None:

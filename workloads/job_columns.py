@@ -25,7 +25,9 @@ OTHERS = (
     "per_node", "shapes", "checkpoint", "law", "deadline", "array", "reservation", "depends", "begin", "hold",
 )  # fmt: skip
 #: Of these, those that count in a digest only if a job has one: there were none of them at first.
-_LATER = {"array": "", "reservation": "", "depends": (), "begin": 0, "hold": False}
+_LATER = {
+    each.name: each.default for each in fields(Job) if each.name in ("array", "reservation", "depends", "begin", "hold")
+}
 #: Jobs that are made at a time.
 _BLOCK = 512
 #: What writes the fields of a job, past its refusal to be changed.

@@ -13,8 +13,10 @@ from ...models.portfolio import Outcome
 from ...workloads import Job, Machine, Shape
 from ..protocol import Action, Dispatcher, JobView, Reject, Running, Start, State, Stop, Waiting, id_of
 
-#: What dispatchers are shown of a job as it is; in the queue it waits for nothing else any more.
-_SHOWN = set(JobView.__slots__) - {"shapes", "law"}
+#: What dispatchers are shown of a job as it is.
+_SHOWN = sorted(set(JobView.__slots__) - {"shapes", "law"})
+#: What a job that is in the queue waited for before: nothing any more.
+_ELIGIBLE: Mapping[str, Any] = {"depends": (), "begin": 0, "hold": False}
 #: What was done when.
 Done = tuple[int, Start | Stop]
 
@@ -256,7 +258,7 @@ def _whole(run: Running, now: int) -> int:
 def job_of(entry: Waiting, ran: int) -> Job:
     """Return a job of the queue as it was submitted, with what is known of its run time, seconds."""
     shown = {name: getattr(entry.job, name) for name in _SHOWN}
-    return Job.trusted(**shown, runtime=ran, shapes=_shapes_of(entry, ran), law=entry.law)
+    return Job.trusted(**shown, **_ELIGIBLE, runtime=ran, shapes=_shapes_of(entry, ran), law=entry.law)
 
 
 def _shapes_of(entry: Waiting, ran: int) -> tuple[Shape, ...]:
