@@ -13,11 +13,12 @@ import scipy
 
 from ...base import InputError
 from ...base.checks import shown
+from ..dependencies import without_missing
 from ..fitting_requests import as_request, fitting_requests, why_it_cannot_run
 from ..job import Checkpoint, Job, Shape
 from ..machine import Machine
 from ..workload import Provenance, Workload
-from .read_log import Log, Malformed, NothingUsableError, ReadOptions
+from .read_log import Log, Malformed, NothingUsableError, ReadOptions, counted
 from .trace_files import TraceFile, decode
 
 FORMAT = "hpcdispatch-workload"
@@ -135,6 +136,13 @@ def parse_jsonl(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     if not jobs:
         raise NothingUsableError(f"{log.path}: expected jobs, a JSON object a line after the header, got none")
     kept = _usable(jobs, machine, options, log)
+    usable = [job for _, job, _ in kept]
+    if len(kept) < len(lines) - 1:  # No job waits for one that was left out.
+        whole, usable = usable, without_missing(usable)
+        missing = sum(len(job.depends) - len(less.depends) for job, less in zip(whole, usable, strict=True))
+        if missing:
+            log.note(f"{counted(missing, 'link')} to jobs that are not there left out: no job waits for them",
+                     links_to_missing_jobs=missing)  # fmt: skip
     notes = (*provenance.notes, *log.notes)
     provenance = Provenance(
         provenance.source,
@@ -145,7 +153,11 @@ def parse_jsonl(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
         {**provenance.examples, **log.examples},
     )
     frame = None if columns is None else _frame([row for _, _, row in kept], columns)
-    return Workload([job for _, job, _ in kept], machine, provenance, frame)
+    try:
+        return Workload(usable, machine, provenance, frame)
+    except InputError as error:
+        where = next((f":{line}" for line, job, _ in kept if str(error).startswith(f"job {job.id}: ")), "")
+        raise InputError(f"{log.path}{where}: {error}") from None
 
 
 #: The line of a job, the job, and what its trace had besides.

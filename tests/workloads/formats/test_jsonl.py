@@ -197,3 +197,33 @@ def test_gzip_has_no_time(tmp_path):
     workload = Workload([FULL], MACHINE)
     assert saved(tmp_path, workload, "a.jsonl.gz").read_bytes() == saved(tmp_path, workload, "b.jsonl.gz").read_bytes()
     assert gzip.decompress((tmp_path / "a.jsonl.gz").read_bytes()) == saved(tmp_path, workload).read_bytes()
+
+
+@pytest.mark.parametrize(("other", "message"), [
+    ("zz", "w.jsonl:3: job b: depends: no job 'zz' in the workload, for afterok"),
+    ("b", "w.jsonl:3: job b: depends: it waits for itself (afterok:b)"),
+    ("c", "w.jsonl:3: job b: depends: jobs wait for each other: b -> c -> b"),
+])  # fmt: skip
+def test_a_dependency_that_cannot_be_is_refused_with_its_line(tmp_path, other, message):
+    jobs = [
+        Job("a", 0, 9, 9),
+        Job("b", 0, 9, 9, depends=(("a", "afterok"),)),
+        Job("c", 0, 9, 9, depends=(("b", "after"),)),
+    ]
+    path = saved(tmp_path, Workload(jobs, MACHINE))
+    path.write_text(path.read_text().replace('[["a","afterok"]]', f'[["{other}","afterok"]]'))
+    with pytest.raises(InputError) as raised:
+        read(path)
+    assert str(raised.value).removeprefix(f"{tmp_path}/") == message
+
+
+@pytest.mark.parametrize("lenient", [False, True])
+def test_no_job_waits_for_one_that_is_left_out(tmp_path, lenient):
+    """Because the machine has no room for it, or its line is malformed."""
+    jobs = [Job("a", 0, 9, 9, 1 if lenient else 99), Job("b", 0, 9, 9, depends=(("a", "afterok"), ("", "singleton")))]
+    path = saved(tmp_path, Workload(jobs, MACHINE))
+    if lenient:
+        path.write_text(path.read_text().replace('"id":"a","submit":0', '"id":"a","submit":-1'))
+    workload = read(path, lenient=lenient)
+    assert [job.depends for job in workload.jobs] == [(("", "singleton"),)]
+    assert workload.provenance.counts["links to missing jobs"] == 1
