@@ -51,8 +51,8 @@ class JobView:
     """
 
     __slots__ = (
-        "array", "checkpoint", "deadline", "group", "id", "kind", "law", "name", "nodes", "per_node", "queue",
-        "reservation", "shapes", "submit", "user", "walltime",
+        "array", "checkpoint", "deadline", "group", "id", "kind", "law", "licences", "name", "nodes", "per_node",
+        "queue", "reservation", "shapes", "submit", "user", "walltime",
     )  # fmt: skip
 
     id: str
@@ -71,6 +71,7 @@ class JobView:
     deadline: int | None
     array: str
     reservation: str
+    licences: Mapping[str, int]
 
     def __init__(self, job: Job, machine: Machine) -> None:
         self.id = job.id
@@ -89,6 +90,7 @@ class JobView:
         self.deadline = job.deadline
         self.array = job.array
         self.reservation = job.reservation
+        self.licences = job.licences
 
     @property
     def runtime(self) -> int:

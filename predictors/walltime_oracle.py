@@ -8,7 +8,7 @@ from ..workloads import Job
 
 
 class Walltime:
-    """The walltime, as most production systems use it.
+    """The walltime, as most production systems use it; the soft walltime of a job that has one, until that has passed.
 
     Called "-W" in the CP paper (section 5, job duration prediction).
     """
@@ -17,7 +17,7 @@ class Walltime:
 
     def predict(self, job: Job, now: int) -> float:
         """Return the walltime of `job`, seconds."""
-        return float(job.walltime)
+        return float(job.walltime if job.soft_walltime is None else job.soft_walltime)
 
     def observe(self, job: Job) -> None:
         """Learn nothing."""

@@ -6,14 +6,14 @@ second time, from its options; of any other it is what its own methods say.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ..dispatchers.cp import Deadline, Licence, Maintenance, PowerCap, RunningLimit, SiteConstraint
+from ..dispatchers.site import Deadline, SiteConstraint
 from ..workloads import Job, Workload
 from .result import Result
 
@@ -32,15 +32,20 @@ class Stay(NamedTuple):
         Half-open.
     answered_until
         The part that is the dispatcher's: where jobs run on past their request, until that at most.
-    nodes
-        Indices of the nodes.
+    slots
+        How many slots it has on each of its nodes, by index.
     """
 
     job: Job
     start: int
     end: int
     answered_until: int
-    nodes: frozenset[int]
+    slots: Mapping[int, int]
+
+    @property
+    def nodes(self) -> frozenset[int]:
+        """Indices of the nodes."""
+        return frozenset(self.slots)
 
 
 #: What a stay takes of what, and how much of it there is.
@@ -51,7 +56,7 @@ def broken_constraints(workload: Workload, result: Result, constraints: Sequence
     """Yield a line for every constraint that a schedule breaks, the first time at which it does."""
     if not constraints:
         return
-    stays = list(_stays(workload, result))
+    stays = list(stays_of(workload, result))
     for constraint in constraints:
         name = constraint.name or type(constraint).__name__
         own = _BUILT_IN.get(type(constraint))
@@ -59,16 +64,17 @@ def broken_constraints(workload: Workload, result: Result, constraints: Sequence
             yield f"constraint {name}: {line}"
 
 
-def _stays(workload: Workload, result: Result) -> Iterator[Stay]:
+def stays_of(workload: Workload, result: Result) -> Iterator[Stay]:
+    """Yield the stays of all jobs, in the order of the records."""
     jobs = {job.id: job for job in workload.jobs}
     runs_on = str(result.manifest.get("overrun", "run")) == "run"
     for row in cast(Any, result.attempts).itertuples(index=False):
-        job = jobs[row.id]
+        job = jobs[row.id].on_shape(None if row.shape < 0 else row.shape)
         until = min(row.end, row.start + job.walltime) if runs_on else row.end
-        yield Stay(job, row.start, row.end, until, frozenset(row.placement.tolist()))
+        yield Stay(job, row.start, row.end, until, Counter(row.placement.tolist()))
 
 
-def _over(stays: Sequence[Stay], takes: Callable[[Stay], Sequence[Take]]) -> Iterator[str]:
+def over(stays: Sequence[Stay], takes: Callable[[Stay], Sequence[Take]]) -> Iterator[str]:
     """Yield where the stays at one time take more than there is; what ends at a time takes nothing then."""
     events: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
     for stay in stays:
@@ -87,49 +93,6 @@ def _over(stays: Sequence[Stay], takes: Callable[[Stay], Sequence[Take]]) -> Ite
 def _chosen(which: Any, job: Job) -> bool:
     patterns = ((job.name, which.job), (job.queue, which.queue), (job.user, which.user))
     return all(fnmatchcase(value, pattern) for value, pattern in patterns)
-
-
-def _running_limit(limit: RunningLimit, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
-    def takes(stay: Stay) -> list[Take]:
-        job = stay.job
-        if not _chosen(limit.which, job):
-            return []
-        whose = {"user": job.user, "group": job.group, "queue": job.queue, "all": ""}[limit.by]
-        amount = 1 if limit.of == "jobs" else job.nodes * job.per_node.get(limit.of, 0)
-        return [(f"{limit.of} of {limit.by} {whose}", amount, limit.amount)]
-
-    yield from _over(stays, takes)
-
-
-def _licence(licence: Licence, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
-    def takes(stay: Stay) -> list[Take]:
-        number = {"job": 1, "slot": stay.job.nodes}[licence.per] * licence.each
-        return [("licences", number, licence.count)] if _chosen(licence.which, stay.job) else []
-
-    yield from _over(stays, takes)
-
-
-def _power(power: PowerCap, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
-    def takes(stay: Stay) -> list[Take]:
-        units = {name: stay.job.nodes * amount for name, amount in stay.job.per_node.items()}
-        return [("watts", sum(power.watts.get(name, 0.0) * units[name] for name in units), power.cap)]
-
-    yield from _over(stays, takes)
-
-
-def _maintenance(window: Maintenance, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
-    nodes = set(range(workload.machine.nodes)) if window.given == "all" else set(window.nodes)
-    for stay in stays:
-        shared = nodes & stay.nodes
-        if not shared or stay.answered_until <= stay.start:
-            continue
-        begin, end = window.begin, window.end
-        if window.every is not None and stay.start >= end:  # The first that is not over when it starts.
-            shift = -(-(stay.start + 1 - end) // window.every) * window.every
-            begin, end = begin + shift, end + shift
-        if begin < stay.answered_until and stay.start < end:
-            yield (f"job {stay.job.id} on node {min(shared)} in [{stay.start}, {stay.end}), "
-                   f"closed in [{begin}, {end})")  # fmt: skip
 
 
 def _deadline(deadline: Deadline, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
@@ -156,10 +119,10 @@ def _asked(constraint: SiteConstraint, stays: Sequence[Stay], workload: Workload
         uses = constraint.uses(cast(Any, stay.job))
         return [(what, amount, constraint.most(what)) for what, amount in uses.items()]
 
-    yield from _over(stays, takes)
+    yield from over(stays, takes)
     for stay in stays:
         job, shown = stay.job, cast(Any, stay.job)
-        for nodes, begin, end in constraint.closed(stay.start, max(stay.answered_until, stay.start + 1)):
+        for nodes, begin, end, *_ in constraint.closed(stay.start, max(stay.answered_until, stay.start + 1)):
             if begin < stay.answered_until and stay.start < end and stay.nodes & set(np.asarray(nodes).tolist()):
                 yield f"job {job.id} in [{stay.start}, {stay.end}) on nodes that are closed in [{begin}, {end})"
         if constraint.earliest(shown, stay.start) > stay.start:
@@ -170,9 +133,5 @@ def _asked(constraint: SiteConstraint, stays: Sequence[Stay], workload: Workload
 
 
 _BUILT_IN: dict[type, Callable[[Any, Sequence[Stay], Workload], Iterator[str]]] = {
-    RunningLimit: _running_limit,
-    Licence: _licence,
-    PowerCap: _power,
-    Maintenance: _maintenance,
     Deadline: _deadline,
 }

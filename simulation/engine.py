@@ -238,6 +238,9 @@ def simulate(
     unheeded = _unheeded(workload, dispatching)
     if unheeded:
         options["unheeded"] = unheeded
+    refused = 0 if isinstance(engine.mapper, CompiledEvents) else engine.mapper.decisions.refused
+    if refused:
+        options["refused"] = refused
     if recorder.dropped_shapes:
         options["dropped_shapes"] = recorder.dropped_shapes
     if state is not None:
@@ -253,21 +256,26 @@ class UnheededWarning(UserWarning):
 
 def _unheeded(workload: Workload, dispatcher: Dispatcher) -> list[str]:
     """Return the fields of jobs that have no effect; warn of them."""
-    reservation = workload.columns.reservation
-    if not any(reservation.values) or knows_site(dispatcher):
-        return []
+    fields = []
+    if any(workload.columns.licences.values) and not workload.machine.licences:
+        told = "jobs name licences, and the machine has no number of any: they are not counted"
+        warnings.warn(told, UnheededWarning, stacklevel=3)
+        fields.append("licences")
+    reservation, known = workload.columns.reservation, any(each.name for each in workload.machine.reservations)
+    if known or not any(reservation.values) or knows_site(dispatcher):
+        return fields
     named = int(reservation.numbers(bool).sum())
     name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
     jobs = "1 job names" if named == 1 else f"{named} jobs name"
     warnings.warn(f"{name} knows no reservations: {jobs} one and may start outside it", UnheededWarning, stacklevel=3)
-    return ["reservation"]
+    return [*fields, "reservation"]
 
 
 def _nodes_in_use(workload: Workload, dispatcher: Dispatcher) -> IntArray:
     """Return the nodes on which some job has room for a slot; all nodes where the dispatcher knows them by number."""
     machine, columns = workload.machine, workload.columns
     every = np.arange(machine.nodes)
-    if machine.nodes == 1 or any(getattr(part, "constraints", None) for part in layers(dispatcher)):
+    if machine.nodes == 1 or machine.rules or any(getattr(part, "constraints", None) for part in layers(dispatcher)):
         return every
     if knows_site(dispatcher):
         return every

@@ -16,6 +16,11 @@ from .simulated_job import Request, SimulatedJob
 from .simulation_errors import SimulationError, failed
 
 
+def _walltime_after_soft(job: Job, elapsed: int, misses: int) -> float:
+    """Return the walltime of a job that outlives its soft walltime, seconds; for predictors that correct nothing."""
+    return float(job.walltime)
+
+
 class Forecasts:
     """A predictor's answers in whole seconds, and the time it took for them.
 
@@ -36,6 +41,8 @@ class Forecasts:
         self._recorder = recorder
         self._bounded = bounded
         self._correct = getattr(predictor, "correct", None)
+        if self._correct is None and any(recorder.workload.columns.soft_walltime.values):
+            self._correct = _walltime_after_soft
         self._distribution = getattr(predictor, "distribution", None)
         self.corrects = self._correct is not None
 

@@ -19,6 +19,7 @@ from ..dispatchers.cp import SiteConstraint
 from ..workloads import Job, Machine, Workload
 from .constraint_checks import broken_constraints
 from .result import Result
+from .rule_checks import broken_rules
 from .simulation_errors import InvariantError
 
 _SHOWN = 5
@@ -30,9 +31,9 @@ def check(workload: Workload, result: Result, constraints: Sequence[SiteConstrai
     """Raise unless the schedule holds every invariant and every constraint.
 
     No resource of any node is ever over its capacity; nothing starts before its submission, its begin time or the jobs
-    that it depends on allow, and nothing that is held starts; each job ends exactly once
-    or is rejected with a reason; two stays of a job do not overlap; a completed job did all its work; work done + work
-    lost = time used. What ran when the simulation began ran on.
+    that it depends on allow, and nothing that is held starts; nothing breaks a rule of the machine; each job ends
+    exactly once or is rejected with a reason; two stays of a job do not overlap; a completed job did all its work;
+    work done + work lost = time used. What ran when the simulation began ran on.
 
     Parameters
     ----------
@@ -66,6 +67,7 @@ def violations(
     yield from _dependencies(workload, result)
     yield from _capacity(workload, result)
     yield from _beginning(result)
+    yield from broken_rules(workload, result)
     yield from broken_constraints(workload, result, result.constraints if constraints is None else constraints)
 
 

@@ -6,15 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 
+import numpy as np
+
 from ..dispatchers import JobView, Placement, Running, Waiting
 from ..dispatchers.ordered_jobs import JobsOnMachine, WaitingQueue
 from ..workloads import Job, Machine
+from ..workloads.machine_rules import Outage
 from .eligibility import Eligibility, Lost
 from .events.event_calendar import COMPLETION, CORRECTION, EventCalendar
 from .forecasts import Forecasts
 from .node_matrix import NodeMatrix
 from .overrun import Overrun
-from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, Attempt, Recorder
+from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, NODE_FAIL, Attempt, Recorder
 from .simulated_job import Request, SimulatedJob
 from .simulation_errors import ActionError
 
@@ -129,6 +132,15 @@ class LifeCycle:
         self._calendar.cancel(job.completion)
         self.end(job, KILLED, now)
 
+    def fail(self, outage: Outage, now: int) -> None:
+        """Take the jobs off the nodes that fail: they end, or come back to the queue."""
+        self.changed = True
+        nodes = outage.indices(self._machine.nodes)
+        for run in [run for run in self.running.entries if np.isin(run.placement, nodes).any()]:
+            job, node = self.jobs[run.id], int(run.placement[np.isin(run.placement, nodes)][0])
+            self._calendar.cancel(job.completion)
+            self.end(job, NODE_FAIL, now, "" if outage.requeue else f"node {node} failed")
+
     def checkpoint(self, job: SimulatedJob, delay: int, now: int) -> None:
         """Let a running job stop its work now and leave the machine after a delay."""
         running = job.running
@@ -144,8 +156,11 @@ class LifeCycle:
         job.completion = self._calendar.move(job.completion, now + delay)
         self._cancel_correction(job)
 
-    def end(self, job: SimulatedJob, outcome: int, now: int) -> None:
-        """Take a job off the machine, whose completion is not in the calendar any more; see what becomes of it."""
+    def end(self, job: SimulatedJob, outcome: int, now: int, reason: str = "") -> None:
+        """Take a job off the machine, whose completion is not in the calendar any more; see what becomes of it.
+
+        With a reason, it does not come back.
+        """
         running = job.running
         assert running is not None
         job.running = None
@@ -164,7 +179,9 @@ class LifeCycle:
             self._complete(job)
             return
         job.remaining -= useful
-        if outcome == LIMIT:
+        if reason:
+            self._give_up(job, "killed", now, reason)
+        elif outcome == LIMIT:
             self._reach_limit(job, now - running.start - running.restart, now)
         else:
             self._wait(job, job.eligible, job.restart + self._forecasts.of_rest(job, now), now)

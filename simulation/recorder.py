@@ -20,11 +20,11 @@ from .placements import as_column, compacting
 #: How a job left the system.
 STATUSES = ("completed", "killed", "rejected")
 #: How an attempt ended.
-OUTCOMES = ("completed", "limit", "killed", "checkpointed")
+OUTCOMES = ("completed", "limit", "killed", "checkpointed", "node-fail")
 #: What is kept of a stay on the machine and of a decision, in this order.
 STAY = ("order", "start", "end", "outcome", "useful", "shape", "units", "shape_walltime", "walltime")
 DECISION = ("time", "queued", "running", "started", "stopped", "rejected")
-COMPLETED, LIMIT, KILLED, CHECKPOINTED = range(4)
+COMPLETED, LIMIT, KILLED, CHECKPOINTED, NODE_FAIL = range(5)
 
 
 _STATUS = {name: code for code, name in enumerate(STATUSES)}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..dispatchers import Running, ShapeView, Waiting
 from ..workloads import Job
 from .events.event_calendar import Entry
-from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, Attempt
+from .recorder import CHECKPOINTED, COMPLETED, KILLED, LIMIT, NODE_FAIL, Attempt
 
 
 class Request(NamedTuple):
@@ -153,5 +153,6 @@ class SimulatedJob:
         """Seconds that it needs before it works, if it starts next: after it gave way, or with work that was kept."""
         if self.job.checkpoint is None or not self.attempts:
             return 0
-        resumes = self.remaining < self.request.runtime or self.attempts[-1].outcome in (KILLED, CHECKPOINTED)
+        gave_way = self.attempts[-1].outcome in (KILLED, CHECKPOINTED, NODE_FAIL)
+        resumes = gave_way or self.remaining < self.request.runtime
         return self.job.checkpoint.restart if resumes else 0

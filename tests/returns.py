@@ -29,7 +29,7 @@ CP = (
     "pcp-fast",
     "cp:blocked=5,solver=none",
     "hcp3:molds=true",
-    "cp:constraints=maintenance:begin=9000/end=20000+limit:most=2+deadline:within=90000/kind=soft",
+    "cp:constraints=deadline:within=90000/kind=soft",
 )
 
 

@@ -28,7 +28,7 @@ workload = cluster()
 result = simulate(workload, "smallest-area:patience=7200", predictor="usual:quantile=0.8", overrun="resubmit")
 check(workload, result)
 print(result.manifest["dispatcher"], result.manifest["predictor"], len(result.jobs))
-result = simulate(tiny(), "hcp3:objective=core-hours:power=2,constraints=scratch:streams=1/queue=+limit:most=9")
+result = simulate(tiny(), "hcp3:objective=core-hours:power=2,constraints=scratch:streams=1/queue=+deadline:at=99999")
 check(tiny(), result)
 print(result.jobs["start"].tolist(), result.jobs["reason"].tolist()[0])
 """

@@ -20,6 +20,7 @@ from .generators import (
 from .jitter import jitter
 from .job import Checkpoint, Job, ResourceMap, Shape
 from .machine import Machine
+from .machine_rules import Limit, Outage, Power, Reservation
 from .machine_state import Ended, MachineState, RunningSince, recorded_state
 from .molding import Speedup, SpeedupLaw, mold
 from .recorded_waits import expected_waits
@@ -32,9 +33,13 @@ __all__ = [
     "Description",
     "Ended",
     "Job",
+    "Limit",
     "Machine",
     "MachineState",
+    "Outage",
+    "Power",
     "Provenance",
+    "Reservation",
     "ResourceMap",
     "RunColumns",
     "RunningSince",

@@ -42,6 +42,7 @@ class ResourceMap(dict[str, int]):
 
 
 ONE_CORE = ResourceMap(core=1)
+NO_LICENCES = ResourceMap()
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,13 @@ class Job:
         The earliest time at which it may enter the queue, seconds on the trace's clock.
     hold
         Whether it is held: it never enters the queue.
+    exclusive
+        Whether it shares its nodes with no other job.
+    soft_walltime
+        Seconds that it is planned to run, at most its walltime; ``None``: its walltime. It is killed at its walltime
+        alone, as PBS's ``soft_walltime`` has it.
+    licences
+        How many licences it takes while it runs, by name.
 
     Raises
     ------
@@ -193,6 +201,9 @@ class Job:
     depends: tuple[tuple[Any, ...], ...] = ()
     begin: int = 0
     hold: bool = False
+    exclusive: bool = False
+    soft_walltime: int | None = None
+    licences: Mapping[str, int] = field(default=NO_LICENCES)
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
@@ -210,8 +221,14 @@ class Job:
             object.__setattr__(self, "depends", _dependencies(where, self.depends))
         if self.begin:
             _check_numbers(where, self, (("begin", 0),))
-        if type(self.hold) is not bool:
-            raise ValueError(f"{where}: hold must be True or False, got {self.hold!r}")
+        for name in ("hold", "exclusive"):
+            if type(getattr(self, name)) is not bool:
+                raise ValueError(f"{where}: {name} must be True or False, got {getattr(self, name)!r}")
+        if self.soft_walltime is not None:
+            check_whole(f"{where}: soft_walltime", self.soft_walltime, 1, self.walltime)
+        if self.licences:
+            numbers = {name: check_whole(f"{where}: licences: {name}", n, 0) for name, n in self.licences.items()}
+            object.__setattr__(self, "licences", ResourceMap(numbers))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Job:
         """Return itself: nothing of it changes."""

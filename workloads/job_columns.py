@@ -23,11 +23,10 @@ NUMBERS = {"submit": (0, LONGEST), "runtime": (0, LONGEST), "walltime": (1, LONG
 TEXTS = ("user", "group", "name", "queue", "kind")
 OTHERS = (
     "per_node", "shapes", "checkpoint", "law", "deadline", "array", "reservation", "depends", "begin", "hold",
+    "exclusive", "soft_walltime", "licences",
 )  # fmt: skip
 #: Of these, those that count in a digest only if a job has one: there were none of them at first.
-_LATER = {
-    each.name: each.default for each in fields(Job) if each.name in ("array", "reservation", "depends", "begin", "hold")
-}
+_LATER = {each.name: each.default for each in fields(Job) if each.name in OTHERS[OTHERS.index("array") :]}
 #: Jobs that are made at a time.
 _BLOCK = 512
 #: What writes the fields of a job, past its refusal to be changed.
@@ -129,7 +128,7 @@ class JobColumns(Sequence[Job]):
     submit, runtime, walltime, nodes
         As of :class:`Job`, arrays of shape (jobs,), read-only.
     per_node, user, group, name, queue, kind, shapes, checkpoint, law, deadline, array,
-    reservation, depends, begin, hold
+    reservation, depends, begin, hold, exclusive, soft_walltime, licences
         The same, coded.
 
     Raises
@@ -158,6 +157,9 @@ class JobColumns(Sequence[Job]):
     depends: Coded
     begin: Coded
     hold: Coded
+    exclusive: Coded
+    soft_walltime: Coded
+    licences: Coded
 
     def __post_init__(self) -> None:
         for name in ("ids", *NUMBERS):
@@ -286,4 +288,5 @@ class JobColumns(Sequence[Job]):
 _CANONICAL: dict[str, Callable[[Any], str]] = {
     "law": lambda law: repr(None if law is None else (law.dist.name, law.args, sorted(law.kwds.items()))),
     "per_node": lambda per_node: repr(sorted(per_node.items())),
+    "licences": lambda licences: repr({**licences}),
 }

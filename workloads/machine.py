@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from ..base import InputError, IntArray
 from ..base.arrays import count_slots
 from ..base.checks import LARGEST, MOST_NODES, check_whole, shown
 from ..base.files import read_json
+from .machine_rules import Limit, Outage, Power, Reservation, Rules
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,17 +31,26 @@ class Machine:
         What it is called.
     equivalence
         What one processor of a trace asks for, such as ``{"core": 1}``; ``{"core": 1}`` by default.
+    reservations, outages, licences, limits, power
+        What holds on it for every dispatcher, see :class:`.Rules`; none by default.
 
     Raises
     ------
     ValueError
-        If the array does not fit the names, an amount is negative, or a node has nothing at all.
+        If the array does not fit the names, an amount is negative, or a node has nothing at all; if a rule does not fit
+        the machine.
     """
 
     resources: tuple[str, ...]
     capacity: IntArray
     name: str = ""
     equivalence: Mapping[str, int] = field(default_factory=lambda: {"core": 1})
+    reservations: tuple[Reservation, ...] = ()
+    outages: tuple[Outage, ...] = ()
+    licences: Mapping[str, int] = field(default_factory=dict)
+    limits: tuple[Limit, ...] = ()
+    power: Power | None = None
+    rules: Rules = field(default_factory=Rules, init=False, repr=False)
     _slots: dict[tuple[int, ...], int] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -65,12 +75,18 @@ class Machine:
         capacity.flags.writeable = False
         object.__setattr__(self, "resources", names)
         object.__setattr__(self, "capacity", capacity)
+        rules = Rules(self.reservations, self.outages, self.licences, self.limits, self.power)
+        rules.check(names, capacity)
+        for name in ("reservations", "outages", "licences", "limits"):
+            object.__setattr__(self, name, getattr(rules, name))
+        object.__setattr__(self, "rules", rules)
 
     def __eq__(self, other: object) -> bool:
-        """Compare resources and capacities; the name does not count."""
+        """Compare resources, capacities and rules; the name does not count."""
         if not isinstance(other, Machine):
             return NotImplemented
-        return self.resources == other.resources and np.array_equal(self.capacity, other.capacity)
+        same = self.resources == other.resources and np.array_equal(self.capacity, other.capacity)
+        return same and self.rules == other.rules
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Machine:
         """Return itself: nothing of it changes, and who keeps it knows it again."""
@@ -101,7 +117,8 @@ class Machine:
 
         The file is a JSON object with ``groups`` (group name to resources of one node), ``resources``
         (group name to number of nodes, laid out in this order) and, optionally, ``equivalence`` (what one
-        processor of a trace asks for, as in ``{"processor": {"core": 1}}``).
+        processor of a trace asks for, as in ``{"processor": {"core": 1}}``) and the rules of the machine:
+        ``reservations``, ``outages`` and ``limits`` (lists of objects), ``licences`` and ``power`` (objects).
 
         Raises
         ------
@@ -159,6 +176,19 @@ class Machine:
         return f"{self.nodes} node{'s' if self.nodes > 1 else ''} ({totals})"
 
 
+def with_rules(machine: Machine, rules: Rules) -> Machine:
+    """Return a machine with other rules; raise ``ValueError`` if they do not fit it."""
+    given = {field.name: getattr(rules, field.name) for field in fields(Rules)}
+    return replace(machine, **given) if rules or machine.rules else machine
+
+
+def announced(machine: Machine) -> Machine:
+    """Return the machine as dispatchers know it: without outages that are not announced."""
+    if all(outage.announced for outage in machine.outages):
+        return machine
+    return replace(machine, outages=tuple(outage for outage in machine.outages if outage.announced))
+
+
 def _from_accasim(data: Any, path: Path) -> Machine:
     if not isinstance(data, dict):
         raise InputError(f"{path}: expected a JSON object with 'groups' and 'resources', got {type(data).__name__}")
@@ -184,13 +214,9 @@ def _from_accasim(data: Any, path: Path) -> Machine:
     if not rows:
         raise InputError(f"{path}: field 'resources': expected at least one node, got none")
     equivalence = _equivalence(data.get("equivalence"), names, path)
+    capacity = np.array(rows, dtype=np.int64).reshape(len(rows), len(names))
     try:
-        return Machine(
-            tuple(names),
-            np.array(rows, dtype=np.int64).reshape(len(rows), len(names)),
-            path.stem,
-            equivalence,
-        )
+        return with_rules(Machine(tuple(names), capacity, path.stem, equivalence), Rules.read(data))
     except ValueError as error:
         raise InputError(f"{path}: {error}") from None
 

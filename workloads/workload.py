@@ -157,6 +157,8 @@ class Workload:
         sha = hashlib.sha256()
         sha.update(repr((self.machine.resources, self.machine.capacity.shape)).encode())
         sha.update(self.machine.capacity.astype("<i8").tobytes())
+        if self.machine.rules:
+            sha.update(repr(self.machine.rules.fields()).encode())
         self.columns.add_to(sha)
         object.__setattr__(self, "_digest", sha.hexdigest())
         return self._digest

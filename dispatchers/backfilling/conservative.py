@@ -56,6 +56,7 @@ class Conservative(Configured[ConservativeOptions]):
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
+    plans_closures: ClassVar[bool] = True
     Options: ClassVar[type] = ConservativeOptions
     held: Reservations | PoolReservations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -16,6 +17,7 @@ from ...models import count_slots, shift
 from ..options import PlacementOption, ReserveBy
 from ..protocol import Action, Placement, Running, Start, State, Waiting
 from ..space import NodeSpace, PoolSpace
+from .closed_times import ClosedTimes, closes, empty_profile
 from .counted import indexed, start_at
 from .slot_space import SlotSpace, room_of
 
@@ -45,6 +47,7 @@ class EASY(PlacementOption):
 
     reserve_by: ReserveBy = field(default="predictions", metadata={"was": "promises"})
     uses: ClassVar[tuple[str, ...]] = ("numba",)
+    plans_closures: ClassVar[bool] = True
     _shortest_first: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -53,11 +56,44 @@ class EASY(PlacementOption):
 
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start from the head of the queue, then backfill behind the first job that does not fit."""
+        if closes(state.machine):
+            return self._beside_closures(state)
         index = indexed(state) if self.reserve_by == "predictions" else None
         if index is not None:
             chosen = index.by_easy(state, self._shortest_first) if state.free.any() else ()
             return start_at(state, room_of(state, self.placement), chosen) if chosen else ()
         return self.in_order(state, state.queue.entries)
+
+    def _beside_closures(self, state: State) -> Sequence[Action]:
+        """Do the same in a profile of what is free over time, in which nodes are closed for some of it."""
+        by_walltime = self.reserve_by == "walltimes"
+        profile = empty_profile(state.machine, state.now, self.placement)
+        longest = int(state.queue.walltime.max(initial=0))
+        last = int(state.running.predicted_end.max(initial=state.now)) - state.now
+        for taken in ClosedTimes(state.machine, last + 4 * longest).more(state.now):
+            profile.take(*taken)
+        for run in state.running:
+            end = run.walltime_end(state.now) if by_walltime else run.expected_end(state.now)
+            profile.take(state.now, end, run.placement, run.demand)
+        started: list[Start] = []
+        reserved = False
+        waits = deque(state.queue.entries)
+        while waits:
+            waiting = waits.popleft()
+            length = waiting.walltime if by_walltime else waiting.predicted
+            found = profile.earliest(
+                waiting.nodes, waiting.demand, length, state.now, state.now + 1 if reserved else None
+            )
+            if found is None:
+                continue
+            profile.take(found[0], found[0] + length, found[1], waiting.demand)
+            if found[0] == state.now:
+                started.append(Start(waiting, found[1]))
+            elif not reserved:
+                reserved = True
+                if self._shortest_first:
+                    waits = deque(sorted(waits, key=_by_prediction))
+        return started
 
     def in_order(self, state: State, queue: Sequence[Waiting]) -> Sequence[Action]:
         """Do the same with the waiting jobs in some order."""

@@ -40,6 +40,7 @@ class ListScheduler(PlacementOption):
     """
 
     uses: ClassVar[tuple[str, ...]] = ("numba",)
+    memoryless: ClassVar[bool] = True
     key: ClassVar[Key | None] = None
     order: ClassVar[int | None] = None
     blocked: Blocked = "wait"

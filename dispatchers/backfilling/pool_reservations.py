@@ -11,6 +11,7 @@ from ...models import pool_placement
 from ...models.book import pool as book
 from ...models.profiles.amount import NEVER, add, earliest, free_until, open_amount, steps_of
 from ..protocol import Placement, State, Waiting
+from .closed_times import ClosedTimes
 from .reservations import Compress
 
 _KINDS = (("running", book.RUNNING), ("reserved", book.RESERVED))
@@ -28,6 +29,8 @@ class PoolReservations:
     def __init__(self, state: State) -> None:
         self._total = int(state.machine.capacity[0, 0])
         self._book = book.open_book(self._total, state.now)
+        self._closed, self._closures = ClosedTimes(state.machine), 0
+        self._close(state.now)
         self._settled = True
         self._state = state
 
@@ -51,18 +54,30 @@ class PoolReservations:
                 add(self._book.profile, max(start, state.now), end, -units)
         self._settled = memory["settled"]
 
+    def _close(self, now: int) -> None:
+        """Take the closed amounts out of the profile, which begins now, as far ahead as it has to reach."""
+        closed = list(self._closed.more(now))
+        self._closures += 2 * len(closed)
+        self._book = book.with_room_for(self._book, self._closures, 0)
+        for begin, end, nodes, amounts in closed:
+            add(self._book.profile, begin, end, -len(nodes) * amounts[0])
+
     def follow(self, state: State) -> bool:
         """Bring the profile up to date; return whether the reservations had to be made anew."""
         now, queue, running = state.now, state.queue, state.running
         self._queue = np.stack((queue.order, queue.nodes * queue.demand[:, 0], queue.predicted))
         runs = (running.order, running.nodes * running.demand[:, 0], running.predicted_end, running.start)
         last = max(queue.order.max(initial=0), running.order.max(initial=0))
-        self._state, self._book = state, book.with_room_for(self._book, len(queue) + len(running), int(last))
+        self._close(now)
+        jobs = len(queue) + len(running) + self._closures
+        self._state, self._book = state, book.with_room_for(self._book, jobs, int(last))
         corrected = book.follow(now, self._book, self._queue, np.stack(runs))
         if corrected:
             count = int(self._book.numbers[book.RESERVED])
             order = np.argsort(self._book.reserved[book.START, :count], kind="stable")
             self._book = self._book._replace(profile=open_amount(self._total, now, 8 * len(self._book.profile.times)))
+            self._closed = ClosedTimes(state.machine)
+            self._close(now)
             book.rebuild(now, self._book, order)
         return corrected
 

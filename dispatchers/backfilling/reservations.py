@@ -11,6 +11,7 @@ import numpy as np
 from ...models import AmountProfile, NodeProfile, PlacementRule
 from ..protocol import Placement, Running, State, Waiting
 from ..space import PoolSpace, Space, space_of
+from .closed_times import ClosedTimes, empty_profile
 
 #: How reservations move up when a job ends early.
 Compress = Literal["until-stable", "once", "never"]
@@ -77,10 +78,14 @@ class Reservations:
         self.freed: list[tuple[int, int]] = []
 
     def _empty(self, state: State) -> AmountProfile | NodeProfile:
-        capacity = state.machine.capacity
-        if capacity.size == 1:
-            return AmountProfile(int(capacity[0, 0]), state.now)
-        return NodeProfile(capacity, capacity, state.now, self.rule)
+        self._closed, profile = ClosedTimes(state.machine), empty_profile(state.machine, state.now, self.rule)
+        self._close(profile, state.now)
+        return profile
+
+    def _close(self, profile: AmountProfile | NodeProfile, now: int) -> None:
+        """Take the closed nodes out of a profile that begins now, as far ahead as it has to reach."""
+        for taken in self._closed.more(now):
+            profile.take(*taken)
 
     def memory(self) -> dict[str, Any]:
         """Return what runs and what is reserved, in the order of booking."""
@@ -104,6 +109,7 @@ class Reservations:
         That is when a running job is now known to end later than was planned.
         """
         self.profile.advance(state.now)
+        self._close(self.profile, state.now)
         corrected = [self._follow_run(run, state.now) for run in state.running]
         alive = {run.id for run in state.running}
         for id_ in [id_ for id_ in self.running if id_ not in alive]:

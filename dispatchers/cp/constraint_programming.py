@@ -14,6 +14,8 @@ from ..moldable.job_modes import JobModes
 from ..options import Configured, Preset
 from ..protocol import Action, Start, State
 from ..site.expected_waits import ExpectedWaits
+from ..site.machine_rules import machine_constraints
+from ..site.restrictions import Restrictions, SiteRules
 from ..site.site_constraints import create_constraints
 from ..space import NodeSpace, PoolSpace, Space, space_of
 from .candidates import (
@@ -25,7 +27,6 @@ from .candidates import (
 )
 from .cp_options import ConstraintProgrammingOptions, Formulation
 from .cp_plan import ModesPlanner, Plan, Planner, all_fastest, all_together
-from .restrictions import Restrictions, SiteRules
 from .site_objectives import CheckedGoal, ExcessWait, Goal, Slowdown, WeightedWait, create_objective
 
 
@@ -151,8 +152,6 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         self.settled = self.options.settled()
         self.waits = ExpectedWaits(self.options.ewt)
         self.constraints = create_constraints(self.options.constraints)
-        self._rules = SiteRules(self.constraints) if self.constraints else None
-        self.goal = self._goal()
         self.reset(None)
 
     def _goal(self) -> Goal:
@@ -169,8 +168,17 @@ class ConstraintProgramming(Configured[ConstraintProgrammingOptions]):
         fast = "-fast" if self.settled.pooled and self.options.formulation == "pcp" else ""
         return f"{self.options.formulation.upper()}{self.options.version or ''}{fast}"
 
+    @property
+    def plans_rules(self) -> bool:
+        """Whether plans know the rules of the machine; those of moldable jobs do not."""
+        return not self.settled.molds
+
     def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
-        """Forget the waits measured and the last decision."""
+        """Forget the waits measured and the last decision; take the rules of the machine for constraints, too."""
+        of_machine = machine_constraints(machine) if machine is not None and self.plans_rules else ()
+        constraints = (*self.constraints, *of_machine)
+        self._rules = SiteRules(constraints) if constraints else None
+        self.goal = self._goal()
         self.goal.reset(machine)
         if self._rules is not None and machine is not None:
             self._rules.reset(machine)

@@ -29,10 +29,10 @@ from ...workloads import Machine
 from ..moldable.job_modes import JobModes
 from ..problems import problem_of
 from ..protocol import State, Waiting
+from ..site.restrictions import PlannedConstraint, Restrictions
 from ..space import PoolSpace, Space, place_all
 from .candidates import Candidates, Chosen
 from .cp_options import ConstraintProgrammingOptions, Formulation
-from .restrictions import PlannedConstraint, Restrictions
 from .site_objectives import Goal, Objective
 
 _DAY = 86_400

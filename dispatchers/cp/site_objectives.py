@@ -19,7 +19,7 @@ from ..protocol import State, Waiting
 from ..registered import spec_of_inner
 from ..site.expected_waits import ExpectedWaits
 from ..site.plan_parts import PlanModel, PlannedJobs, PlanView, surroundings
-from .restrictions import PlugInCalls, PlugInError, SiteRules
+from ..site.restrictions import PlugInCalls, PlugInError, SiteRules
 
 T = TypeVar("T")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,8 +15,10 @@ from ..protocol import Action, Dispatcher, JobView, Reject, Running, Start, Stat
 
 #: What dispatchers are shown of a job as it is.
 _SHOWN = sorted(set(JobView.__slots__) - {"shapes", "law"})
-#: What a job that is in the queue waited for before: nothing any more.
-_ELIGIBLE: Mapping[str, Any] = {"depends": (), "begin": 0, "hold": False}
+#: What a job that is in the queue has no more, or is not shown: what it waited for before, and the like.
+_NOT_SHOWN: Mapping[str, Any] = {
+    each.name: each.default for each in fields(Job) if each.name not in {*JobView.__slots__, "runtime"}
+}
 #: What was done when.
 Done = tuple[int, Start | Stop]
 
@@ -258,7 +260,7 @@ def _whole(run: Running, now: int) -> int:
 def job_of(entry: Waiting, ran: int) -> Job:
     """Return a job of the queue as it was submitted, with what is known of its run time, seconds."""
     shown = {name: getattr(entry.job, name) for name in _SHOWN}
-    return Job.trusted(**shown, **_ELIGIBLE, runtime=ran, shapes=_shapes_of(entry, ran), law=entry.law)
+    return Job.trusted(**shown, **_NOT_SHOWN, runtime=ran, shapes=_shapes_of(entry, ran), law=entry.law)
 
 
 def _shapes_of(entry: Waiting, ran: int) -> tuple[Shape, ...]:

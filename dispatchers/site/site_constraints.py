@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...base import InputError, Registry
 from ...workloads import Machine
+from ...workloads.machine_rules import Closure
 from ..protocol import JobView
 from ..registered import spec_of_inner
 
 constraints = Registry("constraint", "hpcdispatch.constraints")
 #: Between several constraints in a text.
 _AND = "+"
+#: What was a constraint, and is a field of the machine now, which holds under every dispatcher.
+_OF_MACHINES = {"limit": "limits", "licence": "licences", "maintenance": "reservations", "power": "power"}
 
 
-class Closed(NamedTuple):
-    """Nodes on which nothing may run for some time.
-
-    Attributes
-    ----------
-    nodes
-        Their indices.
-    begin, end
-        From when until when, seconds on the clock of the simulation, half-open.
-    """
-
-    nodes: Sequence[int]
-    begin: int
-    end: int
+#: Nodes on which nothing may run for some time.
+Closed = Closure
 
 
 class SiteConstraint:
@@ -93,7 +84,12 @@ def create_constraints(given: Given) -> tuple[SiteConstraint, ...]:
 def _created(given: Any) -> Iterator[SiteConstraint]:
     made = [given]
     if isinstance(given, str):
-        made = [constraints.create(spec_of_inner(text.strip())) for text in given.split(_AND)] if given.strip() else []
+        texts = [text.strip() for text in given.split(_AND)] if given.strip() else []
+        for name in (text.partition(":")[0] for text in texts):
+            if name in _OF_MACHINES:
+                known = f"it is {_OF_MACHINES[name]!r} of the machine now, which every dispatcher obeys"
+                raise InputError(f"unknown constraint {name!r}: {known}; give a machine file with that field")
+        made = [constraints.create(spec_of_inner(text)) for text in texts]
     for constraint in made:
         if not isinstance(constraint, SiteConstraint):
             raise InputError(f"constraint: expected a name or a SiteConstraint, got {constraint!r}")

@@ -35,6 +35,7 @@ from ..recorder import COMPLETED, DECISION, LIMIT, STAY, Recorder
 WORTH = 10_000
 #: The same for look-ahead, a decision of which takes the engine far longer.
 WORTH_AHEAD = 2_000
+
 #: Those who predict the same of a job at any time, by what they do.
 _PREDICTED: Mapping[type, Callable[[JobColumns], IntArray]] = {
     Walltime: lambda jobs: jobs.walltime,
@@ -145,7 +146,8 @@ def compiled_events(
     """
     workload = recorder.workload
     jobs, machine = workload.columns, workload.machine
-    made = _maker(dispatcher, len(jobs), machine)
+    plain = not (machine.rules or any(jobs.soft_walltime.values))
+    made = _maker(dispatcher, len(jobs), machine) if plain else None
     if made is None or overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
         return None
     fits = jobs.nodes <= jobs.per_node.numbers(lambda amounts: room_for(machine, amounts))

@@ -7,6 +7,8 @@ from time import perf_counter_ns
 from typing import Any
 
 from ...dispatchers import Action, Dispatcher, Reject, Start, State, Stop, Wake
+from ...dispatchers.site.rule_gate import RuleGate
+from ...workloads import Machine
 from ..action_checks import ActionChecks, checked_report, whole_seconds
 from ..budget import Spending
 from ..life_cycle import LifeCycle
@@ -35,6 +37,8 @@ class Decisions:
         What the simulation has taken of its budget.
     recorder
         Books the decisions.
+    machine
+        With all its rules, also those that no dispatcher knows.
 
     Attributes
     ----------
@@ -44,7 +48,7 @@ class Decisions:
 
     def __init__(
         self, dispatcher: Dispatcher, cycle: LifeCycle, calendar: EventCalendar, checks: ActionChecks,
-        spending: Spending, recorder: Recorder,
+        spending: Spending, recorder: Recorder, machine: Machine,
     ) -> None:  # fmt: skip
         self.checks = checks
         self.wakes: set[int] = set()
@@ -55,9 +59,15 @@ class Decisions:
         self._balance = 0
         self._idle = 0
         self._now = 0
-        self._decide = dispatcher.dispatch
+        self._gate = RuleGate(machine, dispatcher) if machine.rules else None
+        self._decide = dispatcher.dispatch if self._gate is None else self._gate.ask
         self._report = getattr(dispatcher, "report", None)
         self._name = getattr(dispatcher, "name", None) or type(dispatcher).__name__
+
+    @property
+    def refused(self) -> int:
+        """How many starts were not carried out."""
+        return 0 if self._gate is None else self._gate.refused
 
     def due(self, now: int) -> bool:
         """Return whether the dispatcher is to be asked: not if only a prediction was corrected."""

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from heapq import heappop, heappush
 from typing import Any, Protocol
 
-#: The kinds of events beside arrivals, in the order of one instant: a job ends; one that was held may enter the queue,
-#: as arrivals do then; a prediction is corrected; a timer.
-COMPLETION, ELIGIBLE, CORRECTION, TIMER = range(4)
+#: The kinds of events beside arrivals, in the order of one instant: a job ends; nodes fail; a job that was held may
+#: enter the queue, as arrivals do then; a prediction is corrected; a timer.
+COMPLETION, OUTAGE, ELIGIBLE, CORRECTION, TIMER = range(5)
 #: Time, kind, sequence number, payload.
 Entry = tuple[int, int, int, Any]
 

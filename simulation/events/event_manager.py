@@ -9,6 +9,7 @@ from ...dispatchers import Dispatcher, Waiting
 from ...dispatchers.registered import knows_site
 from ...predictors import Predictor
 from ...workloads import Machine
+from ...workloads.machine import announced
 from ..accasim_compat import EventManager
 from ..action_checks import ActionChecks
 from ..budget import Budget, Spending
@@ -20,7 +21,7 @@ from ..recorder import Recorder
 from ..simulated_job import SimulatedJob
 from ..simulation_errors import SimulationError
 from .decisions import Answer, Decisions
-from .event_calendar import COMPLETION, ELIGIBLE, TIMER, EventCalendar
+from .event_calendar import COMPLETION, ELIGIBLE, OUTAGE, TIMER, EventCalendar
 
 #: AccaSim's main loop reads jobs when fewer than that are still to arrive.
 _READ_BELOW = 10
@@ -75,13 +76,18 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         self.calendar = EventCalendar()
         forecasts = Forecasts(predictor, recorder, bounded)
         eligibility = eligibility_of(recorder.workload, self.calendar, not knows_site(dispatcher))
-        self.cycle = LifeCycle(machine, self.calendar, forecasts, overrun, recorder, progress, told, eligibility)
+        self.cycle = LifeCycle(
+            announced(machine), self.calendar, forecasts, overrun, recorder, progress, told, eligibility
+        )
         self.held: Mapping[int, SimulatedJob] = {} if eligibility is None else eligibility.held
         self.resource_manager = self.cycle.nodes
         self.events = self.cycle.jobs
         self.loaded = self.calendar.arrivals
         checks = ActionChecks(self.events, machine.nodes, bounded)
-        self.decisions = Decisions(dispatcher, self.cycle, self.calendar, checks, Spending(budget), recorder)
+        self.decisions = Decisions(dispatcher, self.cycle, self.calendar, checks, Spending(budget), recorder, machine)
+        self._outages = bool(machine.outages)
+        for outage in machine.outages:
+            self.calendar.add(outage.begin, OUTAGE, outage)
         self.pause = math.inf
         self.at_pause: Callable[[], None] | None = None
 
@@ -149,6 +155,9 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
         if heap and heap[0][0] == now:
             for _, _, _, job in self.calendar.due(now, COMPLETION):
                 cycle.end(job, job.outcome, now)
+            if self._outages:
+                for _, _, _, outage in self.calendar.due(now, OUTAGE):
+                    cycle.fail(outage, now)
             if self.held:
                 for _, _, _, job in self.calendar.due(now, ELIGIBLE):
                     cycle.release(job, now)
@@ -172,6 +181,9 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
                 self.cycle.end(job, job.outcome, now)
             for job in early[1:]:
                 job.completion = self.calendar.add(now, COMPLETION, job)
+        elif failing := self.calendar.due(now, OUTAGE):
+            for _, _, _, outage in failing:
+                self.cycle.fail(outage, now)
         elif released := self.calendar.due(now, ELIGIBLE):
             self.cycle.release(released[0][3], now)
             for _, _, _, job in released[1:]:

@@ -16,7 +16,8 @@ from ...base.checks import shown
 from ..dependencies import without_missing
 from ..fitting_requests import as_request, fitting_requests, why_it_cannot_run
 from ..job import Checkpoint, Job, Shape
-from ..machine import Machine
+from ..machine import Machine, with_rules
+from ..machine_rules import Rules
 from ..workload import Provenance, Workload
 from .read_log import Log, Malformed, NothingUsableError, ReadOptions, counted
 from .trace_files import TraceFile, decode
@@ -24,7 +25,9 @@ from .trace_files import TraceFile, decode
 FORMAT = "hpcdispatch-workload"
 VERSION = 1
 _HEADER = ("format", "version", "machine", "provenance", "records")
-_MACHINE = ("resources", "capacity", "name", "equivalence")
+_MACHINE = (
+    "resources", "capacity", "name", "equivalence", "reservations", "outages", "licences", "limits", "power",
+)  # fmt: skip
 _LAW = ("name", "args", "kwds")
 _TEXTS = ("user", "group", "name", "queue", "array", "reservation")
 _RECORD = "record"
@@ -71,6 +74,7 @@ def machine_fields(machine: Machine) -> dict[str, Any]:
         "capacity": machine.capacity.tolist(),
         "name": machine.name,
         "equivalence": dict(machine.equivalence),
+        **machine.rules.fields(),
     }
 
 
@@ -193,10 +197,9 @@ def machine_of(found: dict[str, Any]) -> Machine:
     """
     _known(found, _MACHINE, "machine: ")
     try:
-        capacity = np.array(found.get("capacity"))
-        return Machine(
-            tuple(found.get("resources", ())), capacity, found.get("name", ""), found.get("equivalence") or {"core": 1}
-        )
+        capacity, equivalence = np.array(found.get("capacity")), found.get("equivalence") or {"core": 1}
+        machine = Machine(tuple(found.get("resources", ())), capacity, found.get("name", ""), equivalence)
+        return with_rules(machine, Rules.read(found))
     except (TypeError, ValueError) as error:
         raise _WrongLineError(f"field 'machine': {error}") from None
 

@@ -121,6 +121,9 @@ def lost_fields(jobs: JobColumns) -> dict[str, int]:
         ("depends", jobs.depends, bool),
         ("begin", jobs.begin, bool),
         ("hold", jobs.hold, bool),
+        ("exclusive", jobs.exclusive, bool),
+        ("soft_walltime", jobs.soft_walltime, bool),
+        ("licences", jobs.licences, bool),
     )
     counts = {name: int(column.numbers(has).sum()) for name, column, has in features}
     return {name: count for name, count in counts.items() if count}

@@ -113,7 +113,7 @@ def test_the_same_twice():
         ("pcp3:molds=true", "pcp3: molds must be false with formulation pcp, whose model places one request a job"),
         ("hcp:molds=true", r"hcp: molds must be false with all jobs in the model \(version 0\)"),
         ("hcp3:molds=true,blocked=3", "molds must be false with blocked, whose profile takes one request a job"),
-        ("hcp3:molds=true,constraints=limit:most=4", "constraints, which are on the request of a job"),
+        ("hcp3:molds=true,constraints=deadline:at=4", "constraints, which are on the request of a job"),
         ("sa:over=hcp3:molds=true", "expected a dispatcher of rigid jobs, got one that chooses shapes itself"),
     ],
 )  # fmt: skip

@@ -1,5 +1,7 @@
 """Constraints that plug in: what each does, that no shortcut passes them by, and what is said when one fails."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,26 +10,22 @@ from hpcdispatch.dispatchers import ConstraintProgramming, create_dispatcher
 from hpcdispatch.dispatchers.cp import (
     Closed,
     Deadline,
-    Licence,
-    Maintenance,
-    PowerCap,
-    RunningLimit,
     SiteConstraint,
     constraints,
     create_constraints,
 )
 from hpcdispatch.simulation import check, simulate
 from hpcdispatch.testing import check_dispatcher, cluster, pool, tiny
-from hpcdispatch.workloads import Job, Machine, Workload
+from hpcdispatch.workloads import Job, Limit, Machine, Power, Reservation, Workload
 
 POOL, NODES = Machine.pool(4), Machine.homogeneous(4, core=1)
 FORMS = ["hcp3", "pcp-fast", "pcp3", "hcp3:blocked=2", "hcp1", "pcp1", "hcp", "pcp"]
 
 
 def run(rows, dispatcher, machine=POOL, **options):
-    """Simulate rows of (submit, runtime, walltime, cores[, user[, queue[, name]]]); return the result, checked."""
+    """Simulate rows of (submit, runtime, walltime, cores[, user[, queue[, licences]]]); return the result, checked."""
     jobs = [
-        Job(str(i), *row[:3], nodes=row[3], **dict(zip(("user", "queue", "name"), row[4:], strict=False)))
+        Job(str(i), *row[:3], nodes=row[3], **dict(zip(("user", "queue", "licences"), row[4:], strict=False)))
         for i, row in enumerate(rows, 1)
     ]
     workload = Workload(tuple(jobs), machine)
@@ -45,47 +43,47 @@ def with_constraints(form, text):
 
 
 # All three fit together.
-THREE = [(0, 10, 10, 1, "a", "x", "abaqus1"), (0, 20, 20, 1, "a", "y", "abaqus2"), (0, 30, 30, 1, "b", "y", "vasp")]
+THREE = [(0, 10, 10, 1, "a", "x", {"abaqus": 1}), (0, 20, 20, 1, "a", "y", {"abaqus": 1}), (0, 30, 30, 1, "b", "y")]
 
 
 @pytest.mark.parametrize(("form", "machine"), [("hcp3", POOL), ("pcp-fast", NODES), ("pcp3", NODES), ("hcp", NODES)])
 @pytest.mark.parametrize(
-    ("text", "expected"),
+    ("rules", "expected"),
     [
-        ("limit:most=1", [0, 10, 0]),
-        ("limit:most=1/by=queue", {(0, 0, 20), (0, 30, 0)}),
-        ("limit:most=2/of=core/by=all", [0, 0, 10]),
-        ("limit:most=1/by=all/user=a", [0, 10, 0]),
-        ("licence:count=1/job=abaqus*", [0, 10, 0]),
-        ("licence:count=3/each=2/per=slot/queue=y", {(0, 0, 20), (0, 30, 0)}),
-        ("power:cap=250/watts=core:100", [0, 0, 10]),
-        ("limit:most=1+limit:most=1/by=queue", {(0, 30, 0), (0, 10, 30)}),
+        ({"limits": [Limit(1)]}, [0, 10, 0]),
+        ({"limits": [Limit(1, by="queue")]}, {(0, 0, 20), (0, 30, 0)}),
+        ({"limits": [Limit(2, of="core", by="all")]}, [0, 0, 10]),
+        ({"limits": [Limit(1, by="all", user="a")]}, [0, 10, 0]),
+        ({"licences": {"abaqus": 1}}, [0, 10, 0]),
+        ({"power": Power({"core": 100}, cap=250)}, [0, 0, 10]),
+        ({"power": Power({"core": 100}, idle=50, cap=300)}, [0, 0, 10]),
+        ({"limits": [Limit(1), Limit(1, by="queue")]}, {(0, 30, 0), (0, 10, 30)}),
     ],
 )
-def test_what_runs_at_the_same_time(form, machine, text, expected):
-    found = starts(THREE, with_constraints(form, text), machine)
+def test_what_runs_at_the_same_time(form, machine, rules, expected):
+    found = starts(THREE, form, replace(machine, **{"licences": {"abaqus": 9}, **rules}))
     assert tuple(found) in expected if isinstance(expected, set) else found == expected
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_only_candidate_waits_for_what_runs(form):
     # 2 comes alone, fits, and waits for the licence that 1 has.
-    rows = [(0, 50, 80, 1, "a"), (5, 10, 10, 1, "b"), (6, 10, 10, 1, "b")]
-    assert starts(rows, with_constraints(form, "licence:count=1")) in ([0, 50, 60], [0, 60, 50])
+    rows = [(0, 50, 80, 1, "a", "", {"x": 1}), (5, 10, 10, 1, "b", "", {"x": 1}), (6, 10, 10, 1, "b", "", {"x": 1})]
+    assert starts(rows, form, replace(POOL, licences={"x": 1})) in ([0, 50, 60], [0, 60, 50])
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_a_job_that_outran_its_prediction_still_draws_power(form):
     # 1 was to end at 20 and runs until 100.
     rows = [(0, 100, 20, 1), (30, 10, 10, 1)]
-    assert starts(rows, with_constraints(form, "power:cap=100/watts=core:60")) == [0, 100]
+    assert starts(rows, form, replace(POOL, power=Power({"core": 60}, cap=100))) == [0, 100]
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_no_job_runs_into_a_maintenance(form):
     # The window is [50, 80) on nodes 0 and 1. 2 might run until 60 and goes elsewhere; 3 needs three nodes until 50.
     rows = [(0, 5, 45, 3), (5, 10, 55, 2), (6, 10, 44, 3)]
-    result = run(rows, with_constraints(form, "maintenance:begin=50/end=80/nodes=0-1"), NODES)
+    result = run(rows, form, replace(NODES, reservations=[Reservation(50, 80, "0-1")]))
     assert result.jobs["start"].tolist() in ([0, 5, 80], [0, 80, 6])
     by_id = result.jobs.set_index("id")
     if by_id["start"]["2"] == 5:
@@ -96,19 +94,15 @@ def test_no_job_runs_into_a_maintenance(form):
 def test_jobs_wait_for_the_end_of_a_maintenance_of_all_nodes(form):
     rows = [(0, 10, 30, 2), (1, 10, 60, 1), (60, 10, 10, 1)]
     for machine in (POOL, NODES):
-        assert starts(rows, with_constraints(form, "maintenance:begin=50/end=80"), machine) == [0, 80, 80]
+        assert starts(rows, form, replace(machine, reservations=[Reservation(50, 80)])) == [0, 80, 80]
 
 
 def test_a_maintenance_comes_again():
     # Open in [20, 100), [120, 200), ... on all nodes.
-    text = "maintenance:begin=0/end=20/every=100"
     rows = [(0, 50, 50, 4), (1, 60, 60, 4), (2, 90, 90, 4)]
-    result = run(rows, with_constraints("pcp3", text), NODES)
+    result = run(rows, "pcp3", replace(NODES, reservations=[Reservation(0, 20, every=100)]))
     assert result.jobs["start"].tolist() == [20, 120, -1]
     assert result.jobs["reason"].iloc[2] == "constraint maintenance: leaves it no place ever"
-    windows = list(Maintenance(0, 20, nodes=[0], every=100).closed(90, 210))
-    assert windows == [Closed((0,), 100, 120), Closed((0,), 200, 220)]
-    assert list(Maintenance(5, 20, nodes=[0], every=100).closed(20, 105)) == []
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -152,7 +146,7 @@ def test_a_soft_deadline_raises_what_a_second_costs():
 
 def test_what_can_never_run_is_rejected_with_the_reason():
     rows = [(0, 10, 10, 3), (0, 10, 10, 1)]
-    result = run(rows, with_constraints("hcp3", "power:cap=20/watts=core:10"))
+    result = run(rows, "hcp3", replace(POOL, power=Power({"core": 10}, cap=20)))
     assert result.jobs["status"].tolist() == ["rejected", "completed"]
     assert result.jobs["reason"].iloc[0] == "constraint power: takes 30000 of mW, there are 20000"
 
@@ -160,21 +154,21 @@ def test_what_can_never_run_is_rejected_with_the_reason():
 def test_a_job_that_misses_its_last_chance_is_rejected():
     # 2 is longer than the gap between two windows; before the first of them the machine is taken until it is too late.
     rows = [(0, 40, 40, 4), (1, 90, 90, 4)]
-    result = run(rows, with_constraints("pcp3", "maintenance:begin=100/end=110/every=80/nodes=2"), NODES)
+    result = run(rows, "pcp3", replace(NODES, reservations=[Reservation(100, 110, [2], every=80)]))
     assert result.jobs["reason"].tolist() == ["", "constraint maintenance: leaves it no place ever"]
 
 
 def test_constraints_that_exclude_each_other_are_named():
     # Alone each leaves a place: before 100, and after 100.
-    text = "limit:most=5+maintenance:begin=0/end=100+deadline:at=90"
-    result = run([(0, 10, 10, 1)], with_constraints("hcp3", text), NODES)
-    assert result.jobs["reason"].tolist() == ["constraints maintenance and deadline exclude each other for it"]
+    machine = replace(NODES, limits=[Limit(5)], reservations=[Reservation(0, 100)])
+    result = run([(0, 10, 10, 1)], with_constraints("hcp3", "deadline:at=90"), machine)
+    assert result.jobs["reason"].tolist() == ["constraints deadline and maintenance exclude each other for it"]
 
 
 def test_a_cap_that_is_broken_already_lets_nothing_start():
     # What runs is the other dispatcher's; from then on nothing starts until it fits again.
     rows = [(0, 50, 50, 1), (0, 60, 60, 1), (10, 10, 10, 1)]
-    inner = ConstraintProgramming(constraints="limit:most=1/by=all")
+    inner = ConstraintProgramming(constraints=OneJob())
 
     class Late:
         def reset(self, machine, rng):
@@ -186,61 +180,61 @@ def test_a_cap_that_is_broken_already_lets_nothing_start():
     assert starts(rows, Late()) == [0, 0, 60]
 
 
-@pytest.mark.parametrize("text", [
-    "power:cap=900/watts=core:10;gpu:50", "licence:count=2/job=*", "deadline:within=9000/kind=soft",
-    "maintenance:begin=100/end=1000/every=90000+limit:most=4/by=all+power:cap=900/watts=core:10",
+class OneJob(SiteConstraint):
+    """At most one job runs."""
+
+    name = "one"
+
+    def uses(self, job):
+        return {"jobs": 1}
+
+    def most(self, what):
+        return 1
+
+
+@pytest.mark.parametrize("rules", [
+    {"power": Power({"core": 10, "gpu": 50}, cap=900)}, {"reservations": [Reservation(100, 1000, every=90_000)]},
+    {"limits": [Limit(4, by="all")], "power": Power({"core": 10}, cap=900), "reservations": [Reservation(100, 1000)]},
 ])  # fmt: skip
-def test_every_constraint_keeps_the_rules(text):
-    # Among them: the same records again, no run time read, and the schedule through the check of all constraints.
+def test_every_rule_of_a_machine_is_kept(rules):
+    # Among what is checked: the same records again, no run time read, and the schedule through the check of all rules.
+    workload = cluster(8)
+    workload = replace(workload, machine=replace(workload.machine, **rules))
+    check_dispatcher("hcp3:iterations=50", [workload], ("kill",), ("last2",))
+    check_dispatcher("pcp3:iterations=50", [workload], ("resubmit",), ("walltime",))
+
+
+def test_a_constraint_keeps_the_rules():
+    text = "deadline:within=9000/kind=soft"
     check_dispatcher(with_constraints("hcp3:iterations=50", text), [cluster(8)], ("kill",), ("last2",))
     check_dispatcher(with_constraints("pcp3:iterations=50", text), [cluster(8)], ("resubmit",), ("walltime",))
 
 
 def test_the_text_names_every_built_in_one():
-    assert constraints.names() == ["deadline", "licence", "limit", "maintenance", "power"]
-    made = create_constraints("limit:most=2 + power:cap=1e3/watts=core:2.5;gpu:10")
-    assert [type(part) for part in made] == [RunningLimit, PowerCap]
-    assert made[1].watts == {"core": 2.5, "gpu": 10}
-    assert create_constraints(["limit:most=2", Licence(3)])[1].count == 3
+    assert constraints.names() == ["deadline"]
+    made = create_constraints("deadline:at=2 + deadline:within=10/kind=soft")
+    assert [part.kind for part in made] == ["hard", "soft"]
+    assert create_constraints(["deadline:at=2", Deadline(at=3)])[1].at == 3
     assert create_constraints("") == ()
-    inner = create_dispatcher("evict:over=hcp3:m=50/constraints=limit:most=2//by=queue").over
-    assert (inner.options.m, inner.constraints[0].by) == (50, "queue")
+    inner = create_dispatcher("evict:over=hcp3:m=50/constraints=deadline:at=2//queue=x").over
+    assert (inner.options.m, inner.constraints[0].which.queue) == (50, "x")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("powr:cap=1", r"unknown constraint 'powr' \(did you mean power\?\); known: .*deadline.*licence"),
-        ("power:cap=1", r"constraint power: option 'watts' must be given \(text\)"),
-        ("power:cap=0/watts=core:1", "constraint power: cap must be > 0 watts and finite, got 0.0"),
-        ("power:cap=9/watts=core", "constraint power: watts must be name:number;name:number .*, got 'core'"),
-        ("power:cap=9/watts=core:-1", "with numbers >= 0, got 'core:-1'"),
-        ("limit:most=2/by=rack", "option 'by': expected one of user, group, queue, all, got 'rack'"),
-        ("limit:most=-1", "constraint limit: most must be a whole number >= 0, got -1"),
-        ("licence:count=2/pool=1", "constraint licence: unknown option 'pool'; known: count, job, queue"),
-        ("maintenance:begin=5/end=5", "constraint maintenance: end must be > begin = 5, got 5"),
-        ("maintenance:begin=5/end=9/nodes=a", "nodes must be all, or indices and ranges such as 0-15;20, got 'a'"),
-        ("maintenance:begin=5/end=9/every=3", "every must be a whole number >= 4, got 3"),
+        ("deadlin:at=1", r"unknown constraint 'deadlin' \(did you mean deadline\?\); known: deadline"),
+        ("limit:most=2", "unknown constraint 'limit': it is 'limits' of the machine now, which every dispatcher obeys"),
+        ("deadline:at=5+maintenance:begin=5/end=9", "unknown constraint 'maintenance': it is 'reservations' of the"),
+        ("licence:count=2", "it is 'licences' of the machine now"),
+        ("power:cap=9", "it is 'power' of the machine now"),
         ("deadline:kind=soft", "constraint deadline: within or at must be given, got neither"),
-        ("limit:most=1+", "unknown constraint ''"),
+        ("deadline:at=1+", "unknown constraint ''"),
     ],
 )
 def test_an_option_says_what_is_wrong(text, message):
     with pytest.raises(InputError, match=message):
         create_dispatcher(f"hcp3:constraints={text}")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("power:cap=9/watts=gpu:1", "constraint power: watts: unknown resource 'gpu'; the machine has: core"),
-        ("limit:most=9/of=gpu", "constraint limit: of: unknown resource 'gpu'; the machine has: core"),
-        ("maintenance:begin=1/end=2/nodes=0-4", r"constraint maintenance: nodes must lie in 0\.\.3, got 4"),
-    ],
-)
-def test_what_does_not_fit_the_machine_is_said_before_the_simulation(text, message):
-    with pytest.raises(InputError, match=message):
-        run([(0, 1, 1, 1)], f"hcp3:constraints={text}", NODES)
 
 
 def test_what_is_no_constraint():

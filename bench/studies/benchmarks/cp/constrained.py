@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import cycle, islice
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ import numpy as np
 
 from .....dispatchers import create_dispatcher
 from .....simulation import Result, simulate
-from .....workloads import Job, Machine, Workload
+from .....workloads import Job, Machine, Power, Reservation, Workload
 from ....reports.tables import Table, show
 
 DISPATCHERS = ("hcp3", "pcp-fast", "pcp3", "hcp3:blocked=3", "hcp1", "pcp1", "hcp", "pcp")
@@ -53,12 +54,11 @@ class Case(NamedTuple):
     predictor: str
 
     @property
-    def constraints(self) -> str:
-        """What a dispatcher is told."""
-        nodes = ";".join(map(str, self.nodes))
-        again = "" if self.every is None else f"/every={self.every}"
-        return (f"power:cap={self.cap}/watts=core:{self.core};gpu:{self.gpu}"
-                f"+maintenance:begin={self.begin}/end={self.end}/nodes={nodes}{again}")  # fmt: skip
+    def ruled(self) -> Workload:
+        """The workload on a machine that has both as rules."""
+        closed = Reservation(self.begin, self.end, self.nodes, every=self.every)
+        power = Power({"core": self.core, "gpu": self.gpu}, cap=self.cap)
+        return replace(self.workload, machine=replace(self.workload.machine, reservations=(closed,), power=power))
 
 
 def drawn(seed: int, jobs: int = 10) -> Case:
@@ -108,8 +108,8 @@ def simulated(case: Case, name: str, constrained: bool) -> Result:
     """Return the records of a case under a dispatcher with or without the constraints."""
     spec = f"{name}{',' if ':' in name else ':'}"
     effort = _EFFORT if name not in ("hcp", "pcp") else _EFFORT.partition(",")[2]
-    told = f",constraints={case.constraints}" if constrained else ""
-    return simulate(case.workload, create_dispatcher(f"{spec}{effort}{told}"), case.predictor, overrun="kill")
+    workload = case.ruled if constrained else case.workload
+    return simulate(workload, create_dispatcher(f"{spec}{effort}"), case.predictor, overrun="kill")
 
 
 class Count(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any, NamedTuple, TypeVar
 
@@ -12,12 +13,12 @@ import numpy as np
 
 from ...base import BoolArray, InputError, IntArray
 from ...base.checks import LONGEST, check_number, check_whole, shown
-from ...models import WHENEVER, Answer, Problem, Schedule, Status, Variables, count_slots, quotas_beside
+from ...models import WHENEVER, Answer, Problem, Schedule, Status, Variables, count_slots, quotas_beside, shift
 from ...workloads import Machine
 from ..columns import RunningJobs
 from ..problems import Held, held
 from ..protocol import Action, JobView, Placement, Reject, Running, Start, State, Waiting, Wake
-from ..site.plan_parts import (
+from .plan_parts import (
     PlanConstraint,
     PlannedJob,
     PlanView,
@@ -26,7 +27,7 @@ from ..site.plan_parts import (
     planned_jobs,
     surroundings,
 )
-from ..site.site_constraints import Closed, SiteConstraint, label
+from .site_constraints import Closed, SiteConstraint, label
 
 T = TypeVar("T")
 #: How far ahead a place is looked for before a job is said to have none, seconds, and after how many closures.
@@ -154,7 +155,7 @@ def _window(given: Any, nodes: int) -> Closed:
             raise ValueError
     except (TypeError, ValueError) as error:
         raise ValueError(f"closed: expected nodes in 0..{nodes - 1} and begin < end, got {shown(given)}") from error
-    return Closed(closed.nodes, begin, end)
+    return Closed(closed.nodes, begin, end, closed.amounts)
 
 
 class Said(NamedTuple):
@@ -238,8 +239,8 @@ class SiteRules:
         self._said[key] = said
         return said
 
-    def of_running(self, run: Running) -> Said:
-        """Return what is said of a running job."""
+    def of_running(self, run: Running | Waiting) -> Said:
+        """Return what is said of a running job, or of one for which closed nodes do not count."""
         key = run.order, run.job.walltime
         if key not in self._said:
             try:
@@ -334,28 +335,32 @@ class SiteRules:
         return found
 
     def _fits(self, nodes: int, demand: tuple[int, ...], windows: Sequence[Closed]) -> bool:
-        there = np.ones(self.machine.nodes, dtype=np.bool_)
-        for window in windows:
-            there[np.asarray(window.nodes)] = False
-        return int(count_slots(self.machine.capacity[there], demand).sum()) >= nodes
+        left = self.machine.capacity - np.minimum(closed_amounts(windows, None, self.machine), self.machine.capacity)
+        return int(count_slots(left, demand).sum()) >= nodes
 
 
 def open_until(closures: Sequence[Closed], now: int, nodes: int) -> IntArray:
     """Return how many seconds from now each node stays open, shape (nodes,); the largest integer if none closes it."""
     left = np.full(nodes, np.iinfo(np.int64).max)
     for closed in closures:
+        if closed.amounts is not None:
+            continue
         chosen = np.asarray(closed.nodes)
         left[chosen] = np.minimum(left[chosen], max(closed.begin - now, 0))
     return left
 
 
-def covered(closures: Sequence[Closed], time: int, nodes: int) -> BoolArray:
-    """Return which nodes are closed at a time, shape (nodes,)."""
-    mask = np.zeros(nodes, dtype=np.bool_)
-    for closed in closures:
-        if closed.begin <= time < closed.end:
-            mask[np.asarray(closed.nodes)] = True
-    return mask
+def closed_amounts(closures: Sequence[Closed], time: int | None, machine: Machine) -> IntArray:
+    """Return what is closed at a time, or of all closures together if that is ``None``, shape (nodes, resources)."""
+    closed: IntArray = np.zeros_like(machine.capacity)
+    for closure in closures:
+        if time is None or closure.begin <= time < closure.end:
+            nodes, taken = np.asarray(closure.nodes), closure.amounts
+            if taken is None:
+                closed[nodes] = machine.capacity[nodes]
+            else:
+                closed[nodes] += [taken.get(name, 0) for name in machine.resources]
+    return np.minimum(closed, machine.capacity)
 
 
 @dataclass
@@ -411,10 +416,8 @@ class Restrictions:
 
     Attributes
     ----------
-    state
-        The state with these resources, and without the jobs that are rejected or held back.
-    allowed
-        Which jobs of its queue may start now, as far as constraints tell beside the nodes, shape (jobs,).
+    queue
+        The jobs that are neither rejected nor held back.
     rejected
         Jobs that can never start, and why.
     failure
@@ -438,8 +441,17 @@ class Restrictions:
             self._taken.update(dict(rules.of_running(run).uses))
         queue = [entry for entry in state.queue if self._judge(entry)]
         self.closures, shut = self._closures(queue)
-        self.state = shown_state(state, [] if shut else queue, self.closures)
-        self.allowed: BoolArray = np.array([self.admits(entry) for entry in self.state.queue], dtype=np.bool_)
+        self.queue: Sequence[Waiting] = [] if shut else queue
+
+    @cached_property
+    def state(self) -> State:
+        """The state with these resources, and without the jobs that are rejected or held back."""
+        return shown_state(self.given, self.queue, self.closures)
+
+    @cached_property
+    def allowed(self) -> BoolArray:
+        """Which jobs of its queue may start now, as far as constraints tell beside the nodes, shape (jobs,)."""
+        return np.array([self.admits(entry) for entry in self.state.queue], dtype=np.bool_)
 
     def answer(self, starts: Sequence[Start]) -> list[Action]:
         """Return these starts, what is rejected, and when to look again: a closure ends, or a job may start."""
@@ -495,21 +507,33 @@ class Restrictions:
 
     def admits(self, entry: Waiting) -> bool:
         """Return whether a job may start now beside what runs and what was taken, on nodes that are open."""
-        timely = self._earliest[entry.order] <= self.given.now
-        return timely and all(take <= self._rest(what) for what, take in self._uses(entry))
+        return self._earliest[entry.order] <= self.given.now and self.has_quotas(entry)
 
-    def _uses(self, entry: Waiting) -> tuple[tuple[Quota, int], ...]:
+    def has_quotas(self, entry: Waiting) -> bool:
+        """Return whether what a job uses is there beside what runs and what was taken."""
+        return all(take <= self.left(what) for what, take in self.uses_of(entry))
+
+    def take_quotas(self, uses: Sequence[tuple[Quota, int]]) -> bool:
+        """Take so much of quotas, if it is there; return whether it is."""
+        there = all(take <= self.left(what) for what, take in uses)
+        if there:
+            self._taken.update(dict(uses))
+        return there
+
+    def uses_of(self, entry: Waiting) -> tuple[tuple[Quota, int], ...]:
+        """Return what a job uses of the quotas."""
         return self.rules.of(entry, self.given.now).uses
 
-    def _rest(self, quota: Quota) -> int:
+    def left(self, quota: Quota) -> int:
+        """Return how much of a quota is left."""
         return self.rules.most[quota] - self._taken[quota]
 
     def together(self, entries: Sequence[Waiting]) -> bool:
         """Return whether jobs may all start now, as far as constraints tell beside the nodes."""
         taken: Counter[Quota] = Counter()
         for entry in entries:
-            taken.update(dict(self._uses(entry)))
-        return all(map(self.admits, entries)) and all(take <= self._rest(what) for what, take in taken.items())
+            taken.update(dict(self.uses_of(entry)))
+        return all(map(self.admits, entries)) and all(take <= self.left(what) for what, take in taken.items())
 
     # What is planned.
 
@@ -551,7 +575,7 @@ class Restrictions:
                 self._blocked.setdefault(entry.order, str(error))
             return False
         self._starting[entry.job.id] = start
-        self._taken.update(dict(self._uses(entry)))
+        self._taken.update(dict(self.uses_of(entry)))
         return True
 
     def _fail(self, reason: str) -> None:
@@ -613,7 +637,7 @@ class Restrictions:
         """Hold what is closed, as far as what runs there does not hold it already."""
         state = self.given
         busy = held(state.running, state.now, state.machine.capacity, pooled=False, overdue=overdue)
-        rows = closed_rows(self.closures, state.now, state.machine.capacity, busy)
+        rows = closed_rows(self.closures, state.now, state.machine, busy)
         if problem.nodes == 1:
             rows = summed(rows)
         amount = np.pad(rows.amount, ((0, 0), (0, problem.capacity.shape[1] - rows.amount.shape[1])))
@@ -626,9 +650,9 @@ class Restrictions:
 
     def _limited(self, problem: Problem, waiting: Sequence[Waiting]) -> Problem:
         """Add the quotas of which the jobs and what runs could take more than there is."""
-        uses = [dict(self._uses(entry)) for entry in waiting]
+        uses = [dict(self.uses_of(entry)) for entry in waiting]
         asked = sum(map(Counter, uses), Counter())
-        scarce = [what for what, take in asked.items() if take > self._rest(what)]
+        scarce = [what for what, take in asked.items() if take > self.left(what)]
         if not scarce:
             return problem
         need = np.array([[use.get(what, 0) for what in scarce] for use in uses], dtype=np.int64)
@@ -640,24 +664,49 @@ class Restrictions:
 
 
 def shown_state(state: State, queue: Sequence[Waiting], closures: Sequence[Closed]) -> State:
-    """Return the state with another queue, and with resources that tell apart nodes that will be closed."""
+    """Return the state with another queue, and with resources that tell apart nodes that will be closed.
+
+    Of closures that take amounts, such a resource is what they leave of one at their begin.
+    """
     nodes, bounds = state.machine.nodes, np.array([bound_of(entry) for entry in queue], dtype=np.int64)
     opened = open_until(closures, state.now, nodes)
     times = np.unique(opened[opened < bounds.max(initial=0)])
-    if not len(times):
+    partial = _left_at_begins(state, closures, int(bounds.max(initial=0)))
+    if not (len(times) or partial):
         if len(queue) == len(state.queue):
             return state
         return State(state.now, queue, state.running, state.free, state.machine)
     most = max(entry.nodes for entry in queue)
-    names = tuple(f"open for more than {time} s" for time in times.tolist())
-    machine = Machine(
-        (*state.machine.resources, *names),
-        np.append(state.machine.capacity, np.full((nodes, len(times)), most), axis=1),
-    )
-    free = np.append(state.free, most * (opened[:, None] > times), axis=1)
-    asked = (bounds[:, None] > times).astype(np.int64).tolist()
-    entries = [entry.shown_as(demand=(*entry.demand, *more)) for entry, more in zip(queue, asked, strict=True)]
-    return State(state.now, entries, WidenedJobs(state.running, len(times)), free, machine)
+    names = [f"open for more than {time} s" for time in times.tolist()]
+    names += [f"{state.machine.resources[resource]} in {time} s" for time, resource, _ in partial]
+    left = np.column_stack([most * (opened[:, None] > times), *(left for _, _, left in partial)])
+    there = np.column_stack([np.full((nodes, len(times)), most), *(left for _, _, left in partial)])
+    machine = Machine((*state.machine.resources, *names), np.append(state.machine.capacity, there, axis=1))
+    asked = (bounds[:, None] > times).astype(np.int64)
+    for time, resource, _ in partial:
+        need = np.array([entry.demand[resource] for entry in queue], dtype=np.int64)
+        asked = np.column_stack((asked, np.where(bounds > time, need, 0)))
+    entries = [entry.shown_as(demand=(*entry.demand, *more)) for entry, more in zip(queue, asked.tolist(), strict=True)]
+    free = np.append(state.free, left, axis=1)
+    return State(state.now, entries, WidenedJobs(state.running, len(names)), free, machine)
+
+
+def _left_at_begins(state: State, closures: Sequence[Closed], longest: int) -> list[tuple[int, int, IntArray]]:
+    """Return for closures of amounts that begin within some time: when, of which resource, and what is left there.
+
+    What runs beyond the begin by its walltime, and is in no reservation, counts where something is closed.
+    """
+    now, machine, found = state.now, state.machine, []
+    begins = {max(closed.begin - now, 0) for closed in closures if closed.amounts is not None}
+    for time in sorted(begin for begin in begins if begin < longest):
+        closed, left = closed_amounts(closures, now + time, machine), machine.capacity.copy()
+        for run in state.running:
+            if run.walltime_end(now) > now + time and not run.job.reservation:
+                shift(left, run.placement, run.demand, -1)
+        for resource in np.flatnonzero(closed.any(axis=0)).tolist():
+            rest = np.maximum(left[:, resource] - closed[:, resource], 0)
+            found.append((time, resource, np.where(closed[:, resource] > 0, rest, machine.capacity[:, resource])))
+    return found
 
 
 class WidenedJobs(RunningJobs[Running]):
@@ -673,18 +722,20 @@ class WidenedJobs(RunningJobs[Running]):
         return np.pad(super().demand, ((0, 0), (0, self._more)))
 
 
-def closed_rows(closures: Sequence[Closed], now: int, capacity: IntArray, busy: Held) -> Held:
+def closed_rows(closures: Sequence[Closed], now: int, machine: Machine, busy: Held) -> Held:
     """Return what closures hold beside what is held already on the same nodes, a row for each time and node."""
+    capacity = machine.capacity
     spans = np.array([(max(closed.begin - now, 0), closed.end - now) for closed in closures], dtype=np.int64)
     times = np.unique(np.append(spans, busy.end))
     rows = []
     for begin, end in zip(times[:-1].tolist(), times[1:].tolist(), strict=True):
-        nodes = np.flatnonzero(covered(closures, now + begin, len(capacity)))
+        closed = closed_amounts(closures, now + begin, machine)
+        nodes = np.flatnonzero(closed.any(axis=1))
         if len(nodes):
             used = np.zeros_like(capacity)
             still = (busy.begin <= begin) & (busy.end > begin)
             np.add.at(used, busy.node[still], busy.amount[still])
-            amount = np.maximum(capacity - used, 0)[nodes]
+            amount = np.clip(capacity - used, 0, closed)[nodes]
             rows.append(Held(np.full(len(nodes), begin), np.full(len(nodes), end), nodes, amount))
     nothing = np.zeros(0, dtype=np.int64)
     return Held(*map(np.concatenate, zip(Held(nothing, nothing, nothing, capacity[:0]), *rows, strict=True)))

@@ -1,0 +1,72 @@
+"""Closed nodes in a profile of what is free: reservations of others, maintenance, and announced outages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...base import IntArray
+from ...models import AmountProfile, NodeProfile, PlacementRule
+from ...workloads import Machine
+from ...workloads.machine_rules import Closure
+
+#: How far ahead closures are looked for, seconds, and how often a reservation repeats in a profile.
+AHEAD, WINDOWS = 180 * 86400, 500
+
+
+def closes(machine: Machine) -> bool:
+    """Return whether nodes of a machine are closed at some time."""
+    return bool(machine.rules.closing)
+
+
+def empty_profile(machine: Machine, now: int, rule: PlacementRule) -> AmountProfile | NodeProfile:
+    """Return the profile of a machine that is free from now on."""
+    if machine.capacity.size == 1:
+        return AmountProfile(int(machine.capacity[0, 0]), now)
+    return NodeProfile(machine.capacity, machine.capacity, now, rule)
+
+
+def closures_of(machine: Machine, begin: int, end: int) -> Iterator[Closure]:
+    """Yield what is closed in [begin, end), as far as that is known at the begin."""
+    for rule in machine.rules.closing:
+        yield from rule.closures(machine.nodes, begin, end)
+
+
+def taken_by(closure: Closure, machine: Machine) -> Iterator[tuple[IntArray, tuple[int, ...]]]:
+    """Yield nodes that a closure takes the same of, and what it takes of each."""
+    nodes = np.array(closure.nodes, dtype=np.int64)
+    if closure.amounts is not None:
+        yield nodes, tuple(closure.amounts.get(name, 0) for name in machine.resources)
+        return
+    kinds, kind_of = np.unique(machine.capacity[nodes], axis=0, return_inverse=True)
+    for kind, amounts in enumerate(kinds.tolist()):
+        yield nodes[kind_of.reshape(-1) == kind], tuple(amounts)
+
+
+class ClosedTimes:
+    """The closures of a machine that a profile has so far.
+
+    Parameters
+    ----------
+    machine
+        With its rules.
+    ahead
+        How far ahead closures are looked for at most, seconds; at least half of that. Not more than
+        :data:`WINDOWS` of a reservation that repeats.
+    """
+
+    def __init__(self, machine: Machine, ahead: int = AHEAD) -> None:
+        periods = (each.every for each in machine.reservations if each.every is not None)
+        self._machine, self._ahead = machine, min(ahead, WINDOWS * min(periods, default=ahead))
+        self._until: int | None = None
+
+    def more(self, now: int) -> Iterator[tuple[int, int, IntArray, tuple[int, ...]]]:
+        """Yield begin, end, nodes and amounts of the closures that a profile which begins now is to have, too."""
+        if not closes(self._machine) or (self._until is not None and now + self._ahead // 2 <= self._until):
+            return
+        begin, self._until, first = self._until or now, now + self._ahead, self._until is None
+        for closure in closures_of(self._machine, begin, self._until):
+            if first or closure.begin >= begin:
+                for nodes, amounts in taken_by(closure, self._machine):
+                    yield max(closure.begin, now), closure.end, nodes, amounts

@@ -1,0 +1,84 @@
+"""Deadlines of jobs."""
+
+from __future__ import annotations
+
+import math
+from fnmatch import fnmatchcase
+from typing import Literal
+
+from ...base.checks import check_choice, check_number, check_whole
+from ..protocol import JobView
+from .site_constraints import SiteConstraint
+
+
+class JobPattern:
+    """Which jobs a constraint is about: those whose name, queue and user match patterns with ``*`` and ``?``."""
+
+    def __init__(self, job: str = "*", queue: str = "*", user: str = "*") -> None:
+        self.job, self.queue, self.user = job, queue, user
+
+    def matches(self, job: JobView) -> bool:
+        """Return whether a job is one of them."""
+        named = ((job.name, self.job), (job.queue, self.queue), (job.user, self.user))
+        return all(fnmatchcase(value, pattern) for value, pattern in named)
+
+
+class Deadline(SiteConstraint):
+    """Jobs must have ended by a time: so many seconds after their submission, or the same for all.
+
+    Hard: such a job is not started if it would end later, should it run for all the time that it requested; once that
+    is so it is rejected. With ``overrun=kill`` no job ends late. Plans put no such job after its latest start; where
+    no plan does, each is left to come as it may.
+
+    Soft: a second's delay of such a job costs ``1 + weight * exp(-max(0, slack) / (k * walltime))`` times as much,
+    where slack is the time until its latest start: the urgency of the apparent tardiness cost rule (Vepsalainen and
+    Morton, Management Science 33, 1987). Nothing is rejected.
+
+    Parameters
+    ----------
+    within
+        Seconds after submission, above 0.
+    at
+        Seconds on the clock of the simulation; the earlier of both if both are given.
+    kind
+        ``"hard"`` or ``"soft"``.
+    job, queue, user
+        Only for jobs whose name, queue and user match these patterns.
+    weight, k
+        Of the soft kind, above 0.
+    """
+
+    name = "deadline"
+
+    def __init__(
+        self, within: int | None = None, at: int | None = None, kind: Literal["hard", "soft"] = "hard",
+        job: str = "*", queue: str = "*", user: str = "*", weight: float = 10.0, k: float = 2.0,
+    ) -> None:  # fmt: skip
+        if within is None and at is None:
+            raise ValueError("within or at must be given, got neither")
+        self.within = None if within is None else check_whole("within", within, 1)
+        self.at = None if at is None else check_whole("at", at, 0)
+        check_choice("kind", kind, ("hard", "soft"))
+        check_number("weight", weight, above=0)
+        check_number("k", k, above=0)
+        self.kind, self.weight, self.k = kind, weight, k
+        self.which = JobPattern(job, queue, user)
+
+    def due(self, job: JobView) -> int | None:
+        """Return when a job must have ended, or ``None``."""
+        if not self.which.matches(job):
+            return None
+        times = (None if self.within is None else job.submit + self.within, self.at)
+        return min(time for time in times if time is not None)
+
+    def latest_end(self, job: JobView) -> int | None:
+        """Return that, of the hard kind."""
+        return self.due(job) if self.kind == "hard" else None
+
+    def factor(self, job: JobView, now: int) -> float:
+        """Return the urgency, of the soft kind."""
+        due = self.due(job) if self.kind == "soft" else None
+        if due is None:
+            return 1.0
+        slack = max(0, due - job.walltime - now)
+        return 1 + self.weight * math.exp(-slack / (self.k * job.walltime))

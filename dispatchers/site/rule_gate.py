@@ -1,0 +1,292 @@
+"""The rules of a machine under any dispatcher: which jobs it is shown, and which of its starts are carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ...base import IntArray
+from ...models import choose, count_slots, shift
+from ...workloads import Machine
+from ...workloads.machine_rules import Outage, Reservation, refuse_reservation
+from ..protocol import Action, Dispatcher, Placement, Reject, Start, State, Waiting, Wake, id_of
+from ..registered import knows_site, layers
+from .machine_rules import machine_constraints
+from .restrictions import Quota, Restrictions, SiteRules, bound_of, closed_amounts
+from .site_constraints import Closed
+
+Decide = Callable[[State], Sequence[Action]]
+
+
+class RuleGate:
+    """Asks a dispatcher so that the rules of the machine hold, whatever it knows of them.
+
+    Jobs that name a reservation are started in it, in order of the queue, as soon as they fit there; the dispatcher is
+    not shown them. Of the others it is shown those that may start beside what runs and beside the jobs shown before
+    them, by licences, limits and power; and, if it does not plan closed nodes itself, those that could start on nodes
+    that stay open for their walltime. A start that breaks a rule all the same is put on other nodes, or not carried
+    out.
+
+    Three attributes of a dispatcher say what it does itself: ``plans_rules``, that it obeys all rules but
+    reservations for named jobs; ``plans_closures``, that it has closed nodes in its own profile; ``memoryless``, that
+    it may be shown closed nodes as one more resource, which is another one at each decision.
+
+    Parameters
+    ----------
+    machine
+        With rules.
+    dispatcher
+        The dispatcher to be asked.
+
+    Attributes
+    ----------
+    refused
+        How many starts were not carried out.
+    """
+
+    def __init__(self, machine: Machine, dispatcher: Dispatcher) -> None:
+        parts = list(layers(dispatcher))
+        self.refused = 0
+        #: Whether other nodes are taken at this decision than the dispatcher knows of.
+        self._moved = False
+        self._decide: Decide = dispatcher.dispatch
+        self._machine = machine
+        self._planned = any(getattr(part, "plans_rules", False) for part in parts)
+        self._closures = self._planned or all(getattr(part, "plans_closures", False) for part in parts)
+        self._widened = all(getattr(part, "memoryless", False) for part in parts)
+        self._site = knows_site(dispatcher)
+        self._named = {each.name: each for each in machine.rules.reservations if each.name}
+        self._rules = SiteRules(machine_constraints(machine))
+        self._rules.reset(machine)
+
+    def ask(self, state: State) -> Sequence[Action]:
+        """Return what is to be done."""
+        queue: list[Waiting] = []
+        inside: list[Waiting] = []
+        actions: list[Action] = []
+        for entry in state.queue:
+            name = entry.job.reservation
+            if not name or not self._named or (self._site and name not in self._named):
+                queue.append(entry)
+                continue
+            why = refuse_reservation(entry.job, self._machine.rules) or self._over(entry, state.now)
+            if why:
+                actions.append(Reject(entry, why))
+            else:
+                inside.append(entry)
+        # Never with the columns that are kept from one decision to the next: these have all jobs.
+        outside = _with_queue(state, queue)
+        rest = Restrictions(self._rules, outside)
+        self._moved = False
+        if inside:
+            free = state.free.copy()
+            actions += self._start_inside(state, inside, rest, free)
+            self._moved = True
+            outside = State(state.now, queue, state.running, free, state.machine)
+        actions += self._planning(outside, rest) if self._planned else self._guarded(outside, rest)
+        return actions
+
+    def _planning(self, state: State, rest: Restrictions) -> Sequence[Action]:
+        """Ask a dispatcher that obeys the rules itself."""
+        return self._decide(state) if len(state.queue) else ()
+
+    def _guarded(self, state: State, rest: Restrictions) -> Sequence[Action]:
+        """Ask one that does not, and carry out what the rules allow."""
+        shown = self._shown(state, rest)
+        if not len(shown.queue):
+            return self._answer(rest, [], state)
+        given = {entry.id: entry for entry in state.queue}
+        starts: list[Start] = []
+        others: list[Action] = []
+        for action in self._decide(shown):
+            if not isinstance(action, Start) or id_of(action.job) not in given:
+                others.append(action)
+                continue
+            start = self._allowed(action, given[id_of(action.job)], state, rest, starts)
+            if start is None:
+                self.refused += 1
+            else:
+                starts.append(start)
+        return [*others, *self._answer(rest, starts, state)]
+
+    def _answer(self, rest: Restrictions, starts: Sequence[Start], state: State) -> list[Action]:
+        """Return these starts and what is rejected; be asked again when nodes open, while jobs wait."""
+        actions: list[Action] = [*starts, *rest.rejected]
+        if len(actions) == len(state.queue):
+            return actions
+        ends = [self._next_end(rule, state.now) for rule in self._machine.rules.closing]
+        later = [end for end in ends if end is not None]
+        return [*actions, Wake(min(later))] if later else actions
+
+    def _next_end(self, rule: Reservation | Outage, now: int) -> int | None:
+        """Return when the next closure of a rule ends that is known now, ``None`` if there is none."""
+        every = getattr(rule, "every", None) or rule.end
+        found = rule.closures(self._machine.nodes, now, max(now + every + 1, rule.end))
+        return next((closure.end for closure in found if closure.end > now), None)
+
+    def _shown(self, state: State, rest: Restrictions) -> State:
+        """Return the state with the jobs that may start."""
+        queue = _within_quotas(rest, state)
+        if not self._closures and not self._widened and rest.closures:
+            queue = [entry for entry in queue if self._open_for(entry, state.now, rest.closures)]
+        if self._widened and not self._closures:
+            rest.queue = queue
+            return rest.state
+        if self._closures and rest.closures:  # Planned with all that they may run, or they could reach a closure.
+            queue = [entry.shown_as(predicted=max(entry.predicted, entry.walltime)) for entry in queue]
+            return _with_queue(state, queue)
+        return _with_queue(state, queue)
+
+    def _open_for(self, entry: Waiting, now: int, closures: Sequence[Closed]) -> bool:
+        """Return whether the nodes that stay open for the walltime of a job have room for it when nothing runs."""
+        shapes = [(entry.nodes, entry.demand, bound_of(entry))]
+        shapes += [(shape.nodes, shape.demand, shape.walltime) for shape in entry.job.shapes]
+        for nodes, demand, bound in shapes:
+            left = self._machine.capacity - self._closed(now, bound, closures)
+            if int(count_slots(left, demand).sum()) >= nodes:
+                return True
+        return False
+
+    def _closed(self, now: int, bound: int, closures: Sequence[Closed]) -> IntArray:
+        """Return what is closed of each node at some time from now until so many seconds later."""
+        reached = [closed for closed in closures if closed.begin < now + bound and closed.end > now]
+        return closed_amounts(reached, None, self._machine)
+
+    def _allowed(
+        self, start: Start, entry: Waiting, state: State, rest: Restrictions, before: Sequence[Start]
+    ) -> Start | None:
+        """Return a start as the rules allow it, ``None`` if they do not."""
+        uses = rest.uses_of(entry)
+        if not rest.take_quotas(uses):
+            return None
+        shape = None if start.shape is None else entry.job.shapes[start.shape]
+        demand = entry.demand if shape is None else shape.demand
+        bound = bound_of(entry) if shape is None else shape.walltime
+        bound = bound if start.limit is None else min(bound, start.limit)
+        closed, placement = self._closed(state.now, bound, rest.closures), np.asarray(start.placement)
+        if closed.any() or self._moved:
+            left, free = self._machine.capacity - closed, state.free.copy()
+            for run in state.running:
+                if not run.job.reservation:
+                    shift(left, run.placement, run.demand, -1)
+            for other in before:
+                named = next(waiting for waiting in state.queue if waiting.id == id_of(other.job))
+                used = named.demand if other.shape is None else named.job.shapes[other.shape].demand
+                shift(left, np.asarray(other.placement), used, -1)
+                shift(free, np.asarray(other.placement), used, -1)
+            left = np.minimum(left, free)
+            placed = _fitted(left, self._machine, placement, demand)
+            if placed is None:
+                rest.take_quotas([(what, -take) for what, take in uses])
+                return None
+            self._moved = self._moved or placed is not placement
+            placement = placed
+        return Start(start.job, placement, start.limit, start.shape, start.write)
+
+    # Jobs in reservations.
+
+    def _over(self, entry: Waiting, now: int) -> str:
+        """Return why a job can start in its reservation no more; empty if it can."""
+        reservation = self._named[entry.job.reservation]
+        if reservation.every is None and now + entry.job.walltime > reservation.end:
+            return f"reservation {reservation.name} ends at {reservation.end}, before the job would"
+        left = self._room(entry, self._machine.capacity)
+        if int(count_slots(left, entry.demand).sum()) < entry.nodes:
+            return f"reservation {reservation.name} has no room for it"
+        return ""
+
+    def _room(self, entry: Waiting, free: IntArray) -> IntArray:
+        """Return what is free of the nodes of the reservation that a job names."""
+        reservation = self._named[entry.job.reservation]
+        nodes, room = list(reservation.indices(self._machine.nodes)), np.zeros_like(free)
+        most = np.maximum(free[nodes], 0)
+        if reservation.amounts is not None:
+            most = np.minimum(most, [reservation.amounts.get(name, 0) for name in self._machine.resources])
+        room[nodes] = most
+        return room
+
+    def _start_inside(
+        self, state: State, inside: Sequence[Waiting], rest: Restrictions, free: IntArray
+    ) -> list[Action]:
+        """Start the jobs of reservations that fit there, first come, first served; be asked when one begins.
+
+        What they take is taken off `free`.
+        """
+        now, actions = state.now, []
+        wakes: list[int] = []
+        for entry in inside:
+            reservation, walltime = self._named[entry.job.reservation], entry.job.walltime
+            begin, end = next(reservation.windows(now, now + (reservation.every or reservation.end) + 1), (now, now))
+            if begin > now:
+                wakes.append(begin)
+                continue
+            room, uses = self._room(entry, free), rest.rules.of_running(entry).uses
+            if reservation.amounts is not None:
+                for run in state.running:
+                    if run.job.reservation == reservation.name:
+                        shift(room, run.placement, run.demand, -1)
+                room = np.minimum(np.maximum(room, 0), free)
+            outages = self._machine.outages
+            down = [each for outage in outages for each in outage.closures(self._machine.nodes, now, now + walltime)]
+            wakes += [closure.end for closure in down]
+            room -= np.minimum(closed_amounts(down, None, self._machine), np.maximum(room, 0))
+            counts = count_slots(room, entry.demand)
+            if now + walltime > end:
+                wakes += [] if reservation.every is None else [begin + reservation.every]
+            elif int(counts.sum()) >= entry.nodes and rest.take_quotas(uses):
+                placement = choose(room, self._machine.capacity, counts, entry.nodes)
+                shift(free, placement, entry.demand, -1)
+                actions.append(Start(entry, placement))
+        return [*actions, *([Wake(min(wakes))] if wakes else [])]
+
+
+def _with_queue(state: State, queue: Sequence[Waiting]) -> State:
+    return State(state.now, queue, state.running, state.free, state.machine)
+
+
+def _fitted(left: IntArray, machine: Machine, placement: Placement, demand: tuple[int, ...]) -> Placement | None:
+    """Return nodes for as many slots as a placement has: its own if there is room, others, or ``None``."""
+    taken = left.copy()
+    shift(taken, placement, demand, -1)
+    if taken[np.unique(placement)].min() >= 0:
+        return placement
+    counts = count_slots(np.maximum(left, 0), demand)
+    return choose(left, machine.capacity, counts, len(placement)) if int(counts.sum()) >= len(placement) else None
+
+
+def _within_quotas(rest: Restrictions, state: State) -> list[Waiting]:
+    """Return the jobs that licences, limits and power let start beside what runs and the jobs returned before.
+
+    The first job that one of them holds back has a reservation of it: a job behind is returned if it ends by the time
+    at which enough will be there, or leaves enough, as in EASY backfilling.
+    """
+    kept: list[Waiting] = []
+    left: dict[Quota, int] = {}
+    held: dict[Quota, tuple[int, int]] = {}
+    for entry in rest.queue:
+        uses = rest.uses_of(entry)
+        short = [what for what, take in uses if take > left.setdefault(what, rest.left(what))]
+        ends = state.now + bound_of(entry)
+        delays = any(what in held and ends > held[what][0] and take > held[what][1] for what, take in uses)
+        if short or delays:
+            for what in short:
+                if what not in held:
+                    held[what] = _shadow(rest, state, what, left[what], dict(uses)[what])
+            continue
+        for what, take in uses:
+            left[what] -= take
+            if what in held and ends > held[what][0]:
+                held[what] = held[what][0], held[what][1] - take
+        kept.append(entry)
+    return kept
+
+
+def _shadow(rest: Restrictions, state: State, what: Quota, left: int, take: int) -> tuple[int, int]:
+    """Return when enough of a quota will be there by the predicted ends, and how much of it is left over then."""
+    time = state.now
+    for run in state.running:
+        if left >= take:
+            break
+        time, left = run.expected_end(state.now), left + dict(rest.rules.of_running(run).uses).get(what, 0)
+    return time, left - take

@@ -1,0 +1,121 @@
+"""A check of a finished schedule against the rules of the machine, over all of it.
+
+It shares no code with what enforces them; what each rule asks is written down here a second time, from its fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from functools import partial
+
+from ..workloads import Workload
+from ..workloads.machine_rules import Limit, Outage, Reservation
+from .constraint_checks import Stay, Take, over, stays_of
+from .result import Result
+
+
+def broken_rules(workload: Workload, result: Result) -> Iterator[str]:
+    """Yield a line for every rule of the machine that a schedule breaks, the first time at which it does."""
+    machine, rules = workload.machine, workload.machine.rules
+    if not rules:
+        return
+    stays = list(stays_of(workload, result))
+    for limit in rules.limits:
+        for line in over(stays, partial(_of_limit, limit)):
+            yield f"limit: {line}"
+    there = dict(rules.licences or {})
+    for line in over(stays, lambda stay: [(name, n, there.get(name, 0)) for name, n in stay.job.licences.items()]):
+        if there:
+            yield f"licences: {line}"
+    power = rules.power
+    if power is not None and power.cap is not None:
+        most = power.cap - power.idle
+        for line in over(stays, lambda stay: [("watts", _watts(stay, power.watts), most)]):
+            yield f"power: {line}"
+    named = {each.name: each for each in rules.reservations if each.name}
+    inside = [stay for stay in stays if named and stay.job.reservation]
+    outside = [stay for stay in stays if not (named and stay.job.reservation)]
+    for stay in inside:
+        yield from _inside(stay, named.get(stay.job.reservation), machine.nodes)
+    for reservation in rules.reservations:
+        if reservation.amounts is None:
+            yield from _closed(reservation, outside, machine.nodes)
+        else:
+            yield from _partly(reservation, outside, workload)
+    for outage in rules.outages:
+        yield from _down(outage, stays, machine.nodes)
+
+
+def _of_limit(limit: Limit, stay: Stay) -> list[Take]:
+    job, by = stay.job, limit.by
+    named = (job.user, limit.user), (job.group, limit.group), (job.queue, limit.queue)
+    if not all(fnmatchcase(value, pattern) for value, pattern in named):
+        return []
+    whose = {"user": job.user, "group": job.group, "queue": job.queue, "all": ""}[by]
+    of, most = limit.of, limit.most
+    return [(f"{of} of {by} {whose}", 1 if of == "jobs" else job.nodes * job.per_node.get(of, 0), most)]
+
+
+def _watts(stay: Stay, watts: Mapping[str, float]) -> float:
+    return stay.job.nodes * sum(watts.get(name, 0.0) * amount for name, amount in stay.job.per_node.items())
+
+
+def _first_window(reservation: Reservation, start: int) -> tuple[int, int]:
+    """Return the first window that is not over at a time."""
+    begin, end = reservation.begin, reservation.end
+    if reservation.every is not None and start >= end:
+        shift = -(-(start + 1 - end) // reservation.every) * reservation.every
+        begin, end = begin + shift, end + shift
+    return begin, end
+
+
+def _inside(stay: Stay, reservation: Reservation | None, nodes: int) -> Iterator[str]:
+    where = f"job {stay.job.id}: runs on {sorted(stay.nodes)[:3]} in [{stay.start}, {stay.end})"
+    if reservation is None:
+        yield f"{where}, in a reservation that is not there"
+        return
+    begin, end = _first_window(reservation, stay.start)
+    if stay.start < begin or stay.answered_until > end or not stay.nodes <= set(reservation.indices(nodes)):
+        yield f"{where}, its reservation {reservation.name} is in [{begin}, {end})"
+    if reservation.users and stay.job.user not in reservation.users:
+        yield f"{where}, in reservation {reservation.name}, which is not for user {stay.job.user!r}"
+
+
+def _closed(reservation: Reservation, stays: Sequence[Stay], nodes: int) -> Iterator[str]:
+    closed = set(reservation.indices(nodes))
+    for stay in stays:
+        shared = closed & stay.nodes
+        if not shared or stay.answered_until <= stay.start:
+            continue
+        begin, end = _first_window(reservation, stay.start)
+        if reservation.floating:
+            begin, end = stay.start + reservation.begin, stay.start + reservation.end
+        if begin < stay.answered_until and stay.start < end:
+            told = f"job {stay.job.id} on node {min(shared)} in [{stay.start}, {stay.end})"
+            yield f"{told}, closed in [{begin}, {end})"
+
+
+def _partly(reservation: Reservation, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
+    """Compare what is taken at the begins of the windows, and what starts in them, with what they leave."""
+    machine = workload.machine
+    last = max((stay.end for stay in stays), default=0)
+    windows, starts = list(reservation.windows(0, last)), [stay.start for stay in stays]
+    times = sorted({time for begin, end in windows for time in (begin, *(s for s in starts if begin <= s < end))})
+    for node in reservation.indices(machine.nodes):
+        for name, amount in (reservation.amounts or {}).items():
+            room = int(machine.capacity[node, machine.resources.index(name)]) - amount
+            for time in times:
+                there = [stay for stay in stays if stay.start <= time < stay.answered_until and node in stay.nodes]
+                used = sum(stay.slots.get(node, 0) * stay.job.per_node.get(name, 0) for stay in there)
+                if used > room:
+                    yield f"node {node} at t={time}: {used} of {name} in use, {room} beside the reservation"
+                    return
+
+
+def _down(outage: Outage, stays: Sequence[Stay], nodes: int) -> Iterator[str]:
+    down = set(outage.indices(nodes))
+    for stay in stays:
+        if stay.nodes & down and stay.start < outage.end and outage.begin < stay.end:
+            told = f"job {stay.job.id} in [{stay.start}, {stay.end}) on nodes that are down"
+            yield f"{told} in [{outage.begin}, {outage.end})"

@@ -1,0 +1,243 @@
+"""Rules of the machine: what each does under every dispatcher, and that no schedule breaks one."""
+
+import random
+import warnings
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hpcdispatch.dispatchers.registered import registry
+from hpcdispatch.simulation import check, simulate, violations
+from hpcdispatch.workloads import Checkpoint, Job, Limit, Machine, Outage, Power, Reservation, Workload
+
+POOL, NODES = Machine.pool(4), Machine.homogeneous(4, core=1)
+#: One of each way in which a dispatcher learns of closed nodes, and one that learns nothing.
+FAMILIES = ["fcfs", "lxf", "easy", "easy-sjbf", "conservative", "hcp3", "pcp3", "lookahead", "guarded", "rbs", "hybrid",
+            "portfolio", "evict:over=easy", "sa", "warm-start:first=easy"]  # fmt: skip
+
+
+def run(jobs, machine, dispatcher="easy", **options):
+    """Return the result of jobs, checked."""
+    workload = Workload(tuple(jobs), machine)
+    result = simulate(workload, dispatcher, **options)
+    check(workload, result)
+    return result
+
+
+def starts(*arguments, **options):
+    return run(*arguments, **options).jobs["start"].tolist()
+
+
+class Greedy:
+    """Starts all that fits on the first nodes, whatever the rules of the machine say."""
+
+    def dispatch(self, state):
+        from hpcdispatch.dispatchers import Start
+        from hpcdispatch.dispatchers.space import space_of
+
+        space, actions = space_of(state), []
+        for waiting in state.queue:
+            placement = space.place(waiting.nodes, waiting.demand)
+            if placement is not None:
+                actions.append(Start(waiting, placement))
+        return actions
+
+
+@pytest.mark.parametrize("machine", [POOL, NODES])
+@pytest.mark.parametrize("dispatcher", [*FAMILIES, Greedy()])
+def test_no_job_runs_into_a_maintenance(machine, dispatcher):
+    # The third ends before the window, the others would not.
+    jobs = [Job("1", 0, 50, 100, 2), Job("2", 1, 50, 100, 4), Job("3", 2, 30, 40, 2), Job("4", 120, 20, 30, 2)]
+    found = starts(jobs, replace(machine, reservations=[Reservation(60, 120)]), dispatcher)
+    assert min(found[0], found[1]) == 120
+    assert found[2] == (2 if dispatcher != "fcfs" else 220)
+
+
+def test_easy_plans_the_first_blocked_job_beside_the_closed_nodes():
+    # 1 needs all nodes for 100 s, of which two are closed in [50, 80): it starts at 80. On the two others 2 ends before
+    # that, 3 does not.
+    jobs = [Job("1", 0, 100, 100, 4), Job("2", 1, 70, 70, 1), Job("3", 2, 90, 90, 1)]
+    machine = replace(NODES, reservations=[Reservation(50, 80, "0-1")])
+    assert starts(jobs, machine, "easy") == [80, 1, 180]
+    assert starts(jobs, machine, "conservative") == [80, 1, 180]
+
+
+def test_a_job_that_names_a_reservation_runs_in_it_and_no_other_does():
+    jobs = [
+        Job("1", 0, 10, 10, 2, user="a", reservation="class"),
+        Job("2", 0, 10, 60, 4, user="a"),
+        Job("3", 5, 30, 30, 2, user="a", reservation="class"),
+        Job("4", 6, 5, 5, 1, user="b", reservation="class"),
+        Job("5", 6, 5, 60, 1, user="b", reservation="class"),
+        Job("6", 6, 5, 5, 1, user="a", reservation="other"),
+    ]
+    machine = replace(NODES, reservations=[Reservation(50, 100, "2-3", name="class", users=("a",))])
+    for dispatcher in FAMILIES:
+        result = run(jobs, machine, dispatcher)
+        assert result.jobs["start"].tolist() == [50, 100, 60, -1, -1, -1]
+        assert {tuple(placement) for placement in result.attempts["placement"][:2]} == {(2, 3)}
+        assert result.jobs["reason"].tolist()[3:] == [
+            "reservation class is not for user 'b'", "reservation class is not for user 'b'",
+            "unknown reservation 'other'; the machine has: class",
+        ]  # fmt: skip
+
+
+def test_a_reservation_of_amounts_leaves_the_rest():
+    jobs = [Job("1", 0, 100, 100, 3), Job("2", 1, 100, 100, 1), Job("3", 2, 10, 10, 2, reservation="r")]
+    machine = replace(Machine.pool(4), reservations=[Reservation(40, 60, name="r", amounts={"core": 2})])
+    assert starts(jobs, machine, "easy") == [60, 1, 40]
+    assert starts(jobs, machine, "hcp3") == [60, 1, 40]
+
+
+def test_a_reservation_that_repeats_and_one_that_floats():
+    jobs = [Job("1", 0, 30, 30, 4), Job("2", 0, 60, 60, 4), Job("3", 0, 90, 90, 4)]
+    result = run(jobs, replace(NODES, reservations=[Reservation(10, 20, every=80)]))
+    assert result.jobs["start"].tolist() == [20, 100, -1]
+    assert result.jobs["reason"].iloc[2] == "constraint maintenance: leaves it no place ever"
+    floating = replace(NODES, reservations=[Reservation(50, 51, "0-2", floating=True)])
+    assert starts([Job("1", 0, 50, 50, 4), Job("2", 0, 60, 60, 1)], floating) == [0, 50]
+
+
+@pytest.mark.parametrize("dispatcher", FAMILIES)
+def test_an_outage_ends_what_runs_there(dispatcher):
+    jobs = [Job("1", 0, 90, 100, 2), Job("2", 0, 90, 100, 2), Job("3", 20, 5, 5, 4)]
+    for announced in (True, False):
+        machine = replace(NODES, outages=[Outage(30, 60, [0], announced=announced)])
+        result = run(jobs, machine, dispatcher)
+        by_id = result.jobs.set_index("id")
+        if not announced:
+            assert by_id.loc["1", ["status", "end", "reason"]].tolist() == ["killed", 30, "node 0 failed"]
+            assert result.attempts["outcome"].iloc[0] == "node-fail"
+        assert by_id["status"]["2"] == "completed"
+        assert by_id["start"]["3"] >= 60
+
+
+def test_a_job_of_a_failed_node_comes_back_from_its_checkpoint():
+    jobs = [Job("1", 0, 100, 200, 1, checkpoint=Checkpoint(interval=20))]
+    machine = replace(NODES, outages=[Outage(50, 55, "0", announced=False, requeue=True)])
+    result = run(jobs, machine)
+    assert result.attempts[["start", "end", "outcome", "useful"]].to_numpy().tolist() == [
+        [0, 50, "node-fail", 40], [50, 110, "completed", 60],
+    ]  # fmt: skip
+
+
+def test_no_dispatcher_knows_of_an_outage_that_is_not_announced():
+    seen = []
+
+    class Looks(Greedy):
+        def dispatch(self, state):
+            seen.append(state.machine.outages)
+            return super().dispatch(state)
+
+    run([Job("1", 0, 10, 10, 1)], replace(NODES, outages=[Outage(5, 9, announced=False)]), Looks())
+    assert set(seen) == {()}
+
+
+@pytest.mark.parametrize("dispatcher", FAMILIES)
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ({"limits": [Limit(1)]}, [0, 10, 0]),
+        ({"limits": [Limit(2, of="core", by="all")]}, [0, 0, 10]),
+        ({"licences": {"abaqus": 1}}, [0, 10, 0]),
+        ({"power": Power({"core": 100}, idle=50, cap=300)}, [0, 0, 10]),
+    ],
+)
+def test_what_runs_at_the_same_time(dispatcher, rules, expected):
+    jobs = [Job(str(i), 0, 10 * i, 10 * i, 1, user="aab"[i - 1], licences={"abaqus": 1} if i < 3 else {})
+            for i in (1, 2, 3)]  # fmt: skip
+    assert starts(jobs, replace(NODES, **{"licences": {"abaqus": 9}, **rules}), dispatcher) == expected
+
+
+def test_a_licence_is_kept_for_the_first_that_waits_for_it():
+    # 2 needs both licences at 50; 3 would hold one until 90, 4 ends before 50.
+    jobs = [Job(str(i), i, length, length, 1, licences={"x": n})
+            for i, length, n in ((1, 49, 1), (2, 10, 2), (3, 87, 1), (4, 40, 1))]  # fmt: skip
+    assert starts(jobs, replace(NODES, licences={"x": 2})) == [1, 50, 60, 4]
+
+
+def test_a_start_that_breaks_a_rule_is_put_elsewhere_or_counted_as_refused():
+    machine = replace(NODES, reservations=[Reservation(50, 80, "0-1")])
+    result = run([Job("1", 0, 60, 60, 2), Job("2", 0, 60, 60, 1)], machine, Greedy())
+    assert result.jobs["start"].tolist() == [0, 60]
+    assert sorted(result.attempts["placement"].iloc[0]) == [2, 3]
+    assert result.manifest["refused"] > 0
+
+
+def test_a_soft_walltime_is_planned_with_and_does_not_kill():
+    # By its soft walltime 1 ends at 10, by its walltime at 90: 3 is backfilled if it ends before 2 is to start.
+    jobs = [Job("1", 0, 50, 90, 3, soft_walltime=10), Job("2", 1, 10, 10, 4), Job("3", 2, 30, 30, 1)]
+    assert starts(jobs, POOL, "easy") == [0, 50, 60]
+    assert starts([replace(jobs[0], soft_walltime=None), *jobs[1:]], POOL, "easy") == [0, 50, 2]
+    assert run(jobs, POOL, "easy", overrun="kill").jobs["status"].tolist() == ["completed"] * 3
+
+
+def drawn(seed):
+    """Return a random workload on a machine with random rules."""
+    g = random.Random(seed)
+    kind = g.choice(["pool", "nodes", "mixed"])
+    machine = {
+        "pool": Machine.pool(8), "nodes": Machine.homogeneous(6, core=2),
+        "mixed": Machine(("core", "gpu"), np.array([[4, 0], [4, 2], [2, 0], [2, 1]])),
+    }[kind]  # fmt: skip
+    reserved = []
+    for number in range(g.randint(0, 2)):
+        begin, length = g.randint(0, 200), g.randint(5, 80)
+        nodes = "all" if kind == "pool" or g.random() < 0.4 else [g.randrange(machine.nodes) for _ in range(2)]
+        amounts = None if g.random() < 0.6 else {"core": 1 if kind != "pool" else g.randint(1, 6)}
+        every, name = g.choice([None, length + g.randint(20, 200)]), g.choice(["", f"r{number}"])
+        users = g.choice([(), ("u1",)]) if name else ()
+        one = Reservation(begin, begin + length, nodes, name, amounts, users, every)
+        if g.random() < 0.15:
+            one = Reservation(begin, begin + length, nodes, floating=True)
+        try:
+            replace(machine, reservations=(*reserved, one))
+            reserved.append(one)
+        except ValueError:  # They overlap.
+            pass
+    outages = [
+        Outage(begin, begin + g.randint(1, 60), "all" if g.random() < 0.3 else [g.randrange(machine.nodes)],
+               g.random() < 0.5, g.random() < 0.5)
+        for begin in (g.randint(0, 200) for _ in range(g.randint(0, 2)))
+    ]  # fmt: skip
+    limits = [Limit(g.randint(1, 3), by=g.choice(["user", "group", "queue", "all"]))] if g.random() < 0.4 else []
+    limits += [Limit(g.randint(2, 8), of="core")] if g.random() < 0.2 else []
+    licences = {"x": g.randint(1, 3)} if g.random() < 0.4 else {}
+    power = Power({"core": 10.5}, idle=3, cap=g.choice([50, 100])) if g.random() < 0.3 else None
+    machine = replace(machine, reservations=tuple(reserved), outages=tuple(outages), limits=tuple(limits),
+                      licences=licences, power=power)  # fmt: skip
+    named, jobs, submit = [each.name for each in reserved if each.name], [], 0
+    for number in range(g.randint(3, 14)):
+        submit += g.choice([0, 0, 1, 5, 20, 60])
+        walltime = g.randint(1, 90)
+        runtime = g.choice([walltime, g.randint(0, walltime), int(1.5 * walltime)])
+        per_node = {"core": g.randint(1, 2)} | ({"gpu": 1} if kind == "mixed" and g.random() < 0.3 else {})
+        jobs.append(Job(
+            str(number), submit, runtime, walltime, g.randint(1, 4), per_node, g.choice(["u1", "u2"]),
+            queue=g.choice("ab"), licences={"x": g.randint(1, 2)} if licences and g.random() < 0.5 else {},
+            reservation=g.choice(named) if named and g.random() < 0.3 else "",
+            checkpoint=Checkpoint(interval=10) if g.random() < 0.3 else None,
+        ))  # fmt: skip
+    return Workload(tuple(jobs), machine)
+
+
+def assert_kept(dispatcher, seeds):
+    for seed in seeds:
+        workload, predictor = drawn(seed), ("walltime", "oracle", "last2")[seed % 3]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for overrun in ("run", "kill", "resubmit"):
+                result = simulate(workload, dispatcher, predictor, overrun=overrun)
+                assert list(violations(workload, result)) == [], (dispatcher, seed, overrun)
+
+
+@pytest.mark.parametrize("dispatcher", [*FAMILIES, Greedy()])
+def test_no_random_schedule_breaks_a_rule(dispatcher):
+    assert_kept(dispatcher, range(6))
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("dispatcher", [name for name in registry.names() if name not in ("slurm", "pcp21")])
+def test_no_random_schedule_breaks_a_rule_under_any_dispatcher(dispatcher):
+    assert_kept(dispatcher, range(100, 200))

@@ -1,0 +1,431 @@
+"""Rules of a machine: reservations, outages, licences, limits and power, which hold under every dispatcher."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields
+from fnmatch import fnmatchcase
+from typing import Any, Literal, NamedTuple, Protocol
+
+from ..base import IntArray
+from ..base.checks import LONGEST, check_choice, check_number, check_whole, shown
+
+#: Nodes by number: all, indices and ranges as in ``"0-15;20"``, or indices.
+Nodes = str | Sequence[int]
+
+
+class Closure(NamedTuple):
+    """Nodes, or amounts of them, on which no other job may run for some time.
+
+    Attributes
+    ----------
+    nodes
+        Their indices.
+    begin, end
+        From when until when, seconds on the clock of the simulation, half-open.
+    amounts
+        What is taken of each of the nodes, by resource; ``None``: all of it.
+    """
+
+    nodes: Sequence[int]
+    begin: int
+    end: int
+    amounts: Mapping[str, int] | None = None
+
+
+class _Timed:
+    """What happens from one time to another, once or again and again."""
+
+    __slots__ = ()
+    begin: int
+    end: int
+    nodes: Nodes
+
+    @property
+    def _period(self) -> int | None:
+        return getattr(self, "every", None)
+
+    def _check(self, where: str) -> None:
+        for name in ("begin", "end"):
+            object.__setattr__(self, name, check_whole(f"{where}: {name}", getattr(self, name), 0, LONGEST))
+        if self.end <= self.begin:
+            raise ValueError(f"{where}: end must be > begin = {self.begin}, got {self.end}")
+        if self.nodes != "all":
+            object.__setattr__(self, "nodes", nodes_of(where, self.nodes))
+
+    def indices(self, machine_nodes: int) -> tuple[int, ...]:
+        """Return the indices of the nodes on a machine of so many."""
+        return tuple(range(machine_nodes)) if self.nodes == "all" else tuple(map(int, self.nodes))
+
+    def windows(self, begin: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield the times that overlap with [begin, end), as pairs of begin and end."""
+        every = self._period or LONGEST
+        first = max(0, (begin - self.end) // every + 1)
+        while self.begin + first * every < end:
+            yield self.begin + first * every, self.end + first * every
+            first += 1
+            if self._period is None:
+                return
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation(_Timed):
+    """Nodes that are kept free for some jobs, or for none (maintenance), in [begin, end).
+
+    A job runs in it if it names it in its `reservation`: from `begin` on, on its nodes, and to end before `end` by its
+    walltime. Any other job starts on these nodes only if it ends before `begin` by its walltime. So with
+    ``overrun="kill"`` no other job ever runs there; with ``"run"`` one that exceeds its walltime may.
+
+    Attributes
+    ----------
+    begin, end
+        Seconds on the clock of the workload.
+    nodes
+        ``"all"``, indices and ranges such as ``"0-15;20"``, or indices.
+    name
+        By which jobs name it; empty for maintenance.
+    amounts
+        What is reserved of each of the nodes, by resource, as of a pool; ``None``: all of it.
+    users
+        Whose jobs may name it; everybody's if empty.
+    every
+        Seconds from one begin to the next, at least ``end - begin``; ``None``: once.
+    floating
+        Whether `begin` and `end` are seconds from any present time on, as of Slurm's ``TIME_FLOAT``: no other job may
+        run there for longer than `begin`.
+
+    Raises
+    ------
+    ValueError
+        If a field is out of its range.
+    """
+
+    begin: int
+    end: int
+    nodes: Nodes = "all"
+    name: str = ""
+    amounts: Mapping[str, int] | None = None
+    users: tuple[str, ...] = ()
+    every: int | None = None
+    floating: bool = False
+
+    def __post_init__(self) -> None:
+        where = f"reservation {self.name}".rstrip()
+        self._check(where)
+        if self.every is not None:
+            check_whole(f"{where}: every", self.every, self.end - self.begin, LONGEST)
+        if self.floating and (self.every is not None or self.name or self.amounts is not None):
+            raise ValueError(f"{where}: a floating one has no name and no amounts, and does not repeat")
+        object.__setattr__(self, "users", tuple(self.users))
+        if self.amounts is not None:
+            object.__setattr__(self, "amounts", _counts(f"{where}: amounts", self.amounts))
+
+    def closures(self, machine_nodes: int, now: int, end: int) -> Iterator[Closure]:
+        """Yield what it closes in [now, end) for jobs that do not name it."""
+        nodes = self.indices(machine_nodes)
+        if self.floating:
+            if self.begin < end - now:
+                yield Closure(nodes, now + self.begin, now + self.end, self.amounts)
+            return
+        for begin, stop in self.windows(now, end):
+            yield Closure(nodes, begin, stop, self.amounts)
+
+
+@dataclass(frozen=True, slots=True)
+class Outage(_Timed):
+    """Nodes that are down in [begin, end). Jobs that run there at its begin end then.
+
+    Attributes
+    ----------
+    begin, end
+        Seconds on the clock of the workload.
+    nodes
+        As of :class:`Reservation`.
+    announced
+        Whether it is known beforehand, so that no job starts there that would not end before it by its walltime.
+    requeue
+        Whether the jobs come back to the queue, with the work that their last checkpoint keeps; otherwise they end as
+        ``"killed"``, with the failed node as the reason.
+
+    Raises
+    ------
+    ValueError
+        If a field is out of its range.
+    """
+
+    begin: int
+    end: int
+    nodes: Nodes = "all"
+    announced: bool = True
+    requeue: bool = False
+
+    def __post_init__(self) -> None:
+        self._check("outage")
+
+    def closures(self, machine_nodes: int, now: int, end: int) -> Iterator[Closure]:
+        """Yield what it closes in [now, end), as far as that is known now."""
+        if self.begin < end and now < self.end and (self.announced or self.begin <= now):
+            yield Closure(self.indices(machine_nodes), self.begin, self.end)
+
+
+class NamedJob(Protocol):
+    """The fields of a job by which rules know it."""
+
+    user: str
+    group: str
+    queue: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """At most so many running jobs, or units of a resource, of each user, group or queue, or of all together.
+
+    Attributes
+    ----------
+    most
+        How many, at least 0.
+    of
+        ``"jobs"``, or a resource such as ``"core"``.
+    by
+        Whose jobs are counted together: ``"user"``, ``"group"``, ``"queue"`` or ``"all"``.
+    user, group, queue
+        Only jobs that match these patterns with ``*`` and ``?`` are counted and limited.
+
+    Raises
+    ------
+    ValueError
+        If a field is out of its range.
+    """
+
+    most: int
+    of: str = "jobs"
+    by: Literal["user", "group", "queue", "all"] = "user"
+    user: str = "*"
+    group: str = "*"
+    queue: str = "*"
+
+    def __post_init__(self) -> None:
+        check_whole("limit: most", self.most, 0)
+        check_choice("limit: by", self.by, ("user", "group", "queue", "all"))
+
+    def matches(self, job: NamedJob) -> bool:
+        """Return whether a job is counted."""
+        named = ((job.user, self.user), (job.group, self.group), (job.queue, self.queue))
+        return all(fnmatchcase(value, pattern) for value, pattern in named)
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """What the machine draws, and a cap on that.
+
+    Attributes
+    ----------
+    watts
+        Watts that a unit of each resource draws while a job holds it; a resource that is not named draws none.
+    idle
+        Watts that the machine draws beside, all the time.
+    cap
+        Watts that running jobs and `idle` may draw together; ``None``: no cap.
+
+    Raises
+    ------
+    ValueError
+        If a number is negative or not finite, or `cap` is not above `idle`.
+    """
+
+    watts: Mapping[str, float]
+    idle: float = 0.0
+    cap: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.watts, Mapping) or not self.watts:
+            raise ValueError(f"power: watts must be watts by resource, got {shown(self.watts)}")
+        for name, amount in (*self.watts.items(), ("idle", self.idle)):
+            check_number(f"power: {name}", amount, least=0)
+        if self.cap is not None and not self.idle < self.cap < math.inf:
+            raise ValueError(f"power: cap must be > idle = {self.idle:g} watts and finite, got {self.cap}")
+
+    def of(self, nodes: int, per_node: Mapping[str, int]) -> float:
+        """Return the watts of a job with so many slots."""
+        return nodes * sum(self.watts.get(name, 0.0) * amount for name, amount in per_node.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """All rules of a machine.
+
+    Attributes
+    ----------
+    reservations, outages, limits, power
+        As their classes say.
+    licences
+        How many there are, by name; a job takes those of its `licences` while it runs.
+
+    Raises
+    ------
+    ValueError
+        If two reservations of the same nodes overlap, two share a name, or one leaves no time for other jobs.
+    """
+
+    reservations: tuple[Reservation, ...] = ()
+    outages: tuple[Outage, ...] = ()
+    licences: Mapping[str, int] | None = None
+    limits: tuple[Limit, ...] = ()
+    power: Power | None = None
+
+    def __post_init__(self) -> None:
+        for name, kind in (("reservations", Reservation), ("outages", Outage), ("limits", Limit)):
+            found = tuple(getattr(self, name))
+            if not all(isinstance(each, kind) for each in found):
+                raise ValueError(f"machine: {name} must be of {kind.__name__}, got {shown(found)}")
+            object.__setattr__(self, name, found)
+        object.__setattr__(self, "licences", _counts("machine: licences", self.licences or {}))
+        names = [each.name for each in self.reservations if each.name]
+        if len(set(names)) < len(names):
+            raise ValueError(f"machine: reservations must have names that differ, got {shown(names)}")
+
+    def __bool__(self) -> bool:
+        """Return whether there are any."""
+        return bool(self.reservations or self.outages or self.licences or self.limits or self.power)
+
+    def check(self, resources: Sequence[str], capacity: IntArray) -> None:
+        """Compare with the machine; raise ``ValueError`` where a rule does not fit it."""
+        named = [(f"limit: of {each.of!r}", each.of) for each in self.limits if each.of != "jobs"]
+        named += [("power: watts", name) for name in (self.power.watts if self.power else ())]
+        for each in self.closing:
+            where = f"reservation {each.name}".rstrip() if isinstance(each, Reservation) else "outage"
+            last, amounts = max(each.indices(len(capacity))), getattr(each, "amounts", None) or {}
+            if last >= len(capacity):
+                raise ValueError(f"{where}: nodes must lie in 0..{len(capacity) - 1}, got {last}")
+            named += [(where, name) for name in amounts]
+            for node in each.indices(len(capacity)) if amounts else ():
+                there = dict(zip(resources, capacity[node].tolist(), strict=True))
+                for name, amount in amounts.items():
+                    if amount > there.get(name, amount):
+                        raise ValueError(
+                            f"{where}: asks for {amount} of {name} on node {node}, which has {there[name]}"
+                        )
+            if each.nodes == "all" and not amounts and each._period == each.end - each.begin:
+                raise ValueError(f"{where}: leaves no node to other jobs at any time")
+        for where, name in named:
+            if name not in resources:
+                raise ValueError(f"{where}: unknown resource {name!r}; the machine has: {', '.join(resources)}")
+        for number, one in enumerate(self.reservations):
+            for other in self.reservations[number + 1 :]:
+                shared = set(one.indices(len(capacity))) & set(other.indices(len(capacity)))
+                whole = one.amounts is None or other.amounts is None
+                if (one.name or other.name) and shared and whole and _overlap(one, other):
+                    names = " and ".join(each.name or f"of {each.begin}..{each.end}" for each in (one, other))
+                    raise ValueError(f"machine: reservations {names} overlap on node {min(shared)}")
+
+    @property
+    def closing(self) -> tuple[Reservation | Outage, ...]:
+        """The rules that close nodes at some time."""
+        return *self.reservations, *self.outages
+
+    def reservation(self, name: str) -> Reservation | None:
+        """Return the reservation of a name, ``None`` if there is none."""
+        return next((each for each in self.reservations if each.name == name), None)
+
+    def fields(self) -> dict[str, Any]:
+        """Return those that are given as JSON knows them; :meth:`read` gives them back."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        parts = {name: [_given(each) for each in value] for name, value in found.items() if isinstance(value, tuple)}
+        power = {} if self.power is None else {"power": _given(self.power)}
+        return {
+            name: value for name, value in {**parts, "licences": dict(self.licences or {}), **power}.items() if value
+        }
+
+    @classmethod
+    def read(cls, found: Mapping[str, Any]) -> Rules:
+        """Return rules from fields of a JSON object, of which others are left alone.
+
+        Raises
+        ------
+        ValueError
+            For whatever is wrong with them, with the field.
+        """
+        values: dict[str, Any] = {}
+        for name, kind in (("reservations", Reservation), ("outages", Outage), ("limits", Limit)):
+            rows = found.get(name, [])
+            if not isinstance(rows, Sequence) or isinstance(rows, str):
+                raise ValueError(f"field {name!r}: expected a list of objects, got {shown(rows)}")
+            values[name] = tuple(_read(kind, row, f"field {name!r}") for row in rows)
+        if found.get("power") is not None:
+            values["power"] = _read(Power, found["power"], "field 'power'")
+        return cls(licences=found.get("licences", {}), **values)
+
+
+def _given(part: Any) -> dict[str, Any]:
+    """Return the fields of a rule that are not as they are by default."""
+    kept = {field.name: field.default for field in fields(part)}
+    return {name: value for name, value in asdict(part).items() if kept[name] is MISSING or value != kept[name]}
+
+
+def _read(kind: Any, found: Any, where: str) -> Any:
+    known = {field.name: field.default is MISSING for field in fields(kind)}
+    if not isinstance(found, Mapping):
+        raise ValueError(f"{where}: expected an object with {', '.join(known)}, got {shown(found)}")
+    for name in found:
+        if name not in known:
+            raise ValueError(f"{where}: unknown field {shown(name)}; known: {', '.join(known)}")
+    for name, needed in known.items():
+        if needed and name not in found:
+            raise ValueError(f"{where}: expected field {name!r}, got none")
+    try:
+        return kind(**found)
+    except TypeError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def _counts(where: str, given: Any) -> dict[str, int]:
+    if not isinstance(given, Mapping):
+        raise ValueError(f"{where} must be whole numbers by name, got {shown(given)}")
+    return {str(name): check_whole(f"{where}: {name}", amount, 0) for name, amount in given.items()}
+
+
+def _overlap(one: Reservation, other: Reservation) -> bool:
+    """Return whether two reservations are in force at one time, once they have begun."""
+    if one.floating or other.floating:
+        return False
+    if one.every is not None and other.every is not None:
+        period = math.gcd(one.every, other.every)
+        apart = (other.begin - one.begin) % period
+        return apart < one.end - one.begin or period - apart < other.end - other.begin
+    once, again = (one, other) if one.every is None else (other, one)
+    return any(True for _ in again.windows(once.begin, once.end))
+
+
+def nodes_of(where: str, given: Nodes) -> tuple[int, ...]:
+    """Return indices of nodes from ``"0-15;20"`` or a sequence, rising, each once.
+
+    Raises
+    ------
+    ValueError
+        If it is something else, or there is none.
+    """
+    expected = f"{where}: nodes must be all, or indices and ranges such as 0-15;20, got {shown(given)}"
+    try:
+        found = set() if isinstance(given, str) else {check_whole(where, node, 0) for node in given}
+        for part in given.split(";") if isinstance(given, str) else ():
+            first, _, last = part.partition("-")
+            found |= set(range(int(first), int(last or first) + 1))
+    except (TypeError, ValueError):
+        raise ValueError(expected) from None
+    if not found or min(found) < 0:
+        raise ValueError(expected)
+    return tuple(sorted(found))
+
+
+def refuse_reservation(job: Any, rules: Rules) -> str:
+    """Return why a job that names a reservation may never run in it; empty if it may."""
+    reservation = rules.reservation(job.reservation)
+    if reservation is None:
+        known = ", ".join(each.name for each in rules.reservations if each.name) or "none"
+        return f"unknown reservation {job.reservation!r}; the machine has: {known}"
+    if reservation.users and job.user not in reservation.users:
+        return f"reservation {reservation.name} is not for user {job.user!r}"
+    if reservation.end - reservation.begin < job.walltime:
+        return f"its walltime of {job.walltime} s is longer than reservation {reservation.name}"
+    return ""
