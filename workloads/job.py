@@ -15,6 +15,8 @@ KINDS = ("batch", "on-demand")
 #: task of an array after the same task of another; and after all earlier jobs of the same user and name.
 Condition = Literal["after", "afterok", "afternotok", "afterany", "aftercorr", "singleton"]
 CONDITIONS = get_args(Condition)
+#: The largest priority of a job, as in Slurm; the least is as far below 0.
+MOST_PRIORITY = 2**32 - 1
 
 
 class ResourceMap(dict[str, int]):
@@ -166,6 +168,11 @@ class Job:
         The earliest time at which it may enter the queue, seconds on the trace's clock.
     hold
         Whether it is held: it never enters the queue.
+    priority
+        Larger first among the jobs that enter the queue at one instant, under every dispatcher, and in the whole queue
+        under ``order=priority``; within :data:`.MOST_PRIORITY` of 0.
+    qos
+        The quality of service that it asks for; empty: none.
 
     Raises
     ------
@@ -193,6 +200,8 @@ class Job:
     depends: tuple[tuple[Any, ...], ...] = ()
     begin: int = 0
     hold: bool = False
+    priority: int = 0
+    qos: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not self.id:
@@ -212,6 +221,9 @@ class Job:
             _check_numbers(where, self, (("begin", 0),))
         if type(self.hold) is not bool:
             raise ValueError(f"{where}: hold must be True or False, got {self.hold!r}")
+        if type(self.priority) is not int or self.priority:
+            priority = check_whole(f"{where}: priority", self.priority, -MOST_PRIORITY, MOST_PRIORITY)
+            object.__setattr__(self, "priority", priority)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Job:
         """Return itself: nothing of it changes."""

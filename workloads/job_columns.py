@@ -23,10 +23,13 @@ NUMBERS = {"submit": (0, LONGEST), "runtime": (0, LONGEST), "walltime": (1, LONG
 TEXTS = ("user", "group", "name", "queue", "kind")
 OTHERS = (
     "per_node", "shapes", "checkpoint", "law", "deadline", "array", "reservation", "depends", "begin", "hold",
+    "priority", "qos",
 )  # fmt: skip
 #: Of these, those that count in a digest only if a job has one: there were none of them at first.
 _LATER = {
-    each.name: each.default for each in fields(Job) if each.name in ("array", "reservation", "depends", "begin", "hold")
+    each.name: each.default
+    for each in fields(Job)
+    if each.name in ("array", "reservation", "depends", "begin", "hold", "priority", "qos")
 }
 #: Jobs that are made at a time.
 _BLOCK = 512
@@ -129,7 +132,7 @@ class JobColumns(Sequence[Job]):
     submit, runtime, walltime, nodes
         As of :class:`Job`, arrays of shape (jobs,), read-only.
     per_node, user, group, name, queue, kind, shapes, checkpoint, law, deadline, array,
-    reservation, depends, begin, hold
+    reservation, depends, begin, hold, priority, qos
         The same, coded.
 
     Raises
@@ -158,6 +161,8 @@ class JobColumns(Sequence[Job]):
     depends: Coded
     begin: Coded
     hold: Coded
+    priority: Coded
+    qos: Coded
 
     def __post_init__(self) -> None:
         for name in ("ids", *NUMBERS):

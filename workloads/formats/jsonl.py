@@ -26,7 +26,7 @@ VERSION = 1
 _HEADER = ("format", "version", "machine", "provenance", "records")
 _MACHINE = ("resources", "capacity", "name", "equivalence")
 _LAW = ("name", "args", "kwds")
-_TEXTS = ("user", "group", "name", "queue", "array", "reservation")
+_TEXTS = ("user", "group", "name", "queue", "array", "reservation", "qos")
 _RECORD = "record"
 PartT = TypeVar("PartT", Shape, Checkpoint, Job)
 

@@ -121,6 +121,8 @@ def lost_fields(jobs: JobColumns) -> dict[str, int]:
         ("depends", jobs.depends, bool),
         ("begin", jobs.begin, bool),
         ("hold", jobs.hold, bool),
+        ("priority", jobs.priority, bool),
+        ("qos", jobs.qos, bool),
     )
     counts = {name: int(column.numbers(has).sum()) for name, column, has in features}
     return {name: count for name, count in counts.items() if count}

@@ -41,7 +41,8 @@ def crowds(draw, kind):
     for id_ in range(draw(number(1, 90))):
         now += draw(st.sampled_from([0, 0, 0, 1, 7]))
         runtime, walltime, nodes = draw(number(0, 30)), draw(number(1, 25)), draw(number(1, 9))
-        jobs.append(Job(str(id_), now, runtime, walltime, nodes=nodes, per_node=draw(st.sampled_from(slots))))
+        per_node, priority = draw(st.sampled_from(slots)), draw(st.sampled_from([0, 0, 3, -2]))
+        jobs.append(Job(str(id_), now, runtime, walltime, nodes=nodes, per_node=per_node, priority=priority))
     return Workload(tuple(jobs), machine)
 
 
