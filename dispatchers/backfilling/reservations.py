@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...models import AmountProfile, NodeProfile, PlacementRule
+from ...workloads import Machine
 from ..protocol import Placement, Running, State, Waiting
 from ..space import PoolSpace, Space, space_of
 
@@ -49,6 +50,12 @@ class Booking:
         return any(slots * amount > most for amount, most in zip(self.demand, amounts, strict=True))
 
 
+def profile_of(machine: Machine, now: int, rule: PlacementRule) -> AmountProfile | NodeProfile:
+    """Return a profile of a machine that is free from now on."""
+    capacity = machine.capacity
+    return AmountProfile(int(capacity[0, 0]), now) if capacity.size == 1 else NodeProfile(capacity, capacity, now, rule)
+
+
 class Reservations:
     """What runs and what is reserved, by id of the job, in the profile of what is free.
 
@@ -77,10 +84,7 @@ class Reservations:
         self.freed: list[tuple[int, int]] = []
 
     def _empty(self, state: State) -> AmountProfile | NodeProfile:
-        capacity = state.machine.capacity
-        if capacity.size == 1:
-            return AmountProfile(int(capacity[0, 0]), state.now)
-        return NodeProfile(capacity, capacity, state.now, self.rule)
+        return profile_of(state.machine, state.now, self.rule)
 
     def memory(self) -> dict[str, Any]:
         """Return what runs and what is reserved, in the order of booking."""

@@ -1,5 +1,5 @@
 from .expected_waits import ExpectedWaits
-from .fair_share import FairShare
+from .fair_share import FairShare, FairShareOrder
 from .plan_parts import ModelJob, PlanConstraint, PlanModel, PlannedJob, PlannedJobs
 from .site_constraints import Closed, SiteConstraint, constraints, create_constraints
 from .standard_constraints import Deadline, Licence, Maintenance, PowerCap, RunningLimit
@@ -9,6 +9,7 @@ __all__ = [
     "Deadline",
     "ExpectedWaits",
     "FairShare",
+    "FairShareOrder",
     "Licence",
     "Maintenance",
     "ModelJob",
