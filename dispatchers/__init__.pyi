@@ -1,4 +1,4 @@
-from .backfilling import EASY, EASYSJBF, FCFS, LJF, LXF, PBS, SJF, Conservative, ListScheduler
+from .backfilling import EASY, EASYSJBF, FCFS, LJF, LXF, PBS, SJF, Conservative, ListScheduler, QueueOrder, orders
 from .cp import HCP, HCP1, HCP2, HCP3, PCP, PCP1, PCP2, PCP3, PCP21, ConstraintProgramming, PCPFast
 from .eviction import Evict
 from .lookahead import Guarded, Lookahead
@@ -73,6 +73,7 @@ __all__ = [
     "Placement",
     "PoolSpace",
     "Portfolio",
+    "QueueOrder",
     "Reject",
     "ReservationSequences",
     "Rounds",
@@ -89,6 +90,7 @@ __all__ = [
     "Wake",
     "WarmStart",
     "create_dispatcher",
+    "orders",
     "registry",
     "space_of",
 ]

@@ -148,7 +148,9 @@ class Preset(Generic[BuiltT]):
     def __call__(self, **given: Any) -> BuiltT:
         """Build it, with further options set by name; errors as those of the class."""
         owner = getattr(self.build, "__name__", "preset")
-        return self.build(with_options(owner, self.options, given, self.fixed))
+        made = with_options(owner, self.options, given, self.fixed)
+        # Where the options are the dispatcher itself, each has one of its own.
+        return replace(made) if made is not None and type(made) is self.build else self.build(made)
 
     def declared_options(self) -> list[Option]:
         """Return the options that can still be set by name."""

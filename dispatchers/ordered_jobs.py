@@ -17,7 +17,7 @@ from .protocol import Running, Waiting, id_of
 
 T = TypeVar("T")
 #: The order of the queue.
-by_place = attrgetter("since", "order")
+by_place = attrgetter("place")
 _FEW = 64
 
 
@@ -175,7 +175,7 @@ class OrderedJobs(Generic[T]):
 
 
 class WaitingQueue(OrderedJobs[Waiting]):
-    """The waiting jobs in order of `since`; ties in the order of the trace."""
+    """The waiting jobs in order of `since`; ties by priority, then in the order of the trace."""
 
     def __init__(self, resources: int) -> None:
         super().__init__(WaitingJobs, resources, by_place)

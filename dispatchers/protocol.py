@@ -52,6 +52,7 @@ class JobView:
 
     __slots__ = (
         "array", "checkpoint", "deadline", "group", "id", "kind", "law", "licences", "name", "nodes", "per_node",
+        "priority", "qos",
         "queue", "reservation", "shapes", "submit", "user", "walltime",
     )  # fmt: skip
 
@@ -71,6 +72,8 @@ class JobView:
     deadline: int | None
     array: str
     reservation: str
+    priority: int
+    qos: str
     licences: Mapping[str, int]
 
     def __init__(self, job: Job, machine: Machine) -> None:
@@ -90,6 +93,8 @@ class JobView:
         self.deadline = job.deadline
         self.array = job.array
         self.reservation = job.reservation
+        self.priority = job.priority
+        self.qos = job.qos
         self.licences = job.licences
 
     @property
@@ -173,6 +178,16 @@ class Waiting:
         """What is left of the walltime, seconds, at least 1."""
         left = self.job.walltime - self.done
         return left if left > 1 else 1
+
+    @property
+    def place(self) -> tuple[int, int, int]:
+        """What the queue is sorted by: when it entered, then by priority, then by the trace."""
+        return self.since, -self.job.priority, self.order
+
+    @property
+    def tie(self) -> int:
+        """Its priority and its place in the trace as one number, least first."""
+        return self.order - (self.job.priority << 31)
 
     def shown_as(
         self, *, job: JobView | None = None, predicted: int | None = None, demand: tuple[int, ...] | None = None
@@ -317,9 +332,9 @@ class State(_StateFields):
     now
         Time, seconds.
     queue
-        Waiting jobs in order of submission; ties in the order of the trace. A sequence of :class:`Waiting`, and the
-        same as columns: read-only integer arrays ``order``, ``nodes``, ``predicted``, ``since``, ``submit`` and
-        ``walltime`` of shape (jobs,) and ``demand`` of shape (jobs, resources).
+        Waiting jobs in order of submission; ties by priority, then in the order of the trace. A sequence of
+        :class:`Waiting`, and the same as columns: read-only integer arrays ``order``, ``nodes``, ``predicted``,
+        ``since``, ``submit`` and ``walltime`` of shape (jobs,) and ``demand`` of shape (jobs, resources).
     running
         Running jobs in order of their predicted end; ties in the order of their start. A sequence of :class:`Running`,
         and the same as columns ``order``, ``nodes``, ``predicted_end``, ``start`` and ``demand``.

@@ -136,7 +136,7 @@ class AccaSimScheduler(SchedulerBase):  # type: ignore[misc]
                 demand = self._machine.demand(job.per_node)  # type: ignore[union-attr]
                 entry = self._entries[event.id] = Waiting(view, predicted, event.queued_time, 0, order, demand)
             queue.append(entry)
-        queue.sort(key=lambda waiting: (waiting.since, waiting.order))
+        queue.sort(key=lambda waiting: waiting.place)
         return queue
 
     def _running(self, es_dict: Mapping[str, Any]) -> list[Running]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,7 +10,12 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
+from ..base import InputError, Registry
+from ..base.checks import shown
+
 Floats = NDArray[np.float64]
+#: Further metrics: functions of :class:`Records` that return numbers by their names.
+metrics = Registry("metric", "hpcdispatch.metrics")
 
 #: Run times below which bounded slowdown counts a job as that long, seconds.
 BOUND = 10
@@ -84,26 +90,96 @@ def bounded_slowdown(turnaround: Floats, run: Floats) -> Floats:
 
 def summarize(result: Records, confidence: float | None = None) -> dict[str, float]:
     """Return the flat dictionary of :meth:`.Result.summary`."""
-    metrics = job_metrics(result.jobs)
+    of_jobs = job_metrics(result.jobs)
     status = result.jobs["status"]
-    summary: dict[str, float] = {"jobs": len(metrics)}
+    summary: dict[str, float] = {"jobs": len(of_jobs)}
     for name in ("completed", "killed", "rejected"):
         summary[name] = int((status == name).sum())
-    for suffix, chosen in _classes(metrics):
+    for suffix, chosen in _classes(of_jobs):
         for name in ("wait", "turnaround", "slowdown", "bounded_slowdown"):
-            values = metrics[name].to_numpy()[chosen]
+            values = of_jobs[name].to_numpy()[chosen]
             for statistic, value in _statistics(values, confidence).items():
                 summary[f"{name}_{statistic}{suffix}"] = value
         summary[f"jobs{suffix}"] = int(chosen.sum())
     kinds = result.jobs.get("kind")
     urgent = {} if kinds is None or not (kinds == "on-demand").any() else on_demand_metrics(result, confidence)
-    turnaround = np.maximum(metrics["turnaround"].to_numpy(), 1.0)
+    turnaround = np.maximum(of_jobs["turnaround"].to_numpy(), 1.0)
     summary["turnaround_gmean"] = float(np.exp(np.log(turnaround).mean())) if len(turnaround) else float("nan")
     if "dropped_shapes" in result.manifest:
         summary["dropped_shapes"] = result.manifest["dropped_shapes"]
     if "failure" in result.decisions:
         summary["failures"] = int((result.decisions["failure"] != "").sum())
-    return {**summary, **_machine_use(result), **urgent, **_times(result)}
+    summary = {**summary, **_machine_use(result), **urgent, **_times(result)}
+    for name in metrics.names():
+        summary |= _plugged_in(name, result, summary)
+    return summary
+
+
+def _plugged_in(name: str, result: Records, known: Mapping[str, float]) -> dict[str, float]:
+    """Return what a registered metric says, if it is numbers by new names."""
+    try:
+        found = dict(metrics.factory(name)(result))
+        numbers = {str(key): float(value) for key, value in found.items()}
+    except Exception as error:  # a third party's function may raise anything
+        raise InputError(f"metric {name!r}: {type(error).__name__}: {error}") from error
+    taken = sorted(known.keys() & numbers.keys())
+    if taken:
+        raise InputError(f"metric {name!r}: expected names of its own, got {shown(taken[0])}, which is one already")
+    return numbers
+
+
+def backfill_rate(result: Records) -> dict[str, float]:
+    """Return ``backfill_rate``, the share of started jobs that overtook another one.
+
+    With e when a job entered the queue and s when it first started, or was rejected: |{j : e_i < e_j and s_j < s_i for
+    some i}| / |{j}| of all jobs j that started.
+    """
+    jobs = result.jobs
+    entered, start = _eligible(jobs).to_numpy(), jobs["start"].to_numpy()
+    started = start >= 0
+    left = np.where(started, start, jobs["end"].to_numpy())
+    if not started.any():
+        return {"backfill_rate": float("nan")}
+    order = np.argsort(entered, kind="stable")
+    latest = np.maximum.accumulate(left[order])
+    before = np.searchsorted(entered[order], entered)  # How many entered earlier.
+    overtaken = np.where(before > 0, latest[np.maximum(before - 1, 0)], -1) > left
+    return {"backfill_rate": float(overtaken[started].mean())}
+
+
+def user_fairness(result: Records) -> dict[str, float]:
+    """Return how evenly users are served; nothing where no user is known.
+
+    With x_u the mean bounded slowdown of the jobs of user u that ran to an end: ``users``, how many there are,
+    ``user_slowdown_mean`` and ``_max`` of x, and ``jain_index``, (sum of x)^2 / (users * sum of x^2), which is 1 where
+    all are served alike and 1 / users at worst (Jain, Chiu and Hawe, DEC-TR-301, 1984).
+    """
+    slowdown = job_metrics(result.jobs)["bounded_slowdown"]
+    user = result.jobs["user"].astype(str).loc[slowdown.index]
+    of_users = slowdown[user != ""].groupby(user[user != ""]).mean().to_numpy()
+    if not len(of_users):
+        return {}
+    jain = of_users.sum() ** 2 / (len(of_users) * (of_users**2).sum())
+    named = {"user_slowdown_mean": of_users.mean(), "user_slowdown_max": of_users.max(), "jain_index": jain}
+    return {"users": len(of_users), **named}
+
+
+def workflow_makespans(result: Records) -> dict[str, float]:
+    """Return the makespans of workflows, which are jobs connected by dependencies; nothing where there are none.
+
+    The makespan of a workflow is its last end - its first submission, seconds: ``workflow_makespan`` with ``_mean,
+    _median, _p95, _p99, _max``, of the ``workflows`` all of whose jobs ran to an end; ``workflows_broken`` are others.
+    """
+    jobs = result.jobs
+    if "workflow" not in jobs:
+        return {}
+    jobs = jobs[jobs["workflow"] >= 0]
+    ran = (jobs["status"] != "rejected") & (jobs["end"] >= 0)
+    whole = ran.groupby(jobs["workflow"]).all()
+    grouped = jobs.groupby("workflow")
+    makespan = (grouped["end"].max() - grouped["submit"].min())[whole].to_numpy(dtype=float)
+    found = {f"workflow_makespan_{name}": value for name, value in _statistics(makespan, None).items()}
+    return {"workflows": len(makespan), "workflows_broken": int((~whole).sum()), **found}
 
 
 def on_demand_metrics(result: Records, confidence: float | None = None) -> dict[str, float]:

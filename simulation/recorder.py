@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ..base import IntArray
 from ..dispatchers import Placement
 from ..workloads import Workload
+from ..workloads.dependencies import workflows
 from ..workloads.job_columns import JobColumns
 from .placements import as_column, compacting
 
@@ -155,6 +156,8 @@ class Recorder:
         frame["sequential_work"] = sequential_work(jobs, self.primary)
         frame["lost"] = lives.pop("lost")
         frame["deadline"] = jobs.deadline.numbers(lambda deadline: -1 if deadline is None else deadline)
+        if self.workload.links:
+            frame["workflow"] = workflows(self.workload.links, len(jobs))
         frame["status"] = _coded(lives["status"], STATUSES)
         frame["reason"] = [self.failed[index][2] if index in self.failed else "" for index in range(len(jobs))]
         frame["placement"] = as_column([*self.placements, np.empty(0, dtype=np.int32)])[last]

@@ -52,7 +52,8 @@ class Result:
         (-1: the request itself), ``run_nodes`` slots and ``run_walltime`` seconds, 0 without an attempt;
         ``sequential_work`` unit-seconds, the least that its request or a shape of it takes, which for a rigid job is
         its own; ``lost`` unit-seconds of work that did not count; ``deadline`` seconds after submission by which an
-        on-demand job should start, -1 where there is none; ``status`` (completed, killed, rejected); ``reason`` of a
+        on-demand job should start, -1 where there is none; ``workflow`` number of the jobs that dependencies connect it
+        with, -1 for none (only where there are dependencies); ``status`` (completed, killed, rejected); ``reason`` of a
         killed or rejected one; ``placement`` node index of each slot in the last attempt.
     attempts
         One row a stay on the machine: ``id, start, end``; ``outcome`` (completed, limit, killed, checkpointed);
@@ -123,6 +124,12 @@ class Result:
             for nothing, and of these ``lost_node_hours_killed`` by kills, where the others are held while checkpoints
             are written; and ``batch_wait``, ``batch_turnaround``, ``batch_slowdown``, ``batch_bounded_slowdown`` of the
             batch jobs alone, with the same suffixes.
+
+            Of registered metrics: ``backfill_rate``, the share of started jobs that overtook one that had entered the
+            queue earlier; where users are known ``users``, ``user_slowdown_mean`` and ``user_slowdown_max`` of their
+            mean bounded slowdowns, and Jain's index of these, ``jain_index``; with dependencies ``workflows``,
+            ``workflows_broken`` and ``workflow_makespan`` with the suffixes of the waits; see
+            :mod:`~hpcdispatch.simulation.metrics`.
         """
         if confidence is None:
             return dict(self._basic_summary)

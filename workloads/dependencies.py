@@ -6,7 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from ..base import InputError
+import numpy as np
+import pandas as pd
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from ..base import InputError, IntArray
 from ..base.checks import shown
 from .job import Job
 from .job_columns import JobColumns
@@ -31,6 +36,16 @@ class Link(NamedTuple):
     parent: int
     condition: str
     delay: int
+
+
+def workflows(links: Mapping[int, Sequence[Link]], jobs: int) -> IntArray:
+    """Return the workflow of each job, shape (jobs,): jobs that dependencies connect, numbered from 0; -1 for none."""
+    pairs = np.array([(link.parent, child) for child, listed in links.items() for link in listed], dtype=np.int64)
+    graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(jobs, jobs))
+    _, labels = connected_components(graph, directed=False)
+    connected, found = np.unique(pairs), np.full(jobs, -1, dtype=np.int64)
+    found[connected] = pd.factorize(labels[connected])[0]
+    return found
 
 
 def links(columns: JobColumns) -> dict[int, tuple[Link, ...]]:

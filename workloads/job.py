@@ -15,6 +15,8 @@ KINDS = ("batch", "on-demand")
 #: task of an array after the same task of another; and after all earlier jobs of the same user and name.
 Condition = Literal["after", "afterok", "afternotok", "afterany", "aftercorr", "singleton"]
 CONDITIONS = get_args(Condition)
+#: The largest priority of a job, as in Slurm; the least is as far below 0.
+MOST_PRIORITY = 2**32 - 1
 
 
 class ResourceMap(dict[str, int]):
@@ -167,6 +169,11 @@ class Job:
         The earliest time at which it may enter the queue, seconds on the trace's clock.
     hold
         Whether it is held: it never enters the queue.
+    priority
+        Larger first among the jobs that enter the queue at one instant, under every dispatcher, and in the whole queue
+        under ``order=priority``; within :data:`.MOST_PRIORITY` of 0.
+    qos
+        The quality of service that it asks for; empty: none.
     exclusive
         Whether it shares its nodes with no other job.
     soft_walltime
@@ -201,6 +208,8 @@ class Job:
     depends: tuple[tuple[Any, ...], ...] = ()
     begin: int = 0
     hold: bool = False
+    priority: int = 0
+    qos: str = ""
     exclusive: bool = False
     soft_walltime: int | None = None
     licences: Mapping[str, int] = field(default=NO_LICENCES)
@@ -229,6 +238,9 @@ class Job:
         if self.licences:
             numbers = {name: check_whole(f"{where}: licences: {name}", n, 0) for name, n in self.licences.items()}
             object.__setattr__(self, "licences", ResourceMap(numbers))
+        if type(self.priority) is not int or self.priority:
+            priority = check_whole(f"{where}: priority", self.priority, -MOST_PRIORITY, MOST_PRIORITY)
+            object.__setattr__(self, "priority", priority)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Job:
         """Return itself: nothing of it changes."""

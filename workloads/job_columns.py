@@ -23,7 +23,7 @@ NUMBERS = {"submit": (0, LONGEST), "runtime": (0, LONGEST), "walltime": (1, LONG
 TEXTS = ("user", "group", "name", "queue", "kind")
 OTHERS = (
     "per_node", "shapes", "checkpoint", "law", "deadline", "array", "reservation", "depends", "begin", "hold",
-    "exclusive", "soft_walltime", "licences",
+    "priority", "qos", "exclusive", "soft_walltime", "licences",
 )  # fmt: skip
 #: Of these, those that count in a digest only if a job has one: there were none of them at first.
 _LATER = {each.name: each.default for each in fields(Job) if each.name in OTHERS[OTHERS.index("array") :]}
@@ -128,7 +128,7 @@ class JobColumns(Sequence[Job]):
     submit, runtime, walltime, nodes
         As of :class:`Job`, arrays of shape (jobs,), read-only.
     per_node, user, group, name, queue, kind, shapes, checkpoint, law, deadline, array,
-    reservation, depends, begin, hold, exclusive, soft_walltime, licences
+    reservation, depends, begin, hold, priority, qos, exclusive, soft_walltime, licences
         The same, coded.
 
     Raises
@@ -157,6 +157,8 @@ class JobColumns(Sequence[Job]):
     depends: Coded
     begin: Coded
     hold: Coded
+    priority: Coded
+    qos: Coded
     exclusive: Coded
     soft_walltime: Coded
     licences: Coded

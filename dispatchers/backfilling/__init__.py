@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from .conservative import Conservative, ConservativeOptions
-from .easy import EASY, EASYSJBF
+from .easy import EASY, EASYSJBF, PBS
 from .list_scheduling import FCFS, LJF, LXF, SJF, ListScheduler
-from .pbs import PBS
+from .orders import QueueOrder, orders
 
 __all__ = [
     "EASY",
@@ -18,4 +18,6 @@ __all__ = [
     "Conservative",
     "ConservativeOptions",
     "ListScheduler",
+    "QueueOrder",
+    "orders",
 ]

@@ -20,7 +20,7 @@ def closes(machine: Machine) -> bool:
     return bool(machine.rules.closing)
 
 
-def empty_profile(machine: Machine, now: int, rule: PlacementRule) -> AmountProfile | NodeProfile:
+def profile_of(machine: Machine, now: int, rule: PlacementRule) -> AmountProfile | NodeProfile:
     """Return the profile of a machine that is free from now on."""
     if machine.capacity.size == 1:
         return AmountProfile(int(machine.capacity[0, 0]), now)

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import IntArray
-from ...models.backfilling import COUNT, NEVER, ORDER, SINCE, SUBMISSION
+from ...models.backfilling import COUNT, NEVER, ORDER, SINCE
 from ...models.events import FIRST_SLOT, Events, open_events, run_easy, run_in_order
 from ..compiled_steps import CompiledSteps
-from .easy import EASY, EASYSJBF
-from .list_scheduling import FCFS, LJF, LXF, SJF
+from .easy import EASY
+from .list_scheduling import COMPILED, ListScheduler
 
 #: Decisions that are taken at a time.
 _DECISIONS = 1 << 16
@@ -29,12 +29,10 @@ class Entry(Protocol):
 
 def entry_of(dispatcher: Any) -> Entry | None:
     """Return the event loop under a dispatcher: a list order or EASY, itself and no kind of it; else ``None``."""
-    kind = type(dispatcher)
-    if kind in (EASY, EASYSJBF):
-        return partial(_easy, kind is EASYSJBF, dispatcher.reserve_by == "walltimes")
-    if kind in (FCFS, SJF, LJF, LXF):
-        order = SUBMISSION if dispatcher.order is None else dispatcher.order
-        return partial(_in_order, order, dispatcher.blocked == "skip")
+    if type(dispatcher) is EASY and dispatcher.compiled:
+        return partial(_easy, dispatcher.shortest_first, dispatcher.reserve_by == "walltimes")
+    if type(dispatcher) is ListScheduler and dispatcher.order in COMPILED:
+        return partial(_in_order, COMPILED[dispatcher.order], dispatcher.blocked == "skip")
     return None
 
 

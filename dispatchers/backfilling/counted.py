@@ -82,7 +82,7 @@ class QueueIndex:
 
     def _row(self, waiting: Waiting, came: int) -> tuple[int, ...]:
         """Note a change; return what the queue is told of it."""
-        order, demand, nodes = waiting.order, waiting.demand, waiting.nodes
+        order, demand, nodes = waiting.tie, waiting.demand, waiting.nodes
         if came:
             self._waiting[order] = waiting
         else:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from operator import attrgetter
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from ...base import IntArray
-from ...base.checks import check_choice
+from ...base.checks import check_choice, check_whole
 from ...models import count_slots, shift
-from ..options import PlacementOption, ReserveBy
+from ..options import Preset, ReserveBy
 from ..protocol import Action, Placement, Running, Start, State, Waiting
 from ..space import NodeSpace, PoolSpace
-from .closed_times import ClosedTimes, closes, empty_profile
+from .closed_times import ClosedTimes, closes, profile_of
 from .counted import indexed, start_at
+from .orders import SUBMISSION, OrderOption, QueueOrder, create_order, sort_jobs
 from .slot_space import SlotSpace, room_of
 
 _by_prediction = attrgetter("predicted")
@@ -27,7 +28,7 @@ _by_end = attrgetter("predicted_end")
 
 
 @dataclass(frozen=True)
-class EASY(PlacementOption):
+class EASY(OrderOption):
     """First come, first served with EASY backfilling (Lifka, JSSPP 1995; Mu'alem and Feitelson, TPDS 2001).
 
     The first job that does not fit gets a reservation at the shadow time: the earliest time at which, going by the
@@ -35,88 +36,117 @@ class EASY(PlacementOption):
     predicted to end by the shadow time, or what it takes is not needed then. On machines of many nodes and resources
     that is asked literally: does the reserved job still fit at the shadow time beside it.
 
+    The first jobs in another order may get reservations, and more than one. All are made anew at every decision.
+
     Attributes
     ----------
-    placement
-        As :class:`.PlacementOption` has it.
+    placement, order
+        As :class:`.OrderOption` has them.
+    queues
+        Names of queues with ``;`` between, the one of the highest priority first: jobs are tried queue by queue, in the
+        `order` within. Jobs of other queues come after those. By default there is one queue.
+    backfill
+        The order in which jobs behind the reservations are tried: ``"order"``, that of the queue; ``"shortest"``
+        predicted job first; or a registered order.
+    depth
+        How many of the jobs that do not fit get reservations: 0 for none, so that all behind the first wait; 1 is EASY;
+        ``"all"``.
+    strict
+        Whether a job that does not fit gets a reservation. Without, jobs start in the order wherever they fit.
     reserve_by
         ``"predictions"``: the shadow time, and which jobs end by it, go by predicted run times. ``"walltimes"``: by
         walltimes. Where these hold, no job starts later than its reservation. Predictions then only tell which job is
         the shortest.
+
+    Raises
+    ------
+    ValueError
+        If a queue is named twice, or a value is none of these.
     """
 
     reserve_by: ReserveBy = field(default="predictions", metadata={"was": "promises"})
+    _: KW_ONLY
+    queues: str = ""
+    backfill: str = "order"
+    depth: int | Literal["all"] = 1
+    strict: bool = True
     uses: ClassVar[tuple[str, ...]] = ("numba",)
     plans_closures: ClassVar[bool] = True
-    _shortest_first: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_choice("reserve_by", self.reserve_by, ReserveBy)
+        if self.depth != "all":
+            check_whole("depth (or 'all')", self.depth, 0)
+        names = self.queues.split(";") if self.queues else []
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"queues must name each queue once, got {name!r} {names.count(name)} times")
+        self._backfill  # noqa: B018 - an unknown order is an error at once
+
+    @property
+    def compiled(self) -> bool:
+        """Whether compiled code has the policy: in order of submission, with one reservation."""
+        plain = self.order == SUBMISSION and not self.queues and self.depth == 1 and self.strict
+        return plain and self.backfill in ("order", "shortest")
+
+    @property
+    def shortest_first(self) -> bool:
+        """Whether the shortest predicted job is backfilled first."""
+        return self.backfill == "shortest"
+
+    @cached_property
+    def _backfill(self) -> QueueOrder | None:
+        return None if self.backfill == "order" else create_order("sjf" if self.shortest_first else self.backfill)
+
+    @cached_property
+    def _ranks(self) -> dict[str, int]:
+        return {name: rank for rank, name in enumerate(self.queues.split(";"))}
 
     def dispatch(self, state: State) -> Sequence[Action]:
-        """Start from the head of the queue, then backfill behind the first job that does not fit."""
+        """Start from the head of the queue, then backfill behind the jobs that have reservations."""
         if closes(state.machine):
-            return self._beside_closures(state)
-        index = indexed(state) if self.reserve_by == "predictions" else None
+            started = self._backfill_deep(state, state.running.entries, self._queue(state))
+            self.tell_order(started, state.now)
+            return started
+        index = indexed(state) if self.compiled and self.reserve_by == "predictions" else None
         if index is not None:
-            chosen = index.by_easy(state, self._shortest_first) if state.free.any() else ()
+            chosen = index.by_easy(state, self.shortest_first) if state.free.any() else ()
             return start_at(state, room_of(state, self.placement), chosen) if chosen else ()
-        return self.in_order(state, state.queue.entries)
-
-    def _beside_closures(self, state: State) -> Sequence[Action]:
-        """Do the same in a profile of what is free over time, in which nodes are closed for some of it."""
-        by_walltime = self.reserve_by == "walltimes"
-        profile = empty_profile(state.machine, state.now, self.placement)
-        longest = int(state.queue.walltime.max(initial=0))
-        last = int(state.running.predicted_end.max(initial=state.now)) - state.now
-        for taken in ClosedTimes(state.machine, last + 4 * longest).more(state.now):
-            profile.take(*taken)
-        for run in state.running:
-            end = run.walltime_end(state.now) if by_walltime else run.expected_end(state.now)
-            profile.take(state.now, end, run.placement, run.demand)
-        started: list[Start] = []
-        reserved = False
-        waits = deque(state.queue.entries)
-        while waits:
-            waiting = waits.popleft()
-            length = waiting.walltime if by_walltime else waiting.predicted
-            found = profile.earliest(
-                waiting.nodes, waiting.demand, length, state.now, state.now + 1 if reserved else None
-            )
-            if found is None:
-                continue
-            profile.take(found[0], found[0] + length, found[1], waiting.demand)
-            if found[0] == state.now:
-                started.append(Start(waiting, found[1]))
-            elif not reserved:
-                reserved = True
-                if self._shortest_first:
-                    waits = deque(sorted(waits, key=_by_prediction))
+        started = self._decide(state, self._queue(state))
+        self.tell_order(started, state.now)
         return started
 
-    def in_order(self, state: State, queue: Sequence[Waiting]) -> Sequence[Action]:
-        """Do the same with the waiting jobs in some order."""
+    def _queue(self, state: State) -> Sequence[Waiting]:
+        queue = self.sorted_queue(state)
+        if self.queues:
+            ranks, last = self._ranks, len(self._ranks)
+            queue = sorted(queue, key=lambda waiting: ranks.get(waiting.job.queue, last))
+        return queue
+
+    def _decide(self, state: State, queue: Sequence[Waiting]) -> list[Start]:
         space = room_of(state, self.placement)
         started: list[Start] = []
-        head = None
-        for waiting in queue:
+        blocked = None
+        for place, waiting in enumerate(queue):
             placement = space.place(waiting.nodes, waiting.demand)
-            if placement is None:
-                head = waiting
+            if placement is not None:
+                started.append(Start(waiting, placement))
+            elif self.strict:
+                blocked = place
                 break
-            started.append(Start(waiting, placement))
-        if head is None or len(queue) == len(started) + 1:
+        if blocked is None or self.depth == 0 or blocked == len(queue) - 1:
             return started
+        head, behind = queue[blocked], queue[blocked + 1 :]
         free = _countable(state, space, head)
         if free == 0:
             return started
-        behind: Sequence[Waiting] = queue[len(started) + 1 :]
-        if self._shortest_first:
-            behind = sorted(behind, key=_by_prediction)
         ending, length = ending_order(state, started), _by_prediction
         if self.reserve_by == "walltimes":
             ending, length = walltime_order(state.now, ending), _by_walltime
+        if self.depth != 1:
+            return started + self._backfill_deep(state, ending, queue[blocked:])
+        behind = self._candidates(state, behind)
         if free is not None:
             return started + _backfill_counting(state.now, space, free, head, behind, ending, length)
         if isinstance(space, PoolSpace):
@@ -124,12 +154,56 @@ class EASY(PlacementOption):
         assert isinstance(space, NodeSpace)
         return started + _backfill_placing(state.now, space, head, behind, ending, length)
 
+    def _candidates(self, state: State, behind: Sequence[Waiting]) -> Sequence[Waiting]:
+        """Return the jobs behind the reservations as they are tried."""
+        if self._backfill is None:
+            return behind
+        if self.shortest_first:
+            return sorted(behind, key=_by_prediction)
+        chosen = {id(waiting) for waiting in behind}
+        return [waiting for waiting in sort_jobs(self.backfill, self._backfill, state) if id(waiting) in chosen]
 
-@dataclass(frozen=True)
-class EASYSJBF(EASY):
-    """EASY that backfills the shortest predicted job first (Tsafrir, Etsion and Feitelson, TPDS 2007)."""
+    def _backfill_deep(self, state: State, running: Sequence[Running], queue: Sequence[Waiting]) -> list[Start]:
+        """Reserve for the first jobs that do not fit, and start those that delay none of them; beside closed nodes."""
+        now, most = state.now, len(queue) if self.depth == "all" else self.depth
+        by_walltime = self.reserve_by == "walltimes"
+        length = _by_walltime if by_walltime else _by_prediction
+        ends = [run.walltime_end(now) if by_walltime else run.expected_end(now) for run in running]
+        ahead = max(ends, default=now) - now + 4 * int(state.queue.walltime.max(initial=0))
+        profile = profile_of(state.machine, now, self.placement)
+        for taken in ClosedTimes(state.machine, ahead).more(now):
+            profile.take(*taken)
+        for run, end in zip(running, ends, strict=True):
+            profile.take(now, end, run.placement, run.demand)
+        started: list[Start] = []
+        reserved = tried = 0
+        while tried < len(queue):
+            waiting = queue[tried]
+            before = None if reserved < most else now + 1
+            found = profile.earliest(waiting.nodes, waiting.demand, length(waiting), now, before)
+            tried += 1
+            if found is None or (most == 0 and found[0] > now):
+                if most == 0 and self.strict:
+                    break
+                continue
+            start, placement = found
+            profile.take(start, start + length(waiting), placement, waiting.demand)
+            if start == now:
+                started.append(Start(waiting, placement))
+                continue
+            reserved += 1
+            if reserved == most:
+                queue, tried = self._candidates(state, queue[tried:]), 0
+        return started
 
-    _shortest_first: ClassVar[bool] = True
+
+EASYSJBF = Preset(
+    EASY, EASY(backfill="shortest"), "EASY that backfills the shortest predicted job first (Tsafrir, TPDS 2007).",
+    frozenset({"backfill"}),
+)  # fmt: skip
+#: By queues, strictly in order, and a backfill depth of 1: the default of PBS Professional (Altair PBS Professional
+#: Administrator's Guide, chapter on scheduling), without its fair share and limits per user.
+PBS = Preset(EASY, EASY(), "EASY in order of the priority of queues, as a model of PBS Professional.")
 
 
 def _countable(state: State, space: PoolSpace | NodeSpace | SlotSpace, head: Waiting) -> int | None:

@@ -11,7 +11,7 @@ import numpy as np
 from ...models import AmountProfile, NodeProfile, PlacementRule
 from ..protocol import Placement, Running, State, Waiting
 from ..space import PoolSpace, Space, space_of
-from .closed_times import ClosedTimes, empty_profile
+from .closed_times import ClosedTimes, profile_of
 
 #: How reservations move up when a job ends early.
 Compress = Literal["until-stable", "once", "never"]
@@ -78,7 +78,7 @@ class Reservations:
         self.freed: list[tuple[int, int]] = []
 
     def _empty(self, state: State) -> AmountProfile | NodeProfile:
-        self._closed, profile = ClosedTimes(state.machine), empty_profile(state.machine, state.now, self.rule)
+        self._closed, profile = ClosedTimes(state.machine), profile_of(state.machine, state.now, self.rule)
         self._close(profile, state.now)
         return profile
 

@@ -123,7 +123,7 @@ def _in_turn(schedule: Schedule, jobs: Sequence[Waiting], weight: FloatArray, la
         alike.setdefault(key, []).append(row)
     starts, counts = schedule.starts.copy(), schedule.counts.copy()
     for rows in alike.values():
-        rows.sort(key=lambda row: (jobs[row].since, jobs[row].order))
+        rows.sort(key=lambda row: jobs[row].place)
         given = sorted(rows, key=lambda row: schedule.starts[row])
         if (schedule.starts[given] <= latest[rows]).all():
             starts[rows], counts[rows] = schedule.starts[given], schedule.counts[given]

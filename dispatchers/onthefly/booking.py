@@ -43,11 +43,11 @@ class Ageing:
         check_number("ageing", self.every, least=1)
         check_number("gain", self.gain, least=0)
 
-    def key(self, waiting: Waiting, walltime: int, now: int) -> tuple[float, int, int]:
+    def key(self, waiting: Waiting, walltime: int, now: int) -> tuple[float, ...]:
         """Return what a queue is sorted by; ties by the time in the queue, then by the trace."""
         waited = now - waiting.since - self.threshold
         gained = self.gain * (waited // self.every) if waited > 0 else 0
-        return -(walltime + gained), waiting.since, waiting.order
+        return -(walltime + gained), *waiting.place
 
 
 @dataclass(slots=True)

@@ -157,16 +157,16 @@ class Hybrid(Configured[HybridOptions]):
         end = max(run.predicted_end, self._until.get(run.id, 0))
         return end if run.kill_at is None else min(end, run.kill_at)
 
-    def _key(self, waiting: Waiting, now: int) -> tuple[int, int, tuple[float, int, int]]:
+    def _key(self, waiting: Waiting, now: int) -> tuple[int, int, tuple[float, ...]]:
         place = list(self._displacing).index(waiting.id) if waiting.id in self._displacing else len(self._displacing)
         return place, waiting.id not in self._stopped, self._order(waiting, now)
 
-    def _order(self, waiting: Waiting, now: int) -> tuple[float, int, int]:
+    def _order(self, waiting: Waiting, now: int) -> tuple[float, ...]:
         """Return what jobs are reserved for by, but for those that gave way."""
         if self.options.reserve == "priority":
             return self._priority.key(waiting, self._seconds(waiting), now)
         first = self._seconds(waiting) if self.options.reserve == "shortest" else 0
-        return first, waiting.since, waiting.order
+        return first, *waiting.place
 
     def _reserve(self, state: State) -> list[Action]:
         """Reserve in order, start who fits now, and let give way who is over time."""

@@ -192,7 +192,7 @@ class RBS(Configured[RBSOptions]):
         self._booked.clear()
         return book
 
-    def _key(self, ask: _Ask, now: int) -> tuple[float, int, int]:
+    def _key(self, ask: _Ask, now: int) -> tuple[float, ...]:
         return self._priority.key(ask.waiting, ask.walltime, now)
 
     def _reserve(self, book: Book, now: int) -> None:

@@ -21,7 +21,7 @@ from ...models.portfolio import (
 )
 from ...workloads import Job
 from ...workloads.fitting_requests import room_for
-from ..backfilling.easy import EASY, EASYSJBF
+from ..backfilling.easy import EASY
 from ..lookahead import Lookahead
 from ..lookahead.compiled_lookahead import looks_ahead_compiled
 from ..protocol import Dispatcher, Start, id_of
@@ -92,9 +92,9 @@ def _decider(dispatcher: Dispatcher, past: Past) -> Decider | None:
     if looks_ahead_compiled(dispatcher, past.machine.nodes):
         settings = dispatcher.told_settings()
         return None if settings is None else Decider(LOOKAHEAD, False, settings)
-    if past.machine.nodes > 1 or not isinstance(dispatcher, EASY) or type(dispatcher) not in (EASY, EASYSJBF):
+    if past.machine.nodes > 1 or type(dispatcher) is not EASY or not dispatcher.compiled:
         return None
-    kind = EASY_FIRST_COME if type(dispatcher) is EASY else EASY_SHORTEST_FIRST
+    kind = EASY_SHORTEST_FIRST if dispatcher.shortest_first else EASY_FIRST_COME
     return Decider(kind, dispatcher.reserve_by == "walltimes", Lookahead().settings())
 
 

@@ -232,7 +232,7 @@ class RecordedPast:
             for job in self._jobs.values()
             if job.entry.job.submit < end and (job.ended is None or job.ended > begin)
         ]
-        chosen.sort(key=lambda job: (job.entry.job.submit, job.entry.order))
+        chosen.sort(key=lambda job: (job.entry.job.submit, -job.entry.job.priority, job.entry.order))
         script = [done for job in chosen for done in job.done if done[0] < begin]
         script.sort(key=lambda done: done[0])
         started = [begin if job.started is None else job.started for job in chosen]

@@ -16,8 +16,8 @@ from ..protocol import Placement, Running, State, Waiting
 from ..space import Space, space_of
 from .round_reservations import RoundReservations, RoundsOptions
 
-#: Area with a minus, when the job entered the queue, and its place in the trace: largest first.
-Rank = tuple[int, int, int]
+#: Area with a minus, when the job entered the queue, its priority, and its place in the trace: largest first.
+Rank = tuple[int, int, int, int]
 
 
 class Unreserved:
@@ -37,7 +37,7 @@ class Unreserved:
 
     def add(self, entry: Waiting) -> None:
         """Put a job in."""
-        rank = self._ranks[entry.id] = -self._area(entry), entry.since, entry.order
+        rank = self._ranks[entry.id] = -self._area(entry), *entry.place
         if entry.since not in self._entered:
             self._entered[entry.since] = []
             insort(self._instants, entry.since)

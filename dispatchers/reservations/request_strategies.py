@@ -252,11 +252,12 @@ class Adaptive(TimeOptimal):
         super().__init__(n)
         self._begin: int | None = None
         self._work = 0
-        self._counted = -1
+        self._counted: set[int] = set()
+        self._last = 0
 
     def reset(self, machine: Machine, rng: np.random.Generator) -> None:
         """Forget the small jobs."""
-        self.rate, self._begin, self._work, self._counted = 0.0, None, 0, -1
+        self.rate, self._begin, self._work, self._counted, self._last = 0.0, None, 0, set(), 0
 
     def observe(self, state: State) -> None:
         """Count the work of the small jobs that have arrived."""
@@ -264,12 +265,12 @@ class Adaptive(TimeOptimal):
         if self._begin is None:
             self._begin = state.now
         for entry in reversed(state.queue):
-            if entry.order <= self._counted:
+            if entry.since < self._last:
                 break
-            if entry.law is None:
+            if entry.law is None and entry.order not in self._counted:
                 self._work += entry.nodes * entry.demand[primary] * entry.predicted
-        if state.queue:
-            self._counted = max(self._counted, state.queue[-1].order)
+                self._counted.add(entry.order)
+        self._last = state.now
         elapsed = state.now - self._begin
         if elapsed > 0:
             share = self._work / (elapsed * int(state.machine.capacity[:, primary].sum()))

@@ -8,6 +8,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from ...base import FloatArray
 from ...base.checks import check_choice, check_number
 from ...workloads import Machine
 from ..cp.site_objectives import Goal, Objective
@@ -97,3 +98,30 @@ class FairShare(Goal):
         """Return what is left now of a unit used for the last `seconds`."""
         rate = np.log(2.0) / self.half_life
         return float(-np.expm1(-rate * seconds) / rate)
+
+
+class FairShareOrder:
+    """Jobs of the users that have used least first, by the factor of :class:`FairShare`; ties by submission.
+
+    Parameters
+    ----------
+    half_life
+        Of what was used, seconds, above 0.
+    """
+
+    def __init__(self, half_life: float = 7 * 86400) -> None:
+        self._share = FairShare(half_life)
+
+    def reset(self, machine: Machine | None) -> None:
+        """Forget what was used."""
+        self._share.reset(machine)
+
+    def ranks(self, state: State) -> FloatArray:
+        """Return a number per waiting job, least first, shape (jobs,)."""
+        self._share.observe(state)
+        factors = {user: -self._share.factor(user) for user in {entry.job.user for entry in state.queue}}
+        return np.array([factors[entry.job.user] for entry in state.queue], dtype=np.float64)
+
+    def started(self, waiting: Waiting, now: int) -> None:
+        """Charge a job from now on."""
+        self._share.started(waiting, now)

@@ -28,7 +28,7 @@ from .usage import AccountUsage
 
 _COLUMNS = np.dtype([
     ("partition", np.int64), ("apart", np.bool_), ("priority", np.int64), ("again", np.int64), ("size", np.float64),
-    ("joined", np.int64),
+    ("joined", np.int64), ("place", np.int64),
 ])  # fmt: skip
 #: Jobs whose nodes are kept after they have ended.
 _MANY = 1_000
@@ -126,11 +126,12 @@ class Jobs:
             note_submitted(job, jobs, cluster)
 
     def by_priority(self, state: State) -> IntArray:
-        """Return the rows of the queue by priority tier, priority, submission and place in the trace."""
+        """Return the rows of the queue by priority tier, Slurm's priority, submission, the job's own, and the trace."""
         order = state.queue.order
         columns = self.columns[order]
         submit = np.maximum(state.queue.submit, columns["again"])
-        return np.lexsort((order, submit, -columns["priority"], -self._partitions.tier[columns["partition"]]))
+        tier = self._partitions.tier[columns["partition"]]
+        return np.lexsort((columns["place"], submit, -columns["priority"], -tier))
 
     def give_way(self, away: Mapping[int, int]) -> None:
         """Note from when on jobs that were stopped may start again, by their places in the trace."""
@@ -182,7 +183,7 @@ class Jobs:
         cpus = waiting.nodes * waiting.demand[self._machine.primary] / max(self._cores, 1)
         size = job_size((waiting.nodes if apart else 1) / self._machine.nodes, cpus, small=self._small)
         again = self.columns["again"][order]
-        self.columns[order] = self._partitions.index(job.queue), apart, 0, again, size, waiting.since + 1
+        self.columns[order] = self._partitions.index(job.queue), apart, 0, again, size, waiting.since + 1, waiting.tie
         owner = (job.group, job.user)
         self.owners[order] = owner, usage.user(*owner)
         self.ids[order] = waiting.id

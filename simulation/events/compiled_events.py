@@ -157,14 +157,19 @@ def compiled_events(
         if successors is None or not isinstance(made, partial) or made.func is not _plain:
             return None
         made = partial(made, successors=successors)
-    steps = made(predictor, jobs.take(fits), machine, overrun.mode == "kill")
+    rows = np.flatnonzero(fits)
+    if any(jobs.priority.values):  # Jobs get their places in the queue in this order.
+        if successors is not None:
+            return None
+        rows = rows[np.lexsort((-jobs.priority.numbers(int)[rows], jobs.submit[rows]))]
+    steps = made(predictor, jobs.take(rows), machine, overrun.mode == "kill")
     if steps is None:
         return None
     for order in np.flatnonzero(~fits).tolist():
         job = jobs[order]
         recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, machine))
-    np.frombuffer(recorder.predicted, dtype=np.int64)[fits] = steps.lengths
-    return CompiledEvents(recorder, steps, np.flatnonzero(fits), progress)
+    np.frombuffer(recorder.predicted, dtype=np.int64)[rows] = steps.lengths
+    return CompiledEvents(recorder, steps, rows, progress)
 
 
 def _successors(workload: Workload, bounded: bool) -> tuple[IntArray, IntArray] | None:

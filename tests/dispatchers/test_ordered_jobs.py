@@ -76,6 +76,7 @@ def test_columns_nobody_asks_for_are_given_up():
         def __init__(self, order):
             self.order, self.since, self.nodes, self.predicted, self.demand, self.job = order, 0, 1, 1, (1,), self
             self.submit = self.walltime = 0
+            self.place = 0, 0, order
 
     queue = WaitingQueue(1)
     assert queue.shown.order.tolist() == []

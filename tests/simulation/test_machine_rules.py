@@ -7,7 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hpcdispatch.dispatchers import Start
 from hpcdispatch.dispatchers.registered import registry
+from hpcdispatch.dispatchers.space import space_of
 from hpcdispatch.simulation import check, simulate, violations
 from hpcdispatch.workloads import Checkpoint, Job, Limit, Machine, Outage, Power, Reservation, Workload
 
@@ -33,8 +35,6 @@ class Greedy:
     """Starts all that fits on the first nodes, whatever the rules of the machine say."""
 
     def dispatch(self, state):
-        from hpcdispatch.dispatchers import Start
-        from hpcdispatch.dispatchers.space import space_of
 
         space, actions = space_of(state), []
         for waiting in state.queue:

@@ -18,6 +18,8 @@ A map says, for each of our columns (:data:`NUMBERS`, :data:`TEXTS`), which of t
     memory = { column = "mem", unit = "GB" }
     gpus = { column = "tres", pattern = 'gpu=(\d+)' }  # the sum of what it finds
     state = "status"
+    priority = "prio"               # larger first; less `nice`, if there is one
+    qos = "class"
 
     [states]                        # theirs = Slurm's
     ok = "COMPLETED"
@@ -48,8 +50,8 @@ FOLDER = Path(__file__).parent / "maps"
 #: Columns that are times on a clock, times that pass (s), and amounts.
 CLOCK, DURATIONS = ("submit", "eligible", "start", "end"), ("wait", "elapsed", "walltime")
 COUNTS = ("cores", "cores_asked", "nodes", "nodes_had", "nodes_asked", "gpus")
-NUMBERS = (*CLOCK[:1], *COUNTS, *DURATIONS, *CLOCK[1:], "memory", "memory_asked", "energy")
-TEXTS = ("id", "cluster", "user", "group", "account", "name", "queue", "state")
+NUMBERS = (*CLOCK[:1], *COUNTS, *DURATIONS, *CLOCK[1:], "memory", "memory_asked", "energy", "priority", "nice")
+TEXTS = ("id", "cluster", "user", "group", "account", "name", "queue", "state", "qos")
 #: How a number is read that is no plain one.
 PARSES = ("number", "memory", "thousands", "tres_gpus", "tres_memory")
 _UNITS = {

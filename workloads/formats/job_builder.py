@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -53,6 +53,8 @@ class Table:
         What a job has no room for.
     unusable
         Further reasons why records cannot be used, with the mask of the records.
+    more
+        Further columns of jobs, as :class:`.JobColumns` has them.
     """
 
     lines: Callable[[], Sequence[int]]
@@ -70,14 +72,15 @@ class Table:
     queue: Coded
     records: pd.DataFrame
     unusable: tuple[tuple[str, Mask], ...] = ()
+    more: Mapping[str, Coded] = field(default_factory=dict)
 
     def take(self, rows: Mask) -> Table:
         """Return the table of some of the records."""
         return replace(
             self,
             **{
-                field: getattr(self, field)[rows]
-                for field in (
+                name: getattr(self, name)[rows]
+                for name in (
                     "ids",
                     "submit",
                     "runtime",
@@ -88,7 +91,8 @@ class Table:
                     "nodes",
                 )
             },
-            **{field: getattr(self, field).take(rows) for field in ("user", "group", "name", "queue")},
+            **{name: getattr(self, name).take(rows) for name in ("user", "group", "name", "queue")},
+            more={name: column.take(rows) for name, column in self.more.items()},
             records=self.records[rows].reset_index(drop=True),
             unusable=(),
         )
@@ -289,6 +293,7 @@ def _jobs(table: Table, shapes: _Shapes) -> JobColumns:
         group=table.group,
         name=table.name,
         queue=table.queue,
+        **table.more,
     )
 
 

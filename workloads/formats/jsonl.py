@@ -29,7 +29,7 @@ _MACHINE = (
     "resources", "capacity", "name", "equivalence", "reservations", "outages", "licences", "limits", "power",
 )  # fmt: skip
 _LAW = ("name", "args", "kwds")
-_TEXTS = ("user", "group", "name", "queue", "array", "reservation")
+_TEXTS = ("user", "group", "name", "queue", "array", "reservation", "qos")
 _RECORD = "record"
 PartT = TypeVar("PartT", Shape, Checkpoint, Job)
 

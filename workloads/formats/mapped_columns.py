@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...base import FloatArray, InputError, IntArray
 from ...base.checks import AMOUNT, LONGEST, PROCESSORS, SECONDS, Range, shown
+from ..job import MOST_PRIORITY
 from .column_maps import CLOCK, COUNTS, DURATIONS, NUMBERS, TEXTS, Column, ColumnMap
 from .job_builder import OF_PARTITION
 from .read_log import Log, Malformed
@@ -29,6 +30,7 @@ _RANGES = {
     **dict.fromkeys(COUNTS, PROCESSORS),
     "gpus": Range("a number of GPUs", 0, PROCESSORS.most, whole=True),
     "energy": AMOUNT,
+    **dict.fromkeys(("priority", "nice"), Range("a whole number", -MOST_PRIORITY, MOST_PRIORITY, whole=True)),
 }
 _KILOBYTES = Range("kilobytes", 0, AMOUNT.most)
 #: A local time, and one without seconds.

@@ -26,7 +26,7 @@ from .read_log import ReadOptions
 LEAST = 50_000
 #: How many are kept; those used last.
 KEPT = 20
-_TEXTS = ("user", "group", "name", "queue")
+_TEXTS = ("user", "group", "name", "queue", "qos")
 _RECORD = "record "
 #: Bytes at the beginning of a file that tell whether the rest is what was written.
 _DIGEST = 32
@@ -99,6 +99,7 @@ def _frame(workload: Workload) -> pd.DataFrame:
     columns: dict[str, Any] = {"id": jobs.ids} | {name: getattr(jobs, name) for name in NUMBERS}
     columns |= {name: _categories(getattr(jobs, name)) for name in _TEXTS}
     columns["per_node"] = _categories(Coded(jobs.per_node.codes, amounts))
+    columns["priority"] = jobs.priority.numbers(int)
     if workload.records is not None:
         columns |= {f"{_RECORD}{name}": workload.records[name] for name in workload.records}
     frame = pd.DataFrame(columns, copy=False)
@@ -115,6 +116,7 @@ def _workload(frame: pd.DataFrame) -> Workload:
     columns |= {name: _coded(frame[name]) for name in _TEXTS}
     amounts = _coded(frame["per_node"])
     columns["per_node"] = Coded(amounts.codes, [ResourceMap(json.loads(value)) for value in amounts.values])
+    columns["priority"] = Coded.of(frame["priority"].to_numpy(), int)
     provenance = said["provenance"]
     for name in ("header", "notes"):
         provenance[name] = tuple(provenance[name])

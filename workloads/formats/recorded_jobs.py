@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...base import FloatArray, InputError
+from ...base import FloatArray, InputError, IntArray
 from ...base.checks import shown
+from ..job import MOST_PRIORITY
 from ..job_columns import Coded
 from ..machine import Machine
 from ..workload import Workload
@@ -304,8 +305,15 @@ def _table(jobs: pd.DataFrame, arrival: FloatArray, zero: float, more: dict[str,
             ("not finished", ended),
             ("ended before the start", (end < start) & (runtime <= 0)),
         ),
+        more={"priority": Coded.of(_priorities(jobs), int), "qos": Coded.of(text(jobs, "qos"))},
     )  # fmt: skip
     return table, start - zero, unit
+
+
+def _priorities(jobs: pd.DataFrame) -> IntArray:
+    """Return priorities, which ``nice`` lowers, within the bounds of a job's."""
+    priority = number(jobs, "priority", 0.0) - number(jobs, "nice", 0.0)
+    return np.clip(priority, -MOST_PRIORITY, MOST_PRIORITY).astype(np.int64)
 
 
 def _pool(table: Table, start: FloatArray, unit: str, log: Log) -> Machine:

@@ -34,14 +34,14 @@ _RANGE = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 def parse_sacct(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     """Turn ``sacct -P`` output into a workload, a block of lines at a time.
 
-    It needs the columns ``JobID`` (or ``JobIDRaw``), ``Submit``, ``Start``, ``End`` (or ``ElapsedRaw``,
-    ``Elapsed``) and ``AllocCPUS`` (or ``NCPUS``, ``ReqCPUS``; or the nodes), and uses ``Cluster``, ``Eligible``,
-    ``TimelimitRaw`` or ``Timelimit``, ``AllocNodes``, ``NNodes`` or ``ReqNodes``, ``User``, ``Group``, ``Account``,
-    ``JobName``, ``Partition``, ``NodeList``, ``ReqMem``, ``AllocTRES`` or ``ReqTRES``, ``ConsumedEnergyRaw`` and
-    ``State``. Job steps are skipped; of a job that was requeued (``sacct -D``) the last attempt is read; the parts of a
-    heterogeneous job are one job; an array that waits as a whole is as many jobs as it has tasks. Times count from the
-    first arrival, and jobs are sorted by it: a job arrives when it becomes eligible. Without a machine, it is a pool of
-    the largest numbers of cores and of GPUs in use at once. ``Workload.records`` gets ``wait``,
+    It needs the columns ``JobID`` (or ``JobIDRaw``), ``Submit``, ``Start``, ``End`` (or ``ElapsedRaw``, ``Elapsed``)
+    and ``AllocCPUS`` (or ``NCPUS``, ``ReqCPUS``; or the nodes), and uses ``Cluster``, ``Eligible``, ``TimelimitRaw`` or
+    ``Timelimit``, ``AllocNodes``, ``NNodes`` or ``ReqNodes``, ``User``, ``Group``, ``Account``, ``JobName``,
+    ``Partition``, ``NodeList``, ``ReqMem``, ``AllocTRES`` or ``ReqTRES``, ``ConsumedEnergyRaw``, ``Priority``, ``QOS``
+    and ``State``. Job steps are skipped; of a job that was requeued (``sacct -D``) the last attempt is read; the parts
+    of a heterogeneous job are one job; an array that waits as a whole is as many jobs as it has tasks. Times count from
+    the first arrival, and jobs are sorted by it: a job arrives when it becomes eligible. Without a machine, it is a
+    pool of the largest numbers of cores and of GPUs in use at once. ``Workload.records`` gets ``wait``,
     ``allocated_processors``, ``requested_processors``, ``requested_memory`` (kilobytes per processor),
     ``requested_time``, ``status`` as in SWF, and ``nodes``, ``gpus``, ``state``, ``account``, ``partitions`` (all that
     were asked for), ``nodes_asked`` (by ``-N``, else 0; from ``ReqNodes`` or ``SubmitLine`` if they are there),

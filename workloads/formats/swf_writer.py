@@ -121,6 +121,8 @@ def lost_fields(jobs: JobColumns) -> dict[str, int]:
         ("depends", jobs.depends, bool),
         ("begin", jobs.begin, bool),
         ("hold", jobs.hold, bool),
+        ("priority", jobs.priority, bool),
+        ("qos", jobs.qos, bool),
         ("exclusive", jobs.exclusive, bool),
         ("soft_walltime", jobs.soft_walltime, bool),
         ("licences", jobs.licences, bool),

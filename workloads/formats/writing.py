@@ -28,7 +28,8 @@ def table_of(workload: Workload) -> pd.DataFrame:
     jobs = workload.columns
     unit = workload.machine.resources[workload.machine.primary]
     other = {name for amounts in jobs.per_node.values for name, amount in amounts.items() if amount} - {unit, GPU}
-    lost = [*sorted(other), *lost_fields(jobs)]
+    own = {"priority": jobs.priority, "qos": jobs.qos}
+    lost = [*sorted(other), *(name for name in lost_fields(jobs) if name not in own)]
     if lost:
         raise InputError(f"a table of jobs has no column for {', '.join(lost)}; JSON lines (.jsonl) hold all")
     frame = workload.frame().drop(columns=["nodes", "kind"])
@@ -37,6 +38,9 @@ def table_of(workload: Workload) -> pd.DataFrame:
         frame.insert(5, "gpus", jobs.amounts(GPU))
     if workload.records is not None and "wait" in workload.records:
         frame.insert(2, "wait", workload.records["wait"].to_numpy())
+    for name, column in own.items():
+        if any(column.values):
+            frame[name] = list(column.each())
     return frame
 
 

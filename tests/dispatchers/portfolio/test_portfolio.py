@@ -7,7 +7,7 @@ import pytest
 from internal_options import simulate
 
 from hpcdispatch.base import InputError
-from hpcdispatch.dispatchers import SJF, Lookahead, Portfolio, Start
+from hpcdispatch.dispatchers import ListScheduler, Lookahead, Portfolio, Start
 from hpcdispatch.dispatchers.portfolio import Goal, Outcome, Replayed
 from hpcdispatch.dispatchers.portfolio.tuning import Tuner
 from hpcdispatch.simulation import ActionError, SimulationError, check
@@ -59,12 +59,12 @@ def test_whoever_lets_jobs_wait_longer_than_the_reference_is_not_chosen():
 
 
 def replayed_as(waits):
-    """Return a portfolio whose replays have these waits, by the class of the candidate."""
+    """Return a portfolio whose replays have these waits, by the order of the candidate."""
 
     class Replaced(Portfolio):
         def use_replays(self, given):
             def replay(past, dispatcher, budget):
-                found = np.array(waits[type(dispatcher).__name__])
+                found = np.array(waits[dispatcher.order])
                 return Replayed(Outcome(found, np.ones(len(found)), np.ones(len(found), dtype=bool)), 1)
 
             super().use_replays(replay)
@@ -76,12 +76,12 @@ def replayed_as(waits):
     ("waits", "chosen"),
     [
         # It and a better one break the bound, and the reference costs more.
-        ({"SJF": [10, 2000], "LJF": [5, 1990], "FCFS": [1500, 1500]}, "sjf"),
+        ({"sjf": [10, 2000], "ljf": [5, 1990], "submission": [1500, 1500]}, "sjf"),
         # It breaks the bound, and another one that keeps it costs less, by more than the hysteresis or not.
-        ({"SJF": [1000, 2000], "LJF": [10, 1000], "FCFS": [1500, 1500]}, "ljf"),
-        ({"SJF": [1000, 2000], "LJF": [1400, 1500], "FCFS": [1500, 1500]}, "sjf"),
+        ({"sjf": [1000, 2000], "ljf": [10, 1000], "submission": [1500, 1500]}, "ljf"),
+        ({"sjf": [1000, 2000], "ljf": [1400, 1500], "submission": [1500, 1500]}, "sjf"),
         # Both keep it.
-        ({"SJF": [1000, 1500], "LJF": [1000, 1400], "FCFS": [1500, 1500]}, "sjf"),
+        ({"sjf": [1000, 1500], "ljf": [1000, 1400], "submission": [1500, 1500]}, "sjf"),
     ],
 )
 def test_the_first_one_is_not_turned_away(waits, chosen):
@@ -92,7 +92,7 @@ def test_the_first_one_is_not_turned_away(waits, chosen):
 @pytest.mark.parametrize(("share", "recent", "chosen"), [(0.6, "28d", "ljf"), (2.0, "28d", "sjf"), (0.6, "1m", "sjf")])
 def test_the_bound_is_easys_longest_wait_of_late_where_that_is_more(share, recent, chosen):
     longest = run("easy").jobs["wait"].max()
-    waits = {"SJF": [1000] * 2, "LJF": [0] * 999 + [share * longest], "FCFS": [1500] * 2}
+    waits = {"sjf": [1000] * 2, "ljf": [0] * 999 + [share * longest], "submission": [1500] * 2}
     given = {"of": "sjf+ljf", "reference": "fcfs", "every": "2h", "window": "12h", "recent": recent}
     found = tunings(run(replayed_as(waits)(**given)))
     assert found["chosen"].iloc[0] == "sjf"
@@ -284,7 +284,7 @@ def test_in_replays_as_well(monkeypatch):
 
     noting.told = 0
     monkeypatch.setattr(Tuner, "tune", noting)
-    monkeypatch.setattr(SJF, "job_ended", lambda self, *told: heard.append(told), raising=False)
+    monkeypatch.setattr(ListScheduler, "job_ended", lambda self, *told: heard.append(told), raising=False)
     run("portfolio:of=fcfs+sjf,reference=fcfs,every=2h,window=12h")
     assert noting.told > 100
 
@@ -298,7 +298,7 @@ def test_in_replays_as_well(monkeypatch):
     ],
 )
 def test_what_no_action_is_is_said_as_ever(monkeypatch, answer, said):
-    monkeypatch.setattr(SJF, "dispatch", lambda self, state: answer)
+    monkeypatch.setattr(ListScheduler, "dispatch", lambda self, state: answer)
     with pytest.raises(ActionError, match=said):
         run("portfolio:of=sjf,reference=fcfs")
 
@@ -322,7 +322,7 @@ def test_a_candidate_that_fails_in_a_replay_is_left_out():
 
 @pytest.mark.parametrize("named", ["nobody", WORKLOAD.jobs[-1].id])
 def test_a_candidate_that_starts_who_does_not_wait_is_told_so(monkeypatch, named):
-    monkeypatch.setattr(SJF, "dispatch", lambda self, state: [Start(named, [0])])
+    monkeypatch.setattr(ListScheduler, "dispatch", lambda self, state: [Start(named, [0])])
     with pytest.raises(ActionError, match=f"Portfolio at t=.*{named}"):
         run("portfolio:of=sjf,reference=fcfs")
 

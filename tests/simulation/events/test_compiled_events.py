@@ -41,7 +41,8 @@ def crowds(draw, kind):
     for id_ in range(draw(number(1, 90))):
         now += draw(st.sampled_from([0, 0, 0, 1, 7]))
         runtime, walltime, nodes = draw(number(0, 30)), draw(number(1, 25)), draw(number(1, 9))
-        jobs.append(Job(str(id_), now, runtime, walltime, nodes=nodes, per_node=draw(st.sampled_from(slots))))
+        per_node, priority = draw(st.sampled_from(slots)), draw(st.sampled_from([0, 0, 3, -2]))
+        jobs.append(Job(str(id_), now, runtime, walltime, nodes=nodes, per_node=per_node, priority=priority))
     return Workload(tuple(jobs), machine)
 
 
@@ -93,7 +94,9 @@ def test_takes_what_nobody_else_has_a_say_in(compiled):
     assert not compiled(workload, PlugIn(EASY()))
     assert all(compiled(workload, name) for name in ("easy-sjbf", "fcfs:blocked=skip", "sjf", "ljf", "lxf"))
     assert compiled(workload, "easy:reserve_by=walltimes")
-    assert not compiled(workload, "pbs")
+    assert compiled(workload, "pbs")
+    others = "pbs:queues=a", "easy:order=lxf", "easy:depth=2", "easy:backfill=ljf", "easy:strict=no", "fcfs:order=f1"
+    assert not any(compiled(workload, name) for name in others)
     assert not compiled(workload, "easy", "last2")
     assert not compiled(workload, overrun="resubmit")
     assert not compiled(workload, same_instant="sequence")

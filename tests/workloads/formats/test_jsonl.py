@@ -24,7 +24,7 @@ MACHINE = Machine.homogeneous(4, core=2, gpu=1, name="small")
 FULL = Job(
     "a b", 3, 10, 20, 2, {"core": 2, "gpu": 1}, "ann", "staff", "söll", "long", "on-demand",
     (Shape(1, 30, 40), Shape(4, 5, 6, {"core": 1})), Checkpoint(1.5, 0.5, 100, 3, 7), stats.lognorm(0.5, scale=3600),
-    60, "7%2", "kept", (("", "singleton", 60),), 5, True, True, 11, {"matlab": 2},
+    60, "7%2", "kept", (("", "singleton", 60),), 5, True, 3, "urgent", True, 11, {"matlab": 2},
 )  # fmt: skip
 
 

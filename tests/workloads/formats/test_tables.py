@@ -340,6 +340,30 @@ def test_a_table_holds_cores_and_gpus(tmp_path, suffix):
         write(Workload([Job("a", 0, 1, 1, 1, {"core": 1, "mem": 3}, kind="on-demand")], Machine.pool(4)), path)
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".csv.gz"])
+def test_a_table_has_priorities(tmp_path, suffix):
+    jobs = [Job(str(row), 0, 10, 20, priority=priority, qos=qos) for row, (priority, qos) in enumerate(
+        [(2**32 - 1, "high"), (0, ""), (-7, "low")])]  # fmt: skip
+    write(Workload(jobs, Machine.pool(4)), tmp_path / f"w{suffix}")
+    assert read(tmp_path / f"w{suffix}").jobs == tuple(jobs)
+
+
+def test_nice_lowers_the_priority_of_a_map(tmp_path):
+    (tmp_path / "site.csv").write_text("nr,in,took,prio,nice,class\n1,0,60,100,30,long\n2,0,60,,5,\n3,0,60,9,,x\n")
+    columns = {"id": "nr", "submit": "in", "elapsed": "took", "priority": "prio", "nice": "nice", "qos": "class"}
+    lines = "".join(f'{ours} = "{theirs}"\n' for ours, theirs in columns.items())
+    (tmp_path / "site.toml").write_text(f'clock = "relative"\n[columns]\n{lines}cores = "one"\n')
+    with pytest.raises(InputError, match="usable"):
+        read(tmp_path / "site.csv", format=str(tmp_path / "site.toml"), default_walltime=60)
+    table = (tmp_path / "site.csv").read_text().splitlines()
+    (tmp_path / "site.csv").write_text("\n".join([f"{table[0]},one", *(f"{line},1" for line in table[1:])]))
+    jobs = read(tmp_path / "site.csv", format=str(tmp_path / "site.toml"), default_walltime=60).jobs
+    assert [(job.priority, job.qos) for job in jobs] == [(70, "long"), (-5, ""), (9, "x")]
+    (tmp_path / "site.csv").write_text("nr,in,took,prio,nice,class,one\n1,0,60,1.5,0,a,1\n")
+    with pytest.raises(InputError, match=r"site.csv:2: field 'prio': expected a whole number.*, got '1.5'"):
+        read(tmp_path / "site.csv", format=str(tmp_path / "site.toml"), default_walltime=60)
+
+
 def test_of_parquet_the_first_rows_alone(tmp_path):
     path = laid_out(tmp_path, "pm100")
     assert read(path, head=2).jobs == read(path).jobs[:2]

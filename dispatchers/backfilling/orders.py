@@ -1,0 +1,235 @@
+"""Orders of the queue: which waiting job is tried first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol, cast, runtime_checkable
+
+import numpy as np
+
+from ...base import FloatArray, InputError, Registry
+from ...base.checks import shown
+from ...workloads import Machine
+from ..options import PlacementOption
+from ..protocol import Action, Start, State, Waiting
+from ..registered import spec_of_inner
+
+orders = Registry("order", "hpcdispatch.orders")
+#: The order in which jobs enter the queue: nothing is sorted.
+SUBMISSION = "submission"
+
+
+@runtime_checkable
+class QueueOrder(Protocol):
+    """What waiting jobs are sorted by.
+
+    Two more methods are used where an order has them: ``reset(machine)`` before a simulation, and
+    ``started(waiting, now)`` for each job that the dispatcher starts.
+    """
+
+    def ranks(self, state: State) -> FloatArray:
+        """Return a number per waiting job, least first, shape (jobs,); ties keep the order of the queue."""
+        ...
+
+
+@dataclass(frozen=True)
+class OrderOption(PlacementOption):
+    """The choice of the order of the queue.
+
+    Attributes
+    ----------
+    placement
+        As :class:`.PlacementOption` has it.
+    order
+        The order in which waiting jobs are tried: ``"submission"``, or a registered one, ``NAME:key=value/key=value``.
+    """
+
+    order: str = field(default=SUBMISSION, kw_only=True)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._order  # noqa: B018 - an unknown order is an error at once
+
+    @cached_property
+    def _order(self) -> QueueOrder:
+        return create_order(self.order)
+
+    def reset(self, machine: Machine | None, rng: np.random.Generator | None = None) -> None:
+        """Let the order forget the last simulation."""
+        if hasattr(self._order, "reset"):
+            self._order.reset(machine)
+
+    def sorted_queue(self, state: State) -> Sequence[Waiting]:
+        """Return the waiting jobs in the order."""
+        return state.queue.entries if self.order == SUBMISSION else sort_jobs(self.order, self._order, state)
+
+    def tell_order(self, actions: Sequence[Action], now: int) -> None:
+        """Tell the order which jobs start."""
+        if hasattr(self._order, "started"):
+            for action in actions:
+                if isinstance(action, Start):
+                    self._order.started(action.job, now)
+
+
+def create_order(spec: str) -> QueueOrder:
+    """Build a registered order from ``NAME:key=value/key=value``.
+
+    Raises
+    ------
+    InputError
+        For an unknown name or option, or a part without ``ranks(state)``.
+    """
+    made: Any = orders.create(spec_of_inner(spec))
+    if not isinstance(made, QueueOrder):
+        raise InputError(f"order {shown(spec)}: expected a part with ranks(state), got {shown(made)}")
+    return made
+
+
+def sort_jobs(name: str, order: QueueOrder, state: State) -> list[Waiting]:
+    """Return the waiting jobs of a state in an order.
+
+    Raises
+    ------
+    InputError
+        If the ranks are no numbers, one per waiting job.
+    """
+    entries, ranks = state.queue.entries, np.asarray(order.ranks(state))
+    if ranks.shape != (len(entries),) or ranks.dtype.kind not in "iuf" or np.isnan(ranks).any():
+        expected = f"{len(entries)} numbers, one per waiting job"
+        raise InputError(f"order {shown(name)}: ranks(state): expected {expected}, got {shown(ranks)}")
+    return [entries[place] for place in np.argsort(ranks, kind="stable").tolist()]
+
+
+def _cores(state: State) -> FloatArray:
+    """Return the units of the machine's primary resource that waiting jobs ask for, at least 1, shape (jobs,)."""
+    units = state.queue.nodes * state.queue.demand[:, state.machine.primary]
+    return cast(FloatArray, np.maximum(units, 1).astype(np.float64))
+
+
+def _waits(state: State) -> FloatArray:
+    """Return how long jobs have waited, seconds, shape (jobs,)."""
+    return (state.now - state.queue.submit).astype(np.float64)
+
+
+class Submission:
+    """First come, first served."""
+
+    def ranks(self, state: State) -> FloatArray:
+        """See :class:`QueueOrder`."""
+        return np.zeros(len(state.queue))
+
+
+class Priority:
+    """Largest priority of the job first."""
+
+    def ranks(self, state: State) -> FloatArray:
+        """See :class:`QueueOrder`."""
+        return np.array([-waiting.job.priority for waiting in state.queue.entries], dtype=np.float64)
+
+
+class Shortest:
+    """Shortest predicted run time first."""
+
+    def ranks(self, state: State) -> FloatArray:
+        """See :class:`QueueOrder`."""
+        return state.queue.predicted.astype(np.float64)
+
+
+class Longest:
+    """Longest predicted run time first."""
+
+    def ranks(self, state: State) -> FloatArray:
+        """See :class:`QueueOrder`."""
+        return -state.queue.predicted.astype(np.float64)
+
+
+class Expansion:
+    """Largest expansion factor (wait + prediction) / prediction first; the wait counts since the submission."""
+
+    def ranks(self, state: State) -> FloatArray:
+        """See :class:`QueueOrder`."""
+        return -_waits(state) / state.queue.predicted
+
+
+class WFP3:
+    """Largest (wait / walltime)^3 * cores first.
+
+    Tang, Lan, Desai and Buettner, Fault-aware, utility-based job scheduling on Blue Gene/P systems, CLUSTER 2009, as
+    Zhang et al. have it (RLScheduler, SC 2020, table 3). The walltime is the predicted run time here.
+    """
+
+    def ranks(self, state: State) -> FloatArray:
+        """See :class:`QueueOrder`."""
+        return -((_waits(state) / state.queue.predicted) ** 3) * _cores(state)
+
+
+class UNICEP:
+    """Largest wait / (log2(cores) * walltime) first.
+
+    Source as of :class:`WFP3`. The logarithm of one core, 0, is taken as that of two cores.
+    """
+
+    def ranks(self, state: State) -> FloatArray:
+        """See :class:`QueueOrder`."""
+        return -_waits(state) / (np.log2(np.maximum(_cores(state), 2)) * state.queue.predicted)
+
+
+class _Learned:
+    """Least f(run time) * g(cores) + weight * log10(submission) first.
+
+    Carastan-Santos and de Camargo, Obtaining dynamic scheduling policies with simulation and machine learning, SC 2017,
+    table 3. The run time is predicted; the submission, seconds on the clock of the trace, counts as 1 at least.
+    """
+
+    weight: float
+
+    def size(self, runtime: FloatArray, cores: FloatArray) -> FloatArray:
+        """Return what the run time (seconds) and the cores of jobs count for, shape (jobs,)."""
+        raise NotImplementedError
+
+    def ranks(self, state: State) -> FloatArray:
+        """See :class:`QueueOrder`."""
+        size = self.size(state.queue.predicted.astype(np.float64), _cores(state))
+        return size + self.weight * np.log10(np.maximum(state.queue.submit, 1))
+
+
+class F1(_Learned):
+    """Least log10(r) * n + 870 log10(s) first, with run time r, cores n, submission s (SC 2017)."""
+
+    weight = 870.0
+
+    def size(self, runtime: FloatArray, cores: FloatArray) -> FloatArray:
+        """See :class:`_Learned`."""
+        return cast(FloatArray, np.log10(runtime) * cores)
+
+
+class F2(_Learned):
+    """Least sqrt(r) * n + 25,600 log10(s) first, with run time r, cores n, submission s (SC 2017)."""
+
+    weight = 2.56e4
+
+    def size(self, runtime: FloatArray, cores: FloatArray) -> FloatArray:
+        """See :class:`_Learned`."""
+        return cast(FloatArray, np.sqrt(runtime) * cores)
+
+
+class F3(_Learned):
+    """Least r * n + 6,860,000 log10(s) first, with run time r, cores n, submission s (SC 2017)."""
+
+    weight = 6.86e6
+
+    def size(self, runtime: FloatArray, cores: FloatArray) -> FloatArray:
+        """See :class:`_Learned`."""
+        return runtime * cores
+
+
+class F4(_Learned):
+    """Least r * sqrt(n) + 530,000 log10(s) first, with run time r, cores n, submission s (SC 2017)."""
+
+    weight = 5.3e5
+
+    def size(self, runtime: FloatArray, cores: FloatArray) -> FloatArray:
+        """See :class:`_Learned`."""
+        return runtime * np.sqrt(cores)
