@@ -48,7 +48,7 @@ LIBRARIES = {
     "predictors": {"lazy_loader", "numpy", "scipy"},
     "models": {"lazy_loader", "numpy", "scipy"},
     "dispatchers": {"lazy_loader", "numpy"},
-    "simulation": {"numpy", "pandas", "scipy"},
+    "simulation": {"matplotlib", "numpy", "pandas", "scipy"},
     "analysis": {"numpy", "pandas", "pydantic", "scipy"},
     "testing": {"hypothesis", "numpy", "pandas", "scipy"},
     "hpcdispatch": {"lazy_loader"},
