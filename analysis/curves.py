@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..simulation import Result
-from ..simulation.curves import capacity_of, stacked
+from ..simulation.plots.curves import capacity_of, stacked
 from .statistics import run_time_class
 
 #: Submissions in the piece of a schedule that is shown.

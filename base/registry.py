@@ -19,6 +19,7 @@ from typing import Any
 
 from .checks import shown
 from .errors import InputError
+from .facts import Facts
 from .installed import entry_points_of
 
 _REQUIRED = inspect.Parameter.empty
@@ -75,6 +76,23 @@ class Registry:
     def __init__(self, kind: str, group: str) -> None:
         self.kind = kind
         self.group = group
+
+    def __repr__(self) -> str:
+        """Return the names, short."""
+        names = self.names()
+        return f"{len(names)} {self.kind}s: {', '.join(names)}"
+
+    def _repr_html_(self) -> str:
+        return Facts(
+            f"{self.kind}s", [(name, *self._told(name)) for name in self.names()], ("name", "", "options")
+        ).html()
+
+    def _told(self, name: str) -> tuple[str, str]:
+        """Return what a part is, and its options; or why it cannot be used."""
+        try:
+            return self.summary(name), ", ".join(map(str, self.options(name)))
+        except InputError as error:
+            return f"cannot be used: {error}", ""
 
     def names(self) -> list[str]:
         """Return every registered name, sorted."""

@@ -17,12 +17,15 @@ import numpy as np
 import pandas as pd
 
 from ..base import InputError
+from ..base.facts import Facts
 from ..base.installed import version_of
+from ..base.time_texts import time_text
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Workload
 from ..workloads.machine_state import MachineState
 from .metrics import summarize
 from .placements import restored, stored
+from .plots import ResultPlots
 from .recorder import Recorder
 from .schema import RENAMED, SCHEMA, schema_of, with_new_names
 from .simulation_errors import SimulationError
@@ -91,6 +94,35 @@ class Result:
         jobs = recorder.jobs_frame()
         attempts, decisions = recorder.attempts_frame(jobs["id"]), recorder.decisions_frame()
         return cls(jobs, attempts, decisions, _timings(recorder, seconds), manifest, constraints, state)
+
+    @property
+    def plot(self) -> ResultPlots:
+        """Plots: ``gantt()``, ``utilization()``, ``queue()``, ``waits()``, ``slowdown_by_size()``."""
+        return ResultPlots({str(self.manifest.get("dispatcher", "")): [self]})
+
+    def __repr__(self) -> str:
+        """Return what was simulated and the main metrics, short."""
+        return self._facts().text()
+
+    def _repr_html_(self) -> str:
+        return self._facts().html()
+
+    def _facts(self) -> Facts:
+        named = (str(self.manifest.get(name, "")) for name in ("dispatcher", "predictor"))
+        title = f"Result of {' with '.join(named)} predictions on {self.manifest.get('workload', {}).get('source', '')}"
+        if not {"status", "units"} <= set(self.jobs):
+            return Facts(title, [("jobs", "not loaded")])
+        summary = self.summary()
+        counts = ", ".join(f"{summary[name]:,.0f} {name}" for name in ("completed", "killed", "rejected"))
+        wait, slowdown = (
+            ", ".join(f"{name} {show(summary[f'{metric}_{name}'])}" for name in ("mean", "median", "p95", "max"))
+            for metric, show in (("wait", time_text), ("bounded_slowdown", "{:,.4g}".format))
+        )
+        return Facts(title, [
+            ("jobs", f"{len(self.jobs):,}: {counts}"), ("wait", wait), ("bounded slowdown", slowdown),
+            ("utilization", f"{summary['utilization']:.1%}"), ("makespan", time_text(summary["makespan"])),
+            ("more", ".jobs, .attempts, .decisions, .summary(), .plot, .save(folder)"),
+        ])  # fmt: skip
 
     @cached_property
     def _basic_summary(self) -> dict[str, float]:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from ...analysis.paired import paired
-from ...simulation.curves import distribution
+from ...simulation.plots.curves import distribution
 from .study import GRIDS, Study
 from .summaries import PAIRED
 from .tunings import numbered

@@ -25,8 +25,8 @@ from ...analysis.statistics import (
 from ...analysis.trimming import Cut, Window, steady_state
 from ...base import InputError
 from ...simulation import Result, job_metrics
-from ...simulation.curves import Grid, capacity_of, over_time
 from ...simulation.metrics import NARROWEST, width_class, width_name
+from ...simulation.plots.curves import Grid, capacity_of, over_time
 from .saved_results import Found, Run
 from .tunings import tunings_of
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...analysis.what_if import WhatIf
 from ...base import FloatArray
-from ...simulation.curves import distribution
+from ...simulation.plots.curves import distribution
 from .figures import Figure
 from .html_page import Page, Part, Section, write_page
 from .number_formats import count, fixed, percent, ratio, seconds

@@ -26,8 +26,8 @@ from hpcdispatch.analysis.statistics import (
 )
 from hpcdispatch.base import InputError
 from hpcdispatch.simulation import job_metrics
-from hpcdispatch.simulation.curves import Grid, busy_time, distribution, over_time, stacked
 from hpcdispatch.simulation.metrics import width_class, width_name
+from hpcdispatch.simulation.plots.curves import Grid, busy_time, distribution, over_time, stacked
 
 NAN = float("nan")
 HOUR = 3600

@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from .....simulation import simulate
-from .....simulation.figure_style import canvas, image
+from .....simulation.plots.style import canvas, image
 from .....workloads import Machine, Workload, generate
 from ....reports.tables import Table, show
 from ...benchmarks.decision_clock import Clocked

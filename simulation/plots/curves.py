@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from ..base import FloatArray, IntArray
-from .metrics import Records
+from ...base import FloatArray, IntArray
+from ..metrics import Records
 
 
 @dataclass(frozen=True, slots=True)
