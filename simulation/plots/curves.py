@@ -98,6 +98,48 @@ def capacity_of(result: Records) -> int:
     return int(machine["total"][machine["resources"].index(machine["primary"])])
 
 
+def stretches(stays: pd.DataFrame, capacity: int, nodes: int) -> tuple[IntArray, IntArray, IntArray, int]:
+    """Return which units of the primary resource each stay holds, as stretches of units one after the other.
+
+    On a machine of several nodes the units of a node follow those of the node before; which units of its node a job
+    holds is the lowest free ones, as on a pool.
+
+    Parameters
+    ----------
+    stays
+        ``start``, ``end``, ``units`` and, of several nodes, ``placement``, sorted by start.
+    capacity, nodes
+        Units and nodes of the machine; nodes are taken to be equal.
+
+    Returns
+    -------
+    tuple
+        As :func:`stacked`, with stretches of a stay that touch as one; and the units from node to node, 1 on a pool.
+    """
+    start, end, units = (stays[name].to_numpy() for name in ("start", "end", "units"))
+    if nodes == 1 or not len(stays):
+        return *stacked(start, end, units), 1
+    placements = stays["placement"].to_list()
+    counts = np.array([len(placement) for placement in placements])
+    slots = pd.DataFrame({"row": np.repeat(np.arange(len(stays)), counts), "node": np.concatenate(placements)})
+    parts = slots.groupby(["node", "row"]).size().rename("slots").reset_index()
+    held = parts["slots"].to_numpy() * (units // np.maximum(counts, 1))[parts["row"]]
+    pieces = []
+    for node, index in parts.groupby("node").indices.items():
+        row = parts["row"].to_numpy()[index]
+        order, low, high = stacked(start[row], end[row], held[index])
+        pieces.append(np.column_stack([row[order], np.full(len(order), node), low, high]))
+    table = np.concatenate(pieces)
+    size = max(-(-capacity // nodes), int(table[:, 3].max()))
+    table[:, 2:] += table[:, 1:2] * size
+    table = table[np.lexsort((table[:, 2], table[:, 0]))]
+    begins = np.ones(len(table), dtype=np.bool_)
+    begins[1:] = (np.diff(table[:, 0]) != 0) | (table[1:, 2] != table[:-1, 3])
+    first = np.flatnonzero(begins)
+    last = np.append(first[1:], len(table)) - 1
+    return table[first, 0], table[first, 2], table[last, 3], size
+
+
 def stacked(start: IntArray, end: IntArray, units: IntArray) -> tuple[IntArray, IntArray, IntArray]:
     """Return stretches of a resource without end, the lowest free ones, for intervals sorted by start.
 

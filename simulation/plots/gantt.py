@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import pandas as pd
 
-from ...base import BoolArray, FloatArray, InputError, IntArray
+from ...base import InputError, IntArray
 from ...base.checks import check_choice, shown
 from ...base.time_texts import seconds_of
 from ..metrics import Records
 from .axes import axes_or_new, labelled, legend_above, without_data
-from .curves import busy_time, capacity_of, stacked
+from .curves import busy_time, capacity_of, stretches
 from .style import COLOURS, axis_unit, plain_numbers
 
 if TYPE_CHECKING:
@@ -52,24 +52,19 @@ def gantt(
     stays = stays[(stays["start"] < end) & (stays["end"] > begin)].sort_values("start", kind="stable")
     names, colours, codes = _classes(result, stays, color, begin, end)
     size, unit = axis_unit(end - begin)
-    machine, capacity = result.manifest["machine"], capacity_of(result)
-    on_nodes = machine["nodes"] > 1 and len(stays) <= MOST_BARS
+    machine, top = result.manifest["machine"], capacity_of(result)
+    what = f"{machine['primary']}s in use"
     if len(stays) > MOST_BARS:
         title = f"{title}: {len(stays):,} stays, as areas"
         _areas(axes, stays, codes, colours, (begin, end), size)
     else:
-        _bars(axes, stays, [colours[code] for code in codes], capacity / machine["nodes"] if on_nodes else 0, size)
-    labelled(
-        axes,
-        title,
-        f"time since the first submission ({unit})",
-        "node" if on_nodes else f"{machine['primary']}s in use",
-    )
+        _bars(axes, stays, [colours[code] for code in codes], top, machine["nodes"], size)
+        what, top = ("node", machine["nodes"]) if machine["nodes"] > 1 else (what, top)
+    labelled(axes, title, f"time since the first submission ({unit})", what)
     axes.grid(visible=False)
     axes.set_xlim(begin / size, end / size)
     plain_numbers(axes.xaxis)
     plain_numbers(axes.yaxis)
-    top = machine["nodes"] if on_nodes else capacity
     axes.set_ylim(0, top)
     axes.axhline(top, color="#555555", linewidth=0.8)
     from matplotlib.patches import Patch  # noqa: PLC0415
@@ -139,48 +134,14 @@ def _areas(
         low = high
 
 
-def _bars(axes: Axes, stays: pd.DataFrame, colours: Sequence[str], per_node: float, size: float) -> None:
-    """Draw each stay as a bar, or several where its parts of the machine do not touch; `per_node` is 0 on a pool."""
+def _bars(axes: Axes, stays: pd.DataFrame, colours: Sequence[str], capacity: int, nodes: int, size: float) -> None:
+    """Draw each stay as a bar, or several where its parts of the machine do not touch."""
     from matplotlib.collections import PolyCollection  # noqa: PLC0415
 
     start, end = stays["start"].to_numpy() / size, stays["end"].to_numpy() / size
-    low: FloatArray | IntArray
-    high: FloatArray | IntArray
-    if per_node:
-        rows, low, high = _on_nodes(stays, per_node)
-    else:
-        rows, low, high = stacked(stays["start"].to_numpy(), stays["end"].to_numpy(), stays["units"].to_numpy())
-    corners = np.stack([
-        np.column_stack([x, y])
-        for x, y in ((start[rows], low), (end[rows], low), (end[rows], high), (start[rows], high))
-    ], axis=1)  # fmt: skip
+    rows, first, last, per_node = stretches(stays, capacity, nodes)
+    left, right, low, high = start[rows], end[rows], first / per_node, last / per_node
+    corners = np.stack([left, low, right, low, right, high, left, high], axis=1).reshape(-1, 4, 2)
     edge = "white" if len(rows) <= MOST_BARS / 2 else "none"
     faces = [colours[row] for row in rows]
     axes.add_collection(PolyCollection(list(corners), facecolors=faces, edgecolors=edge, linewidths=0.3))
-
-
-def _on_nodes(stays: pd.DataFrame, per_node: float) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return the pieces of stays, each its row and where it begins and ends on the axis of nodes.
-
-    Within a node jobs are stacked as they are on a pool; stays that have neighbouring nodes whole are one piece there.
-    """
-    placements = stays["placement"].to_list()
-    counts = np.array([len(placement) for placement in placements])
-    slots = pd.DataFrame({"row": np.repeat(np.arange(len(stays)), counts), "node": np.concatenate(placements)})
-    parts = slots.groupby(["node", "row"], sort=True).size().rename("slots").reset_index()
-    units = stays["units"].to_numpy() // np.maximum(counts, 1)
-    parts["units"] = parts["slots"] * units[parts["row"]]
-    start, end = stays["start"].to_numpy(), stays["end"].to_numpy()
-    pieces = []
-    for node, group in parts.groupby("node", sort=False):
-        row = group["row"].to_numpy()
-        index, low, high = stacked(start[row], end[row], group["units"].to_numpy())
-        scale = max(per_node, high.max())
-        pieces.append(np.column_stack([row[index], node + low / scale, node + high / scale]))
-    table = np.concatenate(pieces)
-    table = table[np.lexsort((table[:, 1], table[:, 0]))]
-    begins: BoolArray = np.ones(len(table), dtype=np.bool_)
-    begins[1:] = (np.diff(table[:, 0]) != 0) | (np.abs(table[1:, 1] - table[:-1, 2]) > 1e-9)
-    first = np.flatnonzero(begins)
-    last = np.append(first[1:], len(table)) - 1
-    return table[first, 0].astype(np.int64), table[first, 1], table[last, 2]
