@@ -1,9 +1,5 @@
-"""What a script or a notebook calls: workloads by name, simulations and comparisons with progress.
+"""What a script or a notebook calls, with progress where a person looks at it; :mod:`hpcdispatch` shows these names."""
 
-:mod:`hpcdispatch` shows these names.
-"""
+from .interactive import compare, fetch, simulate
 
-from .runs import compare, simulate
-from .workload_names import fetch, workload_of
-
-__all__ = ["compare", "fetch", "simulate", "workload_of"]
+__all__ = ["compare", "fetch", "simulate"]

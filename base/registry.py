@@ -110,6 +110,7 @@ class Registry:
         if name not in entries:
             close = difflib.get_close_matches(name, entries, n=1)
             hint = f" (did you mean {close[0]}?)" if close else ""
+            hint = " (several are a list of names)" if "," in name else hint
             known = ", ".join(sorted(entries)) or "none is installed"
             raise InputError(f"unknown {self.kind} {shown(name)}{hint}; known: {known}")
         try:
@@ -190,6 +191,8 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
     InputError
         If it is too long, or an option has no ``=``, no key, or comes twice.
     """
+    if not isinstance(spec, str):
+        raise InputError(f"expected NAME or NAME:key=value,key=value, got {shown(spec)}")
     if len(spec) > MOST_LETTERS:
         raise InputError(f"{shown(spec)}: expected at most {MOST_LETTERS:,} letters, got {len(spec):,}")
     name, colon, rest = spec.partition(":")

@@ -17,6 +17,7 @@ import numpy as np
 import pandas as pd
 
 from ..base import InputError
+from ..base.checks import is_number, shown
 from ..base.facts import Facts
 from ..base.installed import version_of
 from ..base.time_texts import time_text
@@ -201,6 +202,8 @@ class Result:
         """
         if confidence is None:
             return dict(self._basic_summary)
+        if not (is_number(confidence) and 0 < confidence < 1):
+            raise InputError(f"summary: confidence must be a number > 0 and < 1, such as 0.95, got {shown(confidence)}")
         return summarize(self, confidence)
 
     def save(self, directory: str | PathLike[str]) -> Path:

@@ -10,7 +10,7 @@ import pytest
 from source_tree import PACKAGES, ROOT
 
 import hpcdispatch
-from hpcdispatch.api import runs
+from hpcdispatch.api import interactive
 
 SAY = "import hpcdispatch as hd; print(hd.__version__, hd.simulate.__name__, hd.__file__)"
 
@@ -39,7 +39,7 @@ def test_has_one_version():
 def test_help_shows_what_there_is():
     assert "simulate" in hpcdispatch.__doc__
     assert {"read", "simulate", "compare", "Workload", "Result", "dispatchers"} <= set(dir(hpcdispatch))
-    assert hpcdispatch.simulate is runs.simulate
+    assert hpcdispatch.simulate is interactive.simulate
     assert hpcdispatch.dispatchers.registry.names()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ..base import InputError, IntArray
+from ..base.checks import shown
 from ..base.facts import Facts
 from ..base.time_texts import time_text
 from .dependencies import Link, links, without_missing
@@ -83,10 +84,15 @@ class Workload:
     _links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.machine, Machine):
+            raise InputError(f"workload: machine must be one such as Machine.pool(64), got {shown(self.machine)}")
         if isinstance(self.jobs, JobColumns):
             _check_order(self.jobs.ids, self.jobs.submit)
         else:
-            object.__setattr__(self, "jobs", tuple(self.jobs))
+            object.__setattr__(self, "jobs", tuple(self.jobs) if isinstance(self.jobs, Iterable) else (self.jobs,))
+            for job in self.jobs:
+                if not isinstance(job, Job):
+                    raise InputError(f"workload: jobs must be a sequence of Job objects, got {shown(job)} as one")
             submit = np.array([job.submit for job in self.jobs], dtype=np.int64)
             _check_order([job.id for job in self.jobs], submit)
         self._check_work()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from os import PathLike
@@ -20,7 +20,7 @@ from typing import Any
 import pandas as pd
 
 from ...base import InputError
-from ...base.checks import shown
+from ...base.checks import check_whole, shown
 from ...base.facts import Facts
 from ...base.time_texts import time_text
 from ...dispatchers import Dispatcher, create_dispatcher
@@ -28,6 +28,7 @@ from ...predictors import Predictor
 from ...predictors import create as create_predictor
 from ...simulation import Overrun, Result, SameInstant, mean_interval
 from ...workloads import Workload
+from ...workloads.sources import WorkloadLike, source_of, workload_of
 from .board import CampaignProgress, Outcome
 from .cells import Cell
 from .comparison_plots import WORDS, ComparisonPlots
@@ -226,9 +227,9 @@ class ComparisonInterrupted(KeyboardInterrupt):
 
 
 def compare(
-    workload: Workload | Sampler,
-    dispatchers: Sequence[str | Dispatcher],
-    predictors: Sequence[str | Predictor] = ("walltime",),
+    workload: WorkloadLike | Sampler,
+    dispatchers: str | Dispatcher | Iterable[str | Dispatcher],
+    predictors: str | Predictor | Iterable[str | Predictor] = "walltime",
     *,
     seeds: int = 1,
     jitter: int | None = None,
@@ -244,10 +245,12 @@ def compare(
     Parameters
     ----------
     workload
-        A workload, jittered for each seed; or a function from seed to workload, such as :class:`Generated`.
+        A workload, jittered for each seed; or a function from seed to workload, such as :class:`Generated`; or the path
+        of a trace, the name of a published one, or ``NAME:key=value,...`` of a generator, which draws another workload
+        for each seed unless its text has a seed or `jitter` is given.
     dispatchers, predictors
-        Names with options, or objects; each run works on a copy of its own. With several workers, objects and the
-        function must be picklable.
+        One or several names with options, or objects; each run works on a copy of its own. With several workers,
+        objects and the function must be picklable.
     seeds
         How many samples, at least 1. The seed also goes to the dispatcher.
     jitter
@@ -278,6 +281,10 @@ def compare(
     WorkerError
         If no worker can be started, as from a script without its main guard.
     """
+    if not callable(workload) and not isinstance(workload, Workload):
+        source = source_of(workload)
+        workload = Generated(str(source.spec)) if source.sampled and jitter is None else workload_of(workload)
+    dispatchers, predictors = _several(dispatchers), _several(predictors)
     labels = list(product(_labels(dispatchers, "dispatcher"), _labels(predictors, "predictor")))
     shift = _jitter(workload, seeds, jitter)
     samples = Samples(workload, seeds, shift, str(Overrun.parse(overrun)), same_instant, check_invariants)
@@ -310,15 +317,20 @@ def compare(
 
 def _jitter(workload: Workload | Sampler, seeds: int, jitter: int | None) -> int | None:
     """Return the largest shift of a submission."""
-    if seeds < 1:
-        raise InputError(f"compare: seeds must be >= 1, got {seeds}")
-    if jitter is not None and jitter < 0:
-        raise InputError(f"compare: jitter must be >= 0 seconds, got {jitter}")
+    try:
+        check_whole("compare: seeds", seeds, 1)
+        check_whole("compare: jitter, seconds,", jitter or 0, 0)
+    except ValueError as error:
+        raise InputError(str(error)) from None
     if isinstance(workload, Workload):
         return DEFAULT_JITTER if jitter is None and seeds > 1 else jitter
     if jitter is not None:
         raise InputError("compare: jitter is for a workload; a function draws another one for each seed")
     return None
+
+
+def _several(parts: Any) -> list[Any]:
+    return list(parts) if isinstance(parts, Iterable) and not isinstance(parts, str) else [parts]
 
 
 def _labels(parts: Sequence[Any], kind: str) -> list[str]:

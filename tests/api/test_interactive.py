@@ -7,7 +7,7 @@ import pytest
 from numba.core import event as numba_event
 
 import hpcdispatch as hd
-from hpcdispatch.api import progress
+from hpcdispatch.api import interactive
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import EASY
 
@@ -58,7 +58,9 @@ def test_compares_one_or_several():
 
 
 def test_simulates_one_at_a_time():
-    with pytest.raises(InputError, match=r"expected one dispatcher, got 2; compare\(\) takes several"):
+    with pytest.raises(
+        InputError, match=r"dispatcher: expected a name or an object with dispatch\(state\), got \['easy', "
+    ):
         hd.simulate(SPEC, ["easy", "fcfs"])
 
 
@@ -68,34 +70,49 @@ def test_a_script_sees_no_bar(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize("run", [hd.simulate, hd.compare])
-def test_a_person_sees_a_bar(run, capfd, monkeypatch):
+@pytest.fixture
+def prompt(monkeypatch):
+    """Let Python be used at a prompt."""
     monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
-    run(SPEC, "easy")
-    assert capfd.readouterr().err == "", "no terminal"
+
+
+@pytest.fixture
+def terminal(monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
-    run(SPEC, "easy", progress=False)
+
+
+@pytest.mark.parametrize("run", [hd.simulate, hd.compare])
+def test_a_person_sees_a_bar(run, capfd, prompt, terminal):
+    run(SPEC, "easy", progress=lambda _: None)
     assert capfd.readouterr().err == ""
-    run(SPEC, "easy")
-    assert {hd.simulate: "easy", hd.compare: "comparing"}[run] in capfd.readouterr().err
+    run(hd.generate(SPEC), "easy")
+    shown = capfd.readouterr().err
+    assert f"{run.__name__} " in shown
+    assert "0/60" in shown or "60/60" in shown
 
 
-class Hasty(progress.CompileClock):
+def test_a_file_gets_no_bar(capfd, prompt):
+    hd.simulate(SPEC, "easy")
+    assert capfd.readouterr().err == ""
+
+
+class Hasty(interactive.CompileClock):
     """Says at once that something is compiled."""
 
     def begin(self):
         self._tell()
 
 
-def test_says_that_it_compiles(capfd, monkeypatch):
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setattr(progress, "CompileClock", Hasty)
-    with progress.job_bar("easy", True), numba_event.trigger_event("numba:compile"):
-        pass
-    assert "easy (compiling, which is kept for the next call)" in capfd.readouterr().err
-    with progress.job_bar("easy", True) as advance, numba_event.trigger_event("numba:compile"):
-        advance(1, 2)
-    assert "compiling" not in capfd.readouterr().err
+def test_says_that_it_compiles(capfd, prompt, terminal, monkeypatch):
+    def compiles(progress):
+        with numba_event.trigger_event("numba:compile"):
+            pass
+        return progress
+
+    monkeypatch.setattr(interactive, "CompileClock", Hasty)
+    advance = interactive.with_bar(compiles)()
+    assert "compiles (compiling, which is kept for the next call)" in capfd.readouterr().err
+    assert callable(advance)
 
 
 def test_a_function_follows_the_jobs():
@@ -104,3 +121,8 @@ def test_a_function_follows_the_jobs():
     hd.compare(SPEC, "easy", progress=compared.append)
     assert 0 < simulated[-1] <= 3000
     assert compared[-1].jobs == 60
+
+
+def test_keeps_the_help():
+    assert "Simulate a workload under a dispatcher" in hd.simulate.__doc__
+    assert hd.compare.__name__ == "compare"
