@@ -3,6 +3,7 @@
 import gzip
 import itertools
 import json
+import os
 import subprocess
 import sys
 from collections import defaultdict
@@ -89,13 +90,24 @@ def test_swf_needs_its_suffix(tmp_path, pool):
         pool.to_swf(tmp_path / "out.csv")
 
 
+@pytest.fixture(scope="module")
+def evalys(tmp_path_factory):
+    """Install evalys by itself, as it brings a package called tests; return the environment in which it is found."""
+    folder = tmp_path_factory.mktemp("evalys")
+    packages = ["evalys", "procset", "seaborn"]
+    command = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", folder, *packages]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return {**os.environ, "PYTHONPATH": str(folder)}
+
+
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["pool", "nodes"])
-def test_evalys_reads_the_jobs(tmp_path, kind, request):
-    pytest.importorskip("evalys")
+def test_evalys_reads_the_jobs(tmp_path, kind, request, evalys):
     result = request.getfixturevalue(kind)
     result.to_evalys(tmp_path / "jobs.csv")
     command = [sys.executable, "-c", EVALYS, tmp_path / "jobs.csv"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE, env=evalys)
     assert done.returncode == 0, done.stderr
     found, stays = json.loads(done.stdout), result.attempts
     assert len(found["held"]) == len(stays)
