@@ -11,7 +11,7 @@ PYTHON ?= python3
 SEED ?= $(shell date +%j)000
 REPRODUCED := icpp2019/table1 ijhpca2019/table1 jsspp2000/fig1 dsrt2020/fig5
 BIN := .venv/bin
-PACKAGES := analysis base bench cli dispatchers models predictors simulation testing workloads
+PACKAGES := analysis api base bench cli dispatchers models predictors simulation testing workloads
 
 .PHONY: demo test compiled check lint types hooks nightly nightly-tests nightly-recorded nightly-cross nightly-fuzz nightly-faults \
 	nightly-studies bench clean
@@ -42,7 +42,7 @@ lint: .venv/installed
 # Studies import the oracles of the tests.
 types: .venv/installed
 	mkdir -p .typecheck && ln -sfn "$(CURDIR)" .typecheck/hpcdispatch
-	cd .typecheck && MYPYPATH=.:../tests ../$(BIN)/mypy --config-file ../pyproject.toml $(PACKAGES:%=-p hpcdispatch.%)
+	cd .typecheck && MYPYPATH=.:../tests ../$(BIN)/mypy --config-file ../pyproject.toml -m hpcdispatch -m hpcdispatch.__main__ $(PACKAGES:%=-p hpcdispatch.%)
 
 check: lint types test
 

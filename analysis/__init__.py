@@ -1,7 +1,7 @@
 """Questions asked of results and histories: how runs compare, what to request, who gives way, and so on."""
 
 from .cluster_state import cluster_state
-from .curves import over_time, used_between, utilization
+from .curves import used_between, utilization
 from .eviction_front import eviction_front
 from .eviction_moments import recorded_starts, scenario_at
 from .eviction_scenario import Scenario, read_scenario, scenario_of, write_scenario
@@ -18,7 +18,7 @@ from .requests import (
     fare,
     strategies,
 )
-from .statistics import METRICS, STATISTICS, describe, fairness, grouped, jain, prediction, run_time_class, width_class
+from .statistics import METRICS, STATISTICS, describe, fairness, grouped, jain, prediction, run_time_class
 from .trimming import NOTHING, Cut, Window, steady_state
 from .workflows import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, phase_table, summary_table
 
@@ -51,7 +51,6 @@ __all__ = [
     "fare",
     "grouped",
     "jain",
-    "over_time",
     "paired",
     "phase_table",
     "prediction",
@@ -67,7 +66,6 @@ __all__ = [
     "summary_table",
     "used_between",
     "utilization",
-    "width_class",
     "wilcoxon_test",
     "write_scenario",
 ]

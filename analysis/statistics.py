@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..base import FloatArray, IntArray
+from ..base import FloatArray
 from ..simulation.metrics import CLASSES
 
 METRICS = ("wait", "turnaround", "slowdown", "bounded_slowdown")
@@ -23,8 +23,6 @@ CLASS_NAMES = {"short": "< 1 h", "medium": "1-5 h", "long": "> 5 h"}
 STARVATION_H = (24, 72)
 #: A prediction is near where real over predicted run time is in here.
 NEAR = (0.75, 1.25)
-#: Jobs of at most 2**-NARROWEST of the machine are one class.
-NARROWEST = 10
 #: Names that workloads give users they do not know.
 _NOBODY = ("", "-1")
 
@@ -45,23 +43,6 @@ def run_time_class(run: FloatArray) -> NDArray[np.str_]:
     """Return the name of the run-time class of each job."""
     names = np.array([CLASS_NAMES[name] for name, _, _ in CLASSES])
     return names[np.searchsorted([high for _, _, high in CLASSES[:-1]], run, side="right")]
-
-
-def width_class(units: IntArray, capacity: int) -> IntArray:
-    """Return k for jobs that ask for more than 2**-(k+1) and at most 2**-k of the primary resource.
-
-    It is at most :data:`NARROWEST`, which also takes all that is narrower, and the jobs that ask for none of it.
-    """
-    share = capacity / np.maximum(units, 1)
-    exponent = np.frexp(share)[1].astype(np.int64) - 1
-    return np.where(units > 0, np.clip(exponent, 0, NARROWEST), NARROWEST)
-
-
-def width_name(exponent: int) -> str:
-    """Return what a width class is called."""
-    if exponent == NARROWEST:
-        return f"up to 1/{2**NARROWEST}"
-    return f"1/{2 ** (exponent + 1)} to {'1' if exponent == 0 else f'1/{2**exponent}'}"
 
 
 def grouped(metrics: pd.DataFrame, classes: NDArray[Any], order: list[Any]) -> pd.DataFrame:

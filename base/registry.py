@@ -19,6 +19,7 @@ from typing import Any
 
 from .checks import shown
 from .errors import InputError
+from .facts import Facts
 from .installed import entry_points_of
 
 _REQUIRED = inspect.Parameter.empty
@@ -76,6 +77,23 @@ class Registry:
         self.kind = kind
         self.group = group
 
+    def __repr__(self) -> str:
+        """Return the names, short."""
+        names = self.names()
+        return f"{len(names)} {self.kind}s: {', '.join(names)}"
+
+    def _repr_html_(self) -> str:
+        return Facts(
+            f"{self.kind}s", [(name, *self._told(name)) for name in self.names()], ("name", "", "options")
+        ).html()
+
+    def _told(self, name: str) -> tuple[str, str]:
+        """Return what a part is, and its options; or why it cannot be used."""
+        try:
+            return self.summary(name), ", ".join(map(str, self.options(name)))
+        except InputError as error:
+            return f"cannot be used: {error}", ""
+
     def names(self) -> list[str]:
         """Return every registered name, sorted."""
         return sorted(self._entries())
@@ -92,6 +110,7 @@ class Registry:
         if name not in entries:
             close = difflib.get_close_matches(name, entries, n=1)
             hint = f" (did you mean {close[0]}?)" if close else ""
+            hint = " (several are a list of names)" if "," in name else hint
             known = ", ".join(sorted(entries)) or "none is installed"
             raise InputError(f"unknown {self.kind} {shown(name)}{hint}; known: {known}")
         try:
@@ -172,6 +191,8 @@ def parse_spec(spec: str) -> tuple[str, dict[str, str]]:
     InputError
         If it is too long, or an option has no ``=``, no key, or comes twice.
     """
+    if not isinstance(spec, str):
+        raise InputError(f"expected NAME or NAME:key=value,key=value, got {shown(spec)}")
     if len(spec) > MOST_LETTERS:
         raise InputError(f"{shown(spec)}: expected at most {MOST_LETTERS:,} letters, got {len(spec):,}")
     name, colon, rest = spec.partition(":")

@@ -3,3 +3,9 @@
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+
+
+def _repr_html_() -> str:
+    """Return the registered ones as a table, which a notebook shows."""
+    html: str = __getattr__("registry")._repr_html_()
+    return html

@@ -33,7 +33,8 @@ def create_dispatcher(spec: str | Dispatcher, internal: bool = False) -> Dispatc
     if isinstance(spec, str):
         return cast(Dispatcher, registry.create(spec, internal))
     if not callable(getattr(spec, "dispatch", None)) or isinstance(spec, type):
-        raise InputError(f"dispatcher: expected a name or an object with dispatch(state), got {spec!r}")
+        call = ", which is a class: call it" if isinstance(spec, type) else ""
+        raise InputError(f"dispatcher: expected a name or an object with dispatch(state), got {shown(spec)}{call}")
     return spec
 
 

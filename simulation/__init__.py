@@ -1,5 +1,6 @@
 """The engine on AccaSim, its results, metrics and the check of the invariants."""
 
+from .accasim_dispatcher import accasim_dispatcher
 from .adapters import accasim_predictor, accasim_scheduler
 from .budget import Budget, BudgetError
 from .engine import SameInstant, UnheededWarning, simulate
@@ -20,6 +21,7 @@ __all__ = [
     "SameInstant",
     "SimulationError",
     "UnheededWarning",
+    "accasim_dispatcher",
     "accasim_predictor",
     "accasim_scheduler",
     "check",

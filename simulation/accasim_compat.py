@@ -17,9 +17,9 @@ try:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from accasim.base.additional_data import AdditionalData
-        from accasim.base.allocator_class import FirstFit
+        from accasim.base.allocator_class import AllocatorBase, FirstFit
         from accasim.base.event_class import Event, EventManager
-        from accasim.base.resource_manager_class import ResourceManager
+        from accasim.base.resource_manager_class import ResourceManager, Resources
         from accasim.base.scheduler_class import EASYBackfilling, FirstInFirstOut, JobVerification, SchedulerBase
         from accasim.base.simulator_class import Simulator
 finally:
@@ -28,6 +28,7 @@ finally:
 
 __all__ = [
     "AdditionalData",
+    "AllocatorBase",
     "EASYBackfilling",
     "Event",
     "EventManager",
@@ -35,6 +36,7 @@ __all__ = [
     "FirstInFirstOut",
     "JobVerification",
     "ResourceManager",
+    "Resources",
     "SchedulerBase",
     "Simulator",
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from time import monotonic
 
-from ..base.checks import check_number, check_whole
+from ..base import InputError
+from ..base.checks import check_number, check_whole, shown
 from .simulation_errors import SimulationError
 
 #: Decisions in a row without a job that arrives or leaves, after which there must be more work done than before.
@@ -52,6 +53,8 @@ class Spending:
     """
 
     def __init__(self, budget: Budget | None) -> None:
+        if not isinstance(budget, Budget | None):
+            raise InputError(f"budget: expected a Budget, such as Budget(decisions=100_000), got {shown(budget)}")
         budget = budget or Budget()
         self._most = budget.decisions
         self._seconds = budget.seconds

@@ -23,6 +23,7 @@ from ..predictors import create as create_predictor
 from ..workloads import Job, Machine, Workload
 from ..workloads.fitting_requests import as_request, fitting_requests, room_for, why_it_cannot_run
 from ..workloads.machine_state import MachineState
+from ..workloads.sources import WorkloadLike, workload_of
 from .accasim_compat import Simulator
 from .beginning import begin_from
 from .budget import Budget
@@ -157,7 +158,7 @@ class Engine(Simulator):  # type: ignore[misc]
 
 
 def simulate(
-    workload: Workload,
+    workload: WorkloadLike,
     dispatcher: str | Dispatcher,
     predictor: str | Predictor = "walltime",
     *,
@@ -178,7 +179,7 @@ def simulate(
     Parameters
     ----------
     workload
-        Jobs and machine.
+        Jobs and machine; or the path of a trace, ``NAME:key=value,...`` of a generator, the name of a published trace.
     dispatcher
         An object with ``dispatch(state)``, or ``NAME:key=value,...`` of a registered one. An object with
         ``reset(machine, rng)`` is reset first.
@@ -188,7 +189,7 @@ def simulate(
         What happens to a job that reaches its walltime: ``"run"``, ``"kill"``, ``"resubmit"``, the last with
         options such as ``"resubmit:factor=1.3,cap=86400"``; or an :class:`Overrun`.
     seed
-        For the random draws of a dispatcher that makes any.
+        For the random draws of a generated workload, and of a dispatcher that makes any.
     same_instant
         ``"batch"``: one dispatch after all completions and arrivals of an instant. ``"sequence"``: one after each of
         them, as in the simulators behind many published figures; jobs that end just when they were predicted to end
@@ -209,13 +210,14 @@ def simulate(
     Raises
     ------
     InputError
-        For an unknown name or option, or a state that cannot be.
+        For an unknown name or option, a workload that cannot be read, or a state that cannot be.
     SimulationError
         If the dispatcher asks for something impossible, leaves jobs waiting for ever, or starts and stops them without
         any progress; if a part raises anything, with its name, the time and the job.
     BudgetError
         If the budget is spent, which is a :class:`SimulationError` too.
     """
+    workload = workload_of(workload, seed)
     named = {"dispatcher": dispatcher, "predictor": predictor}
     policy = Overrun.parse(overrun)
     dispatching, predicting = create_dispatcher(dispatcher), create_predictor(predictor)

@@ -10,7 +10,7 @@ import pandas as pd
 import scipy
 from numpy.typing import NDArray
 
-from ..base import InputError, Registry
+from ..base import InputError, IntArray, Registry
 from ..base.checks import shown
 
 Floats = NDArray[np.float64]
@@ -21,6 +21,8 @@ metrics = Registry("metric", "hpcdispatch.metrics")
 BOUND = 10
 #: Run-time classes: name, least and largest run time, seconds, half-open but for 5 h itself, which is medium.
 CLASSES = (("short", 0, 3600), ("medium", 3600, 18001), ("long", 18001, np.inf))
+#: Jobs of at most 2**-NARROWEST of the machine are one class.
+NARROWEST = 10
 _RESAMPLES = 999
 
 
@@ -291,3 +293,20 @@ def _times(result: Records) -> dict[str, float]:
         "prediction_s": float(seconds[(what == "prediction").to_numpy()].sum()),
         "simulation_s": float(seconds[(what == "simulation").to_numpy()].sum()),
     }
+
+
+def width_class(units: IntArray, capacity: int) -> IntArray:
+    """Return k for jobs that ask for more than 2**-(k+1) and at most 2**-k of the primary resource.
+
+    It is at most :data:`NARROWEST`, which also takes all that is narrower, and the jobs that ask for none of it.
+    """
+    share = capacity / np.maximum(units, 1)
+    exponent = np.frexp(share)[1].astype(np.int64) - 1
+    return np.where(units > 0, np.clip(exponent, 0, NARROWEST), NARROWEST)
+
+
+def width_name(exponent: int) -> str:
+    """Return what a width class is called."""
+    if exponent == NARROWEST:
+        return f"up to 1/{2**NARROWEST}"
+    return f"1/{2 ** (exponent + 1)} to {'1' if exponent == 0 else f'1/{2**exponent}'}"

@@ -17,12 +17,17 @@ import numpy as np
 import pandas as pd
 
 from ..base import InputError
+from ..base.checks import is_number, shown
+from ..base.facts import Facts
 from ..base.installed import version_of
+from ..base.time_texts import time_text
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Workload
 from ..workloads.machine_state import MachineState
+from .exports import write_evalys, write_perfetto, write_swf
 from .metrics import summarize
 from .placements import restored, stored
+from .plots import ResultPlots
 from .recorder import Recorder
 from .schema import RENAMED, SCHEMA, schema_of, with_new_names
 from .simulation_errors import SimulationError
@@ -93,6 +98,77 @@ class Result:
         attempts, decisions = recorder.attempts_frame(jobs["id"]), recorder.decisions_frame()
         return cls(jobs, attempts, decisions, _timings(recorder, seconds), manifest, constraints, state)
 
+    @property
+    def plot(self) -> ResultPlots:
+        """Plots: ``gantt()``, ``utilization()``, ``queue()``, ``waits()``, ``slowdown_by_size()``."""
+        return ResultPlots({str(self.manifest.get("dispatcher", "")): [self]})
+
+    def to_swf(self, path: str | PathLike[str]) -> None:
+        """Write the schedule as SWF, packed if the name ends in ``.gz``; :func:`hpcdispatch.read` reads it.
+
+        A job a line: its wait and run time as simulated, its units of the primary resource as processors, and 1 for a
+        completed, 0 for a killed, 5 for a rejected one. The header says which number stands for which name.
+
+        Raises
+        ------
+        InputError
+            If the name does not end in ``.swf`` or ``.swf.gz``.
+        OSError
+            If it cannot be written.
+        """
+        write_swf(self, path)
+
+    def to_evalys(self, path: str | PathLike[str]) -> None:
+        """Write the jobs as CSV for ``evalys.jobset.JobSet.from_csv``, packed if the name ends in ``.gz``.
+
+        A stay on the machine a line; the second stay of job 7 is ``7#1``. Times are seconds since the first submission,
+        resources units of the primary one; units of a node follow those of the node before. Jobs that never started are
+        left out.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        write_evalys(self, path)
+
+    def to_perfetto(self, path: str | PathLike[str]) -> None:
+        """Write trace events as JSON for https://ui.perfetto.dev, packed if the name ends in ``.gz``.
+
+        Each node is a track, or several where it has several jobs at a time. A job is a slice on each of its nodes.
+        Counters show waiting and running jobs. Times count from the first submission.
+
+        Raises
+        ------
+        OSError
+            If it cannot be written.
+        """
+        write_perfetto(self, path)
+
+    def __repr__(self) -> str:
+        """Return what was simulated and the main metrics, short."""
+        return self._facts().text()
+
+    def _repr_html_(self) -> str:
+        return self._facts().html()
+
+    def _facts(self) -> Facts:
+        named = (str(self.manifest.get(name, "")) for name in ("dispatcher", "predictor"))
+        title = f"Result of {' with '.join(named)} predictions on {self.manifest.get('workload', {}).get('source', '')}"
+        if not {"status", "units"} <= set(self.jobs):
+            return Facts(title, [("jobs", "not loaded")])
+        summary = self.summary()
+        counts = ", ".join(f"{summary[name]:,.0f} {name}" for name in ("completed", "killed", "rejected"))
+        wait, slowdown = (
+            ", ".join(f"{name} {show(summary[f'{metric}_{name}'])}" for name in ("mean", "median", "p95", "max"))
+            for metric, show in (("wait", time_text), ("bounded_slowdown", "{:,.4g}".format))
+        )
+        return Facts(title, [
+            ("jobs", f"{len(self.jobs):,}: {counts}"), ("wait", wait), ("bounded slowdown", slowdown),
+            ("utilization", f"{summary['utilization']:.1%}"), ("makespan", time_text(summary["makespan"])),
+            ("more", ".jobs, .attempts, .decisions, .summary(), .plot, .save(folder)"),
+        ])  # fmt: skip
+
     @cached_property
     def _basic_summary(self) -> dict[str, float]:
         return summarize(self)
@@ -133,6 +209,8 @@ class Result:
         """
         if confidence is None:
             return dict(self._basic_summary)
+        if not (is_number(confidence) and 0 < confidence < 1):
+            raise InputError(f"summary: confidence must be a number > 0 and < 1, such as 0.95, got {shown(confidence)}")
         return summarize(self, confidence)
 
     def save(self, directory: str | PathLike[str]) -> Path:

@@ -48,7 +48,8 @@ def lines_of_code(source):
 
 def package(path):
     """Return the package that a module of the sources counts to: a top-level one, or the studies."""
-    return "studies" if path.is_relative_to(STUDIES) else path.relative_to(ROOT).parts[0]
+    folder = "root" if path.parent == ROOT else path.relative_to(ROOT).parts[0]
+    return "studies" if path.is_relative_to(STUDIES) else folder
 
 
 def by_package():

@@ -16,6 +16,7 @@ PACKAGES = (
     "analysis",
     "testing",
     "bench",
+    "api",
     "cli",
 )
 
@@ -24,7 +25,9 @@ def files(*folders):
     return sorted(path for folder in folders for path in (ROOT / folder).rglob("*.py"))
 
 
-SOURCES = files(*PACKAGES)
+#: What makes the root a package.
+ROOT_MODULES = sorted(ROOT.glob("*.py"))
+SOURCES = [*ROOT_MODULES, *files(*PACKAGES)]
 TESTS = files("tests")
 #: Where the studies stand, which are not installed.
 STUDIES = ROOT / "bench" / "studies"

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..base import InputError
+from ..base.checks import shown
 
 ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload"
 
@@ -52,8 +53,8 @@ def fetch(name: str) -> Path:
     OSError
         If it cannot be downloaded or stored.
     """
-    if name.lower() not in TRACES:
-        raise InputError(f"unknown trace {name!r}; known: {', '.join(TRACES)}")
+    if not isinstance(name, str) or name.lower() not in TRACES:
+        raise InputError(f"unknown trace {shown(name)}; known: {', '.join(TRACES)}")
     trace = TRACES[name.lower()]
     path, cache = at_hand(trace.file), cache_folder()
     if path is not None:

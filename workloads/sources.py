@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from os import PathLike, fspath
 from pathlib import Path
 
 from ..base import InputError, parse_spec
+from ..base.checks import check_whole, shown
 from .fetching import TRACES, fetch
-from .generators import GENERATORS
+from .formats import read
+from .generators import GENERATORS, generate
+from .workload import Workload
+
+#: A workload; the path of a trace; ``NAME:key=value,...`` of a generator; or the name of a published trace.
+WorkloadLike = Workload | str | PathLike[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +64,44 @@ def resolve(name: str, folder: Path = Path()) -> Source:
         raise InputError(f"{name}: expected a trace file, got a directory")
     known = f"generators: {', '.join(GENERATORS.names())}; published traces: {', '.join(TRACES)}"
     raise InputError(f"{name}: no such file, and no workload of this name ({known})")
+
+
+def source_of(given: str | PathLike[str]) -> Source:
+    """Return what a path or a name means, see :func:`resolve`.
+
+    Raises
+    ------
+    InputError
+        If it means nothing.
+    """
+    if isinstance(given, str | PathLike):
+        return resolve(fspath(given))
+    names = "a path, a generator such as 'lublin:jobs=500' or a published trace such as 'kth-sp2'"
+    raise InputError(f"workload: expected a Workload, {names}; got {shown(given)}")
+
+
+def workload_of(given: WorkloadLike, seed: int = 0) -> Workload:
+    """Return a workload as it is, or read, fetch or generate the one of that name.
+
+    Parameters
+    ----------
+    given
+        A :data:`WorkloadLike`.
+    seed
+        Of a generator whose text fixes none, at least 0.
+
+    Raises
+    ------
+    InputError
+        If there is no such workload, or for whatever is wrong with it.
+    OSError
+        If a file cannot be read or downloaded.
+    """
+    try:
+        check_whole("seed", seed, 0)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if isinstance(given, Workload):
+        return given
+    source = source_of(given)
+    return read(source.file()) if source.spec is None else generate(source.spec, seed=seed)

@@ -11,6 +11,9 @@ import numpy as np
 import pandas as pd
 
 from ..base import InputError, IntArray
+from ..base.checks import shown
+from ..base.facts import Facts
+from ..base.time_texts import time_text
 from .dependencies import Link, links, without_missing
 from .job import Job
 from .job_columns import NUMBERS, TEXTS, JobColumns
@@ -81,10 +84,15 @@ class Workload:
     _links: Mapping[int, tuple[Link, ...]] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        if not isinstance(self.machine, Machine):
+            raise InputError(f"workload: machine must be one such as Machine.pool(64), got {shown(self.machine)}")
         if isinstance(self.jobs, JobColumns):
             _check_order(self.jobs.ids, self.jobs.submit)
         else:
-            object.__setattr__(self, "jobs", tuple(self.jobs))
+            object.__setattr__(self, "jobs", tuple(self.jobs) if isinstance(self.jobs, Iterable) else (self.jobs,))
+            for job in self.jobs:
+                if not isinstance(job, Job):
+                    raise InputError(f"workload: jobs must be a sequence of Job objects, got {shown(job)} as one")
             submit = np.array([job.submit for job in self.jobs], dtype=np.int64)
             _check_order([job.id for job in self.jobs], submit)
         self._check_work()
@@ -115,6 +123,30 @@ class Workload:
     def links(self) -> Mapping[int, tuple[Link, ...]]:
         """What each job waits for, by its place, see :func:`.links`; jobs that wait for none are not there."""
         return self._links
+
+    def __repr__(self) -> str:
+        """Return where it comes from, its jobs and its machine, short."""
+        return self._facts().text()
+
+    def _repr_html_(self) -> str:
+        return self._facts().html()
+
+    def _facts(self) -> Facts:
+        jobs, machine = self.columns, self.machine
+        span = f", submitted in {time_text(int(jobs.submit[-1] - jobs.submit[0]))}" if len(jobs) else ""
+        totals = zip(machine.resources, machine.capacity.sum(axis=0), strict=True)
+        rows = [
+            ("jobs", f"{len(jobs):,}{span}"),
+            ("machine", f"{machine.nodes:,} node{'s' * (machine.nodes > 1)} with "
+                        + ", ".join(f"{total:,} {name}" for name, total in totals)),
+        ]  # fmt: skip
+        for label, column in (("run time", jobs.runtime), ("walltime", jobs.walltime)) if len(jobs) else ():
+            median, mean, most = np.median(column), column.mean(), column.max()
+            rows.append((label, f"median {time_text(median)}, mean {time_text(mean)}, max {time_text(most)}"))
+        notes = self.provenance.notes
+        rows += [("notes", note) for note in notes[:3]]
+        rows += [("", f"and {len(notes) - 3} more in .provenance.notes")] if len(notes) > 3 else []
+        return Facts(f"Workload {self.provenance.source}".rstrip(), rows)
 
     def __len__(self) -> int:
         """Return the number of jobs."""

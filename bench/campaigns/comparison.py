@@ -7,24 +7,31 @@ changes the measured times and nothing else.
 
 from __future__ import annotations
 
+import shutil
 import tempfile
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
-from dataclasses import dataclass
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from ...base import InputError
+from ...base.checks import check_whole, shown
+from ...base.facts import Facts
+from ...base.time_texts import time_text
 from ...dispatchers import Dispatcher, create_dispatcher
 from ...predictors import Predictor
 from ...predictors import create as create_predictor
-from ...simulation import Overrun, SameInstant, mean_interval
+from ...simulation import Overrun, Result, SameInstant, mean_interval
 from ...workloads import Workload
+from ...workloads.sources import WorkloadLike, source_of, workload_of
 from .board import CampaignProgress, Outcome
 from .cells import Cell
+from .comparison_plots import WORDS, ComparisonPlots
 from .execution import CampaignInterrupted, run_campaign
 from .plan import Plan
 from .samples import Generated, Jittered, Loaders, Sampler, Samples, name_of
@@ -68,6 +75,8 @@ class Comparison:
         How many runs were asked for; more than the finished and the failed ones where it was interrupted.
     seeds, jitter, overrun
         As compared; `jitter` is ``None`` where nothing was shifted.
+    store
+        Where the results are; without `out` a temporary folder, which lasts as long as this object.
     """
 
     runs: pd.DataFrame
@@ -77,11 +86,136 @@ class Comparison:
     seeds: int
     jitter: int | None
     overrun: str
+    store: Store = field(repr=False)
+    _cells: dict[tuple[str, str, int], Cell] = field(repr=False)
+
+    def best(self, metric: str = "wait_mean") -> str:
+        """Return the contender with the best mean over the seeds: its dispatcher, and its predictor if there are more.
+
+        Parameters
+        ----------
+        metric
+            A metric of the table; the least of it is best, but of ``utilization`` the most.
+
+        Raises
+        ------
+        InputError
+            For an unknown metric, or if no run has finished.
+        """
+        if metric not in METRICS:
+            raise InputError(f"best: expected a metric of {', '.join(METRICS)}; got {shown(metric)}")
+        if self.table.empty:
+            reason = f"; the first error: {self.failures[0].error}" if self.failures else ""
+            raise InputError(f"best: no run has finished{reason}")
+        values = self.table[metric].to_numpy() * (-1 if metric == "utilization" else 1)
+        return str(self._named(self.table).iloc[int(values.argmin())])
+
+    def result(self, dispatcher: str, predictor: str | None = None, seed: int = 0) -> Result:
+        """Return the result of one run.
+
+        Parameters
+        ----------
+        dispatcher, predictor
+            As in the table; the predictor may be left out where there is but one.
+        seed
+            Which sample.
+
+        Raises
+        ------
+        InputError
+            If there is no such run, or it has not finished.
+        """
+        keys = [key for key in self._cells if key[0] == dispatcher and predictor in (None, key[1]) and key[2] == seed]
+        if len(keys) != 1:
+            known = ", ".join(dict.fromkeys(f"{key[0]} with {key[1]}" for key in self._cells))
+            asked = f"{dispatcher} with {predictor or 'any predictor'}, seed {seed}"
+            raise InputError(f"result: expected one of {known}, seeds 0 to {self.seeds - 1}; got {asked}")
+        cell = self._cells[keys[0]]
+        if not self.store.has(cell.key):
+            raise InputError(f"result: {cell.label}: this run has not finished")
+        return self.store.result(cell)
+
+    @property
+    def plot(self) -> ComparisonPlots:
+        """Plots: ``ratios()``, ``waits()``, ``slowdown_by_size()``, ``utilization()``, ``queue()``, ``gantt()``."""
+        runs = self.runs.assign(contender=self._named(self.runs))
+        named = runs.drop_duplicates("contender")
+        results = {
+            name: _Results(self, dispatcher, predictor, tuple(runs.loc[runs["contender"] == name, "seed"]))
+            for name, dispatcher, predictor in named[["contender", "dispatcher", "predictor"]].itertuples(index=False)
+        }
+        return ComparisonPlots(results, runs, self.best)
+
+    def report(self, path: str | PathLike[str]) -> Path:
+        """Write the report, one page that opens offline with a folder of its figures beside it; return its path.
+
+        Raises
+        ------
+        InputError
+            If the path is a folder, or no run has finished.
+        OSError
+            If it cannot be written.
+        """
+        from ..reports.page import write_report  # noqa: PLC0415 - a comparison alone does without
+        from ..reports.saved_results import runs_of  # noqa: PLC0415
+        from ..reports.study import study  # noqa: PLC0415
+
+        page = Path(path)
+        if page.is_dir():
+            raise InputError(f"report: expected a file such as {page / 'report.html'}, got a folder")
+        page.parent.mkdir(parents=True, exist_ok=True)
+        found, own = runs_of(self.store.folder), {cell.key for cell in self._cells.values()}
+        write_report(study(replace(found, runs=tuple(run for run in found.runs if run.folder.name in own))), page)
+        return page
+
+    def __repr__(self) -> str:
+        """Return what was compared and the table, short."""
+        return self._facts().text()
+
+    def _repr_html_(self) -> str:
+        return self._facts().html()
+
+    def _named(self, frame: pd.DataFrame) -> pd.Series[str]:
+        """Return what the contender of each row is called."""
+        several = self.table["predictor"].nunique() > 1
+        return frame["dispatcher"] + ", " + frame["predictor"] if several else frame["dispatcher"]
+
+    def _facts(self) -> Facts:
+        source = next(iter(self._cells.values())).workload
+        failed = f", {len(self.failures)} failed: {self.failures[0].error}" if self.failures else ""
+        seeds = f", seeds 0 to {self.seeds - 1}" if self.seeds > 1 else ""
+        title = f"Comparison on {source}: {self.planned:,} runs{seeds}{failed}"
+        shows: dict[str, Callable[[float], str]] = {
+            "wait_mean": time_text, "bounded_slowdown_mean": "{:,.4g}".format, "wait_max": time_text,
+            "utilization": "{:.1%}".format,
+        }  # fmt: skip
+        columns = [
+            [
+                f"{show(value)} [{show(low)}, {show(high)}]" if low < high else show(value)
+                for value, low, high in self.table[[name, f"{name}_low", f"{name}_high"]].itertuples(index=False)
+            ]
+            for name, show in shows.items()
+        ]
+        rows = list(zip(self._named(self.table), *columns, strict=True))
+        return Facts(title, rows, ["dispatcher", *(WORDS[name] for name in shows)])
 
     @property
     def interrupted(self) -> bool:
         """Whether runs are missing that were never finished."""
         return len(self.runs) + len(self.failures) < self.planned
+
+
+@dataclass(frozen=True, slots=True)
+class _Results:
+    """The results of one contender, read one after the other."""
+
+    comparison: Comparison
+    dispatcher: str
+    predictor: str
+    seeds: tuple[int, ...]
+
+    def __iter__(self) -> Iterator[Result]:
+        return (self.comparison.result(self.dispatcher, self.predictor, seed) for seed in self.seeds)
 
 
 class ComparisonInterrupted(KeyboardInterrupt):
@@ -93,9 +227,9 @@ class ComparisonInterrupted(KeyboardInterrupt):
 
 
 def compare(
-    workload: Workload | Sampler,
-    dispatchers: Sequence[str | Dispatcher],
-    predictors: Sequence[str | Predictor] = ("walltime",),
+    workload: WorkloadLike | Sampler,
+    dispatchers: str | Dispatcher | Iterable[str | Dispatcher],
+    predictors: str | Predictor | Iterable[str | Predictor] = "walltime",
     *,
     seeds: int = 1,
     jitter: int | None = None,
@@ -111,10 +245,12 @@ def compare(
     Parameters
     ----------
     workload
-        A workload, jittered for each seed; or a function from seed to workload, such as :class:`Generated`.
+        A workload, jittered for each seed; or a function from seed to workload, such as :class:`Generated`; or the path
+        of a trace, the name of a published one, or ``NAME:key=value,...`` of a generator, which draws another workload
+        for each seed unless its text has a seed or `jitter` is given.
     dispatchers, predictors
-        Names with options, or objects; each run works on a copy of its own. With several workers, objects and the
-        function must be picklable.
+        One or several names with options, or objects; each run works on a copy of its own. With several workers,
+        objects and the function must be picklable.
     seeds
         How many samples, at least 1. The seed also goes to the dispatcher.
     jitter
@@ -145,6 +281,10 @@ def compare(
     WorkerError
         If no worker can be started, as from a script without its main guard.
     """
+    if not callable(workload) and not isinstance(workload, Workload):
+        source = source_of(workload)
+        workload = Generated(str(source.spec)) if source.sampled and jitter is None else workload_of(workload)
+    dispatchers, predictors = _several(dispatchers), _several(predictors)
     labels = list(product(_labels(dispatchers, "dispatcher"), _labels(predictors, "predictor")))
     shift = _jitter(workload, seeds, jitter)
     samples = Samples(workload, seeds, shift, str(Overrun.parse(overrun)), same_instant, check_invariants)
@@ -152,30 +292,45 @@ def compare(
     cells = samples.cells(list(product(dispatchers, predictors)), loaders)
     runs = [(*pair, seed, each[seed]) for seed in range(seeds) for pair, each in zip(labels, cells, strict=True)]
     plan = Plan.of("", [cell for *_, cell in runs], loaders)
-    with ExitStack() as stack:
-        store = Store(stack.enter_context(tempfile.TemporaryDirectory(prefix="hpcdispatch-")) if out is None else out)
+    temporary = tempfile.mkdtemp(prefix="hpcdispatch-") if out is None else None
+    store = Store(temporary or str(out))
+    try:
         store.open()
         for cell in plan.cells:
             if not cell.lasting:
                 store.discard(cell.key)
         try:
             outcome = run_campaign(plan, store, workers=workers, retry=True, progress=progress)
+            found, interrupted = _found(samples, runs, store, outcome), False
         except CampaignInterrupted as error:
-            raise ComparisonInterrupted(_found(samples, runs, store, error.outcome)) from None
-        return _found(samples, runs, store, outcome)
+            found, interrupted = _found(samples, runs, store, error.outcome), True
+        if temporary is not None:
+            weakref.finalize(found, shutil.rmtree, temporary, ignore_errors=True)
+            temporary = None
+    finally:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+    if interrupted:
+        raise ComparisonInterrupted(found)
+    return found
 
 
 def _jitter(workload: Workload | Sampler, seeds: int, jitter: int | None) -> int | None:
     """Return the largest shift of a submission."""
-    if seeds < 1:
-        raise InputError(f"compare: seeds must be >= 1, got {seeds}")
-    if jitter is not None and jitter < 0:
-        raise InputError(f"compare: jitter must be >= 0 seconds, got {jitter}")
+    try:
+        check_whole("compare: seeds", seeds, 1)
+        check_whole("compare: jitter, seconds,", jitter or 0, 0)
+    except ValueError as error:
+        raise InputError(str(error)) from None
     if isinstance(workload, Workload):
         return DEFAULT_JITTER if jitter is None and seeds > 1 else jitter
     if jitter is not None:
         raise InputError("compare: jitter is for a workload; a function draws another one for each seed")
     return None
+
+
+def _several(parts: Any) -> list[Any]:
+    return list(parts) if isinstance(parts, Iterable) and not isinstance(parts, str) else [parts]
 
 
 def _labels(parts: Sequence[Any], kind: str) -> list[str]:
@@ -207,7 +362,9 @@ def _found(
         for dispatcher, predictor, seed, cell in asked
         if (error := failed.get(cell.key)) is not None
     )
-    return Comparison(runs, _aggregate(runs), failures, len(asked), samples.seeds, samples.jitter, samples.overrun)
+    cells = {(dispatcher, predictor, seed): cell for dispatcher, predictor, seed, cell in asked}
+    options = samples.seeds, samples.jitter, samples.overrun
+    return Comparison(runs, _aggregate(runs), failures, len(asked), *options, store, cells)
 
 
 def _aggregate(runs: pd.DataFrame) -> pd.DataFrame:

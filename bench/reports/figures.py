@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from ...analysis.curves import distribution
 from ...analysis.paired import paired
+from ...simulation.plots.curves import distribution
 from .study import GRIDS, Study
 from .summaries import PAIRED
 from .tunings import numbered

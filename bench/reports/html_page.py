@@ -18,8 +18,8 @@ from urllib.parse import quote
 import pandas as pd
 
 from ...base.files import write_whole
+from ...simulation.plots.style import CLASS_STYLE, COLOURS, DASHES
 from ...workloads.formats.csv_text import csv_text
-from .figure_style import CLASS_STYLE, COLOURS, DASHES
 from .figures import Figure, rounded
 from .static_figures import images
 from .tables import Table

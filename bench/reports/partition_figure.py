@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...analysis.partition_sizes import MachineMoment, SizeAdvice
-from .figure_style import COLOURS, axis_unit, canvas, image
+from ...simulation.plots.style import COLOURS, axis_unit, canvas, image
 
 
 def draw_sizes(moment: MachineMoment, advice: SizeAdvice, path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...analysis.requests import Advice
-from .figure_style import COLOURS, axis_unit, canvas, image
+from ...simulation.plots.style import COLOURS, axis_unit, canvas, image
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

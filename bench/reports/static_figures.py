@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .figure_style import (
+from ...simulation.plots.style import (
     CLASS_STYLE,
     MOST_PANELS,
     WIDTH,

@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ...analysis.curves import Detail, Grid, capacity_of, over_time, schedule, utilization, window_of
+from ...analysis.curves import Detail, schedule, utilization, window_of
 from ...analysis.statistics import (
     CLASS_NAMES,
     METRICS,
-    NARROWEST,
     describe,
     fairness,
     grouped,
@@ -22,12 +21,12 @@ from ...analysis.statistics import (
     real_and_predicted,
     real_over_predicted,
     run_time_class,
-    width_class,
-    width_name,
 )
 from ...analysis.trimming import Cut, Window, steady_state
 from ...base import InputError
 from ...simulation import Result, job_metrics
+from ...simulation.metrics import NARROWEST, width_class, width_name
+from ...simulation.plots.curves import Grid, capacity_of, over_time
 from .saved_results import Found, Run
 from .tunings import tunings_of
 

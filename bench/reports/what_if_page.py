@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ...analysis.curves import distribution
 from ...analysis.what_if import WhatIf
 from ...base import FloatArray
+from ...simulation.plots.curves import distribution
 from .figures import Figure
 from .html_page import Page, Part, Section, write_page
 from .number_formats import count, fixed, percent, ratio, seconds

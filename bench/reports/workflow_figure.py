@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...analysis.workflows import Workflow
-from .figure_style import COLOURS, KINDS, MOST_PANELS, canvas, image, panels, plain_numbers, shortened
+from ...simulation.plots.style import COLOURS, KINDS, MOST_PANELS, canvas, image, panels, plain_numbers, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

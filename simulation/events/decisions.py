@@ -16,7 +16,8 @@ from ..recorder import Recorder
 from ..simulation_errors import ActionError, SimulationError, failed
 from .event_calendar import TIMER, EventCalendar
 
-_IDLE_WAKES = 10_000
+#: Decisions in a row that start nothing while nothing is to come: by timers, and by one decision a second.
+_IDLE_WAKES, _IDLE_SECONDS = 10_000, 1_000_000
 
 #: Actions, ids of the jobs rejected by them, how many jobs were queued before, report, nanoseconds.
 Answer = tuple[Sequence[Action], list[str], int, Any, int]
@@ -44,6 +45,8 @@ class Decisions:
     ----------
     wakes
         The instants, seconds, at which the dispatcher is to be asked whatever happens.
+    every_second
+        Whether it is asked each second while jobs wait and nothing is to come, as in AccaSim, instead of an error.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class Decisions:
     ) -> None:  # fmt: skip
         self.checks = checks
         self.wakes: set[int] = set()
+        self.every_second: bool = getattr(dispatcher, "every_second", False)
         self._cycle = cycle
         self._calendar = calendar
         self._spending = spending
@@ -192,8 +196,9 @@ class Decisions:
 
     def _guard_idle(self) -> None:
         self._idle += 1
-        if self._idle > _IDLE_WAKES:
-            raise SimulationError(f"{self._where()}: it set {_IDLE_WAKES} timers in a row without starting anything")
+        most = _IDLE_SECONDS if self.every_second else _IDLE_WAKES
+        if self._idle > most:
+            raise SimulationError(f"{self._where()}: it was asked {most:,} times in a row without starting anything")
 
     def _where(self) -> str:
         return self.where(self._now)

@@ -113,6 +113,9 @@ class DispatchEvents(EventManager):  # type: ignore[misc]
             self.at_pause()
         if time is not None:
             self.current_time = time
+        elif queue and not self.cycle.changed and self.decisions.every_second:
+            self.current_time += 1
+            self.cycle.changed = True
         elif queue and not self.cycle.changed:
             stuck = f"{len(queue)} jobs wait, nothing runs and nothing is to come, but nothing was started"
             where = self.decisions.where(self.current_time)

@@ -12,12 +12,7 @@ from hypothesis import strategies as st
 
 from hpcdispatch.analysis.curves import (
     Detail,
-    Grid,
-    busy_time,
-    distribution,
-    over_time,
     schedule,
-    stacked,
     used_between,
 )
 from hpcdispatch.analysis.paired import compared, paired, sign_test, wilcoxon_test
@@ -28,11 +23,11 @@ from hpcdispatch.analysis.statistics import (
     jain,
     prediction,
     run_time_class,
-    width_class,
-    width_name,
 )
 from hpcdispatch.base import InputError
 from hpcdispatch.simulation import job_metrics
+from hpcdispatch.simulation.metrics import width_class, width_name
+from hpcdispatch.simulation.plots.curves import Grid, busy_time, distribution, over_time, stacked
 
 NAN = float("nan")
 HOUR = 3600

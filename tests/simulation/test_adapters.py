@@ -1,7 +1,6 @@
 """Our dispatchers and predictors in AccaSim's own simulator."""
 
 import json
-import logging
 import random
 import subprocess
 import sys
@@ -12,18 +11,18 @@ from types import SimpleNamespace
 
 import pytest
 from patience import PATIENCE
+from stock_accasim import run_accasim
 
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import Reject, Start, Stop, Wake
 from hpcdispatch.predictors import LastTwo
 from hpcdispatch.simulation import ActionError, accasim_predictor, accasim_scheduler, simulate
-from hpcdispatch.simulation.accasim_compat import AdditionalData, ResourceManager, Simulator
+from hpcdispatch.simulation.accasim_compat import ResourceManager
 from hpcdispatch.simulation.adapters import job_of
 from hpcdispatch.workloads import Job, Machine, Workload, read, write
 
 # isort: split
 from accasim.base.resource_manager_class import Resources
-from accasim.utils.misc import CONSTANT
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "accasim_script.py"
 
@@ -165,43 +164,6 @@ def read_small(folder):
     workload = Workload(tuple(jobs), Machine.homogeneous(8, core=1))
     write(workload, folder / "trace.swf")
     return workload
-
-
-def run_accasim(folder, system, scheduler, predictor):
-    """Run AccaSim without its threads, files and handlers; return the starts."""
-
-    class Quiet(Simulator):
-        def define_logger(self):
-            self._define_trace_logger()
-            logger = logging.getLogger("accasim")
-            self.constants.load_constant("LOGGER_NAME", "accasim")
-            return logger, None
-
-    starts = {}
-
-    class Watch(AdditionalData):
-        def exec_before_dispatching(self, job_dict, queued_jobs): ...
-        def exec_after_dispatching(self, job_dict, to_dispatch_jobs, rejected_jobs): ...
-        def exec_before_submission(self, *args): ...
-        def exec_after_submission(self, *args): ...
-        def exec_before_completion(self, *args): ...
-        def stop(self): ...
-        def exec_after_completion(self, removed_jobs):
-            starts.update((job.id, job.start_time) for job in removed_jobs)
-
-    before = random.getstate()
-    try:
-        simulator = Quiet(
-            str(folder / "trace.swf"), str(system), scheduler, additional_data=[predictor, Watch],
-            overwrite_previous=False, scheduling_output=False, statistics_output=False, show_statistics=False,
-            RESULTS_FOLDER_PATH=str(folder),
-        )  # fmt: skip
-        simulator.start_hpc_simulation()
-        simulator.reader.file.close()
-    finally:
-        CONSTANT().clean_constants()
-        random.setstate(before)
-    return starts
 
 
 def test_making_a_scheduler_leaves_the_random_state_alone():

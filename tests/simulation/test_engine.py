@@ -89,7 +89,7 @@ class TestTimers:
                 return [Wake(state.now + 1)]
 
         with pytest.raises(
-            SimulationError, match=r"Sleepy at t=10000: it set 10000 timers in a row without starting anything"
+            SimulationError, match=r"Sleepy at t=10000: it was asked 10,000 times in a row without starting anything"
         ):
             run([(0, 10, 10, 1)], Sleepy())
 

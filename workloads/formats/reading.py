@@ -8,6 +8,8 @@ from os import PathLike
 from pathlib import Path
 
 from ...base import InputError
+from ...base.checks import shown
+from ..fetching import TRACES
 from ..machine import Machine
 from ..workload import Workload
 from .column_maps import column_map
@@ -129,7 +131,11 @@ def read(
     TraceWarning
         If walltimes were missing and had to be guessed.
     """
+    if not isinstance(path, str | PathLike):
+        raise InputError(f"read: expected the path of a trace, got {shown(path)}")
     path = Path(path)
+    if str(path).lower() in TRACES and not path.exists():
+        raise FileNotFoundError(f"{path}: no such file; hpcdispatch.fetch({str(path)!r}) gets the published trace")
     if machine is not None and not isinstance(machine, Machine):
         machine = Machine.from_file(machine)
     if head is not None and head < 1:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from ...base import InputError
+from ...base.checks import shown
 from ..workload import Workload
 from .jsonl import jsonl_text
 from .slots import GPU
@@ -83,6 +84,8 @@ def write(workload: Workload, path: str | PathLike[str]) -> None:
     OSError
         If the file cannot be written.
     """
+    if not isinstance(workload, Workload):
+        raise InputError(f"write: expected a workload and a path, got {shown(workload)}; Result.to_swf writes results")
     path = Path(path)
     save(path, _WRITERS[written_suffix(path)](workload), packed=path.suffix.lower() == ".gz")
 

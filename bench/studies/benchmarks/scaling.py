@@ -21,8 +21,8 @@ from oracles.stock_accasim import on_one_core_nodes, run_stock
 
 from ....dispatchers import Action, State, registry
 from ....simulation import SimulationError, simulate
+from ....simulation.plots.style import canvas, image
 from ....workloads import Job, Machine, Workload, generate
-from ...reports.figure_style import canvas, image
 from ...reports.tables import Table, show
 from ..one_line_errors import in_one_line
 from ..reproductions.line_figures import draw_lines

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...reports.figure_style import COLOURS, WIDTH, canvas, image, panels, plain_numbers
+from ....simulation.plots.style import COLOURS, WIDTH, canvas, image, panels, plain_numbers
 from ...reports.figures import Figure, Kind
 from ...reports.number_formats import short
 from ...reports.static_figures import images

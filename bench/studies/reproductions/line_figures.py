@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from ...reports.figure_style import WIDTH, beside, line_style, logarithmic_numbers, marker, panels
+from ....simulation.plots.style import WIDTH, beside, line_style, logarithmic_numbers, marker, panels
 from .outcome import Drawing
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ import numpy as np
 import pandas as pd
 
 from .....simulation import simulate
+from .....simulation.plots.style import canvas, image
 from .....workloads import Machine, Workload, generate
-from ....reports.figure_style import canvas, image
 from ....reports.tables import Table, show
 from ...benchmarks.decision_clock import Clocked
 from ...benchmarks.measurements import peak_memory, power_of

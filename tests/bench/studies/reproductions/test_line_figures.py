@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from hpcdispatch.bench.reports.figure_style import canvas
 from hpcdispatch.bench.studies.reproductions.line_figures import draw_lines
 from hpcdispatch.bench.studies.reproductions.outcome import Drawing
+from hpcdispatch.simulation.plots.style import canvas
 
 NAMES = {
     "four of 19 letters": [f"{who}, load {load}" for load in ("0.6", "0.95") for who in ("choosers", "others")],

@@ -131,7 +131,7 @@ def shortened(name: str, most: int = 60) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def beside(names: Sequence[str]) -> int:
+def beside(names: Sequence[str], characters: int = _CHARACTERS, handle: int = _HANDLE) -> int:
     """Return how many names of a legend stand beside each other: at most four, if they find room, in even rows."""
-    most = max(1, min(4, _CHARACTERS // (max(map(len, names)) + _HANDLE)))
+    most = max(1, min(4, characters // (max(map(len, names)) + handle)))
     return -(-len(names) // -(-len(names) // most))

@@ -1,0 +1,23 @@
+from . import dispatchers, predictors
+from .api import compare, fetch, simulate
+from .bench.campaigns.comparison import Comparison
+from .simulation import Result, check
+from .workloads import Job, Machine, Workload, generate, read, write
+
+__version__: str
+__all__ = [
+    "Comparison",
+    "Job",
+    "Machine",
+    "Result",
+    "Workload",
+    "check",
+    "compare",
+    "dispatchers",
+    "fetch",
+    "generate",
+    "predictors",
+    "read",
+    "simulate",
+    "write",
+]

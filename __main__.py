@@ -1,0 +1,5 @@
+"""``python -m hpcdispatch``."""
+
+from .cli import main
+
+main()

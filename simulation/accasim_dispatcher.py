@@ -1,0 +1,174 @@
+"""AccaSim's schedulers in our engine; :mod:`.adapters` has the other direction."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from itertools import groupby
+from types import CellType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from ..base import InputError
+from ..base.checks import shown
+from ..dispatchers import Action, JobView, Reject, Running, Start, State, Waiting, Wake
+from ..workloads import Machine
+from .accasim_compat import AllocatorBase, Event, ResourceManager, Resources, SchedulerBase
+from .simulation_errors import ActionError
+
+
+def independent_copy(part: Any) -> Any:
+    """Return a deep copy in which functions that hold on to a copied object, as BestFit's does, have its copy."""
+    memo: dict[int, Any] = {}
+    copied = deepcopy(part, memo)
+    for owner in [found for found in memo.values() if isinstance(found, SchedulerBase | AllocatorBase)]:
+        for name, value in vars(owner).items():
+            if isinstance(value, FunctionType) and value.__closure__:
+                held = (cell.cell_contents for cell in value.__closure__)
+                cells = tuple(CellType(memo.get(id(content), content)) for content in held)
+                code, known = value.__code__, value.__globals__
+                setattr(owner, name, FunctionType(code, known, value.__name__, value.__defaults__, cells))
+    return copied
+
+
+class QuietLogger:
+    """Takes what AccaSim's parts log; without its simulator there is no ``accasim`` logger with a level ``trace``."""
+
+    def debug(self, *_: Any, **__: Any) -> None:
+        """Do nothing."""
+
+    trace = info = warning = error = critical = exception = log = debug
+
+
+class AccaSimJob(Event):  # type: ignore[misc]
+    """A job as AccaSim's schedulers see it, but for its run time."""
+
+    def __init__(self, view: JobView, queued_time: int) -> None:
+        # Not by AccaSim's constructor, which makes process-wide constants.
+        self.id, self.queued_time = view.id, queued_time
+        self._requested_nodes, self._requested_resources = view.nodes, dict(view.per_node)
+        self.start_time: int | None = None
+        self.end_time: int | None = None
+        self.end_order, self._checked = 0, False
+        self.requested_duration = self.expected_duration = view.walltime
+        self.user_id, self.group_id, self.executable, self.queue = view.user, view.group, view.name, view.queue
+
+    @property
+    def duration(self) -> int:
+        """Not known to a scheduler."""
+        raise AttributeError(f"job {self.id}: schedulers see expected_duration only; duration is not known yet")
+
+
+class AccaSimDispatcher:
+    """AccaSim's scheduler and its allocator as a dispatcher; see :func:`accasim_dispatcher`."""
+
+    every_second = True
+
+    def __init__(self, scheduler: Any) -> None:
+        self._template = scheduler
+        self.name = str(scheduler.get_id())
+        self._scheduler: Any = None
+        self._manager: Any = None
+        self._nodes: dict[str, int] = {}
+        self._jobs: dict[str, AccaSimJob] = {}
+        self._order: list[str] = []
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> AccaSimDispatcher:
+        """Return one that has not run yet."""
+        return AccaSimDispatcher(self._template)
+
+    def reset(self, machine: Machine, rng: np.random.Generator | None = None) -> None:
+        """Begin anew on a machine: AccaSim's schedulers keep what they know of the machine before."""
+        groups, counts = {}, {}
+        for number, (amounts, nodes) in enumerate(groupby(map(tuple, machine.capacity.tolist()))):
+            groups[f"group_{number}"] = dict(zip(machine.resources, amounts, strict=True))
+            counts[f"group_{number}"] = len(list(nodes))
+        self._manager, self._scheduler = ResourceManager(Resources(groups, counts)), independent_copy(self._template)
+        allocators = [part for part in vars(self._scheduler).values() if isinstance(part, AllocatorBase)]
+        for part in (self._manager, self._scheduler, *allocators):
+            part._logger = QuietLogger()
+        self._scheduler.set_resource_manager(self._manager)
+        self._nodes = {name: index for index, name in enumerate(self._manager.node_names)}
+        self._jobs, self._order = {}, []
+
+    def dispatch(self, state: State) -> list[Action]:
+        """Return what the scheduler's plan starts and rejects, and when it wants to be asked again."""
+        names = list(self._nodes)
+        running = {run.id for run in state.running}
+        for id_ in [id_ for id_ in self._manager.current_allocations if id_ not in running]:
+            self._manager.remove_event(id_)
+            self._jobs.pop(id_)
+        for run in state.running:
+            job = self._job(run, run.start)
+            job.expected_duration, job.start_time = run.predicted_end - run.start, run.start
+            if run.id not in self._manager.current_allocations:  # it runs since before the simulation
+                self._place(job, [names[node] for node in run.placement])
+        for waiting in state.queue:
+            self._job(waiting, waiting.since).expected_duration = waiting.predicted
+        queue = dict.fromkeys(waiting.id for waiting in state.queue)
+        # The queue has the order of the last plan, as in AccaSim, with the new jobs behind.
+        order = [*(id_ for id_ in self._order if id_ in queue), *(id_ for id_ in queue if id_ not in set(self._order))]
+        plan, rejected = self._scheduler.schedule(state.now, self._jobs, order)
+        actions: list[Action] = [Reject(id_, f"rejected by {self.name}") for id_ in rejected]
+        planned = [self._entry(state.now, entry) for entry in plan]
+        for _, id_, nodes in planned:
+            if nodes:
+                actions.append(Start(id_, [self._nodes[name] for name in nodes]))
+                self._jobs[id_].start_time = state.now
+                self._place(self._jobs[id_], nodes)
+        actions += [Wake(at) for at in dict.fromkeys(at for at, _, nodes in planned if at > state.now and not nodes)]
+        self._order = list(dict.fromkeys((*(id_ for _, id_, nodes in planned if not nodes), *order)))
+        for id_ in rejected:
+            self._jobs.pop(id_, None)
+        return actions
+
+    def _job(self, entry: Waiting | Running, queued: int) -> AccaSimJob:
+        return self._jobs.get(entry.id) or self._jobs.setdefault(entry.id, AccaSimJob(entry.job, queued))
+
+    def _place(self, job: AccaSimJob, nodes: list[str]) -> None:
+        job.assigned_nodes = nodes
+        self._manager.allocate_event(job, nodes)
+
+    def _entry(self, now: int, entry: Any) -> tuple[int, str, list[str]]:
+        """Return an entry of a plan as time (-1 for none), job and nodes.
+
+        Raises
+        ------
+        ActionError
+            If it is none, or starts a job that does not wait, at another time or on nodes that are not there.
+        """
+        try:
+            at, id_, nodes = entry
+            at, nodes = -1 if at is None else int(at), list(nodes)
+            known = id_ in self._jobs and self._jobs[id_].start_time is None and set(nodes) <= set(self._nodes)
+        except (TypeError, ValueError):
+            known = False
+        if not known or (nodes and at != now):
+            expected = (
+                f"expected ({now}, id of a waiting job, names of nodes), or (None, id, []) for a job that waits on"
+            )
+            raise ActionError(f"{self.name} at t={now}: {expected}; got {shown(entry)}")
+        return at, id_, nodes
+
+
+def accasim_dispatcher(scheduler: Any) -> AccaSimDispatcher:
+    """Wrap an AccaSim scheduler, with its allocator, as a dispatcher for our engine.
+
+    It sees ``expected_duration``, the predicted run time, but no ``duration``. The engine refuses whatever has no room
+    on the nodes that the plan names; :func:`.check` checks the finished schedule. Each simulation runs on a copy of the
+    scheduler, as it was given.
+
+    Parameters
+    ----------
+    scheduler
+        An object of a subclass of ``accasim.base.scheduler_class.SchedulerBase``.
+
+    Raises
+    ------
+    InputError
+        If it is none.
+    """
+    if not isinstance(scheduler, SchedulerBase):
+        expected = "an object of AccaSim's SchedulerBase, such as FirstInFirstOut(FirstFit())"
+        raise InputError(f"accasim_dispatcher: expected {expected}; got {shown(scheduler)}")
+    return AccaSimDispatcher(scheduler)

@@ -1,0 +1,147 @@
+"""The schedule as bars, or as areas where there are more stays than a picture shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pandas as pd
+
+from ...base import InputError, IntArray
+from ...base.checks import check_choice, shown
+from ...base.time_texts import seconds_of
+from ..metrics import Records
+from .axes import axes_or_new, labelled, legend_above, without_data
+from .curves import busy_time, capacity_of, stretches
+from .style import COLOURS, axis_unit, plain_numbers
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Colour = Literal["user", "queue", "wait"]
+#: Stays that are drawn as bars, at most; places in time of areas.
+MOST_BARS, BINS = 2500, 640
+#: Users or queues that have a colour of their own; the rest share one.
+_OWN = 7
+_REST = "#bbbbbb"
+#: Longest wait of a class, seconds, its name and colour.
+_WAITS = (
+    (60, "wait < 1 min", "#fee8c8"), (600, "< 10 min", "#fdbb84"), (3600, "< 1 h", "#fc8d59"),
+    (6 * 3600, "< 6 h", "#e34a33"), (86400, "< 1 d", "#b30000"), (np.inf, "1 d or more", "#4d0013"),
+)  # fmt: skip
+
+
+def gantt(
+    result: Records, title: str, window: tuple[float | str, float | str] | None, color: Colour, ax: Axes | None
+) -> Axes:
+    """Draw the schedule, see :meth:`.ResultPlots.gantt`."""
+    try:
+        check_choice("color", color, Colour)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    stays = result.attempts
+    stays = stays[(stays["end"] > stays["start"]) & (stays["units"] > 0)] if len(stays) else stays
+    if not len(stays):
+        return without_data(axes_or_new(ax), title, "no job has run")
+    first = int(result.jobs["submit"].min())
+    stays = stays.assign(start=stays["start"] - first, end=stays["end"] - first)
+    longest = int(stays["end"].max())
+    begin, end = (0, longest) if window is None else _window(window, longest)
+    axes = axes_or_new(ax)
+    stays = stays[(stays["start"] < end) & (stays["end"] > begin)].sort_values("start", kind="stable")
+    names, colours, codes = _classes(result, stays, color, begin, end)
+    size, unit = axis_unit(end - begin)
+    machine, top = result.manifest["machine"], capacity_of(result)
+    what = f"{machine['primary']}s in use"
+    if len(stays) > MOST_BARS:
+        title = f"{title}: {len(stays):,} stays, as areas"
+        _areas(axes, stays, codes, colours, (begin, end), size)
+    else:
+        _bars(axes, stays, [colours[code] for code in codes], top, machine["nodes"], size)
+        what, top = ("node", machine["nodes"]) if machine["nodes"] > 1 else (what, top)
+    labelled(axes, title, f"time since the first submission ({unit})", what)
+    axes.grid(visible=False)
+    axes.set_xlim(begin / size, end / size)
+    plain_numbers(axes.xaxis)
+    plain_numbers(axes.yaxis)
+    axes.set_ylim(0, top)
+    axes.axhline(top, color="#555555", linewidth=0.8)
+    from matplotlib.patches import Patch  # noqa: PLC0415
+
+    handles = [Patch(facecolor=colour, edgecolor="#555555", linewidth=0.3) for colour in colours]
+    legend_above(axes, handles, names, top, least=1)
+    return axes
+
+
+def _window(window: tuple[float | str, float | str], longest: int) -> tuple[int, int]:
+    """Return a window in seconds.
+
+    Raises
+    ------
+    InputError
+        If it is none, or nothing of the schedule is in it.
+    """
+    expected = "window: expected (from, to) after the first submission, in seconds or as ('1d', '36h')"
+    try:
+        first, last = window
+        begin, end = seconds_of(first), seconds_of(last)
+    except (TypeError, ValueError):
+        raise InputError(f"{expected}, got {shown(window)}") from None
+    if not begin < end:
+        raise InputError(f"{expected}, the first below the second; got {shown(window)}")
+    if begin >= longest:
+        raise InputError(f"window: expected a part of 0 to {longest} s, where the schedule is, got {begin} to {end} s")
+    return begin, min(end, longest)
+
+
+def _classes(
+    result: Records, stays: pd.DataFrame, color: Colour, begin: int, end: int
+) -> tuple[list[str], list[str], IntArray]:
+    """Return names and colours of the classes of stays, and the class of each stay."""
+    jobs = result.jobs
+    rows = pd.Index(jobs["id"]).get_indexer(pd.Index(stays["id"]))
+    if color == "wait":
+        waits = jobs["wait"].to_numpy()[rows]
+        codes = np.searchsorted([most for most, *_ in _WAITS], waits, side="right")
+        return [name for _, name, _ in _WAITS], [colour for *_, colour in _WAITS], codes
+    inside = np.minimum(stays["end"], end) - np.maximum(stays["start"], begin)
+    known, texts = pd.factorize(jobs[color].astype(str).to_numpy()[rows])
+    work = np.bincount(known, weights=inside * stays["units"], minlength=len(texts))
+    order = np.argsort(-work, kind="stable")
+    place = np.empty(len(texts), dtype=np.int64)
+    place[order] = np.arange(len(texts))
+    codes = np.minimum(place[known], _OWN)
+    names = [f"{color} {'unknown' if text in ('', '-1') else text}" for text in texts[order[:_OWN]]]
+    colours = [*COLOURS[1:], COLOURS[0]][: len(names)]
+    if len(texts) > _OWN:
+        names, colours = [*names, f"{len(texts) - _OWN:,} other {color}s"], [*colours, _REST]
+    return names, colours, codes
+
+
+def _areas(
+    axes: Axes, stays: pd.DataFrame, codes: IntArray, colours: Sequence[str], window: tuple[int, int], size: float
+) -> None:
+    """Draw how much of the machine each class has over time, one above the other."""
+    edges = np.linspace(*window, BINS + 1)
+    start, end, units = (stays[name].to_numpy() for name in ("start", "end", "units"))
+    low = np.zeros(BINS + 1)
+    for code, colour in enumerate(colours):
+        own = codes == code
+        used = busy_time(edges, start[own], end[own], units[own]) / np.diff(edges)
+        high = low + np.append(used, used[-1])
+        axes.fill_between(edges / size, low, high, step="post", color=colour, linewidth=0)
+        low = high
+
+
+def _bars(axes: Axes, stays: pd.DataFrame, colours: Sequence[str], capacity: int, nodes: int, size: float) -> None:
+    """Draw each stay as a bar, or several where its parts of the machine do not touch."""
+    from matplotlib.collections import PolyCollection  # noqa: PLC0415
+
+    start, end = stays["start"].to_numpy() / size, stays["end"].to_numpy() / size
+    rows, first, last, per_node = stretches(stays, capacity, nodes)
+    left, right, low, high = start[rows], end[rows], first / per_node, last / per_node
+    corners = np.stack([left, low, right, low, right, high, left, high], axis=1).reshape(-1, 4, 2)
+    edge = "white" if len(rows) <= MOST_BARS / 2 else "none"
+    faces = [colours[row] for row in rows]
+    axes.add_collection(PolyCollection(list(corners), facecolors=faces, edgecolors=edge, linewidths=0.3))

@@ -1,0 +1,128 @@
+"""Simulations and comparisons from a script: whatever names a workload, one or several dispatchers."""
+
+import shutil
+import sys
+
+import pytest
+from numba.core import event as numba_event
+
+import hpcdispatch as hd
+from hpcdispatch.api import interactive
+from hpcdispatch.base import InputError
+from hpcdispatch.dispatchers import EASY
+
+SPEC = "lublin:jobs=60,processors=16"
+
+
+@pytest.fixture
+def trace_file(tmp_path):
+    path = tmp_path / "trace.swf"
+    hd.write(hd.generate(SPEC, seed=1), path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["workload", "path", "text", "generator"])
+def test_a_workload_goes_by_any_name(kind, trace_file):
+    given = {
+        "workload": hd.read(trace_file), "path": trace_file, "text": str(trace_file), "generator": SPEC + ",seed=1",
+    }[kind]  # fmt: skip
+    expected = hd.simulate(hd.read(trace_file), "easy").jobs["start"]
+    assert hd.simulate(given, "easy").jobs["start"].equals(expected)
+    assert hd.compare(given, "easy").runs["jobs"].tolist() == [60]
+
+
+def test_a_published_trace_goes_by_its_name(trace, tmp_path, monkeypatch):
+    shutil.copy(trace("KTH-SP2-1996-2.swf.gz"), tmp_path)
+    monkeypatch.setenv("HPCDISPATCH_DATA", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert len(hd.fetch("kth-sp2")) == len(hd.simulate("kth-sp2", "fcfs").jobs) > 28_000
+
+
+def test_a_seed_draws_a_generated_workload():
+    starts = [tuple(hd.simulate(SPEC, "easy", seed=seed).jobs["start"]) for seed in (0, 1, 1)]
+    assert starts[0] != starts[1] == starts[2]
+    drawn = hd.compare(SPEC, "easy", seeds=2).runs
+    assert drawn["wait_mean"].nunique() == 2
+
+
+def test_a_generator_is_jittered_where_that_is_asked_for():
+    assert hd.compare(SPEC, "easy", seeds=2).jitter is None
+    assert hd.compare(SPEC, "easy", seeds=2, jitter=5).jitter == 5
+    assert hd.compare(SPEC + ",seed=4", "easy", seeds=2).jitter == 60
+
+
+def test_compares_one_or_several():
+    workload = hd.generate(SPEC)
+    assert len(hd.compare(workload, EASY()).table) == 1
+    assert len(hd.compare(workload, ("fcfs", "easy"), ["walltime", "oracle"]).table) == 4
+
+
+def test_simulates_one_at_a_time():
+    with pytest.raises(
+        InputError, match=r"dispatcher: expected a name or an object with dispatch\(state\), got \['easy', "
+    ):
+        hd.simulate(SPEC, ["easy", "fcfs"])
+
+
+def test_a_script_sees_no_bar(capfd):
+    hd.simulate(SPEC, "easy")
+    hd.compare(SPEC, ["easy", "fcfs"])
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.fixture
+def prompt(monkeypatch):
+    """Let Python be used at a prompt."""
+    monkeypatch.setattr(sys, "ps1", ">>> ", raising=False)
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+
+
+@pytest.mark.parametrize("run", [hd.simulate, hd.compare])
+def test_a_person_sees_a_bar(run, capfd, prompt, terminal):
+    run(SPEC, "easy", progress=lambda _: None)
+    assert capfd.readouterr().err == ""
+    run(hd.generate(SPEC), "easy")
+    shown = capfd.readouterr().err
+    assert f"{run.__name__} " in shown
+    assert "0/60" in shown or "60/60" in shown
+
+
+def test_a_file_gets_no_bar(capfd, prompt):
+    hd.simulate(SPEC, "easy")
+    assert capfd.readouterr().err == ""
+
+
+class Hasty(interactive.CompileClock):
+    """Says at once that something is compiled."""
+
+    def begin(self):
+        self._tell()
+
+
+def test_says_that_it_compiles(capfd, prompt, terminal, monkeypatch):
+    def compiles(progress):
+        with numba_event.trigger_event("numba:compile"):
+            pass
+        return progress
+
+    monkeypatch.setattr(interactive, "CompileClock", Hasty)
+    advance = interactive.with_bar(compiles)()
+    assert "compiles (compiling, which is kept for the next call)" in capfd.readouterr().err
+    assert callable(advance)
+
+
+def test_a_function_follows_the_jobs():
+    simulated, compared = [], []
+    hd.simulate("lublin:jobs=3000,processors=64", "easy", progress=simulated.append)
+    hd.compare(SPEC, "easy", progress=compared.append)
+    assert 0 < simulated[-1] <= 3000
+    assert compared[-1].jobs == 60
+
+
+def test_keeps_the_help():
+    assert "Simulate a workload under a dispatcher" in hd.simulate.__doc__
+    assert hd.compare.__name__ == "compare"
