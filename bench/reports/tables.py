@@ -12,7 +12,9 @@ from itertools import zip_longest
 import numpy as np
 import pandas as pd
 import rich.table
+from rich import box
 from rich.console import Console
+from rich.text import Text
 
 from ...simulation import mean_interval
 from .number_formats import Show, interval
@@ -78,10 +80,7 @@ class Table:
 
     def terminal(self) -> rich.table.Table:
         """Return the rows for the terminal, ruled off where the first of several labels changes."""
-        made = rich.table.Table()
-        for index, name in enumerate(self.columns):
-            label = index < self.labels
-            made.add_column(name, justify="left" if label else "right", no_wrap=label)
+        made = terminal_table(self.columns, self.labels)
         texts = [[cell.line for cell in row] for row in self.cells]
         for row, following in zip_longest(texts, texts[1:]):
             made.add_row(*row, end_section=self.labels > 1 and following is not None and following[0] != row[0])
@@ -123,6 +122,14 @@ class Table:
             if any(cell.below for cell in cells):
                 columns[f"{name}: interval"] = [cell.below for cell in cells]
         return pd.DataFrame(columns)
+
+
+def terminal_table(columns: Sequence[str], labels: int = 1) -> rich.table.Table:
+    """Return an empty table in the one style of all commands: labels to the left, numbers to the right."""
+    made = rich.table.Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for index, name in enumerate(columns):
+        made.add_column(Text(name), justify="left" if index < labels else "right", overflow="fold")
+    return made
 
 
 def label(text: object) -> Cell:

@@ -31,7 +31,7 @@ def run(*args):
 def test_what_happened_comes_first_then_the_site_then_the_others(files):
     done = run("what-if", *files, "--dispatchers", "slurm,fcfs", "--set", "bf_interval=30", "--begin", "0", "--json")
     assert done.exit_code == 0, done.output
-    found = {row["name"]: row for row in json.loads(done.stdout)}
+    found = {row["name"]: row for row in json.loads(done.stdout)["schedulers"]}
     assert list(found) == ["recorded", "slurm", "fcfs", "slurm:bf_interval=30"]
     assert found["recorded"]["deviation"] == 0
     assert found["slurm"]["deviation"] == 0
@@ -51,11 +51,11 @@ def test_it_begins_with_what_ran_when_the_first_job_ended(files):
     # The third job ends at 1035; the first runs, the second waits.
     done = run("what-if", *files, "--dispatchers", "fcfs", "--json")
     assert done.exit_code == 0, done.output
-    found = {row["name"]: row["wait"] for row in json.loads(done.stdout)}
+    found = {row["name"]: row["wait"] for row in json.loads(done.stdout)["schedulers"]}
     assert found == {"recorded": 299, "slurm": 299, "fcfs": 299}
     told = run("what-if", *files, "--dispatchers", "fcfs").stdout
     assert "1 job on 2 nodes" in told
-    assert "from 0:35 on, when 2 jobs ran" in " ".join(told.split())
+    assert "from 35s on, when 2 jobs ran" in " ".join(told.split())
 
 
 def test_it_begins_when_it_is_told(files):
