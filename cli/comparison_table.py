@@ -73,7 +73,7 @@ def comparison_answer(found: Comparison) -> str:
     several = runs["predictor"].nunique() > 1
     contender = runs["dispatcher"] + ", " + runs["predictor"] if several else runs["dispatcher"]
     named = pd.DataFrame({"workload": "", "seed": runs["seed"], "sample": runs["seed"], "contender": contender})
-    return verdict(named.assign(wait_mean=runs["wait_mean"]), show=time)
+    return verdict(named.join(runs[["wait_mean", "wait_max"]]), show=time)
 
 
 def comparison_json(found: Comparison, source: str) -> dict[str, Any]:

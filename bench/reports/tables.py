@@ -48,6 +48,12 @@ class Cell:
         return "" if math.isnan(self.value) else repr(self.value)
 
 
+class Times(str):
+    """The header of a column of durations, shown as ``2h05m``; its numbers are seconds."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Table:
     """A table, for a terminal, a page or a paper.
@@ -64,6 +70,8 @@ class Table:
         How many columns, from the first on, are texts and not numbers.
     key
         Name of its files.
+    folded
+        Whether a page shows it only where it is opened.
     """
 
     title: str
@@ -72,6 +80,7 @@ class Table:
     labels: int = 1
     note: str = ""
     key: str = ""
+    folded: bool = False
 
     @property
     def cells(self) -> list[list[Cell]]:
@@ -118,6 +127,7 @@ class Table:
         columns: dict[str, list[object]] = {}
         for index, name in enumerate(self.columns):
             cells = [row[index] for row in self.cells]
+            name = f"{name} (s)" if isinstance(name, Times) else str(name)  # noqa: PLW2901
             columns[name] = [cell.text if index < self.labels else cell.value for cell in cells]
             if any(cell.below for cell in cells):
                 columns[f"{name}: interval"] = [cell.below for cell in cells]

@@ -61,7 +61,7 @@ def verdict(runs: pd.DataFrame, baseline: str | None = None, show: Show = time_t
     Parameters
     ----------
     runs
-        One row a run: ``workload``, ``seed``, ``sample``, ``contender`` and ``wait_mean``, seconds.
+        One row a run: ``workload``, ``seed``, ``sample``, ``contender``, ``wait_mean`` and ``wait_max``, seconds.
     baseline
         The contender to compare with; as :func:`choose_baseline` does by default.
     show
@@ -98,7 +98,11 @@ def _of_one(runs: pd.DataFrame, base: str, show: Show) -> str:
     told = against(base, row["ratio"], row["ratio_low"], row["ratio_high"], basis)
     if best == base:
         return f"{base} has the least mean wait, {show(means.iloc[0])}; next is {other}, {told}."
-    return f"{best} has the least mean wait, {show(means.iloc[0])}: {told}."
+    text = f"{best} has the least mean wait, {show(means.iloc[0])}: {told}"
+    longest = runs.groupby("contender")["wait_max"].mean()
+    if longest[best] > longest[base] > 0:
+        text += f"; its longest wait is {change(float(longest[best] / longest[base]))}"
+    return f"{text}."
 
 
 def _means(runs: pd.DataFrame) -> pd.Series[float]:
@@ -113,7 +117,7 @@ def _row(runs: pd.DataFrame, base: str, other: str) -> pd.Series:
 
 
 def _share(share: float) -> str:
-    return f"{share:.0%}" if share >= 0.1 else f"{share:.1%}"
+    return f"{share:.0%}" if round(share, 3) >= 0.1 else f"{share:.1%}"
 
 
 def _span(low: float, high: float) -> str:

@@ -13,8 +13,7 @@ from ...analysis.what_if import WhatIf, what_if
 from ...base import InputError
 from ...bench.reports.number_formats import count, fixed, ratio
 from ...bench.reports.tables import Table
-from ...bench.reports.verdict import of_jobs
-from ...bench.reports.what_if_page import in_a_sentence, write_what_if
+from ...bench.reports.what_if_page import answer, in_a_sentence, write_what_if
 from ...dispatchers import Dispatcher, Slurm, create_dispatcher
 from ...workloads import MachineState, Workload, recorded_state
 from ...workloads.slurm_workload import started_at
@@ -84,17 +83,7 @@ def command(
     if out is not None:
         _write(workload, found, state, site, out)
     rows = [{key: value for key, value in asdict(row).items() if key != "waits"} for row in found]
-    finish(_answer(found), {"schedulers": rows}, *_shown(workload, found, state))
-
-
-def _answer(found: list[WhatIf]) -> str:
-    """Return which scheduler would have had the least mean wait, against the model of the site's own."""
-    model, others = found[1], found[2:]
-    if not others:
-        return f"{in_a_sentence(found[0], model)[0]}."
-    best = min(others, key=lambda row: row.wait)
-    both = ~np.isnan(best.waits) & ~np.isnan(model.waits)
-    return of_jobs(best.name, best.waits[both], model.name, model.waits[both], time)
+    finish(answer(found, time), {"schedulers": rows}, *_shown(workload, found, state))
 
 
 def _policies(

@@ -106,7 +106,7 @@ def test_the_report_of_a_campaign_has_its_names_and_cuts(invoke, tmp_path):
     assert (found.exit_code, found.stderr) == (0, "")
     text = (store / "report.html").read_text(encoding="utf-8")
     assert "<dt>Campaign</dt><dd>study</dd>" in text
-    assert "<h2>busy &amp; &lt;small&gt;</h2>" in text
+    assert ">busy &amp; &lt;small&gt;</h2>" in text
     assert "35 jobs measured in each" in text
     assert "Simulated and not measured: warm-up 5%, cool-down 3 jobs." in text
     assert "after the first submission, as asked for with 10%:40%." in text

@@ -44,7 +44,7 @@ def test_what_happened_comes_first_then_the_site_then_the_others(files):
 def test_the_table_says_how_well_the_model_meets_the_record(files):
     done = run("what-if", *files, "--dispatchers", "slurm")
     assert done.exit_code == 0, done.output
-    assert "slurm meets the recorded starts: 100.0% within 10 s" in done.stdout
+    assert "slurm meets the recorded starts: 100.0% within 10s" in done.stdout
 
 
 def test_it_begins_with_what_ran_when_the_first_job_ended(files):
@@ -116,7 +116,7 @@ def test_the_page_says_first_how_well_the_record_is_met(files, tmp_path):
     page = out.read_text(encoding="utf-8")
     places = [page.index(text) for text in ("How well slurm meets the recorded starts", "What others would have done")]
     assert places == sorted(places)
-    assert "slurm meets the recorded starts: 100.0% within 10 s" in page
+    assert "slurm meets the recorded starts: 100.0% within 10s" in page
     folder = tmp_path / "site_files"
     rows = pd.read_csv(folder / "schedulers.csv").set_index("scheduler")
     assert list(rows.index) == ["recorded", "slurm", "fcfs", "slurm:bf_interval=30"]
