@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -15,9 +16,6 @@ from typing import Any, NoReturn
 import click
 
 from .command_errors import InterruptedRunError, RunFailedError, os_error_line, say
-
-#: What is said on a terminal where compiling takes longer than a moment, which looks like a program that hangs.
-NOTICE = "hpcdispatch: compiling, which is kept for the next call"
 
 #: Options whose names may be in the plural as well.
 SINGULAR = {"dispatchers": "dispatcher", "predictors": "predictor", "seeds": "seed"}
@@ -42,6 +40,14 @@ COMMANDS = {
 def examples(*lines: str) -> str:
     """Return example commands as a block that click does not wrap."""
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
+
+
+class Notices(logging.Handler):
+    """Writes notices to stderr, above a bar if there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        click.echo(record.getMessage(), err=True)
 
 
 @dataclass(slots=True)
@@ -225,11 +231,10 @@ def _end(error: BaseException, debug: bool) -> int:
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Job dispatching on HPC machines, simulated: which waiting job starts when and where."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        from ..models.compiled import CompileClock, compiling  # noqa: PLC0415 - numba is slow to import
-
-        clock = CompileClock(lambda: click.echo(NOTICE, err=True))
-        ctx.with_resource(compiling(clock.begin, clock.end))
+    # A library's notices, of which there is one: that it compiles.
+    logger, handler = logging.getLogger("hpcdispatch"), Notices()
+    logger.addHandler(handler)
+    ctx.call_on_close(lambda: logger.removeHandler(handler))
 
 
 cli.params.append(_debug())
