@@ -16,6 +16,8 @@ LEAST_FOR_TEST = 6
 #: Up to here the distribution of Wilcoxon's statistic is counted out.
 _MOST_EXACT = 50
 _RESAMPLES = 9999
+#: Parts of a trace that an interval over its jobs is taken from, and jobs that a part has at least.
+PARTS, LEAST_IN_PART = 20, 10
 COLUMNS = (
     "n", "baseline_mean", "mean", "difference", "difference_low", "difference_high",
     "ratio", "ratio_low", "ratio_high", "lower", "higher", "p_sign", "p_wilcoxon",
@@ -103,6 +105,22 @@ def ratio_of_means(values: FloatArray, baseline: FloatArray) -> tuple[float, flo
         return ratio, float("nan"), float("nan")
     low, high = np.quantile(values[drawn].mean(axis=1) / below, [0.025, 0.975])
     return ratio, float(low), float(high)
+
+
+def by_parts(values: FloatArray, baseline: FloatArray) -> tuple[float, float, float, int]:
+    """Return the ratio of the means of two series of the same jobs, its 95% interval, and what that is over.
+
+    The jobs, in their order, are cut into up to :data:`PARTS` parts of equal length, since waits of neighbours depend
+    on each other; the parts are drawn as :func:`ratio_of_means` draws pairs. NaN where there is none.
+    """
+    length = max(len(values) // PARTS, LEAST_IN_PART)
+    parts = len(values) // length
+    if parts < 2:
+        ratio = float(values.mean() / baseline.mean()) if len(values) and baseline.mean() else float("nan")
+        return ratio, float("nan"), float("nan"), min(parts, 1)
+    bounds = np.arange(parts) * len(values) // parts
+    sums = [np.add.reduceat(each, bounds) for each in (values, baseline)]
+    return *ratio_of_means(*sums), parts
 
 
 def sign_test(differences: FloatArray) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -58,6 +58,10 @@ class Planning:
             raise InputError(f"checkpoint: holds at a backfill_rate of 0 only, got {self.backfill_rate:g}")
 
 
+#: Names of strategies: the requests that are advised, and the last of them alone.
+BEST, MAXIMUM = "optimal sequence", "maximum"
+
+
 @dataclass(frozen=True, slots=True)
 class Strategy:
     """A way of choosing requests.
@@ -98,11 +102,18 @@ class Fared:
         Reserved until it succeeds, or (reserved before + run time)/(1 - backfill rate) where that is longer; seconds.
     waste
         What is reserved and does not serve the run that succeeds, seconds.
+    times
+        The time of each run, shape (runs,), seconds.
     """
 
     requests: float
     time: float
     waste: float
+    times: FloatArray = field(repr=False, compare=False)
+
+    def plain(self) -> dict[str, float]:
+        """Return the means by name."""
+        return {"requests": self.requests, "time": self.time, "waste": self.waste}
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +228,8 @@ def strategies(run_times: FloatArray, sequence: reservations.Sequence) -> tuple[
     values = sequence.values.tolist()
     most, mean = values[-1], float(run_times.mean())
     return (
-        Strategy("optimal sequence", "the requests above", lambda recent: values),
-        Strategy("maximum", "the last of them at once", lambda recent: [most]),
+        Strategy(BEST, "the requests above", lambda recent: values),
+        Strategy(MAXIMUM, "the last of them at once", lambda recent: [most]),
         Strategy(
             "mean",
             f"the mean run time, times {DOUBLING:g} when it fails, up to the maximum",
@@ -242,8 +253,9 @@ def fare(strategy: Strategy, run_times: FloatArray, start: int, backfill_rate: f
     ]
     if not outcomes:
         return None
-    requests, time, waste = (math.fsum(column) / len(outcomes) for column in zip(*outcomes, strict=True))
-    return Fared(requests, time, waste)
+    requests, times, waste = zip(*outcomes, strict=True)
+    count, time, lost = (math.fsum(column) / len(outcomes) for column in (requests, times, waste))
+    return Fared(count, time, lost, np.asarray(times))
 
 
 def _outcome(

@@ -10,10 +10,10 @@ import numpy as np
 
 from ..base import BoolArray, InputError, IntArray
 from ..base.checks import shown
+from ..base.time_texts import FORMS, seconds_of
 
-_SECONDS = {"s": 1, "h": 3_600, "d": 86_400}
-_WRITTEN = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(%|jobs|[shd])")
-EXPECTED = "a share of the jobs such as 5%, or 200 jobs, 3600 s, 12 h, 2 d"
+_WRITTEN = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*(%|jobs?)")
+EXPECTED = f"a share of the jobs such as 5%, a number such as 200 jobs, or a time such as {FORMS}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +33,24 @@ class Cut:
 
     @classmethod
     def parse(cls, text: str) -> Cut:
-        """Read ``5%``, ``200 jobs``, ``3600 s``, ``12 h`` or ``2 d``; ``0`` and ``none`` are nothing.
+        """Read ``5%``, ``200 jobs``, or a time such as ``12h``; ``0`` and ``none`` are nothing.
 
         Raises
         ------
         InputError
             If it is none of these.
         """
-        if text.strip() in ("0", "none"):
+        text = text.strip()
+        if text in ("0", "none"):
             return cls()
-        found = _WRITTEN.fullmatch(text.strip())
-        amount = float(found[1]) if found else -1.0
-        unit = found[2] if found else ""
-        if amount < 0 or (unit == "%" and amount > 100) or (unit == "jobs" and not amount.is_integer()):
+        found = _WRITTEN.fullmatch(text)
+        try:
+            amount, unit = (float(found[1]), found[2][:3]) if found else (seconds_of(text), "s")
+        except ValueError:
+            raise InputError(f"expected {EXPECTED}, got {shown(text)}") from None
+        if text.isdecimal() or (unit == "%" and amount > 100) or (unit == "job" and not float(amount).is_integer()):
             raise InputError(f"expected {EXPECTED}, got {shown(text)}")
-        if not amount:
-            return cls()
-        if unit in _SECONDS:
-            return cls(amount * _SECONDS[unit], "s")
-        return cls(amount, "jobs" if unit == "jobs" else "%")
+        return cls(float(amount), "jobs" if unit == "job" else unit) if amount else cls()  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         """Render as :meth:`parse` reads it."""

@@ -1,4 +1,4 @@
-"""Stretches of time as people write them."""
+"""Durations as people write them, and as they are printed: the same grammar both ways."""
 
 from __future__ import annotations
 
@@ -9,11 +9,21 @@ import sys
 from .checks import LONGEST, check_number, shown
 
 _UNITS = {"d": 86400, "h": 3600, "m": 60, "s": 1}
-_PATTERN = re.compile("".join(rf"(?:(?P<{unit}>\d+){unit}{'?' if unit == 's' else ''})?" for unit in _UNITS))
+_LETTERS = re.compile(
+    r"\s*".join(rf"(?:(?P<{unit}>\d+(?:\.\d+)?)\s*{unit}{'?' if unit == 's' else ''})?" for unit in _UNITS)
+)
+#: As Slurm writes them: D-HH, D-HH:MM and D-HH:MM:SS, or else HH:MM:SS and MM:SS.
+_DAYS = re.compile(r"(?P<d>\d+)-(?P<h>\d+)(?::(?P<m>\d+)(?::(?P<s>\d+))?)?")
+_CLOCK = re.compile(r"(?:(?P<h>\d+):)?(?P<m>\d+):(?P<s>\d+)")
+#: The forms of a duration, for messages.
+FORMS = "90s, 15m, 2h, 1d12h or 2-00:00:00"
 
 
 def seconds_of(value: float | str) -> int:
-    """Return whole seconds, given as a number or written as ``90``, ``90s``, ``15m``, ``1h30m`` or ``2d``.
+    """Return whole seconds, given as a number or as text.
+
+    Text is ``90``, ``90s``, ``15m``, ``1h30m``, ``1.5h``, ``1d12h``, or as Slurm writes it:
+    ``2-00:00:00``, ``2-12``, ``1:30:00`` or ``30:00``, minutes and seconds.
 
     Raises
     ------
@@ -23,13 +33,44 @@ def seconds_of(value: float | str) -> int:
     if not isinstance(value, str):
         check_number("a time", value, least=0, most=LONGEST)
         return int(value)
-    found = _PATTERN.fullmatch(value.strip().lower())
+    text = value.strip().lower()
+    found = next((match for form in (_LETTERS, _DAYS, _CLOCK) if (match := form.fullmatch(text))), None)
     if not found or not any(found.groups()):
-        raise ValueError(f"expected a time such as 90s, 15m or 1h30m, got {shown(value)}")
+        raise ValueError(f"expected a time such as {FORMS}, got {shown(value)}")
     seconds = sum(float(number) * _UNITS[unit] for unit, number in found.groupdict().items() if number)
     if seconds > LONGEST:
         raise ValueError(f"expected at most {LONGEST} s, got {shown(value)}")
-    return int(seconds)
+    return round(seconds)
+
+
+def time_text(seconds: float, units: int = 2) -> str:
+    """Return a duration as :func:`seconds_of` reads it: ``45s``, ``12m30s``, ``2h05m``, ``3d04h``.
+
+    Parameters
+    ----------
+    seconds
+        The duration; below 10 s it keeps one decimal, NaN is a dash.
+    units
+        How many units are shown, from the largest on; the last one is rounded to the nearest. 4 shows all of them.
+    """
+    if not math.isfinite(seconds):
+        return "-"
+    if 0 < abs(seconds) < 9.95 and units < len(_UNITS) and not float(seconds).is_integer():
+        return f"{seconds:.1f}s"
+    sizes = list(_UNITS.values())
+    whole = round(abs(seconds))
+    for _ in range(2):  # rounding may carry into a larger unit
+        largest = next((index for index, size in enumerate(sizes) if whole >= size), len(sizes) - 1)
+        last = min(largest + units, len(sizes)) - 1
+        whole = round(whole / sizes[last]) * sizes[last]
+    texts: list[str] = []
+    left = whole
+    for index, (unit, size) in enumerate(_UNITS.items()):
+        number, left = divmod(left, size)
+        if largest <= index <= last and (number or index == largest):
+            texts.append(f"{number:02}{unit}" if texts else f"{number}{unit}")
+    sign = "-" if seconds < 0 and whole else ""
+    return sign + "".join(texts)
 
 
 def time_text(seconds: float, units: int = 2) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import version
@@ -14,11 +15,10 @@ from typing import Any, NoReturn
 
 import click
 
-from ..base import InputError
 from .command_errors import InterruptedRunError, RunFailedError, os_error_line, say
 
-#: What is said on a terminal where compiling takes longer than a moment, which looks like a program that hangs.
-NOTICE = "hpcdispatch: compiling, which is kept for the next call"
+#: Options whose names may be in the plural as well.
+SINGULAR = {"dispatchers": "dispatcher", "predictors": "predictor", "seeds": "seed"}
 
 COMMANDS = {
     "run": ("run", "Simulate one dispatcher on a workload and print its metrics."),
@@ -42,21 +42,99 @@ def examples(*lines: str) -> str:
     return "\b\nExample:\n" + "\n".join(f"  {line}" for line in lines)
 
 
+class Notices(logging.Handler):
+    """Writes notices to stderr, above a bar if there is one."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write a line."""
+        click.echo(record.getMessage(), err=True)
+
+
 @dataclass(slots=True)
 class Settings:
-    """What holds for the whole call."""
+    """The options of the whole call."""
 
     debug: bool = False
+    json: bool = False
+    seconds: bool = False
 
 
-def _set_debug(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    if value:
-        ctx.ensure_object(Settings).debug = True
+def settings() -> Settings:
+    """Return the options of the running call."""
+    context = click.get_current_context(silent=True)
+    return (context and context.find_object(Settings)) or Settings()
 
 
-debug_option = click.option(
-    "--debug", is_flag=True, expose_value=False, callback=_set_debug, help="Show the traceback of an error as well."
-)
+def _flag(name: str, help: str) -> click.Option:
+    """Return an option that is kept in the settings."""
+
+    def keep(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+        if value:
+            setattr(ctx.ensure_object(Settings), name, True)
+
+    return click.Option([f"--{name}"], is_flag=True, expose_value=False, callback=keep, help=help)
+
+
+def _debug() -> click.Option:
+    return _flag("debug", "Show the traceback of an error.")
+
+
+#: The group of the options that every command has.
+OUTPUT = "Output"
+#: The group of options that many commands have; EXPLAINED_BY explains them, the others name them.
+READING = "Reading the trace"
+EXPLAINED_BY = "workload describe"
+
+
+class Command(click.Command):
+    """A command whose help has its options in groups; all have ``--json``, ``--seconds`` and ``--debug``."""
+
+    def __init__(self, *args: Any, **attributes: Any) -> None:
+        super().__init__(*args, **attributes)
+        self.params += [
+            _flag("json", "Print one JSON object, and nothing else."),
+            _flag("seconds", "Print times in seconds."),
+            _debug(),
+        ]
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options by group."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None and isinstance(parameter, click.Option):
+                groups.setdefault(getattr(parameter, "group", OUTPUT), []).append(record)
+        last = groups.pop(OUTPUT)
+        for title, records in [*groups.items(), (OUTPUT, last)]:
+            with formatter.section(title):
+                if title == READING and not ctx.command_path.endswith(EXPLAINED_BY):
+                    names = ", ".join(name.partition(" ")[0] for name, _ in records)
+                    formatter.write_text(f"{names}: see 'hpcdispatch {EXPLAINED_BY} --help'.")
+                else:
+                    formatter.write_dl(records)
+
+
+class Group(click.Group):
+    """A command of commands."""
+
+    command_class = Command
+
+
+def subcommand(name: str, *lines: str, **attributes: Any) -> Callable[[Callable[..., None]], Command]:
+    """Return a decorator that makes a function a command, with lines of examples at the end of its help."""
+    return click.command(name, cls=Command, epilog=examples(*lines), **attributes)
+
+
+def options(group: str, *decorators: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a decorator that adds options, which stand in a group of the help, to a command."""
+
+    def decorate(function: Any) -> Any:
+        for option in reversed(decorators):
+            function = option(function)
+            function.__click_params__[-1].group = group
+        return function
+
+    return decorate
 
 
 class Application(click.Group):
@@ -87,8 +165,8 @@ class Application(click.Group):
         **extra: Any,
     ) -> NoReturn:
         """Run, and end with exit code 0, 1 (the run failed or was interrupted) or 2 (usage or input)."""
-        settings = Settings()
-        extra = {"obj": settings, **extra}
+        kept = Settings()
+        extra = {"obj": kept, **extra}
         try:
             code = super().main(
                 args=args, prog_name="hpcdispatch", complete_var=complete_var, standalone_mode=False, **extra
@@ -96,18 +174,20 @@ class Application(click.Group):
             if sys.stdout is not None:  # closed by the caller
                 sys.stdout.flush()
         except KeyboardInterrupt:
-            code = _end(click.Abort(), settings.debug)
+            code = _end(click.Abort(), kept.debug)
         except SystemExit as error:
             if isinstance(error.__context__, BrokenPipeError):  # as click ends where nobody reads any more
                 raise
-            code = _end(RunFailedError(f"a part ended the program (sys.exit({error.code!r}))"), settings.debug)
+            code = _end(RunFailedError(f"a part ended the program (sys.exit({error.code!r}))"), kept.debug)
         except BaseException as error:  # noqa: BLE001 - the end of the program: everything becomes one line and a code
-            code = _end(error, settings.debug)
+            code = _end(error, kept.debug)
         sys.exit(code if isinstance(code, int) else 0)
 
 
 def _end(error: BaseException, debug: bool) -> int:
     """Say what went wrong; return the exit code."""
+    from ..base import InputError  # noqa: PLC0415 - numpy, which it imports, takes longer than all of --help
+
     if isinstance(error, BrokenPipeError):
         # What is still in the buffer goes nowhere, so that the exit does not complain.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -137,22 +217,27 @@ def _end(error: BaseException, debug: bool) -> int:
 
 @click.group(
     cls=Application,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": 100,
+        "token_normalize_func": lambda name: SINGULAR.get(name, name),
+    },
     epilog=examples(
         "hpcdispatch compare", "hpcdispatch run trace.swf.gz --dispatcher easy --predictor last2", "hpcdispatch list"
     )
     + "\n\nExit codes: 0; 1 a run failed or was interrupted; 2 usage or input.",
 )
 @click.version_option(version("hpcdispatch"), prog_name="hpcdispatch")
-@debug_option
 @click.pass_context
 def cli(ctx: click.Context) -> None:
     """Job dispatching on HPC machines, simulated: which waiting job starts when and where."""
-    if sys.stderr is not None and sys.stderr.isatty():
-        from ..models.compiled import CompileClock, compiling  # noqa: PLC0415 - numba is slow to import
+    # A library's notices, of which there is one: that it compiles.
+    logger, handler = logging.getLogger("hpcdispatch"), Notices()
+    logger.addHandler(handler)
+    ctx.call_on_close(lambda: logger.removeHandler(handler))
 
-        clock = CompileClock(lambda: click.echo(NOTICE, err=True))
-        ctx.with_resource(compiling(clock.begin, clock.end))
+
+cli.params.append(_debug())
 
 
 def main() -> NoReturn:

@@ -6,14 +6,16 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from rich import box
-from rich.console import Console
+import pandas as pd
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from ..bench.campaigns.comparison import Comparison
-from ..bench.reports.number_formats import Show, count, percent, ratio, seconds
-from .output import console
+from ..bench.reports.number_formats import Show, count, percent, ratio
+from ..bench.reports.tables import terminal_table
+from ..bench.reports.verdict import verdict
+from .output import console, headed, time
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +29,10 @@ class Metric:
 
 
 METRICS = (
-    Metric("wait_mean", "mean\nwait\n(s)", seconds),
+    Metric("wait_mean", "mean\nwait", time),
     Metric("bounded_slowdown_mean", "mean\nbounded\nslowdown", ratio),
     Metric("slowdown_mean", "\nmean\nslowdown", ratio),
-    Metric("wait_max", "max\nwait\n(s)", seconds),
+    Metric("wait_max", "max\nwait", time),
     Metric("utilization", "utili-\nzation\n(%)", percent, most=True),
     Metric("decision_ms_mean", "mean\ndecision\n(ms)", ratio),
 )
@@ -45,31 +47,33 @@ class Column:
     right: bool = False
 
 
-def print_comparison(found: Comparison, source: str, *, drawn: bool) -> None:
-    """Print what was compared and the table.
+def comparison_shown(found: Comparison, source: str, *, drawn: bool) -> list[RenderableType]:
+    """Return what was compared and the table, to be printed.
 
     Parameters
     ----------
     found
         The comparison.
     source
-        The workload as it was asked for.
+        The workload as it was given.
     drawn
         Whether the seeds are draws of a generator.
     """
-    out = console()
     if found.table.empty:
-        out.print("no run finished")
-        return
-    for line in _heading(found, source, drawn):
-        out.print(line)
-    out.print()
+        return []
+    out = console()
     labels, values = _labels(found, out.width), [_values(found, metric) for metric in METRICS]
-    for table in packed(out, labels, values):
-        out.print(table)
-        out.print()
-    for remark in _legend(found):
-        out.print(remark)
+    tables = [each for table in packed(out, labels, values) for each in (table, "")]
+    return [*_heading(found, source, drawn), "", *tables, *_legend(found)]
+
+
+def comparison_answer(found: Comparison) -> str:
+    """Return who waits least, against the baseline."""
+    runs = found.runs
+    several = runs["predictor"].nunique() > 1
+    contender = runs["dispatcher"] + ", " + runs["predictor"] if several else runs["dispatcher"]
+    named = pd.DataFrame({"workload": "", "seed": runs["seed"], "sample": runs["seed"], "contender": contender})
+    return verdict(named.join(runs[["wait_mean", "wait_max"]]), show=time)
 
 
 def comparison_json(found: Comparison, source: str) -> dict[str, Any]:
@@ -103,10 +107,9 @@ def packed(out: Console, labels: list[Column], values: list[Column]) -> list[Tab
 
 
 def _table(columns: list[Column]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column in columns:
-        justify = "right" if column.right else "left"
-        table.add_column(Text(column.header), justify=justify, vertical="top", no_wrap=True)  # type: ignore[arg-type]
+    table = terminal_table([column.header for column in columns], sum(not column.right for column in columns))
+    for column in table.columns:
+        column.vertical, column.no_wrap = "top", True
     for row in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*row)
     return table
@@ -122,7 +125,7 @@ def _heading(found: Comparison, source: str, drawn: bool) -> list[Text]:
     elif drawn:
         samples = f"{found.seeds} samples, seeds 0 to {found.seeds - 1}"
     else:
-        samples = f"{count(found.seeds, 'seed')}, submissions shifted by 0 to {found.jitter} s"
+        samples = f"{count(found.seeds, 'seed')}, submissions shifted by up to {time(found.jitter or 0)}"
     totals = found.runs["jobs"] + found.runs["rejected"]
     low, high = totals.min(), totals.max()
     jobs = count(high, "job") if low == high else f"{low:,.0f} to {high:,.0f} jobs"
@@ -160,7 +163,7 @@ def _values(found: Comparison, metric: Metric) -> Column:
         if not math.isnan(low):
             text.append(f"\n{metric.show(low)}-{metric.show(high)}", style="not bold dim")
         cells.append(text)
-    return Column(metric.header, cells, right=True)
+    return Column(headed(metric.header) if metric.show is time else metric.header, cells, right=True)
 
 
 def _legend(found: Comparison) -> list[str]:

@@ -1,8 +1,7 @@
-"""Stretches of time on the command line."""
+"""Durations on the command line."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import click
@@ -11,7 +10,7 @@ from ..base.time_texts import seconds_of
 
 
 class Duration(click.ParamType[int]):
-    """Whole seconds, written as ``90``, ``90s``, ``15m``, ``1h30m`` or ``2d``.
+    """Whole seconds, written as :func:`~hpcdispatch.base.time_texts.seconds_of` reads them.
 
     Parameters
     ----------
@@ -35,10 +34,3 @@ class Duration(click.ParamType[int]):
         if seconds < self.least:
             self.fail(f"expected at least {self.least} s, got {value!r}", param, ctx)
         return seconds
-
-
-def clock(seconds: float) -> str:
-    """Return a time, rounded up to seconds, as ``0:00`` or ``1:00:00``, minutes or hours first."""
-    minutes, rest = divmod(math.ceil(round(seconds, 6)), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

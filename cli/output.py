@@ -1,7 +1,4 @@
-"""Numbers, JSON and tables on stdout.
-
-Times are seconds with thousands separators throughout; a unit stands in its column or row header.
-"""
+"""What a command prints: one JSON object, or tables and after them its answer in a sentence."""
 
 from __future__ import annotations
 
@@ -11,13 +8,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
-from rich import box
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..base.time_texts import time_text
 from ..bench.reports.number_formats import count, percent, ratio, seconds
+from ..bench.reports.tables import terminal_table
+from .app import settings
 
+#: The version of what ``--json`` prints; docs/commands.md says what it holds.
+SCHEMA = 1
 _STATISTICS = ("mean", "median", "p95", "max")
 _CLASSES = (("", "all jobs"), ("_short", "short, < 1 h"), ("_medium", "medium, 1-5 h"), ("_long", "long, > 5 h"))
 
@@ -40,22 +41,56 @@ def clean(value: Any) -> Any:
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)
 
 
-def print_json(value: Any) -> None:
-    """Print JSON on stdout."""
-    click.echo(json.dumps(clean(value), indent=2, allow_nan=False))
+def time(value: float) -> str:
+    """Return a duration as it is printed: ``2h05m``, or with --seconds the number."""
+    return seconds(value) if settings().seconds else time_text(value)
 
 
-def print_summary(summary: Mapping[str, float], source: str, manifest: Mapping[str, Any]) -> None:
-    """Print the metrics of one result."""
+def exact(value: float) -> str:
+    """Return a duration as :func:`time` does, rounded up to whole seconds, with all its units."""
+    whole = math.ceil(round(value, 6)) if math.isfinite(value) else value
+    return f"{whole:,}" if settings().seconds else time_text(whole, 4)
+
+
+def headed(name: str) -> str:
+    """Return the header of a column of durations, with its unit where it has one."""
+    return f"{name} (s)" if settings().seconds else name
+
+
+def finish(answer: str, fields: Mapping[str, Any], *shown: RenderableType) -> None:
+    """Print the result of a command.
+
+    Parameters
+    ----------
+    answer
+        The result in a sentence; the last line on a terminal.
+    fields
+        What JSON says; times are in seconds.
+    shown
+        Tables and texts that stand above the answer.
+    """
+    if settings().json:
+        name = click.get_current_context().command_path.partition(" ")[2]
+        found = {"schema": SCHEMA, "command": name, "answer": answer, **fields}
+        click.echo(json.dumps(clean(found), indent=2, allow_nan=False))
+        return
     out = console()
-    out.print(Text(f"{manifest['dispatcher']} with {manifest['predictor']} predictions on {source}", style="bold"))
+    for each in shown:
+        out.print(each)
+    out.print(*([""] if shown else []), Text(answer), sep="\n", soft_wrap=not out.is_terminal)
+
+
+def summary_shown(summary: Mapping[str, float], source: str, manifest: Mapping[str, Any]) -> list[RenderableType]:
+    """Return the metrics of one result, to be printed."""
     states = ", ".join(f"{summary[name]:,.0f} {name}" for name in ("completed", "killed", "rejected"))
     total = count(summary["jobs"] + summary["rejected"], "job")
-    out.print(f"{total}: {states}; overrun {manifest['overrun']}, seed {manifest['seed']}")
-    out.print()
-    out.print(_statistics(summary))
-    out.print()
-    out.print(_totals(summary))
+    return [
+        Text(f"{manifest['dispatcher']} with {manifest['predictor']} predictions on {source}", style="bold"),
+        f"{total}: {states}; overrun {manifest['overrun']}, seed {manifest['seed']}\n",
+        _statistics(summary),
+        "",
+        _totals(summary),
+    ]
 
 
 def pairs(rows: Sequence[tuple[str, str | Text]]) -> Table:
@@ -68,21 +103,13 @@ def pairs(rows: Sequence[tuple[str, str | Text]]) -> Table:
     return table
 
 
-def table_of(*headers: str) -> Table:
-    """Return an empty table whose first column is text and whose others are numbers."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for index, header in enumerate(headers):
-        table.add_column(header, justify="right" if index else "left", no_wrap=True)
-    return table
-
-
 def _statistics(summary: Mapping[str, float]) -> Table:
-    table = table_of("", *_STATISTICS)
+    table = terminal_table(["", *_STATISTICS])
     for suffix, title in _CLASSES:
         table.add_row(Text(f"{title} ({summary['jobs' + suffix]:,.0f})", style="bold"))
         for name, label, show in (
-            ("wait", "wait (s)", seconds),
-            ("turnaround", "turnaround (s)", seconds),
+            ("wait", headed("wait"), time),
+            ("turnaround", headed("turnaround"), time),
             ("slowdown", "slowdown", ratio),
             ("bounded_slowdown", "bounded slowdown", ratio),
         ):
@@ -96,10 +123,10 @@ def _totals(summary: Mapping[str, float]) -> Table:
     rows = [
         ("utilization (%)", percent(summary["utilization"])),
         ("efficiency (%)", percent(summary["efficiency"])),
-        ("turnaround (s), geometric mean", seconds(summary["turnaround_gmean"])),
-        ("makespan (s)", seconds(summary["makespan"])),
+        (headed("turnaround, geometric mean"), time(summary["turnaround_gmean"])),
+        (headed("makespan"), time(summary["makespan"])),
         ("decisions", f"{summary['decisions']:,.0f}"),
-        ("ms a decision, mean / p95 / max", decision),
+        ("ms per decision, mean / p95 / max", decision),
         ("predictions (s)", ratio(summary["prediction_s"])),
         ("simulation (s)", ratio(summary["simulation_s"])),
     ]
@@ -111,11 +138,11 @@ def _totals(summary: Mapping[str, float]) -> Table:
 def _on_demand(summary: Mapping[str, float]) -> list[tuple[str, str]]:
     if "on_demand_jobs" not in summary:
         return []
-    delay = " / ".join(seconds(summary[f"delay_{name}"]) for name in ("mean", "p95", "max"))
+    delay = " / ".join(time(summary[f"delay_{name}"]) for name in ("mean", "p95", "max"))
     evicted = " / ".join(f"{summary[f'evictions_{how}']:,.0f}" for how in ("killed", "checkpointed"))
     return [
         ("on-demand jobs", f"{summary['on_demand_jobs']:,.0f}, {summary['missed']:,.0f} of them late or never started"),
-        ("delay (s), mean / p95 / max", delay),
+        (headed("delay, mean / p95 / max"), delay),
         ("batch jobs killed / checkpointed", evicted),
         ("node-hours they lost", f"{summary['lost_node_hours']:,.0f}"),
     ]

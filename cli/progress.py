@@ -23,7 +23,6 @@ from rich.progress import (
 from rich.text import Text
 
 from ..bench.campaigns.board import CampaignProgress
-from .app import NOTICE
 
 _PATIENCE = 0.5
 #: Running simulations that are shown.
@@ -55,7 +54,6 @@ class JobBar:
     def __init__(self, label: str, total: int | None = None) -> None:
         self.done = 0
         self._running: Sequence[str] = ()
-        self._compiling = False
         console = Console(stderr=True)
         columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(bar_width=20))
         self._progress = Progress(*columns, MofNCompleteColumn(), RateColumn(), TimeRemainingColumn(), console=console)
@@ -87,9 +85,6 @@ class JobBar:
     def show(self, now: CampaignProgress, noun: str = "cells") -> None:
         """Say how far a campaign is; its running cells are listed below the bar."""
         self.done, self._running = now.jobs, now.running
-        if now.compiling and not self._compiling and sys.stderr.isatty():
-            self._compiling = True
-            self._live.console.print(NOTICE, markup=False, highlight=False)
         failed = f", {now.failed} failed" if now.failed else ""
         label = f"{now.cells} of {now.planned} {noun}{failed}"
         self._progress.update(self._task, completed=now.jobs, total=now.expected, description=label)

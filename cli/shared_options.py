@@ -14,27 +14,29 @@ import click
 
 from ..analysis import LEAST_TO_TRUST
 from ..base import InputError
-from ..base.checks import LONGEST, MOST_JOBS, shown
-from ..bench.campaigns.molding_specs import CHOICES, FORMS, check_molding
+from ..base.checks import MOST_JOBS, shown
+from ..bench.campaigns.molding_specs import check_molding
 from ..bench.reports.number_formats import count
 from ..dispatchers import create_dispatcher
 from ..predictors import Empirical
 from ..predictors import create as create_predictor
 from ..simulation import SameInstant
 from ..workloads.formats.read_log import DefaultWalltime
+from ..workloads.formats.run_times import Unit
+from .app import READING, options
 from .command_errors import say
+from .durations import Duration
 
 #: Commas that are followed by the next item of a list, and not by another ``key=value`` of the same.
 _BETWEEN = re.compile(r",(?!\s*[^,:=]*=)")
 
 
-def _default_walltime(ctx: click.Context, param: click.Parameter, value: str | None) -> DefaultWalltime:
-    if value is None or value == "runtime":
-        return value  # type: ignore[return-value]
-    if not value.strip().isdecimal() or not 1 <= float(value) <= LONGEST:
-        expected = f"whole seconds >= 1 and <= {LONGEST} or 'runtime'"
-        raise click.BadParameter(f"expected {expected}, got {shown(value)}", ctx, param)
-    return int(value)
+class _DefaultWalltime(Duration):
+    """A walltime, or ``runtime``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return seconds, or ``runtime``."""
+        return value if value == "runtime" else super().convert(value, param, ctx)
 
 
 def _size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:
@@ -90,9 +92,9 @@ _READING = (
     ),
     click.option(
         "--default-walltime",
-        callback=_default_walltime,
-        metavar="SECONDS|runtime",
-        help="Walltime (s) of jobs without one. Default: the largest of their queue.",
+        type=_DefaultWalltime(1),
+        metavar="TIME|runtime",
+        help="Walltime of jobs without one. Default: the largest of their queue.",
     ),
     click.option(
         "--head",
@@ -124,8 +126,8 @@ _READING = (
 )
 
 
-def gathered(name: str, kind: type[Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
-    """Return a decorator that adds options to a command, which gets them as one object, `name`, of a dataclass."""
+def gathered(name: str, kind: type[Any], group: str, declared: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
+    """Return a decorator that adds a group of options to a command, which gets them as one object of a dataclass."""
     names = [field.name for field in fields(kind)]
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
@@ -133,21 +135,21 @@ def gathered(name: str, kind: type[Any], options: Sequence[Callable[..., Any]]) 
         def command(*args: Any, **given: Any) -> None:
             function(*args, **{name: kind(**{each: given.pop(each) for each in names})}, **given)
 
-        return functools.reduce(lambda decorated, option: option(decorated), reversed(options), command)
+        made: Callable[..., None] = options(group, *declared)(command)
+        return made
 
     return decorate
 
 
-reading_options = gathered("reading", ReadingOptions, _READING)
+reading_options = gathered("reading", ReadingOptions, READING, _READING)
 
 
 overrun_option = click.option(
     "--overrun",
     default="run",
     show_default=True,
-    metavar="run|kill|resubmit[:factor=F,cap=S]",
-    help="A job at its walltime runs on; is killed; or is killed and resubmitted with its request times F "
-    "(default 1.5), up to S seconds (default: no cap).",
+    metavar="run|kill|resubmit",
+    help="What a job does at its walltime; as in resubmit:factor=1.5,cap=2d.",
 )
 
 same_instant_option = click.option(
@@ -155,7 +157,8 @@ same_instant_option = click.option(
     type=click.Choice(get_args(SameInstant)),
     default="batch",
     show_default=True,
-    help="Dispatch once after all events of a second, or after each of them, as many published simulators do.",
+    metavar="batch|sequence",
+    help="Dispatch once a second, or after each event.",
 )
 
 
@@ -168,12 +171,37 @@ def _molding(ctx: click.Context, param: click.Parameter, value: str | None) -> s
 mold_option = click.option(
     "--mold",
     callback=_molding,
-    metavar="SPEEDUP[:key=value,...]",
-    help=f"Make the jobs moldable: {FORMS}; each with choices=N sizes (default {CHOICES}) and seed=N. "
-    "A dispatcher such as sa chooses among them.",
+    metavar="SPEEDUP",
+    help="Make the jobs moldable, such as downey or amdahl:serial=0.1 (docs/moldable.md).",
 )
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON on stdout, and nothing else.")
+
+def dispatchers_option(default: str, help: str = "Names with options.") -> Callable[..., Any]:
+    """Return the option for several dispatchers."""
+    return click.option(
+        "--dispatchers", multiple=True, default=(default,), metavar="A,B,...", help=f"{help}  [default: {default}]"
+    )
+
+
+def predictors_option(default: str, help: str = "Names with options.") -> Callable[..., Any]:
+    """Return the option for several predictors."""
+    return click.option(
+        "--predictors", multiple=True, default=(default,), metavar="X,Y,...", help=f"{help}  [default: {default}]"
+    )
+
+
+workers_option = click.option(
+    "--workers", type=click.IntRange(1, 1024), metavar="N", help="Processes; 1 is this one.  [default: the cores]"
+)
+check_option = click.option("--check", "checked", is_flag=True, help="Check each schedule against the invariants.")
+unit_option = click.option(
+    "--unit", type=click.Choice(get_args(Unit)), default="s", show_default=True, help="Of plain numbers in the file."
+)
+column_option = click.option("--column", metavar="NAME", help="Column of the run times, where there are several.")
+longest_option = click.option(
+    "--max", "longest", type=Duration(1), metavar="TIME",
+    help="The last request, such as the queue's limit.  [default: the longest run]",
+)  # fmt: skip
 
 
 def split_specs(values: tuple[str, ...], kind: str) -> list[str]:

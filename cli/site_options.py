@@ -51,7 +51,7 @@ class SiteFiles:
         return workload
 
 
-site_options = gathered("site", SiteFiles, _OPTIONS)
+site_options = gathered("site", SiteFiles, "The site", _OPTIONS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,7 @@ class SnapshotFiles:
 snapshot_options = gathered(
     "moment",
     SnapshotFiles,
+    "The moment",
     (
         click.option("--squeue", type=FILE, metavar="FILE", help="What squeue --json printed, in place of asking."),
         click.option("--sinfo", type=FILE, metavar="FILE", help="What sinfo -N --json printed, likewise."),

@@ -17,7 +17,7 @@ from .shared_options import ReadingOptions
 #: The folder of traces that were read, in the user's cache.
 PARSED = "parsed"
 #: The workload of commands called without one.
-BUILT_IN = "lublin:jobs=1500,processors=128,load=0.6"
+BUILT_IN = "lublin:jobs=1000,processors=128,load=0.6"
 
 
 def resolve(trace: str | None) -> Source:

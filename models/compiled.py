@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import re
-import threading
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import cache
 from hashlib import sha256
@@ -14,10 +13,15 @@ from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 from numba.core.cpu import CPUTargetOptions
-from numba.core.event import Event, Listener, install_listener
+from numba.core.dispatcher import Dispatcher
+from numba.core.event import Event, Listener, install_listener, register
 
-#: Seconds of compiling, altogether, that nobody wonders about.
+#: Seconds of compiling that are not worth a notice.
 PATIENCE = 1.0
+#: CPU seconds that compiling takes per byte of byte code: 0.31 to 0.48 ms of the functions of this package.
+SECONDS_PER_BYTE = 4e-4
+#: The logger of notices.
+LOGGER = "hpcdispatch"
 _RELATIVE = re.compile(r"^from (\.+)([\w.]*) import", re.MULTILINE)
 
 #: What numba calls it; a version that does not know it counts.
@@ -117,34 +121,60 @@ def compiling(begun: Callable[[], None], ended: Callable[[], None]) -> AbstractC
     return manager
 
 
-class CompileClock:
-    """Calls `say` once, when compiling has taken longer than :data:`PATIENCE`."""
+class CompileNotice(Listener):
+    """Says before functions are compiled for about how long, where that is longer than :data:`PATIENCE`.
 
-    def __init__(self, say: Callable[[], None]) -> None:
-        self._tell = say
+    It says so by :attr:`tell`, which logs a warning unless it is set to something else: Python writes that to stderr
+    where nobody has set up logging, in scripts and in notebooks.
+    """
+
+    def __init__(self) -> None:
         self._depth = 0
-        self._begun = self._spent = 0.0
-        self._said = False
-        self._clock: threading.Timer | None = None
+        self._known: set[Any] = set()
+        self._pending = 0.0
+        self.tell: Callable[[float], None] = log_compiling
 
-    def begin(self) -> None:
-        """Begin to count, unless what is compiled is called by what is being compiled."""
+    def on_start(self, event: Event) -> None:
+        """Add what a function needs to what is not told yet, and tell it once it takes long enough."""
         self._depth += 1
-        if self._depth == 1 and not self._said:
-            self._begun = time.monotonic()
-            self._clock = threading.Timer(max(0.0, PATIENCE - self._spent), self._say)
-            self._clock.daemon = True
-            self._clock.start()
+        if self._depth > 1:
+            return
+        self._pending += SECONDS_PER_BYTE * sum(_bytes_to_compile(event.data["dispatcher"], self._known))
+        if self._pending >= PATIENCE:
+            seconds, self._pending = self._pending, 0.0
+            self.tell(seconds)
 
-    def end(self) -> None:
-        """Stop counting."""
+    def on_end(self, event: Event) -> None:
+        """Note the end of a compilation."""
         self._depth -= 1
-        if self._depth == 0 and self._clock is not None:
-            self._clock.cancel()
-            self._clock = None
-            self._spent += time.monotonic() - self._begun
 
-    def _say(self) -> None:
-        if not self._said:
-            self._said = True
-            self._tell()
+
+def log_compiling(seconds: float) -> None:
+    """Log for about how long will be compiled."""
+    logging.getLogger(LOGGER).warning(
+        "hpcdispatch: compiling for about %.0f s, which the next call finds done", seconds
+    )
+
+
+def _bytes_to_compile(function: Any, known: set[Any]) -> Iterator[int]:
+    """Yield the sizes of the byte code of a function and of those it calls that are not compiled yet."""
+    if function in known:
+        return
+    known.add(function)
+    source = function.py_func
+    yield len(source.__code__.co_code)
+    for name in source.__code__.co_names:
+        called = source.__globals__.get(name)
+        if isinstance(called, Dispatcher) and not called.overloads and not _kept(called):
+            yield from _bytes_to_compile(called, known)
+
+
+def _kept(function: Any) -> bool:
+    """Return whether a function was compiled by an earlier process, for some types."""
+    file = getattr(getattr(function, "_cache", None), "_cache_file", None)
+    return bool(file is not None and file._load_index())
+
+
+#: What says that functions are compiled, in this process.
+notice = CompileNotice()
+register("numba:compile", notice)  # type: ignore[no-untyped-call]

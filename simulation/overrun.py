@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from ..base import InputError, convert_options, options_of, parse_spec
 from ..base.checks import LONGEST, check_number, check_whole, shown
+from ..base.time_texts import seconds_option
 
 OverrunMode = Literal["run", "kill", "resubmit"]
 
@@ -44,7 +45,7 @@ class Overrun:
 
     @classmethod
     def parse(cls, spec: str | Overrun) -> Overrun:
-        """Build it from text such as ``kill`` or ``resubmit:factor=1.3,cap=86400``.
+        """Build it from text such as ``kill`` or ``resubmit:factor=1.3,cap=1d``.
 
         Raises
         ------
@@ -56,6 +57,8 @@ class Overrun:
         mode, given = parse_spec(spec)
         known = [option for option in options_of(cls) if option.name != "mode"]
         try:
+            if "cap" in given and given["cap"] != "none":
+                given = {**given, "cap": seconds_option("overrun: cap", given["cap"])}  # type: ignore[dict-item]
             return cls(mode, **convert_options(f"overrun {mode}", known, given))  # type: ignore[arg-type]
         except ValueError as error:
             raise InputError(str(error)) from None

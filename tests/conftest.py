@@ -1,5 +1,6 @@
 """Fixtures that all tests share."""
 
+import logging
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,9 @@ BESIDE_THE_REPOSITORY = Path(__file__).parents[2] / "shared" / "data"
 if BESIDE_THE_REPOSITORY.is_dir():
     os.environ.setdefault("HPCDISPATCH_DATA", str(BESIDE_THE_REPOSITORY))
 
+
+# What is compiled depends on what was before, and what is written to stderr must not.
+logging.getLogger("hpcdispatch").setLevel(logging.ERROR)
 
 # Tests say nothing of wall-clock times, and the first example of many compiles what is tested.
 settings.register_profile("untimed", deadline=None)

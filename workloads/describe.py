@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import FloatArray
+from ..base.time_texts import time_text
 from .job_columns import Coded
 from .workload import Workload
 
@@ -97,13 +99,13 @@ class Description:
     queues: tuple[Share, ...]
     notes: tuple[str, ...]
 
-    def rows(self) -> list[tuple[str, str]]:
-        """Return label and value as text, in reading order."""
+    def rows(self, time: Callable[[float], str] = time_text) -> list[tuple[str, str]]:
+        """Return label and value as text, in reading order; `time` shows durations."""
         return [
             ("source", self.source or "made in memory"),
             ("machine", self.machine),
             ("jobs", f"{self.jobs:,}"),
-            ("span", _time(self.span)),
+            ("span", time(self.span)),
             ("arrivals", f"{self.jobs_per_hour:,.1f} jobs per hour"),
             ("offered load", f"{self.load:.2f}"),
             (
@@ -113,19 +115,19 @@ class Description:
             ("serial jobs", f"{self.serial:.0%}"),
             ("powers of two", f"{self.power_of_two:.0%} (serial included)"),
             *((f"{one.name} run times", f"{one.jobs:.0%} of jobs, {one.work:.0%} of work") for one in self.classes),
-            *self._requests(),
+            *self._requests(time),
             ("users", f"{self.users:,}"),
             ("most active users", _shares(self.top_users)),
             ("queues", _shares(self.queues)),
             *(("note", note) for note in self.notes),
         ]
 
-    def _requests(self) -> list[tuple[str, str]]:
+    def _requests(self, time: Callable[[float], str]) -> list[tuple[str, str]]:
         if not self.requested_top:
             return [("walltime", "not recorded")]
-        top = ", ".join(f"{_time(value)} ({share:.0%})" for value, share in self.requested_top)
+        top = ", ".join(f"{time(value)} ({share:.0%})" for value, share in self.requested_top)
         return [
-            ("walltime", f"median {_time(self.requested_median)}; most used: {top}"),
+            ("walltime", f"median {time(self.requested_median)}; most used: {top}"),
             ("run / requested", f"mean {self.accuracy:.2f}"),
             ("under a tenth of it", f"{self.loose:.0%} of jobs"),
             ("over it (overruns)", f"{self.overrun:.1%} of jobs"),
@@ -226,12 +228,3 @@ def _ratio(above: float, below: float) -> float:
 def _shares(shares: tuple[Share, ...]) -> str:
     shown = ", ".join(f"{one.name} ({one.jobs:.0%} of jobs, {one.work:.0%} of work)" for one in shares)
     return shown or "not recorded"
-
-
-def _time(seconds: float) -> str:
-    if not seconds >= 0:
-        return "unknown"
-    for unit, length in (("days", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= (2 * length if unit == "days" else length):
-            return f"{seconds / length:,.1f}".removesuffix(".0") + f" {unit}"
-    return f"{seconds:.0f} s"

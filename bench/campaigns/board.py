@@ -25,8 +25,6 @@ class CampaignProgress(NamedTuple):
         Jobs finished, and all.
     running
         The cells that are being simulated.
-    compiling
-        Whether a worker has compiled for longer than a moment.
     """
 
     cells: int
@@ -35,7 +33,6 @@ class CampaignProgress(NamedTuple):
     jobs: int
     expected: int
     running: tuple[str, ...]
-    compiling: bool = False
 
 
 @dataclass
@@ -106,7 +103,6 @@ class Board:
         self.underway: dict[str, tuple[Cell, int]] = {}
         self._planned = len(missing)
         self._expected = sum(cell.jobs for cell in missing)
-        self.compiling = False
         self._jobs = 0
         self._progress = progress
         self._tell()
@@ -161,4 +157,4 @@ class Board:
             ended = self._planned - len(self.waiting) - len(running)
             failed = len(self.outcome.failed)
             counts = ended, self._planned, failed, jobs, self._expected
-            self._progress(CampaignProgress(*counts, running, self.compiling))
+            self._progress(CampaignProgress(*counts, running))

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 import psutil
 from pebble import ProcessExpired, ProcessPool
 
+from ...models.compiled import log_compiling, notice
 from ...workloads import Workload
 from .board import Board, WorkerError
 from .cells import Cell, CellError, Files, LastSample, simulate_cell
@@ -88,10 +89,10 @@ class _Pool:
         self._folder = folder
         self._losses = losses
         self._jobs, self._pids = context.RawArray("q", workers), context.RawArray("q", workers)
-        self._begun, self._compiling = context.RawValue("b"), context.RawValue("b")
+        self._begun, self._compiling = context.RawValue("b"), context.RawValue("d")
         self._free = list(range(workers))
         self._running: dict[Future[None], _Running] = {}
-        self._broken = False
+        self._broken = self._told = False
         self._threads: set[threading.Thread] = set()
         self._pool = ProcessPool(
             workers,
@@ -123,7 +124,9 @@ class _Pool:
             ended, _ = wait(self._running, _TICK, FIRST_COMPLETED)
             for future in ended or self._missed():
                 self._take(future, self._running.pop(future))
-            self._board.compiling = bool(self._compiling.value)
+            if self._compiling.value and not self._told:
+                self._told = True
+                log_compiling(self._compiling.value)
             for running in self._running.values():
                 self._board.advance(running.cell, self._jobs[running.seat])
 
@@ -235,7 +238,6 @@ class _Worker:
     """
 
     here: ClassVar[_Worker]
-    listening: ClassVar[Any]
     folder: Path
     jobs: Any
     pids: Any
@@ -246,15 +248,11 @@ class _Worker:
     def begin(cls, folder: Path, jobs: Any, pids: Any, begun: Any, compiles: Any) -> None:
         """Make this process one that simulates and that a termination ends at once, also within a solver.
 
-        It sets `begun`, and `compiles` if it compiles for longer than a moment.
+        It sets `begun`, and `compiles` to the seconds for which it is about to compile.
         """
-        from ...models.compiled import CompileClock, compiling  # noqa: PLC0415 - numba is slow to import, and here only
-
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         begun.value = True
-        clock = CompileClock(partial(setattr, compiles, "value", 1))
-        cls.listening = compiling(clock.begin, clock.end)
-        cls.listening.__enter__()
+        notice.tell = partial(setattr, compiles, "value")
         cls.here = cls(folder, jobs, pids)
 
     @classmethod

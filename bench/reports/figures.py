@@ -10,11 +10,12 @@ import pandas as pd
 
 from ...analysis.paired import paired
 from ...simulation.plots.curves import distribution
+from .figure_style import axis_unit
 from .study import GRIDS, Study
 from .summaries import PAIRED
 from .tunings import numbered
 
-Kind = Literal["steps", "lines", "points", "intervals", "schedule"]
+Kind = Literal["steps", "lines", "points", "classes", "intervals", "schedule"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class Figure:
     key
         Name of its files.
     kind
-        ``steps`` and ``lines``: `y` over `x`, a curve a contender; ``points``: a point a row; ``intervals``: ratios
+        ``steps`` and ``lines``: `y` over `x`, a curve a contender; ``points``: a point a row; ``classes``: a point for
+        each of the names in `x`, joined by lines; ``intervals``: ratios
         with their intervals, a panel a metric; ``schedule``: bars, a panel a contender.
     title, note
         What it shows, and what is to be known of it.
@@ -90,6 +92,7 @@ def figures_of(study: Study, workload: str) -> dict[str, Figure]:
     shown = [
         differences(study, workload),
         *loads(study, workload),
+        *(class_waits(study, workload, split) for split in ("run time", "width")),
         piece(study, workload),
         *(_distribution(study, workload, name, *texts) for name, *texts in _DISTRIBUTIONS),
     ]
@@ -105,7 +108,7 @@ def differences(study: Study, workload: str) -> Figure:
     if study.baseline in set(runs["contender"]):
         for name, header, _ in PAIRED:
             part = paired(runs, study.baseline, name)
-            part["metric"] = header.replace(" (s)", "")
+            part["metric"] = str(header)
             parts.append(part.drop(columns="workload"))
     data = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=["contender", "metric", "ratio"])
     note = (
@@ -143,6 +146,26 @@ def loads(study: Study, workload: str) -> list[Figure]:
             queue, f"time_{unit}", "waiting_jobs", label, "waiting jobs",
         ),
     ]  # fmt: skip
+
+
+def class_waits(study: Study, workload: str, split: str) -> Figure:
+    """Return the mean wait of each class of jobs."""
+    found = study.classes
+    chosen = found[(found["workload"] == workload) & (found["split"] == split) & (found["metric"] == "wait")]
+    means = chosen.groupby(["contender", "class"], sort=False)["mean"].mean().reset_index()
+    order = list(dict.fromkeys(means["class"]))
+    order = order[::-1] if split == "width" else order
+    means = means.sort_values("class", key=lambda names: names.map(order.index), kind="stable")
+    size, unit = axis_unit(float(means["mean"].max()) if len(means) else 0.0)
+    data = pd.DataFrame(
+        {"contender": means["contender"], "class": means["class"], f"wait_{unit}": means["mean"] / size}
+    )
+    axis = {"run time": "run time of the job", "width": "share of the machine that the job takes"}[split]
+    note = f"Mean over the jobs of a class, then over the seeds. The table by {split} below has all numbers."
+    return Figure(
+        f"waits-by-{split.replace(' ', '-')}", "classes", f"Mean wait by {split}", note,
+        data, "class", f"wait_{unit}", axis, f"mean wait ({unit})",
+    )  # fmt: skip
 
 
 def tunings(study: Study, workload: str) -> Figure:

@@ -50,6 +50,8 @@ class Page:
     ----------
     title
         Of the page.
+    answer
+        What came out, in a sentence.
     facts
         What it is about: names and values.
     warnings
@@ -61,6 +63,7 @@ class Page:
     """
 
     title: str
+    answer: str
     facts: Sequence[tuple[str, str]]
     warnings: Sequence[str]
     sections: Sequence[Section]
@@ -107,6 +110,7 @@ def rendered(page: Page, folder: str) -> str:
     )
     return template.render(
         title=page.title,
+        answer=page.answer,
         policy=policy,
         version=version("hpcdispatch"),
         folder=folder,
@@ -143,7 +147,7 @@ def _shown(part: Part, folder: str) -> tuple[str, dict[str, Any]]:
         table = part.content
         return "table", {
             "id": part.name, "title": table.title, "note": table.note, "columns": table.columns,
-            "labels": table.labels, "rows": table.cells,
+            "labels": table.labels, "rows": table.cells, "folded": table.folded,
         }  # fmt: skip
     figure = part.content
     data = {

@@ -14,17 +14,17 @@ from .number_formats import count
 from .study import Study
 from .summaries import tables_of
 from .tables import Table
+from .verdict import verdict
 
-TITLE = "Simulations compared"
 #: Tables and figures of a workload, in their order on the page; others come last.
 _ORDER = (
     "leaderboard", "paired", "paired-figure", "utilization", "queue", "ecdf-wait", "ecdf-bounded-slowdown", "details",
-    "by-run-time", "by-width", "fairness", "tunings", "tunings-figure",
+    "waits-by-run-time", "by-run-time", "waits-by-width", "by-width", "fairness", "tunings", "tunings-figure",
     "schedule", "prediction", "ecdf-prediction", "decisions", "ecdf-decision",
 )  # fmt: skip
 _GLOSSARY = (
-    ("Wait", "Seconds in the queue, over all attempts of a job."),
-    ("Turnaround", "Seconds from submission to the end."),
+    ("Wait", "Time in the queue, over all attempts of a job."),
+    ("Turnaround", "Time from submission to the end."),
     ("Slowdown", "Turnaround over run time, at least 1; run times below 1 s count as 1 s."),
     ("Bounded slowdown", "Turnaround over the larger of run time and 10 s, at least 1."),
     ("Utilization", "Useful work over the capacity of the primary resource, from first submission to last end; with "
@@ -46,7 +46,19 @@ def write_report(study: Study, out: Path) -> Path:
     The page is written last, and in one step.
     """
     sections = [_section(study, index, workload) for index, workload in enumerate(study.workloads)]
-    return write_page(Page(TITLE, _facts(study), study.left_out, sections, _GLOSSARY), out)
+    answer = verdict(study.runs, study.baseline)
+    return write_page(Page(title_of(study), answer, _facts(study), study.left_out, sections, _GLOSSARY), out)
+
+
+def title_of(study: Study) -> str:
+    """Return what a page is called: by its contenders, and by its workload where there is one."""
+    names, workloads = study.order, study.workloads
+    where = f" on {workloads[0]}" if len(workloads) == 1 else f" on {len(workloads)} workloads"
+    if len(names) == 1:
+        return names[0] + where
+    if len(names) == 2:
+        return f"{names[1]} against {names[0]}{where}"
+    return f"{len(names)} dispatchers compared{where}"
 
 
 def _parts(study: Study, index: int, workload: str) -> Iterator[Part]:
@@ -56,15 +68,17 @@ def _parts(study: Study, index: int, workload: str) -> Iterator[Part]:
     figures["paired-figure"] = figures.pop("paired")
     found: dict[str, Table | Figure] = {**figures, **tables}
     for key in dict.fromkeys((*_ORDER, *tables, *figures)):
-        if key in found:
-            yield Part(prefix + key, found[key])
+        content = found.get(key)
+        if content is not None and len(content.rows if isinstance(content, Table) else content.data):
+            yield Part(prefix + key, content)
 
 
 def _section(study: Study, index: int, workload: str) -> Section:
     runs = study.runs[study.runs["workload"] == workload]
     jobs = runs["jobs"]
     shown = count(jobs.min()) if jobs.min() == jobs.max() else f"{count(jobs.min())} to {count(jobs.max())}"
-    note = f"{len(runs):,} runs; {shown} jobs measured in each; seeds {_seeds(runs['seed'])}."
+    told = "" if len(study.workloads) == 1 else f"{verdict(runs, study.baseline)} "
+    note = f"{told}{count(len(runs), 'run')}; {shown} jobs measured in each; seeds {_seeds(runs['seed'])}."
     warm_up, cool_down = study.cuts[workload]
     if warm_up.amount or cool_down.amount:
         note += f" Simulated and not measured: warm-up {warm_up}, cool-down {cool_down}."
@@ -85,16 +99,17 @@ def _seeds(seeds: pd.Series) -> str:
 
 
 def _facts(study: Study) -> list[tuple[str, str]]:
+    """Return what the page is about."""
     runs = study.runs
+    cuts = [
+        (f"{name} left out", "; ".join(dict.fromkeys(str(cuts[index]) for cuts in study.cuts.values())))
+        for index, name in enumerate(("Warm-up", "Cool-down"))
+    ]
     return [
         *([] if study.campaign is None else [("Campaign", study.campaign)]),
-        ("Workloads", count(len(study.workloads))),
-        ("Contenders", "; ".join(sorted(set(runs["contender"])))),
-        ("Baseline", study.baseline),
-        ("Runs", f"{len(runs):,}, with {runs['jobs'].sum():,} jobs measured"),
-        *(
-            (f"{name} left out", "; ".join(dict.fromkeys(str(cuts[index]) for cuts in study.cuts.values())))
-            for index, name in enumerate(("Warm-up", "Cool-down"))
-        ),
+        ("Contenders", "; ".join(study.order)),
+        *([("Baseline", study.baseline)] if len(study.order) > 1 else []),
+        ("Runs", f"{count(len(runs), 'run')}, with {runs['jobs'].sum():,} jobs measured"),
+        *(cut for cut in cuts if cut[1] != "none"),
         ("Made by", f"hpcdispatch {version('hpcdispatch')}"),
     ]

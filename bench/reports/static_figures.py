@@ -36,12 +36,13 @@ def images(figure: Figure) -> dict[str, bytes]:
 
 def _draw(figure: Figure, canvas: Canvas) -> None:
     draw = {
-        "steps": _curves, "lines": _curves, "points": _curves, "intervals": _intervals, "schedule": _schedule,
-    }[figure.kind]  # fmt: skip
+        "intervals": _intervals,
+        "schedule": _schedule,
+    }.get(figure.kind, _curves)
     draw = _panels if figure.panels else draw
     if not len(figure.data):
         canvas.set_size_inches(WIDTH, 1.5)
-        canvas.text(0.5, 0.5, "nothing to show", ha="center", va="center")
+        canvas.text(0.5, 0.5, "no data", ha="center", va="center")
         return
     draw(figure, canvas)
     if (figure.panels or figure.kind == "schedule") and len(figure.names) > MOST_PANELS:
@@ -70,11 +71,14 @@ def _curves(figure: Figure, canvas: Canvas) -> None:
     canvas.set_size_inches(WIDTH, 3.4 + 0.16 * len(names))
     axes = canvas.add_subplot()
     handles: list[Any] = []
+    classes = list(dict.fromkeys(figure.data[figure.x])) if figure.kind == "classes" else []
     for name in names:
         chosen = figure.data[figure.data["contender"] == name]
         index = figure.place(name)
         options = line_style(index)
         x, y = chosen[figure.x].to_numpy(), chosen[figure.y].to_numpy()
+        if figure.kind == "classes":
+            x, options["marker"] = chosen[figure.x].map(classes.index).to_numpy(), marker(index)
         if figure.kind == "steps":
             options |= {"drawstyle": "steps-post", "marker": marker(index), "markersize": 4}
             options["markevery"] = (0.03 + 0.02 * index % 0.1, 0.15)
@@ -88,6 +92,8 @@ def _curves(figure: Figure, canvas: Canvas) -> None:
         plain_numbers(axes.xaxis)
         plain_numbers(axes.yaxis)
     axes.set_ylim(bottom=0)
+    if classes:
+        axes.set_xticks(range(len(classes)), [name.replace(" to ", " to\n") for name in classes], fontsize=7)
     if figure.kind == "lines":
         axes.set_xlim(left=0)
     _legend(canvas, handles, names)

@@ -29,6 +29,7 @@ from ...simulation.metrics import NARROWEST, width_class, width_name
 from ...simulation.plots.curves import Grid, capacity_of, over_time
 from .saved_results import Found, Run
 from .tunings import tunings_of
+from .verdict import choose_baseline
 
 #: The distributions that are drawn, and where they are taken.
 GRIDS = {
@@ -37,8 +38,6 @@ GRIDS = {
     "real_over_predicted": Grid(-4, 4, 100),
     "decision_ms": Grid(-4, 6, 100),
 }
-#: Contenders that are compared with, where none is chosen, by preference.
-_BASELINES = ("easy", "fcfs")
 
 
 @dataclass(slots=True)
@@ -136,8 +135,8 @@ def contender_names(runs: Iterable[Run]) -> dict[Run, str]:
     }
 
 
-def choose_baseline(names: Iterable[str], wanted: str | None) -> str:
-    """Return the contender to compare with.
+def known_baseline(names: Iterable[str], wanted: str | None) -> str:
+    """Return the contender to compare with, by default that of :func:`~.verdict.choose_baseline`.
 
     Raises
     ------
@@ -146,8 +145,7 @@ def choose_baseline(names: Iterable[str], wanted: str | None) -> str:
     """
     known = sorted(set(names))
     if wanted is None:
-        dispatchers = {name: name.partition(", ")[0] for name in sorted(known, key=lambda name: "walltime" not in name)}
-        return next((name for base in _BASELINES for name, own in dispatchers.items() if own == base), known[0])
+        return choose_baseline(known)
     if wanted not in known:
         raise InputError(f"--baseline: expected one of {'; '.join(known)}, got {wanted!r}")
     return wanted
@@ -189,7 +187,7 @@ def study(
     if not names:
         raise InputError(f"expected a result that can be read, got none; {found.left_out[0]}")
     detail = Detail.of(len({(run.workload, name) for run, name in names.items()}))
-    chosen = choose_baseline(names.values(), baseline)
+    chosen = known_baseline(names.values(), baseline)
     made = Study(chosen, campaign=found.campaign, left_out=list(found.left_out), detail=detail, window=window)
     for run in names:
         made.cuts[run.workload] = (warm_up or run.warm_up, cool_down or run.cool_down)

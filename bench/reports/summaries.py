@@ -8,29 +8,30 @@ import pandas as pd
 
 from ...analysis.paired import LEAST_FOR_TEST, paired
 from ...analysis.statistics import METRICS, STATISTICS
-from .number_formats import Show, count, percent, ratio, seconds
+from ...base.time_texts import time_text
+from .number_formats import Show, count, percent, ratio
 from .study import Study
-from .tables import Cell, Table, between, label, number, spread
+from .tables import Cell, Table, Times, between, label, number, spread
 from .tunings import numbered, tunings_table
 
 #: What is compared in pairs: name, header, how it is shown.
 PAIRED: tuple[tuple[str, str, Show], ...] = (
-    ("wait_mean", "mean wait (s)", seconds),
+    ("wait_mean", Times("mean wait"), time_text),
     ("bounded_slowdown_mean", "mean bounded slowdown", ratio),
-    ("wait_p95", "95th percentile of wait (s)", seconds),
+    ("wait_p95", Times("95th percentile of wait"), time_text),
 )
 _LEADERBOARD: tuple[tuple[str, str, Show], ...] = (
-    ("wait_mean", "mean wait (s)", seconds),
+    ("wait_mean", Times("mean wait"), time_text),
     ("bounded_slowdown_mean", "mean bounded slowdown", ratio),
     ("slowdown_mean", "mean slowdown", ratio),
-    ("wait_median", "median wait (s)", seconds),
-    ("wait_p95", "p95 wait (s)", seconds),
-    ("wait_max", "max wait (s)", seconds),
+    ("wait_median", Times("median wait"), time_text),
+    ("wait_p95", Times("p95 wait"), time_text),
+    ("wait_max", Times("max wait"), time_text),
     ("utilization", "utilization (%)", percent),
     ("decision_ms_mean", "mean decision (ms)", ratio),
 )
 _FAIRNESS: tuple[tuple[str, str, Show], ...] = (
-    ("wait_max", "max wait (s)", seconds),
+    ("wait_max", Times("max wait"), time_text),
     ("over_24h", "jobs with wait > 24 h", count),
     ("over_72h", "jobs with wait > 72 h", count),
     ("longer", "jobs that waited longer than under the baseline", count),
@@ -39,7 +40,7 @@ _FAIRNESS: tuple[tuple[str, str, Show], ...] = (
     ("jain", "Jain's index over users", ratio),
 )
 _PREDICTION: tuple[tuple[str, str, Show], ...] = (
-    ("mae", "mean absolute error (s)", seconds),
+    ("mae", Times("mean absolute error"), time_text),
     ("under", "underestimated (%)", percent),
     ("over", "overestimated (%)", percent),
     ("near", "real/predicted in 0.75-1.25 (%)", percent),
@@ -53,8 +54,8 @@ _DECISIONS: tuple[tuple[str, str, Show], ...] = (
     ("simulation_s", "whole simulation (s)", ratio),
 )
 _METRIC_NAMES = {
-    "wait": "wait (s)",
-    "turnaround": "turnaround (s)",
+    "wait": "wait",
+    "turnaround": "turnaround",
     "slowdown": "slowdown",
     "bounded_slowdown": "bounded slowdown",
 }
@@ -114,31 +115,35 @@ def leaderboard(runs: pd.DataFrame) -> Table:
 
 def pairs(runs: pd.DataFrame, baseline: str) -> Table:
     """Return the paired comparison with the baseline."""
-    rows: list[list[Cell]] = []
-    tested = False
-    for key, header, show in PAIRED:
-        compared = paired(runs, baseline, key) if baseline in set(runs["contender"]) else pd.DataFrame()
-        for row in compared.to_dict("records"):
-            tested = tested or not math.isnan(row["p_sign"])
-            rows.append(
-                [
-                    label(row["contender"]),
-                    label(header),
-                    number(row["n"], count),
-                    between(row["difference"], row["difference_low"], row["difference_high"], show),
-                    between(row["ratio"], row["ratio_low"], row["ratio_high"], ratio),
-                    Cell(f"{row['lower']} / {row['higher']}", "", float(row["lower"])),
-                    number(row["p_sign"], ratio),
-                    number(row["p_wilcoxon"], ratio),
-                ]
-            )
-    headers = [
-        "contender", "metric", "pairs", "difference", "ratio", "pairs lower / higher", "p, sign test", "p, Wilcoxon",
-    ]  # fmt: skip
+    found = [
+        (header, show, row)
+        for key, header, show in PAIRED
+        if baseline in set(runs["contender"])
+        for row in paired(runs, baseline, key).to_dict("records")
+    ]
+    tested = any(not math.isnan(row["p_sign"]) for *_, row in found)
+    rows = [
+        [
+            label(row["contender"]),
+            label(header),
+            number(row["n"], count),
+            between(row["difference"], row["difference_low"], row["difference_high"], show),
+            between(row["ratio"], row["ratio_low"], row["ratio_high"], ratio),
+            Cell(f"{row['lower']} / {row['higher']}", "", float(row["lower"])),
+            *([number(row["p_sign"], ratio), number(row["p_wilcoxon"], ratio)] if tested else []),
+        ]
+        for header, show, row in found
+    ]
+    tests = ["p, sign test", "p, Wilcoxon"] if tested else []
+    headers = ["contender", "metric", "pairs", "difference", "ratio", "pairs lower / higher", *tests]
     note = (
         f"Contender minus, and over, {baseline}, on the same sample of each seed; in brackets 95% bootstrap intervals "
-        "over the pairs. A ratio below 1 is better than the baseline. Tests are two-sided and exact where they can be"
-        + ("." if tested else f"; they need {LEAST_FOR_TEST} pairs that differ.")
+        "over the pairs. A ratio below 1 is better than the baseline. "
+        + (
+            "Tests are two-sided and exact where they can be."
+            if tested
+            else f"For p-values it takes {LEAST_FOR_TEST} pairs that differ."
+        )
     )
     return Table(f"Paired differences from {baseline}", headers, rows, 2, note, "paired")
 
@@ -148,18 +153,20 @@ def details(runs: pd.DataFrame) -> Table:
     rows = []
     for name, group in runs.groupby("contender", sort=False):
         for metric in METRICS:
-            show = seconds if metric in ("wait", "turnaround") else ratio
+            show = time_text if metric in ("wait", "turnaround") else ratio
             means = [number(float(group[f"{metric}_{key}"].mean()), show) for key in STATISTICS]
             rows.append([label(name), label(_METRIC_NAMES[metric]), *means])
     note = "Statistics over the jobs of a run, then means over the seeds."
-    return Table("Distribution of each metric", ["contender", "metric", *STATISTICS], rows, 2, note, "details")
+    return Table(
+        "Distribution of each metric", ["contender", "metric", *STATISTICS], rows, 2, note, "details", folded=True
+    )
 
 
 def classes(study: Study, workload: str, split: str) -> Table:
     """Return wait and bounded slowdown of the classes of jobs."""
     chosen = study.classes[(study.classes["workload"] == workload) & (study.classes["split"] == split)]
     headers = [
-        split, "contender", "jobs", "mean wait (s)", "median wait (s)", "p95 wait (s)", "max wait (s)",
+        split, "contender", "jobs", *map(Times, ("mean wait", "median wait", "p95 wait", "max wait")),
         "mean bounded slowdown", "p95 bounded slowdown",
     ]  # fmt: skip
     rows = []
@@ -171,7 +178,7 @@ def classes(study: Study, workload: str, split: str) -> Table:
                 continue
             wait, slowdown = (group[group["metric"] == name] for name in ("wait", "bounded_slowdown"))
             cells = [number(float(wait["n"].mean()), count)]
-            cells += [number(float(wait[key].mean()), seconds) for key in ("mean", "median", "p95", "max")]
+            cells += [number(float(wait[key].mean()), time_text) for key in ("mean", "median", "p95", "max")]
             cells += [number(float(slowdown[key].mean()), ratio) for key in ("mean", "p95")]
             rows.append([label(job_class), label(contender), *cells])
     what = {
@@ -181,7 +188,7 @@ def classes(study: Study, workload: str, split: str) -> Table:
     }
     note = f"{what[split]} Statistics over the jobs of a run, then means over the seeds that have such jobs."
     key = split.replace(" ", "-")
-    return Table(f"By {split} of the jobs", headers, rows, 2, note, f"by-{key}")
+    return Table(f"By {split} of the jobs", headers, rows, 2, note, f"by-{key}", folded=True)
 
 
 def _by_contender(

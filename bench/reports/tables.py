@@ -12,7 +12,9 @@ from itertools import zip_longest
 import numpy as np
 import pandas as pd
 import rich.table
+from rich import box
 from rich.console import Console
+from rich.text import Text
 
 from ...simulation import mean_interval
 from .number_formats import Show, interval
@@ -46,6 +48,12 @@ class Cell:
         return "" if math.isnan(self.value) else repr(self.value)
 
 
+class Times(str):
+    """The header of a column of durations, shown as ``2h05m``; its numbers are seconds."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True)
 class Table:
     """A table, for a terminal, a page or a paper.
@@ -62,6 +70,8 @@ class Table:
         How many columns, from the first on, are texts and not numbers.
     key
         Name of its files.
+    folded
+        Whether a page shows it only where it is opened.
     """
 
     title: str
@@ -70,6 +80,7 @@ class Table:
     labels: int = 1
     note: str = ""
     key: str = ""
+    folded: bool = False
 
     @property
     def cells(self) -> list[list[Cell]]:
@@ -78,10 +89,7 @@ class Table:
 
     def terminal(self) -> rich.table.Table:
         """Return the rows for the terminal, ruled off where the first of several labels changes."""
-        made = rich.table.Table()
-        for index, name in enumerate(self.columns):
-            label = index < self.labels
-            made.add_column(name, justify="left" if label else "right", no_wrap=label)
+        made = terminal_table(self.columns, self.labels)
         texts = [[cell.line for cell in row] for row in self.cells]
         for row, following in zip_longest(texts, texts[1:]):
             made.add_row(*row, end_section=self.labels > 1 and following is not None and following[0] != row[0])
@@ -119,10 +127,19 @@ class Table:
         columns: dict[str, list[object]] = {}
         for index, name in enumerate(self.columns):
             cells = [row[index] for row in self.cells]
+            name = f"{name} (s)" if isinstance(name, Times) else str(name)  # noqa: PLW2901
             columns[name] = [cell.text if index < self.labels else cell.value for cell in cells]
             if any(cell.below for cell in cells):
                 columns[f"{name}: interval"] = [cell.below for cell in cells]
         return pd.DataFrame(columns)
+
+
+def terminal_table(columns: Sequence[str], labels: int = 1) -> rich.table.Table:
+    """Return an empty table in the one style of all commands: labels to the left, numbers to the right."""
+    made = rich.table.Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for index, name in enumerate(columns):
+        made.add_column(Text(name), justify="left" if index < labels else "right", overflow="fold")
+    return made
 
 
 def label(text: object) -> Cell:

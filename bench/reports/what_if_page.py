@@ -11,12 +11,14 @@ import pandas as pd
 
 from ...analysis.what_if import WhatIf
 from ...base import FloatArray
+from ...base.time_texts import time_text
 from ...simulation.plots.curves import distribution
 from .figures import Figure
 from .html_page import Page, Part, Section, write_page
-from .number_formats import count, fixed, percent, ratio, seconds
+from .number_formats import Show, count, fixed, percent, ratio
 from .study import GRIDS
-from .tables import Cell, Table, label, number
+from .tables import Cell, Table, Times, label, number
+from .verdict import of_jobs
 
 #: Most places of a curve of the queue.
 _PLACES = 600
@@ -24,7 +26,7 @@ _GLOSSARY = (
     ("Recorded", "What the site's own scheduler did, from its accounting."),
     ("slurm", "The model of that scheduler with the site's configuration. What the page says of changes and of other "
      "schedulers is worth as much as this one meets the record."),
-    ("Wait", "Seconds from when a job could have started to its start."),
+    ("Wait", "Time from when a job could have started to its start."),
     ("Bounded slowdown", "Turnaround over the larger of run time and 10 s, at least 1."),
     ("Off the record", "By how much a start differs from the recorded one, either way."),
     ("Correlation", "Of the waits with the recorded ones, job by job (Pearson)."),
@@ -53,12 +55,24 @@ def write_what_if(found: Sequence[WhatIf], submit: FloatArray, facts: Sequence[t
         Section("What others would have done", others, list(_outlook(found, submit))),
     ]
     told = [*facts, ("Made by", f"hpcdispatch {version('hpcdispatch')}")]
-    return write_page(Page("What if: a recorded site under other schedulers", told, (), sections, _GLOSSARY), out)
+    return write_page(
+        Page("What if: a recorded site under other schedulers", answer(found), told, (), sections, _GLOSSARY), out
+    )
+
+
+def answer(found: Sequence[WhatIf], show: Show = time_text) -> str:
+    """Return which scheduler would have had the least mean wait, against the model of the site's own."""
+    model, others = found[1], found[2:]
+    if not others:
+        return f"{in_a_sentence(found[0], model)[0]}."
+    best = min(others, key=lambda row: row.wait)
+    both = ~np.isnan(best.waits) & ~np.isnan(model.waits)
+    return of_jobs(best.name, best.waits[both], model.name, model.waits[both], show)
 
 
 def in_a_sentence(recorded: WhatIf, model: WhatIf) -> list[str]:
     """Return how well the model meets the record: its starts, and its mean wait where jobs waited."""
-    near = ", ".join(f"{percent(share)}% within {within} s" for within, share in model.near.items())
+    near = ", ".join(f"{percent(share)}% within {time_text(within)}" for within, share in model.near.items())
     starts = f"slurm meets the recorded starts: {near}"
     if recorded.wait <= 0:
         return [starts]
@@ -66,16 +80,16 @@ def in_a_sentence(recorded: WhatIf, model: WhatIf) -> list[str]:
 
 
 def _fidelity(recorded: WhatIf, model: WhatIf) -> tuple[Part, ...]:
-    near = [[label(f"starts within {within} s of the record (%)"), number(share, percent)]
+    near = [[label(f"starts within {time_text(within)} of the record (%)"), number(share, percent)]
             for within, share in model.near.items()]  # fmt: skip
     rows = [
         *near,
-        [label("mean distance from the recorded start (s)"), number(model.deviation, seconds)],
+        [label("mean distance from the recorded start"), number(model.deviation, time_text)],
         [label("correlation of the waits"), number(model.correlation, _hundredths)],
-        [label("mean wait, recorded (s)"), number(recorded.wait, seconds)],
-        [label("mean wait, slurm (s)"), number(model.wait, seconds)],
-        [label("p95 of the waits, recorded (s)"), number(recorded.wait_p95, seconds)],
-        [label("p95 of the waits, slurm (s)"), number(model.wait_p95, seconds)],
+        [label("mean wait, recorded"), number(recorded.wait, time_text)],
+        [label("mean wait, slurm"), number(model.wait, time_text)],
+        [label("p95 of the waits, recorded"), number(recorded.wait_p95, time_text)],
+        [label("p95 of the waits, slurm"), number(model.wait_p95, time_text)],
     ]
     note = "Whole runs are chaotic: a real Slurm that is given the same jobs again does not meet its own starts either."
     table = Table("slurm beside the record", ("measure", "value"), rows, 1, note, "fidelity")
@@ -87,11 +101,11 @@ def _fidelity(recorded: WhatIf, model: WhatIf) -> tuple[Part, ...]:
 
 def _outlook(found: Sequence[WhatIf], submit: FloatArray) -> tuple[Part, ...]:
     names = tuple(row.name for row in found)
-    columns = ("scheduler", "mean wait (s)", "to the record (%)", "to slurm (%)", "p95 wait (s)",
-               "mean bounded slowdown", "off the record (s)", "correlation")  # fmt: skip
+    columns = ("scheduler", Times("mean wait"), "to the record (%)", "to slurm (%)", Times("p95 wait"),
+               "mean bounded slowdown", Times("off the record"), "correlation")  # fmt: skip
     rows = [
-        [label(row.name), number(row.wait, seconds), _change(row.wait, found[0].wait), _change(row.wait, found[1].wait),
-         number(row.wait_p95, seconds), number(row.slowdown, ratio), number(row.deviation, seconds),
+        [label(row.name), number(row.wait, time_text), *(_change(row.wait, base.wait) for base in found[:2]),
+         number(row.wait_p95, time_text), number(row.slowdown, ratio), number(row.deviation, time_text),
          number(row.correlation, _hundredths)]
         for row in found
     ]  # fmt: skip
@@ -134,10 +148,6 @@ def _curve(key: str, title: str, axis: str, values: dict[str, FloatArray], names
 def _change(value: float, base: float) -> Cell:
     change = 100 * (value / base - 1) if base else np.nan
     return number(change, lambda shown: "-" if np.isnan(shown) else f"{shown:+.1f}")
-
-
-def _signed(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:+.1f}"
 
 
 def _hundredths(value: float) -> str:

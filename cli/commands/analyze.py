@@ -9,49 +9,48 @@ from typing import Any
 
 import click
 import pandas as pd
-from rich import box
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from ...analysis import EXPLAINS, PERCENTILES, Workflow, analyze, class_table, summary_table
 from ...base import InputError
-from ...bench.reports.number_formats import NOTHING, percent, ratio
+from ...bench.reports.number_formats import NOTHING, count, percent, ratio
+from ...bench.reports.tables import terminal_table
 from ...bench.reports.workflow_figure import KINDS, picture
 from ...models.complexity import CONSTANT
 from ...workloads.formats.csv_text import csv_text
 from ...workloads.formats.run_table import RunColumns, read_runs
 from ...workloads.formats.trace_files import save
-from ..app import debug_option, examples
+from ..app import options, subcommand
 from ..command_errors import say
-from ..output import console, print_json
+from ..output import finish
 from ..progress import spinner
-from ..shared_options import check_writable, json_option, path_option
+from ..shared_options import check_writable, path_option
 
 
-@click.command(
+@subcommand(
     "analyze",
-    epilog=examples(
-        "hpcdispatch workload analyze runs.csv --size-column bytes --time-column minutes",
-        "hpcdispatch workload analyze runs.csv --size-column bytes --time-column minutes "
-        "--workflow-column name --plot runs.png",
-    ),
+    "hpcdispatch workload analyze runs.csv --size-column bytes --time-column minutes",
+    "hpcdispatch workload analyze runs.csv --size-column bytes --time-column minutes "
+    "--workflow-column name --plot runs.png",
 )
 @click.argument("table", type=click.Path(path_type=Path))
-@click.option("--size-column", required=True, metavar="NAME", help="Sizes of the inputs, >= 0; best in bytes.")
-@click.option("--time-column", required=True, metavar="NAME", help="Run times, >= 0, in any unit.")
-@click.option("--workflow-column", metavar="NAME", help="What ran. Without it all runs are of one workflow.")
-@click.option(
-    "--explains",
-    type=click.FloatRange(0, 1),
-    default=EXPLAINS,
-    show_default=True,
-    metavar="R",
-    help="The time follows the size where the correlation is above R.",
+@options(
+    "Columns",
+    click.option("--size-column", required=True, metavar="NAME", help="Sizes of the inputs, >= 0; best in bytes."),
+    click.option("--time-column", required=True, metavar="NAME", help="Run times, >= 0, in any unit."),
+    click.option("--workflow-column", metavar="NAME", help="What ran. Without it all runs are of one workflow."),
 )
-@path_option("--plot", f"Draw runs, curves and ranges: {', '.join(KINDS)}.")
-@path_option("--out", "Save the fits, a row a workflow and class.", metavar="FILE.csv")
-@json_option
-@debug_option
+@options(
+    "Results",
+    click.option(
+        "--explains", type=click.FloatRange(0, 1), default=EXPLAINS, show_default=True, metavar="R",
+        help="The time follows the size where the correlation is above R.",
+    ),
+    path_option("--plot", f"Draw runs, curves and ranges: {', '.join(KINDS)}."),
+    path_option("--out", "Save the fits, a row per workflow and class.", metavar="FILE.csv"),
+)  # fmt: skip
 def command(
     table: Path,
     size_column: str,
@@ -60,7 +59,6 @@ def command(
     explains: float,
     plot: Path | None,
     out: Path | None,
-    as_json: bool,
 ) -> None:
     """Fit run times to sizes of inputs: 1, log n, n, n log n, n^2, n^2 log n and n^3.
 
@@ -85,44 +83,34 @@ def command(
     if plot is not None:
         plot.write_bytes(picture(found, size_column, time_column, plot.suffix[1:].lower()))
         say("note", f"picture written to {plot}")
-    if as_json:
-        print_json({"workflows": _records(summary_table(found)), "classes": _records(class_table(found))})
-    else:
-        _print(found)
+    summary = _records(summary_table(found))
+    follows = [row for row in summary if row["best"] not in (CONSTANT, None, "") and row["correlation"] > explains]
+    answer = f"Run times follow the size of the input in {len(follows)} of {count(len(summary), 'workflow')}"
+    if len(follows) == 1:
+        row = follows[0]
+        answer += f": {row['workflow']} grows as {row['best']}, correlation {_two(row['correlation'])}"
+    finish(f"{answer}.", {"workflows": summary, "classes": _records(class_table(found))}, *_shown(found))
 
 
 def _records(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [dict(zip(map(str, table), row, strict=True)) for row in table.itertuples(index=False, name=None)]
 
 
-def _print(workflows: tuple[Workflow, ...]) -> None:
-    out = console()
-    times = _table("workflow", "runs", *PERCENTILES)
-    best = _table("workflow", "best", "tied with", "correlation", "Spearman", "MSE", "error (%)")
+def _shown(workflows: tuple[Workflow, ...]) -> list[RenderableType]:
+    times = terminal_table(["workflow", "runs", *PERCENTILES])
+    best = terminal_table(["workflow", "best", "tied with", "correlation", "Spearman", "MSE", "error (%)"], 3)
     for row in _records(summary_table(workflows)):
         name = Text(row["workflow"])
         times.add_row(name, f"{row['runs']:,}", *(ratio(row[key]) for key in PERCENTILES))
         kinds = (kind if isinstance(kind, str) and kind else NOTHING for kind in (row["best"], row["tied"]))
         numbers = (_two(row["correlation"]), _two(row["spearman"]), ratio(row["mse"]), percent(row["error"]))
         best.add_row(name, *kinds, *numbers)
-    out.print("times", times, "\nbest class", best, sep="\n")
-    for workflow in workflows:
-        if workflow.note:
-            out.print(f"{workflow.name}: {workflow.note}", soft_wrap=True)
-    out.print("\ntime = a + b g(n)", _classes(workflows), sep="\n")
-
-
-def _table(*columns: str) -> Table:
-    """Return an empty table whose first column is text."""
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
-    for index, name in enumerate(columns):
-        wraps = name in {"workflow", "tied with"}
-        table.add_column(name, justify="right" if index else "left", overflow="fold", no_wrap=not wraps)
-    return table
+    notes = [f"{workflow.name}: {workflow.note}" for workflow in workflows if workflow.note]
+    return ["times", times, "\nbest class", best, *notes, "\ntime = a + b g(n)", _classes(workflows)]
 
 
 def _classes(workflows: tuple[Workflow, ...]) -> Table:
-    table = _table("g(n)", "a", "b", "correlation", "MSE", "left out", "")
+    table = terminal_table(["g(n)", "a", "b", "correlation", "MSE", "left out", ""])
     for name, rows in itertools.groupby(_records(class_table(workflows)), key=lambda row: row["workflow"]):
         table.add_row(Text(str(name), style="bold"))
         for row in rows:

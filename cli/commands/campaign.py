@@ -19,49 +19,54 @@ from ...bench.campaigns.execution import (
     plan_campaign,
     run_campaign,
 )
-from ...bench.campaigns.metrics_table import write_table
+from ...bench.campaigns.metrics_table import campaign_table, write_table
 from ...bench.campaigns.store import TRACES
 from ...bench.reports.number_formats import count
+from ...bench.reports.verdict import verdict
 from ...workloads import TraceWarning
-from ..app import debug_option, examples
+from ..app import OUTPUT, options, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
-from ..output import print_json
+from ..output import finish, time
 from ..progress import JobBar, spinner
-from ..shared_options import cores, json_option, no_cache_option, say_few_runs
+from ..shared_options import cores, no_cache_option, say_few_runs, workers_option
 
 _FILE = click.Path(path_type=Path)
+#: Cells up to which the answer is read from the store.
+MOST_READ = 200
 
 
-@click.command(
+@subcommand(
     "campaign",
-    epilog=examples(
-        "hpcdispatch campaign campaign.toml --out store",
-        "hpcdispatch campaign campaign.toml --out store --table campaign.csv",
-        "hpcdispatch campaign campaign.toml --out store --cluster slurm --workers 20",
-    ),
+    "hpcdispatch campaign campaign.toml --out store",
+    "hpcdispatch campaign campaign.toml --out store --table campaign.csv",
+    "hpcdispatch campaign campaign.toml --out store --cluster slurm --workers 20",
 )
 @click.argument("file", type=_FILE)
-@click.option("--out", type=_FILE, required=True, metavar="DIR", help="The store: a folder that campaigns may share.")
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Processes, or workers to ask a queue for; 1 simulates in this process.  [default: the cores]",
+@options(
+    "Simulation",
+    click.option(
+        "--out", type=_FILE, required=True, metavar="DIR", help="The store: a folder that campaigns may share."
+    ),
+    workers_option,
+    click.option("--retry", is_flag=True, help="Try the cells again that failed before."),
+    click.option("--verify", is_flag=True, help="Check every file of the store and simulate the damaged cells."),
+    no_cache_option,
 )
-@click.option("--retry", is_flag=True, help="Try the cells again that failed before.")
-@click.option(
-    "--verify", is_flag=True, help="Check every file of the store and simulate only the damaged cells of this campaign."
+@options(
+    "Cluster",
+    click.option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Run on Dask: tcp://HOST:PORT or tls://HOST:PORT of its scheduler, or slurm.",
+    ),
+    click.option("--tls-ca-file", type=_FILE, metavar="PEM", help="The authority's certificate, for tls:// and slurm."),
+    click.option("--tls-cert", type=_FILE, metavar="PEM", help="One's own certificate."),
+    click.option("--tls-key", type=_FILE, metavar="PEM", help="Its key."),
 )
-@click.option("--table", type=_FILE, metavar="CSV", help="Write the metrics of every finished cell of the campaign.")
-@click.option(
-    "--cluster", metavar="ADDRESS", help="Run on Dask: tcp://HOST:PORT or tls://HOST:PORT of its scheduler, or slurm."
-)
-@click.option("--tls-ca-file", type=_FILE, metavar="PEM", help="The authority's certificate, for tls:// and slurm.")
-@click.option("--tls-cert", type=_FILE, metavar="PEM", help="One's own certificate.")
-@click.option("--tls-key", type=_FILE, metavar="PEM", help="Its key.")
-@no_cache_option
-@json_option
-@debug_option
+@options(
+    OUTPUT,
+    click.option("--table", type=_FILE, metavar="CSV", help="Write the metrics of every finished cell."),
+)  # fmt: skip
 def command(
     file: Path,
     out: Path,
@@ -74,7 +79,6 @@ def command(
     tls_cert: Path | None,
     tls_key: Path | None,
     no_cache: bool,
-    as_json: bool,
 ) -> None:
     """Simulate every combination of workloads, dispatchers, predictors, options and seeds that a file lists.
 
@@ -115,40 +119,49 @@ def command(
         except (OSError, WorkerError):
             say("note", f"stopped; what was finished is kept in {out}, and the same command goes on")
             raise
-    _report(plan, outcome, out, as_json=as_json)
+    _report(plan, outcome, store, out)
     if table is not None:
         write_table(plan, store, table)
     _end(outcome, interrupted=interrupted)
 
 
-def _report(plan: Plan, outcome: Outcome, out: Path, *, as_json: bool) -> None:
+def _report(plan: Plan, outcome: Outcome, store: Store, out: Path) -> None:
     """Say what became of the cells."""
     for key, reason, cell in outcome.damaged:
         name = f"{out / 'cells' / key[:2] / key}: {reason}"
         what = f"cell {cell.label}; simulated again" if cell else "of another campaign, whose next run mends it"
         say("warning", f"{name} ({what})")
     failed = [*outcome.failed_before, *outcome.failed]
-    if as_json:
-        print_json({
-            "campaign": plan.name,
-            "planned": outcome.planned,
-            "done": len(outcome.done),
-            "reused": len(outcome.reused),
-            "failed": len(outcome.failed),
-            "failed_before": len(outcome.failed_before),
-            "damaged": [key for key, _, _ in outcome.damaged],
-            "missing": outcome.missing,
-            "seconds": outcome.seconds,
-            "failures": [
-                {"cell": cell.label, "key": cell.key, "type": error.type, "message": error.message}
-                for cell, error in failed
-            ],
-        })  # fmt: skip
-        return
+    fields = {
+        "campaign": plan.name,
+        "planned": outcome.planned,
+        "done": len(outcome.done),
+        "reused": len(outcome.reused),
+        "failed": len(outcome.failed),
+        "failed_before": len(outcome.failed_before),
+        "damaged": [key for key, _, _ in outcome.damaged],
+        "missing": outcome.missing,
+        "seconds": outcome.seconds,
+        "failures": [
+            {"cell": cell.label, "key": cell.key, "type": error.type, "message": error.message}
+            for cell, error in failed
+        ],
+    }
     numbers = f"{len(outcome.done)} done, {len(outcome.reused)} reused, {len(failed)} failed"
     left = f", {outcome.missing} to do" if outcome.missing else ""
-    click.echo(f"{plan.name}: {count(outcome.planned, 'cell')}, {numbers}{left} ({outcome.seconds:,.1f} s)")
-    click.echo(f"in {out}")
+    told = f"{plan.name}: {count(outcome.planned, 'cell')}, {numbers}{left} ({outcome.seconds:,.1f} s)"
+    finish(_answer(plan, store, out), fields, f"{told}\nin {out}")
+
+
+def _answer(plan: Plan, store: Store, out: Path) -> str:
+    """Return which dispatcher has the least mean wait, against easy; where many cells are kept, what says so."""
+    kept = sum(store.has(cell.key) for cell in plan.rows)
+    if not kept or kept > MOST_READ:
+        return f"{count(kept, 'cell')} finished; 'hpcdispatch report {out}' compares them."
+    table = campaign_table(plan, store)
+    varied = [name for name in ("predictor", "overrun", "same_instant") if table[name].nunique() > 1]
+    table["contender"] = table[["dispatcher", *varied]].agg(", ".join, axis=1)
+    return verdict(table.assign(sample=table["seed"]), show=time)
 
 
 def _end(outcome: Outcome, *, interrupted: bool) -> None:

@@ -13,78 +13,60 @@ from ...bench.campaigns.samples import Sampler
 from ...simulation import Overrun, SameInstant
 from ...workloads import Workload
 from ...workloads.sources import Source
-from ..app import debug_option, examples
+from ..app import OUTPUT, options, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
-from ..comparison_table import comparison_json, print_comparison
-from ..output import print_json
+from ..comparison_table import comparison_answer, comparison_json, comparison_shown
+from ..durations import Duration
+from ..output import finish
 from ..progress import JobBar
 from ..shared_options import (
     ReadingOptions,
+    check_option,
     cores,
-    json_option,
+    dispatchers_option,
     make_folder,
     mold_option,
     overrun_option,
     path_option,
+    predictors_option,
     reading_options,
     same_instant_option,
     split_specs,
     validate,
+    workers_option,
 )
 from ..trace_argument import load, resolve
 
-DISPATCHERS = "fcfs,lxf,easy,easy-sjbf,conservative,hcp3,lookahead"
-BUILT_IN_SEEDS = 5
+DISPATCHERS = "fcfs,lxf,easy,easy-sjbf,conservative"
+BUILT_IN_SEEDS = 10
 
 
-@click.command(
+@subcommand(
     "compare",
-    epilog=examples(
-        "hpcdispatch compare trace.swf.gz --dispatchers easy,conservative --predictors walltime,last2 --seeds 10",
-        "hpcdispatch compare lublin:jobs=5000,load=0.9 --seeds 5 --overrun kill --out results",
-    ),
+    "hpcdispatch compare trace.swf.gz --dispatchers easy,hcp3,lookahead --predictors walltime,last2 --seeds 10",
+    "hpcdispatch compare lublin:jobs=5000,load=0.9 --seeds 5 --overrun kill --out results",
 )
 @click.argument("trace", required=False)
-@click.option(
-    "--dispatchers",
-    multiple=True,
-    default=(DISPATCHERS,),
-    metavar="A,B,...",
-    help=f"Names with options, see above.  [default: {DISPATCHERS}]",
+@options(
+    "What is compared",
+    dispatchers_option(DISPATCHERS),
+    predictors_option("walltime", "Each is paired with each dispatcher."),
+    click.option(
+        "--seeds",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help=f"How many samples.  [default: 1; {BUILT_IN_SEEDS} of the built-in workload]",
+    ),
+    click.option(
+        "--jitter",
+        type=Duration(),
+        metavar="TIME",
+        help="Largest shift of a submission in a sample of a trace.  [default: 1m; none for one seed]",
+    ),
 )
-@click.option(
-    "--predictors",
-    multiple=True,
-    default=("walltime",),
-    metavar="X,Y,...",
-    help="Names with options; each is paired with each dispatcher.  [default: walltime]",
-)
-@click.option(
-    "--seeds",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help=f"How many samples of the workload.  [default: 1; {BUILT_IN_SEEDS} of the built-in workload]",
-)
-@click.option(
-    "--jitter",
-    type=click.IntRange(min=0),
-    metavar="SECONDS",
-    help="Largest shift of a submission in a sample of a trace.  [default: 60; none for one seed]",
-)
-@overrun_option
-@same_instant_option
+@options("Simulation", overrun_option, same_instant_option, mold_option, check_option, workers_option)
 @reading_options
-@mold_option
-@path_option("--out", "Keep the results there; what is there already is not simulated again.", metavar="DIR")
-@click.option("--check", "checked", is_flag=True, help="Check each schedule against the invariants.")
-@click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    metavar="K",
-    help="Processes; 1 simulates in this one. The metrics are the same, whatever K.  [default: the cores]",
-)
-@json_option
-@debug_option
+@options(OUTPUT, path_option("--out", "Keep the results; what is there is not simulated again.", metavar="DIR"))
 def command(
     trace: str | None,
     dispatchers: tuple[str, ...],
@@ -98,22 +80,16 @@ def command(
     out: Path | None,
     checked: bool,
     workers: int | None,
-    as_json: bool,
 ) -> None:
     """Compare every pair of dispatcher and predictor on a workload.
 
-    TRACE is a file (.swf, .swf.gz, output of sacct -P as .sacct), else NAME[:key=value,...] of a generator, else the
-    name of a published trace; 'hpcdispatch list' shows the names. Without TRACE: the built-in workload.
+    TRACE is a file, or NAME[:key=value,...] of a generator, or the name of a published trace; 'hpcdispatch list' shows
+    the names. Without TRACE: the built-in workload.
 
-    Lists are separated by commas, and an option may be repeated. A comma that is followed by key=value belongs to the
-    options of the item before: easy,conservative:compress=once,placement=best-fit,fcfs are three dispatchers.
+    Every pair runs on the same samples, seeds 0 to N-1: draws of a generator, or a trace with its submissions shifted
+    by up to --jitter. Ctrl-C shows the runs that were finished.
 
-    Seeds: every pair runs on the same samples, seeds 0 to N-1. A sample of a trace is the trace with each submission
-    shifted by whole seconds, uniform in [0, jitter]; with one seed and no --jitter it is the trace as it stands. A
-    sample of a generator is another draw, unless --jitter or a seed in its options makes it one trace to be shifted.
-
-    The table shows means over the seeds, with 95% bootstrap intervals below them, and marks the best of each column.
-    Times are in seconds, decision times in milliseconds. Ctrl-C shows the runs that were finished.
+    A comma before key=value belongs to the item before it.
     """
     policies, beliefs = split_specs(dispatchers, "dispatcher"), split_specs(predictors, "predictor")
     policy = Overrun.parse(overrun)
@@ -140,22 +116,13 @@ def command(
             )
         except ComparisonInterrupted as error:
             found = error.comparison
-    _report(found, source, out, as_json=as_json)
-    if trace is None and len(found.table) > 1 and not as_json:
-        table = found.table.sort_values("wait_mean", kind="stable")
-        best, worst = table.iloc[0], table.iloc[-1]
-        times = f", {worst['wait_mean'] / best['wait_mean']:.1f} times as long" if best["wait_mean"] > 0 else ""
-        hours = (f"{row['wait_mean'] / 3600:.1f} h" for row in (best, worst))
-        say("note", f"seen: a job waits {next(hours)} on average under {best['dispatcher']}, "
-                    f"and {next(hours)} under {worst['dispatcher']}{times}")  # fmt: skip
+    _report(found, source, out)
 
 
-def _report(found: Comparison, source: Source, out: Path | None, *, as_json: bool) -> None:
+def _report(found: Comparison, source: Source, out: Path | None) -> None:
     """Print the table of what was finished, then say what was not."""
-    if as_json:
-        print_json(comparison_json(found, source.name))
-    else:
-        print_comparison(found, source.name, drawn=source.sampled and found.jitter is None)
+    shown = comparison_shown(found, source.name, drawn=source.sampled and found.jitter is None)
+    finish(comparison_answer(found), comparison_json(found, source.name), *shown)
     if out is not None:
         say("note", f"{len(found.runs)} results saved in {out}")
     failed = [

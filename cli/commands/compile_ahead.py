@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Iterator, Sequence
+from time import perf_counter
 
 import click
 
@@ -15,9 +15,9 @@ from ...models.compiled import compiling
 from ...simulation import simulate
 from ...simulation.events.compiled_events import WORTH, WORTH_AHEAD
 from ...workloads import Workload, generate
-from ..app import debug_option, examples
-from ..output import console, pairs
-from ..shared_options import cores
+from ..app import OUTPUT, options, subcommand
+from ..output import finish, pairs, time
+from ..shared_options import cores, workers_option
 
 #: Those that between them call all compiled functions of their families, apart by what they share; the portfolio last,
 #: since its replays have in them what look-ahead has compiled meanwhile.
@@ -27,11 +27,10 @@ FAMILIES = (
 )
 
 
-@click.command("compile", epilog=examples("hpcdispatch compile", "hpcdispatch compile easy lookahead"))
+@subcommand("compile", "hpcdispatch compile", "hpcdispatch compile easy lookahead")
 @click.argument("names", nargs=-1, metavar="[DISPATCHER]...")
-@click.option("--workers", type=click.IntRange(1, 64), default=cores, help="Processes.  [default: one a core]")
-@debug_option
-def command(names: tuple[str, ...], workers: int) -> None:
+@options(OUTPUT, workers_option)
+def command(names: tuple[str, ...], workers: int | None) -> None:
     """Compile what the first simulation would: when installing, or for an image whose folders cannot be written to.
 
     Without DISPATCHER all that backfilling, lookahead, the guard, the portfolio and constraint programming need.
@@ -39,9 +38,13 @@ def command(names: tuple[str, ...], workers: int) -> None:
     """
     for name in names:
         create_dispatcher(name)
+    workers = workers or cores()
     groups = [names[first::workers] for first in range(min(workers, len(names)))] or FAMILIES
-    found = itertools.chain.from_iterable(in_processes(compile_for, groups, workers))
-    console().print(pairs([(name, f"{count(number)} functions, {took:.1f} s") for name, number, took in found]))
+    found = list(itertools.chain.from_iterable(in_processes(compile_for, groups, workers)))
+    total = sum(number for _, number, _ in found)
+    fields = {"compiled": [{"dispatcher": name, "functions": number, "seconds": took} for name, number, took in found]}
+    shown = pairs([(name, f"{count(number, 'function')}, {time(took)}") for name, number, took in found])
+    finish(f"{count(total, 'function')} compiled; what was compiled before is kept.", fields, shown)
 
 
 def compile_for(names: Sequence[str]) -> list[tuple[str, int, float]]:
@@ -49,11 +52,11 @@ def compile_for(names: Sequence[str]) -> list[tuple[str, int, float]]:
     found = []
     for name in names:
         calls: list[None] = []
-        begun = time.perf_counter()
+        begun = perf_counter()
         with compiling(lambda calls=calls: calls.append(None), lambda: None):  # type: ignore[misc]
             for workload in _workloads(name):
                 simulate(workload, name)
-        found.append((name, len(calls), time.perf_counter() - begun))
+        found.append((name, len(calls), perf_counter() - begun))
     return found
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 import numpy as np
 import pandas as pd
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -26,14 +27,16 @@ from ...base import InputError
 from ...bench.reports.figures import Figure
 from ...bench.reports.number_formats import NOTHING, count
 from ...bench.reports.static_figures import images
+from ...bench.reports.tables import terminal_table
+from ...bench.reports.verdict import change
 from ...models.eviction import Eviction, cost, greedy_by_deadline, plan, plan_sharing
 from ...workloads import GENERATORS, generate
-from ..app import debug_option, examples
+from ..app import options, settings, subcommand
 from ..command_errors import say
-from ..durations import Duration, clock
-from ..output import console, print_json
+from ..durations import Duration
+from ..output import exact, finish, headed
 from ..progress import spinner
-from ..shared_options import ReadingOptions, check_writable, json_option, path_option
+from ..shared_options import ReadingOptions, check_writable, path_option, seed_option
 from ..trace_argument import load, resolve
 
 _MOST_STEPS = 10_000
@@ -54,30 +57,36 @@ class _Query:
     sharing: bool
 
 
-@click.command(
+@subcommand(
     "evict",
-    epilog=examples(
-        "hpcdispatch evict theta-scenario:jobs=16,seed=1 --nodes 512 --deadline 15m",
-        "hpcdispatch evict theta-scenario:jobs=16,seed=1 --nodes 512 --deadline 15m --save scenario.json",
-        "hpcdispatch evict scenario.json --nodes 1024 --deadline 10m --plot loss.png",
-        "hpcdispatch evict scenario.json --nodes 1024 --deadline 10m --front --plot front.png",
-    ),
+    "hpcdispatch evict theta-scenario:jobs=16,seed=1 --nodes 512 --deadline 15m",
+    "hpcdispatch evict theta-scenario:jobs=16,seed=1 --nodes 512 --deadline 15m --save scenario.json",
+    "hpcdispatch evict scenario.json --nodes 1024 --deadline 10m --plot loss.png",
+    "hpcdispatch evict scenario.json --nodes 1024 --deadline 10m --front --plot front.png",
 )
 @click.argument("scenario", metavar="SCENARIO")
-@click.option("--nodes", type=click.IntRange(min=1), required=True, metavar="K", help="Nodes of the on-demand job.")
-@click.option("--deadline", type=Duration(), required=True, metavar="TIME", help="By when they are needed, as in 15m.")
-@click.option(
-    "--step", type=Duration(1), default="1s", show_default=True, metavar="TIME",
-    help="Resolution of the deadlines; times of checkpoints are rounded up to it.",
+@options(
+    "Decision",
+    click.option("--nodes", type=click.IntRange(min=1), required=True, metavar="K", help="Nodes that are needed."),
+    click.option("--deadline", type=Duration(), required=True, metavar="TIME", help="By when, as in 15m."),
+    click.option(
+        "--step",
+        type=Duration(1),
+        default="1s",
+        show_default=True,
+        metavar="TIME",
+        help="Resolution of the deadlines; times of checkpoints are rounded up to it.",
+    ),
+    click.option("--at", type=Duration(), metavar="TIME", help="Take what ran then, from the first start of a trace."),
+    seed_option("With --at: of the checkpoints that are drawn."),
+    click.option("--sharing", is_flag=True, help="Write checkpoints side by side instead of one after another."),
+)
+@options(
+    "Results",
+    click.option("--front", is_flag=True, help="Show the loss for eighths of the nodes and of the time instead."),
+    path_option("--plot", "Draw the loss by deadline, .png or .svg."),
+    path_option("--save", "Write the scenario as JSON."),
 )  # fmt: skip
-@click.option("--at", type=Duration(), metavar="TIME", help="Take what ran then, from the first start in a trace on.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, help="With --at: of the checkpoints that are drawn.")
-@click.option("--sharing", is_flag=True, help="Write checkpoints side by side instead of one after another.")
-@click.option("--front", is_flag=True, help="Show the loss for eighths of the nodes and of the time instead.")
-@path_option("--plot", "Draw the loss by deadline, .png or .svg.")
-@path_option("--save", "Write the scenario as JSON.")
-@json_option
-@debug_option
 def command(
     scenario: str,
     nodes: int,
@@ -89,7 +98,6 @@ def command(
     front: bool,
     plot: Path | None,
     save: Path | None,
-    as_json: bool,
 ) -> None:
     """Decide which running jobs are killed or checkpointed to free nodes, at the least loss.
 
@@ -113,7 +121,7 @@ def command(
         write_scenario(found, save)
         say("note", f"{count(len(found.jobs), 'job')} written to {save}")
     if front:
-        _front(found, query, plot, as_json)
+        _front(found, query, plot)
         return
     with spinner("planning"):
         # The decision for each deadline, the last one being that which is asked for.
@@ -123,59 +131,79 @@ def command(
         else:
             made = plan(found.running(), query.needed, deadline, step)
             by_deadline = [*made, made[deadline]]
-    if as_json:
-        print_json({
-            "machine_nodes": found.machine.nodes,
-            "idle": found.idle,
-            "nodes": nodes,
-            "freed_at_least": query.needed,
-            "deadline_s": deadline,
-            "decision": _fields(by_deadline[-1]),
-            "by_deadline": [_fields(eviction) for eviction in _changes(by_deadline)],
-        })  # fmt: skip
-    if not by_deadline[-1].feasible:
-        say("infeasible", f"{nodes:,} nodes are asked for, and the machine has {found.machine.nodes:,}")
-        click.get_current_context().exit(1)
-    if not as_json:
-        _show(found, query, by_deadline)
+    last = by_deadline[-1]
+    fields = {
+        "machine_nodes": found.machine.nodes,
+        "idle": found.idle,
+        "nodes": nodes,
+        "freed_at_least": query.needed,
+        "deadline_s": deadline,
+        "decision": _fields(last),
+        "by_deadline": [_fields(eviction) for eviction in _changes(by_deadline)],
+    }
+    if not last.feasible:
+        _infeasible(found, nodes, fields)
+    finish(_answer(found, query, last), fields, *_shown(found, query, by_deadline))
     if plot is not None:
-        _draw(_figure(found, query, by_deadline), plot, as_json)
+        _draw(_figure(found, query, by_deadline), plot)
 
 
-def _draw(figure: Figure, plot: Path, as_json: bool) -> None:
+def _infeasible(scenario: Scenario, nodes: int, fields: dict[str, Any]) -> NoReturn:
+    """Say that the machine has too few nodes, and end."""
+    told = f"{nodes:,} nodes are needed, and the machine has {scenario.machine.nodes:,}"
+    if settings().json:
+        finish(f"{told}.", fields)
+    say("infeasible", told)
+    click.get_current_context().exit(1)
+
+
+def _answer(scenario: Scenario, query: _Query, decision: Eviction) -> str:
+    """Return what gives way, and how its loss compares with the greedy choice."""
+    ends = f"{query.nodes:,} nodes are free within {exact(query.deadline)}"
+    gone = sum(action != "end" for action in decision.actions.values())
+    if not gone:
+        return f"{ends} without a loss: no job has to give way."
+    text = f"{ends} at a loss of {decision.loss:,.1f} node-hours, from {count(gone, 'job')}"
+    if query.sharing:
+        return f"{text}."
+    (greedy,) = greedy_by_deadline(scenario.running(), query.needed, [query.deadline], query.step)
+    if not greedy.loss:
+        return f"{text}."
+    told = change(decision.loss / greedy.loss)
+    return f"{text}: {told} {'as' if told == 'the same' else 'than'} the greedy choice loses (exact, no sampling)."
+
+
+def _draw(figure: Figure, plot: Path) -> None:
     plot.write_bytes(images(figure)[plot.suffix.lower()[1:]])
-    click.echo(plot, err=as_json)
+    say("note", f"drawn in {plot}")
 
 
-def _front(scenario: Scenario, query: _Query, plot: Path | None, as_json: bool) -> None:
+def _front(scenario: Scenario, query: _Query, plot: Path | None) -> None:
     """Show the loss by number of nodes and deadline."""
     with spinner("planning"):
         found = eviction_front(scenario, query.nodes, query.deadline, query.step, sharing=query.sharing)
     possible = found[np.isfinite(found["loss"])]
-    if as_json:
-        print_json({"idle": scenario.idle, "front": possible.to_dict("records")})
-    else:
-        out = console()
-        out.print(Text(f"loss in node-hours, {scenario.idle:,} nodes idle", style="bold"))
-        out.print(_grid(found))
+    fields = {"idle": scenario.idle, "front": possible.to_dict("records")}
     if possible.empty:
-        say("infeasible", f"the machine has {scenario.machine.nodes:,} nodes")
-        click.get_current_context().exit(1)
+        _infeasible(scenario, query.nodes, fields)
+    least, most = (possible["loss"].iloc[at] for at in (possible["loss"].argmin(), possible["loss"].argmax()))
+    answer = f"Up to {query.nodes:,} nodes within {exact(query.deadline)} cost {least:,.1f} to {most:,.1f} node-hours."
+    title = Text(f"loss in node-hours, {scenario.idle:,} nodes idle", style="bold")
+    finish(answer, fields, title, _grid(found))
     if plot is not None:
         named = {nodes: f"{nodes:,} nodes" for nodes in possible["nodes"].unique()[::-1]}
         data = pd.DataFrame({
             "contender": possible["nodes"].map(named), "deadline": possible["deadline"] / 60, "loss": possible["loss"],
         })  # fmt: skip
-        figure = Figure("front", "steps", "", "", data, "deadline", "loss", *_LABELS, order=tuple(named.values()))
-        _draw(figure, plot, as_json)
+        title_of = "Loss by deadline, for eighths of the nodes"
+        figure = Figure("front", "steps", title_of, "", data, "deadline", "loss", *_LABELS, order=tuple(named.values()))
+        _draw(figure, plot)
 
 
 def _grid(found: pd.DataFrame) -> Table:
     """Return a row for each number of nodes and a column for each deadline."""
     wide = found.pivot(index="nodes", columns="deadline", values="loss")
-    table = Table("nodes", *(clock(int(deadline)) for deadline in wide.columns), pad_edge=False, collapse_padding=True)
-    for column in table.columns:
-        column.justify = "right"
+    table = terminal_table(["nodes", *(exact(int(deadline)) for deadline in wide.columns)])
     for nodes, losses in zip(wide.index, wide.to_numpy(), strict=True):
         table.add_row(f"{nodes:,}", *(f"{loss:,.1f}" if np.isfinite(loss) else NOTHING for loss in losses))
     return table
@@ -199,38 +227,31 @@ def _changes(by_deadline: Sequence[Eviction]) -> list[Eviction]:
     return list(first.values())[::-1]
 
 
-def _show(scenario: Scenario, query: _Query, by_deadline: Sequence[Eviction]) -> None:
-    out = console()
+def _shown(scenario: Scenario, query: _Query, by_deadline: Sequence[Eviction]) -> list[RenderableType]:
     busy = f"{count(len(scenario.jobs), 'job')} on {scenario.machine.nodes - scenario.idle:,} nodes"
-    out.print(Text(f"{query.nodes:,} nodes within {clock(query.deadline)}", style="bold"))
-    out.print(f"{busy}, {scenario.idle:,} idle; {query.needed:,} to be freed")
-    out.print()
-    out.print(_tradeoff(_changes(by_deadline)))
-    out.print()
-    out.print(_actions(scenario, by_deadline[-1]))
+    told = f"{busy}, {scenario.idle:,} idle; {query.needed:,} to be freed\n"
+    title = Text(f"{query.nodes:,} nodes within {exact(query.deadline)}", style="bold")
+    shown: list[RenderableType] = [title, told, _tradeoff(_changes(by_deadline))]
+    if by_deadline[-1].actions:
+        shown += ["", _actions(scenario, by_deadline[-1])]
+    return shown
 
 
 def _tradeoff(changes: Sequence[Eviction]) -> Table:
     ended = [list(eviction.actions.values()).count("end") for eviction in changes]
     names = ["killed", "checkpointed", *(["end"] * any(ended)), "freed"]
-    table = Table("deadline from", "loss (node-hours)", "checkpoints take", *names)
-    for column in table.columns:
-        column.justify = "right"
+    table = terminal_table([headed("deadline from"), "loss (node-hours)", headed("checkpoints take"), *names], 0)
     for eviction, own in zip(changes, ended, strict=True):
         actions = list(eviction.actions.values())
         killed = actions.count("kill")
         numbers = (killed, len(actions) - killed - own, *([own] * any(ended)), eviction.freed)
-        times = clock(eviction.deadline), f"{eviction.loss:,.1f}", clock(eviction.checkpoint_time)
+        times = exact(eviction.deadline), f"{eviction.loss:,.1f}", exact(eviction.checkpoint_time)
         table.add_row(*times, *(f"{each:,}" for each in numbers))
     return table
 
 
-def _actions(scenario: Scenario, decision: Eviction) -> Table | str:
-    if not decision.actions:
-        return "nobody has to give way"
-    table = Table("job", "nodes", "gives way by", "loss (node-hours)", "takes")
-    for column in (1, 3, 4):
-        table.columns[column].justify = "right"
+def _actions(scenario: Scenario, decision: Eviction) -> Table:
+    table = terminal_table(["job", "gives way by", "nodes", "loss (node-hours)", headed("takes")], 2)
     for job in scenario.running():
         action = decision.actions.get(job.id)
         if action is None:
@@ -238,7 +259,7 @@ def _actions(scenario: Scenario, decision: Eviction) -> Table | str:
         loss = f"{float(cost(job, action)):,.1f}"
         times = {"system": job.system_checkpoint, "application": job.application_checkpoint, "end": job.ends}
         time = times.get(action) or 0
-        table.add_row(Text(job.id), f"{job.nodes:,}", _DOES[action], loss, clock(time))
+        table.add_row(Text(job.id), _DOES[action], f"{job.nodes:,}", loss, exact(time))
     return table
 
 
@@ -258,4 +279,5 @@ def _figure(scenario: Scenario, query: _Query, by_deadline: Sequence[Eviction]) 
         for deadline, eviction in zip(deadlines, evictions, strict=True)
     ]
     data = pd.DataFrame(rows, columns=["contender", "deadline", "loss"])
-    return Figure("evict", "steps", "", "", data, "deadline", "loss", *_LABELS, order=tuple(curves))
+    title = f"Least loss of freeing {query.needed:,} nodes, by deadline"
+    return Figure("evict", "steps", title, "", data, "deadline", "loss", *_LABELS, order=tuple(curves))

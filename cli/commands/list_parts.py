@@ -9,6 +9,7 @@ import typing
 from typing import Any
 
 import click
+from rich.console import RenderableType
 from rich.text import Text
 
 from ...base import InputError, Option, Registry
@@ -19,9 +20,8 @@ from ...dispatchers.portfolio import portfolio_goals
 from ...predictors import registry as predictors
 from ...workloads import GENERATORS
 from ...workloads.fetching import TRACES
-from ..app import debug_option, examples
-from ..output import console, pairs, print_json
-from ..shared_options import json_option
+from ..app import subcommand
+from ..output import finish, pairs
 
 KINDS: dict[str, Registry] = {
     "dispatchers": dispatchers,
@@ -34,42 +34,31 @@ KINDS: dict[str, Registry] = {
 _NAMES = re.compile(r"[\w, ]+$")
 
 
-@click.command(
+@subcommand(
     "list",
-    epilog=examples(
-        "hpcdispatch list",
-        "hpcdispatch list easy",
-    ),
+    "hpcdispatch list",
+    "hpcdispatch list easy",
 )
 @click.argument("name", required=False)
-@json_option
-@debug_option
-def command(name: str | None, as_json: bool) -> None:
-    """List dispatchers, objectives, constraints, goals, predictors and workloads, a line each.
+def command(name: str | None) -> None:
+    """List dispatchers, objectives, constraints, goals, predictors and workloads.
 
     With NAME: what that one is, its paper, and of each option its meaning, range and default. An option is shown as
     key=default, with its choices in brackets where it has some. It is given after the name, as in
     conservative:compress=once,placement=best-fit. A part that cannot be loaded is listed with its error.
     """
     if name is not None:
-        _explain(name, as_json)
+        _explain(name)
         return
     found = {kind: [_entry(registry, part) for part in registry.names()] for kind, registry in KINDS.items()}
-    if as_json:
-        print_json({**found, "traces": list(TRACES)})
-        return
-    out = console()
+    shown: list[RenderableType] = []
     for kind, entries in found.items():
-        out.print(Text(kind, style="bold underline"))
-        out.print(pairs([(entry["name"], _line(entry)) for entry in entries]))
-        out.print()
-    out.print(Text("published traces", style="bold underline"))
-    out.print(", ".join(TRACES))
-    out.print()
-    out.print("hpcdispatch list NAME explains one, with its options")
+        shown += [Text(kind, style="bold underline"), pairs([(entry["name"], _line(entry)) for entry in entries]), ""]
+    shown += [Text("published traces", style="bold underline"), ", ".join(TRACES)]
+    finish("hpcdispatch list NAME explains one, with its options.", {**found, "traces": list(TRACES)}, *shown)
 
 
-def _explain(name: str, as_json: bool) -> None:
+def _explain(name: str) -> None:
     """Show the part, or the parts of different kinds, that are called so."""
     kinds = {kind: registry for kind, registry in KINDS.items() if name in registry.names()}
     if not kinds:
@@ -77,17 +66,19 @@ def _explain(name: str, as_json: bool) -> None:
         close = difflib.get_close_matches(name, known, n=1)
         hint = f" (did you mean {close[0]}?)" if close else ""
         raise InputError(f"{shown(name)}: no part of this name{hint}; 'hpcdispatch list' shows them all")
-    if as_json:
-        print_json({kind: _explained(registry, name) for kind, registry in kinds.items()})
-        return
-    out = console()
-    for kind, registry in kinds.items():
-        entry = _explained(registry, name)
-        out.print(Text(f"{name} ({kind.removesuffix('s')})", style="bold"))
-        out.print(Text(entry["description"]))
-        out.print()
+    entries = {kind: _explained(registry, name) for kind, registry in kinds.items()}
+    told: list[RenderableType] = []
+    for kind, entry in entries.items():
         rows = [(option["shown"], option["meaning"]) for option in entry["options"]]
-        out.print(pairs(rows) if rows else "It has no options.")
+        title = Text(f"{name} ({kind.removesuffix('s')})", style="bold")
+        told += [title, Text(entry["description"]), "", pairs(rows) if rows else "It has no options."]
+    finish(f"Options are given after the name, as in {_example(name, entries)}.", entries, *told)
+
+
+def _example(name: str, entries: dict[str, Any]) -> str:
+    """Return the part with its first option that has a default."""
+    options = [option for entry in entries.values() for option in entry["options"] if option["default"] is not None]
+    return f"{name}:{options[0]['name']}={options[0]['default']}" if options else "conservative:compress=once"
 
 
 def _explained(registry: Registry, name: str) -> dict[str, Any]:
@@ -120,10 +111,10 @@ def _option(option: Option) -> dict[str, Any]:
 
 
 def _line(entry: dict[str, Any]) -> Text:
-    """Return what a part is, as much of it as a line holds; or why it cannot be used, whole."""
+    """Return what a part is, or why it cannot be used."""
     if entry["error"]:
         return Text(f"cannot be used: {entry['error']}")
-    return Text(entry["summary"] or "(no description)", no_wrap=True, overflow="ellipsis")
+    return Text(entry["summary"] or "(no description)")
 
 
 def description(registry: Registry, name: str) -> str:

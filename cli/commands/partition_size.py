@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 import numpy as np
+from rich.console import RenderableType
 from rich.text import Text
 
 from ...analysis import read_scenario
@@ -23,45 +24,51 @@ from ...analysis.partition_sizes import (
 from ...base import InputError
 from ...bench.reports.number_formats import NOTHING, percent
 from ...bench.reports.partition_figure import draw_sizes
+from ...bench.reports.tables import terminal_table
+from ...bench.reports.verdict import change
 from ...models.moldable import Request, SpeedupFit
-from ..app import debug_option, examples
+from ..app import OUTPUT, options, subcommand
 from ..command_errors import say
-from ..durations import Duration, clock
-from ..output import console, print_json, table_of
+from ..durations import Duration
+from ..output import exact, finish, headed, time
 from ..progress import spinner
-from ..shared_options import ReadingOptions, check_writable, json_option, path_option
+from ..shared_options import ReadingOptions, check_writable, path_option
 from ..trace_argument import load, resolve
 
 
-@click.command(
+@subcommand(
     "partition",
-    epilog=examples(
-        "hpcdispatch partition --state state.json --requests requests.csv --plot choice.png",
-        "hpcdispatch partition --trace trace.swf.gz@30d --runs runs.csv",
+    "hpcdispatch partition --state state.json --requests requests.csv --plot choice.png",
+    "hpcdispatch partition --trace trace.swf.gz@30d --runs runs.csv",
+)
+@options(
+    "The machine",
+    path_option("--state", "The running jobs, JSON as of 'hpcdispatch evict'."),
+    click.option("--trace", metavar="FILE@TIME", help="A trace, at a time from its first submission on, as in 30d12h."),
+)
+@options(
+    "What may be requested",
+    path_option("--requests", "CSV with processors and walltime (s)."),
+    path_option("--runs", "Own runs instead: CSV with processors and time (s), or the output of sacct -P."),
+    click.option("--sizes", metavar="N,N,...", help="With --runs: sizes to choose from.  [default: powers of two]"),
+    click.option(
+        "--level",
+        type=click.FloatRange(0, 1, min_open=True, max_open=True),
+        default=0.9,
+        show_default=True,
+        metavar="P",
+        help="With --runs: walltimes are the upper end of this interval of the time.",
     ),
+    click.option(
+        "--weight",
+        type=click.FloatRange(0),
+        default=0.0,
+        metavar="S",
+        help="Seconds of turnaround that a processor-hour is worth.",
+    ),
+    click.option("--joint", is_flag=True, help="With --runs: choose size and first walltime together."),
 )
-@path_option("--state", "The running jobs, JSON as of 'hpcdispatch evict'.")
-@click.option("--trace", metavar="FILE@TIME", help="A trace, at a time from its first submission on, as in 30d12h.")
-@path_option("--requests", "CSV with processors and walltime (s).")
-@path_option("--runs", "Own runs instead: CSV with processors and time (s), or the output of sacct -P.")
-@click.option("--sizes", metavar="N,N,...", help="With --runs: the sizes to choose from.  [default: powers of two]")
-@click.option(
-    "--level", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.9, show_default=True, metavar="P",
-    help="With --runs: requested is the upper end of this interval of the time.",
-)  # fmt: skip
-@click.option(
-    "--weight",
-    type=click.FloatRange(0),
-    default=0.0,
-    metavar="S",
-    help="Seconds of turnaround a processor-hour is worth.",
-)
-@click.option(
-    "--joint", is_flag=True, help="With --runs: choose size and first walltime together, resubmission counted."
-)
-@path_option("--plot", "Draw list and requests, .png or .svg.")
-@json_option
-@debug_option
+@options(OUTPUT, path_option("--plot", "Draw list and requests, .png or .svg."))  # fmt: skip
 def command(
     state: Path | None,
     trace: str | None,
@@ -72,7 +79,6 @@ def command(
     weight: float,
     joint: bool,
     plot: Path | None,
-    as_json: bool,
 ) -> None:
     """Choose the request with the least predicted turnaround (Cirne and Berman, JSSPP 2000).
 
@@ -105,13 +111,10 @@ def command(
         advice = advise_size_and_time(moment, found, [request.processors for request in asked])
     else:
         advice = advise_size(moment, asked, weight)
-    if as_json:
-        print_json(_fields(moment, advice))
-    else:
-        _show(moment, advice)
+    finish(_answer(moment, advice), _fields(moment, advice), *_shown(moment, advice))
     if plot is not None:
         draw_sizes(moment, advice, plot)
-        click.echo(plot, err=as_json)
+        say("note", f"drawn in {plot}")
 
 
 def _moment(state: Path | None, trace: str | None) -> MachineMoment:
@@ -155,19 +158,36 @@ def _off(moment: MachineMoment) -> tuple[float, float] | None:
     return low, high
 
 
-def _show(moment: MachineMoment, advice: SizeAdvice) -> None:
-    out, table = console(), table_of("processors", "requested", "starts in", "turnaround", "processor-hours", "")
-    for request, option in zip(advice.requests, advice.options, strict=True):
-        found = (NOTHING, NOTHING) if option is None else (clock(option.start - moment.now), clock(option.turnaround))
-        mark = "never fits" if option is None else "chosen" * (option == advice.choice)
-        cells = (f"{request.processors:,}", clock(request.walltime), *found, f"{request.processor_hours:,.1f}")
-        table.add_row(*map(Text, (*cells, mark)))
-    out.print(table)
+def _answer(moment: MachineMoment, advice: SizeAdvice) -> str:
+    """Return what to request, against the request that starts first."""
+    chosen = advice.choice
+    text = f"Request {chosen.request.processors:,} processors for {exact(chosen.request.walltime)}"
+    text += f": the job ends in {exact(chosen.turnaround)}"
     off = _off(moment)
-    if off is not None and moment.kept is not None:
-        out.print()
-        out.print(f"of {len(moment.kept):,} jobs of the trace 80% took {percent(off[0])} to {percent(off[1])}% of the "
-                  "turnaround that was predicted (10th to 90th percentile)")  # fmt: skip
+    if off is not None:
+        low, high = (time(share * chosen.turnaround) for share in off)
+        text += f" (80% interval {low} to {high})"
+    options = [option for option in advice.options if option is not None]
+    first = min(options, key=lambda option: (option.start, -option.request.processors))
+    if first == chosen:
+        return f"{text}, and no request starts sooner."
+    told = change(chosen.turnaround / first.turnaround).replace("less", "sooner").replace("more", "later")
+    return f"{text}, {told} than {first.request.processors:,} processors, which start first."
+
+
+def _shown(moment: MachineMoment, advice: SizeAdvice) -> list[RenderableType]:
+    headers = headed("walltime"), headed("starts in"), headed("turnaround")
+    table = terminal_table(["processors", *headers, "processor-hours", ""], 0)
+    for request, option in zip(advice.requests, advice.options, strict=True):
+        found = (NOTHING, NOTHING) if option is None else (exact(option.start - moment.now), exact(option.turnaround))
+        mark = "never fits" if option is None else "chosen" * (option == advice.choice)
+        cells = (f"{request.processors:,}", exact(request.walltime), *found, f"{request.processor_hours:,.1f}")
+        table.add_row(*map(Text, (*cells, mark)))
+    off = _off(moment)
+    if off is None or moment.kept is None:
+        return [table]
+    told = f"of {len(moment.kept):,} jobs of the trace 80% took {percent(off[0])} to {percent(off[1])}% of the "
+    return [table, "", told + "turnaround that was predicted (10th to 90th percentile)"]
 
 
 def _fields(moment: MachineMoment, advice: SizeAdvice) -> dict[str, object]:

@@ -13,47 +13,43 @@ from ...base import InputError
 from ...bench.reports.page import write_report
 from ...bench.reports.saved_results import runs_of
 from ...bench.reports.study import study
-from ..app import debug_option, examples
+from ...bench.reports.verdict import verdict
+from ..app import OUTPUT, options, subcommand
 from ..command_errors import say
+from ..output import finish, time
 from ..progress import JobBar, spinner
 from ..shared_options import path_option
 
 
-@click.command(
+@subcommand(
     "report",
-    epilog=examples(
-        "hpcdispatch compare trace.swf.gz --seeds 10 --out results",
-        "hpcdispatch report results --baseline easy --warm-up 5% --cool-down 5%",
-    ),
+    "hpcdispatch compare trace.swf.gz --seeds 10 --out results",
+    "hpcdispatch report results --baseline easy --warm-up 5% --cool-down 5%",
 )
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@path_option(
-    "--out", "The page; figures, tables and their data go into a folder beside it.  [default: report.html in DIR]"
-)
-@click.option(
-    "--baseline",
-    metavar="NAME",
-    help="The dispatcher that the others are compared with.  [default: easy, else fcfs, else the first by name]",
-)
-@click.option(
-    "--campaign",
-    metavar="NAME",
-    help="Which campaign, by the name of its file without .toml, where several share the store.",
-)
-@click.option(
-    "--warm-up",
-    metavar="AMOUNT",
-    help="Leave out the first jobs by submission: 5%, 200 jobs, 3600 s, 12 h, 2 d.  [default: as the campaign says, "
-    "else none]",
-)
-@click.option("--cool-down", metavar="AMOUNT", help="Leave out the last ones, likewise.")
-@click.option(
-    "--window",
-    metavar="START:END",
-    help="The piece of the schedules to draw, such as 2 d:3 d, 48 h:60 h or 10%:11%, from the first submission on.  "
-    "[default: in the middle]",
-)
-@debug_option
+@options(
+    "What is compared",
+    click.option(
+        "--baseline", metavar="NAME",
+        help="The dispatcher that the others are compared with.  [default: easy, else fcfs, else the first by name]",
+    ),
+    click.option(
+        "--campaign", metavar="NAME",
+        help="Which campaign, by the name of its file without .toml, where several share the store.",
+    ),
+    click.option(
+        "--warm-up", metavar="AMOUNT",
+        help="Leave out the first jobs by submission: 5%, 200 jobs, 12h, 2d.  [default: as the campaign says, else "
+        "none]",
+    ),
+    click.option("--cool-down", metavar="AMOUNT", help="Leave out the last ones, likewise."),
+    click.option(
+        "--window", metavar="START:END",
+        help="The piece of the schedules to draw, such as 2d:3d or 10%:11%, from the first submission on.  "
+        "[default: in the middle]",
+    ),
+)  # fmt: skip
+@options(OUTPUT, path_option("--out", "The page; a folder beside it has its files.  [default: report.html in DIR]"))
 def command(
     folder: Path,
     out: Path | None,
@@ -63,7 +59,7 @@ def command(
     cool_down: str | None,
     window: str | None,
 ) -> None:
-    """Write a page about the results in DIR, and print its path.
+    """Write a page about the results in DIR.
 
     DIR is what 'hpcdispatch compare --out DIR' wrote, or the store of a campaign.
 
@@ -89,7 +85,7 @@ def command(
         write_report(made, page)
     for line in made.left_out:
         say("warning", f"left out: {line}")
-    click.echo(page)
+    finish(verdict(made.runs, made.baseline, time), {"page": str(page), "left_out": list(made.left_out)}, str(page))
     if made.left_out:
         click.get_current_context().exit(1)
 

@@ -5,64 +5,62 @@ from __future__ import annotations
 import tempfile
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
+from rich.console import Console
 
 from ...base import InputError
 from ...bench.campaigns.execution import CampaignInterrupted
 from ...bench.reports.number_formats import count
-from ..app import debug_option, examples
-from ..command_errors import InterruptedRunError, RunFailedError
-from ..output import console
+from ..app import OUTPUT, options, settings, subcommand
+from ..command_errors import InterruptedRunError, RunFailedError, say
+from ..output import console, finish
 from ..progress import JobBar
-from ..shared_options import make_folder
+from ..shared_options import make_folder, workers_option
 
 if TYPE_CHECKING:
     from ...bench.studies.reproductions import Scale
 
 
-@click.command(
+@subcommand(
     "reproduce",
-    epilog=examples(
-        "hpcdispatch reproduce --list",
-        "hpcdispatch reproduce cp2019/fig3 --scale small --out results",
-        "hpcdispatch reproduce --all --scale small --out results",
-    ),
+    "hpcdispatch reproduce --list",
+    "hpcdispatch reproduce cp2019/fig3 --scale small --out results",
+    "hpcdispatch reproduce --all --scale small --out results",
 )
 @click.argument("names", nargs=-1, metavar="[NAME]...")
-@click.option("--list", "as_list", is_flag=True, help="List all with their last results in --out, and do nothing else.")
-@click.option("--all", "everything", is_flag=True, help="All that are built.")
-@click.option(
-    "--scale",
-    type=click.Choice(("smoke", "small", "full")),
-    default="smoke",
-    show_default=True,
-    help="Seconds, minutes, or up to hours.",
+@options(
+    "What is made",
+    click.option("--list", "as_list", is_flag=True, help="List all with their last results in --out."),
+    click.option("--all", "everything", is_flag=True, help="All that are built."),
+    click.option(
+        "--scale",
+        type=click.Choice(("smoke", "small", "full")),
+        default="smoke",
+        show_default=True,
+        help="Seconds, minutes, or up to hours.",
+    ),
+    workers_option,
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Keep results, figures and simulations there; what was simulated before is not again.",
-)
-@click.option(
-    "--workers", type=click.IntRange(min=1), default=1, show_default=True, metavar="N", help="Processes to simulate in."
-)
-@click.option(
-    "--docs",
-    type=click.Path(path_type=Path),
-    metavar="FILE.md",
-    help="Write the page about the results in --out, and those in FILE.json, which it brings up to date.",
-)
-@debug_option
+@options(
+    OUTPUT,
+    click.option(
+        "--out", type=click.Path(path_type=Path), metavar="DIR",
+        help="Keep results, figures and simulations there; what was simulated before is not again.",
+    ),
+    click.option(
+        "--docs", type=click.Path(path_type=Path), metavar="FILE.md",
+        help="Write the page about the results in --out, and those in FILE.json, which it brings up to date.",
+    ),
+)  # fmt: skip
 def command(
     names: tuple[str, ...],
     as_list: bool,
     everything: bool,
     scale: Scale,
     out: Path | None,
-    workers: int,
+    workers: int | None,
     docs: Path | None,
 ) -> None:
     """Make tables and figures of papers again: measured beside published, and which claims hold.
@@ -80,7 +78,10 @@ def command(
             "call it in a checkout (make .venv/installed, then .venv/bin/hpcdispatch reproduce)"
         ) from None
     if as_list:
-        console().print(studies.listing(out))
+        known = [(each.name, each.title, each.run is not None) for each in studies.entries()]
+        answer = f"{sum(built for *_, built in known)} of {len(known)} tables and figures can be made again."
+        rows = [dict(zip(("name", "title", "built"), each, strict=True)) for each in known]
+        finish(answer, {"entries": rows}, studies.listing(out))
         return
     if everything and names:
         raise click.UsageError("expected NAMEs or --all, got both")
@@ -91,18 +92,26 @@ def command(
     if docs is not None and docs.suffix != ".md":
         raise InputError(f"--docs {docs}: expected a file name that ends in .md")
     make_folder(out)
+    claims: list[dict[str, Any]] = []
+    shown = Console(quiet=True) if settings().json else console()
     with tempfile.TemporaryDirectory(prefix="hpcdispatch-") if out is None else nullcontext(out) as folder:
         for entry in chosen:
             assert entry.run is not None
             try:
                 with JobBar("checking the store") as bar:
-                    outcome = entry.run(studies.Means(scale, Path(folder) / "store", workers, bar.show))
+                    outcome = entry.run(studies.Means(scale, Path(folder) / "store", workers or 1, bar.show))
             except CampaignInterrupted as error:
                 done = len(error.outcome.done) + len(error.outcome.reused)
                 told = f"{entry.name}: {done} of {error.outcome.planned} simulations finished"
                 raise InterruptedRunError(told) from None
             except studies.SimulationFailedError as error:
                 raise RunFailedError(f"{entry.name}: {error}", error.trace) from None
-            studies.show(console(), entry, scale, outcome, out)
+            studies.show(shown, entry, scale, outcome, out)
+            claims += [
+                {"name": entry.name, "claim": claim.text, "holds": claim.holds, "measured": claim.evidence}
+                for claim in outcome.claims
+            ]
     if docs is not None:
-        click.echo(f"{docs}: {count(studies.write_page(docs, out), 'result')}")
+        say("note", f"{docs}: {count(studies.write_page(docs, out), 'result')}")
+    holds = sum(claim["holds"] is True for claim in claims)
+    finish(f"{holds} of {count(len(claims), 'claim')} of the papers hold at scale {scale}.", {"claims": claims})

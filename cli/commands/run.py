@@ -6,21 +6,25 @@ from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
+import pandas as pd
 
 from ...analysis import read_scenario
 from ...analysis.simulated_state import from_state
 from ...base import InputError
 from ...bench.campaigns.molding_specs import molded
 from ...bench.reports.number_formats import count
-from ...simulation import Overrun, SameInstant, check, simulate
+from ...bench.reports.verdict import of_jobs
+from ...simulation import Overrun, Result, SameInstant, check, job_metrics, simulate
+from ...workloads import Workload
 from ...workloads.sources import Source
-from ..app import debug_option, examples
+from ..app import OUTPUT, options, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
-from ..output import print_json, print_summary
+from ..output import finish, summary_shown, time
 from ..progress import JobBar, spinner
 from ..shared_options import (
     ReadingOptions,
-    json_option,
+    check_option,
     make_folder,
     mold_option,
     overrun_option,
@@ -28,42 +32,49 @@ from ..shared_options import (
     reading_options,
     same_instant_option,
     seed_option,
+    split_specs,
     validate,
 )
 from ..trace_argument import load, resolve
 
+#: What a dispatcher is compared with.
+BASE = "easy"
+#: Jobs of a workload up to which the baseline is simulated as well.
+MOST_COMPARED = 100_000
 
-@click.command(
+
+def _one(ctx: click.Context, param: click.Parameter, value: str) -> str:
+    """Refuse a list."""
+    if len(names := split_specs((value,), str(param.name))) > 1:
+        told = f"expected one {param.name}, got {len(names)}; 'hpcdispatch compare' takes several"
+        raise click.BadParameter(told, ctx, param)
+    return value
+
+
+@subcommand(
     "run",
-    epilog=examples(
-        "hpcdispatch run trace.swf.gz --dispatcher easy --predictor last2 --overrun kill --check --out results",
-        "hpcdispatch run lublin:jobs=5000,load=0.9 --dispatcher conservative:compress=once",
-    ),
+    "hpcdispatch run trace.swf.gz --dispatcher easy --predictor last2 --overrun kill --check --out results",
+    "hpcdispatch run lublin:jobs=5000,load=0.9 --dispatcher conservative:compress=once",
 )
 @click.argument("trace", required=False)
-@click.option("--dispatcher", default="easy", show_default=True, metavar="NAME[:key=value,...]", help="Who decides.")
-@click.option(
-    "--predictor",
-    default="walltime",
-    show_default=True,
-    metavar="NAME[:key=value,...]",
-    help="What it believes of run times.",
-)
-@overrun_option
-@same_instant_option
-@reading_options
-@mold_option
-@seed_option("Of a generated workload and of a dispatcher that draws.")
-@path_option("--out", "Save the result there (Parquet and a manifest).", metavar="DIR")
-@click.option(
-    "--check", "checked", is_flag=True, help="Check the schedule against the invariants; exit code 1 if one is broken."
-)
-@click.option(
-    "--state", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
-    help="Begin with what runs and waits there, a file as evict reads it; the jobs of TRACE, if any, come after it.",
+@options(
+    "Simulation",
+    click.option("--dispatcher", default="easy", show_default=True, metavar="NAME", help="Name with options.",
+                 callback=_one),
+    click.option("--predictor", default="walltime", show_default=True, metavar="NAME", help="Of run times.",
+                 callback=_one),
+    overrun_option,
+    same_instant_option,
+    mold_option,
+    seed_option("Of a generated workload and of a dispatcher that draws."),
+    click.option(
+        "--state", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="FILE",
+        help="Begin with what runs and waits there, a file as evict reads it; the jobs of TRACE, if any, come after.",
+    ),
+    check_option,
 )  # fmt: skip
-@json_option
-@debug_option
+@reading_options
+@options(OUTPUT, path_option("--out", "Save the result (Parquet and a manifest).", metavar="DIR"))
 def command(
     trace: str | None,
     dispatcher: str,
@@ -76,14 +87,13 @@ def command(
     out: Path | None,
     checked: bool,
     state: Path | None,
-    as_json: bool,
 ) -> None:
     """Simulate one dispatcher on a workload and print its metrics.
 
-    TRACE is a file (.swf, .swf.gz, output of sacct -P as .sacct), else NAME[:key=value,...] of a generator, else the
-    name of a published trace; 'hpcdispatch list' shows the names. Without TRACE: the built-in workload.
+    TRACE is a file, or NAME[:key=value,...] of a generator, or the name of a published trace; 'hpcdispatch list' shows
+    the names. Without TRACE: the built-in workload.
 
-    Times are in seconds. With --json: the flat summary as one object; what is not defined is null.
+    The answer compares the mean wait with that of easy on the same jobs, for up to 100,000 of them.
     """
     policy = Overrun.parse(overrun)
     validate([dispatcher], [predictor])
@@ -96,10 +106,10 @@ def command(
         if begin is not None:
             workload, started = from_state(begin, workload)
     make_folder(out)
-    options: dict[str, Any] = {"overrun": policy, "same_instant": same_instant, "seed": seed, "state": started}
+    given: dict[str, Any] = {"overrun": policy, "same_instant": same_instant, "seed": seed, "state": started}
     try:
         with JobBar(dispatcher, len(workload)) as bar:
-            result = simulate(workload, dispatcher, predictor, **options, progress=bar.update)
+            result = simulate(workload, dispatcher, predictor, **given, progress=bar.update)
         if checked:
             with spinner("checking the invariants"):
                 check(workload, result)
@@ -118,12 +128,35 @@ def command(
         counts = failures[failures != ""].value_counts()
         other = f" ({counts.iloc[0]:,} times, and others)" if len(counts) > 1 else ""
         say("note", f"failures in {count(int(counts.sum()), 'decision')}: {counts.index[0]}{other}")
-    if as_json:
-        print_json(summary)
-    else:
-        print_summary(summary, source.name, result.manifest)
+    easy = _baseline(workload, result, predictor, given)
+    fields = {**summary, "baseline": easy and {"dispatcher": BASE, "wait_mean": easy.summary()["wait_mean"]}}
+    finish(_answer(result, easy), fields, *summary_shown(summary, source.name, result.manifest))
     if checked:
         say("note", "checked: every invariant holds")
     if out is not None:
         result.save(out)
         say("note", f"saved in {out}")
+
+
+def _baseline(workload: Workload, result: Result, predictor: str, given: dict[str, Any]) -> Result | None:
+    """Return what easy does with the same jobs; nothing if that is the result, or takes too long, or cannot be."""
+    if result.manifest["dispatcher"].partition(":")[0] == BASE or len(workload) > MOST_COMPARED:
+        return None
+    try:
+        with JobBar(f"{BASE}, to compare with", len(workload)) as bar:
+            return simulate(workload, BASE, predictor, **given, progress=bar.update)
+    except Exception as error:  # noqa: BLE001 - the result stands without it
+        say("note", f"no comparison with {BASE}: {type(error).__name__}: {error}")
+        return None
+
+
+def _answer(result: Result, easy: Result | None) -> str:
+    """Return how long jobs wait, against easy."""
+    name, mean = result.manifest["dispatcher"], result.summary()["wait_mean"]
+    if np.isnan(mean):
+        return f"Under {name} no job starts."
+    if easy is None:
+        return f"Under {name} a job waits {time(mean)} on average; 'hpcdispatch compare' sets others beside it."
+    waits = [job_metrics(each.jobs)["wait"] for each in (result, easy)]
+    both = pd.concat(waits, axis=1, join="inner").to_numpy(dtype=float)
+    return of_jobs(name, both[:, 0], BASE, both[:, 1], time)

@@ -6,114 +6,111 @@ import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import click
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from ...analysis import GROWTH, LEAST_TO_HALVE, LEAST_TO_TRUST, Advice, Fared, Planning, advise
+from ...analysis.paired import by_parts
+from ...analysis.requests import BEST, MAXIMUM
 from ...analysis.site_requests import SiteAdvice, measure
 from ...base import InputError
-from ...base.checks import LONGEST, MOST_STEPS, shown
+from ...base.checks import MOST_STEPS
 from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
+from ...bench.reports.tables import terminal_table
+from ...bench.reports.verdict import against
 from ...models.reservations import Checkpointing
 from ...models.reservations import Sequence as Reservations
-from ...workloads.formats.run_times import Unit, as_seconds, read_run_times
-from ..app import debug_option, examples
+from ...workloads.formats.run_times import Unit, read_run_times
+from ..app import OUTPUT, options, settings, subcommand
 from ..command_errors import say
-from ..durations import Duration, clock
-from ..output import console, pairs, print_json, table_of
+from ..durations import Duration
+from ..output import exact, finish, headed, pairs, time
 from ..progress import spinner
-from ..shared_options import ReadingOptions, check_writable, json_option, path_option, reading_options
+from ..shared_options import (
+    ReadingOptions,
+    check_writable,
+    column_option,
+    longest_option,
+    path_option,
+    reading_options,
+    unit_option,
+)
 from ..trace_argument import load, resolve
 
 #: What Slurm sends a job that is to write a checkpoint before its time is up.
 _SIGNAL = "USR1"
 
 
-@click.command(
+@subcommand(
     "sequence",
-    epilog=examples(
-        "sacct -X -n -P -S 2025-01-01 --name=segment --state=CD -o Elapsed > runs.csv",
-        "hpcdispatch sequence runs.csv --max 2-00:00:00 --plot requests.png",
-        "hpcdispatch sequence table.tsv --column hours --unit h --backfill-rate 0.2 --sbatch",
-    ),
+    "sacct -X -n -P -S 2025-01-01 --name=segment --state=CD -o Elapsed > runs.csv",
+    "hpcdispatch sequence runs.csv --max 2-00:00:00 --plot requests.png",
+    "hpcdispatch sequence table.tsv --column hours --unit h --backfill-rate 0.2 --sbatch",
 )
 @click.argument("runs", metavar="RUNTIMES", type=click.Path(path_type=Path))
-@click.option("--column", metavar="NAME", help="Column of the run times, where there are several.")
-@click.option(
-    "--unit",
-    type=click.Choice(get_args(Unit)),
-    default="s",
-    show_default=True,
-    help="Of plain numbers, in the file and in --max.",
+@options(
+    "Requests",
+    column_option,
+    unit_option,
+    longest_option,
+    click.option(
+        "--bins",
+        type=click.IntRange(min=1, max=MOST_STEPS),
+        default=200,
+        metavar="N",
+        show_default=True,
+        help="Values of the law of the run times, the only ones that are requested.",
+    ),
+    click.option(
+        "--backfill-rate",
+        type=click.FloatRange(0, 1, max_open=True),
+        default=0.0,
+        metavar="Z",
+        show_default=True,
+        help="Work of small jobs that fills what is reserved and not used, as a share of the machine.",
+    ),
+    click.option("--fit", "fitted", is_flag=True, help="Take the best fitting family for the law, not the runs."),
+    click.option(
+        "--checkpoint",
+        type=Duration(),
+        metavar="TIME",
+        help="Time to write a checkpoint at the end of a request: say also where to write one.",
+    ),
+    click.option("--restart", type=Duration(), metavar="TIME", help="Time to go on from one.  [default: 0s]"),
 )
-@click.option(
-    "--bins",
-    type=click.IntRange(min=1, max=MOST_STEPS),
-    default=200,
-    metavar="N",
-    show_default=True,
-    help="Divide the law of the run times into N values, the only ones that are requested.",
-)
-@click.option(
-    "--backfill-rate",
-    type=click.FloatRange(0, 1, max_open=True),
-    default=0.0,
-    metavar="Z",
-    show_default=True,
-    help="Work of small jobs that arrives to fill what is reserved and not used, as a share of the machine.",
-)
-@click.option(
-    "--max", "longest", metavar="WALLTIME", help="The last request, such as the queue's limit.  [default: longest run]"
-)
-@click.option(
-    "--fit", "fitted", is_flag=True, help="Take the best fitting family for the law, not the runs themselves."
-)
-@path_option("--plot", "Draw the run times and the requests (.png, .svg).")
-@click.option(
-    "--checkpoint",
-    type=Duration(),
-    metavar="TIME",
-    help="A checkpoint at the end of a request takes so long, such as 5m: say also where to write one.",
-)
-@click.option(
-    "--restart",
-    type=Duration(),
-    metavar="TIME",
-    help="Of a job that goes on from a checkpoint, before it works; with --checkpoint.  [default: 0s]",
-)
-@click.option(
-    "--site",
-    metavar="TRACE",
-    help="Replay this trace with the runs among its jobs, and say whether a sequence pays there.",
-)
-@click.option(
-    "--site-jobs",
-    type=click.IntRange(min=2),
-    default=5000,
-    metavar="N",
-    show_default=True,
-    help="The last jobs of the trace that are replayed.",
-)
-@click.option(
-    "--cores", type=click.IntRange(min=1), default=1, metavar="N", show_default=True, help="Of the job; for --site."
+@options(
+    "Replay on a site",
+    click.option("--site", metavar="TRACE", help="Replay this trace with the runs among its jobs."),
+    click.option(
+        "--site-jobs",
+        type=click.IntRange(min=2),
+        default=5000,
+        metavar="N",
+        show_default=True,
+        help="The last jobs of the trace that are replayed.",
+    ),
+    click.option("--cores", type=click.IntRange(min=1), default=1, metavar="N", show_default=True, help="Of the job."),
 )
 @reading_options
-@click.option("--sbatch", is_flag=True, help="Print the requests as --time=D-HH:MM:SS, one a line, and nothing else.")
-@json_option
-@debug_option
+@options(
+    OUTPUT,
+    path_option("--plot", "Draw the run times and the requests (.png, .svg)."),
+    click.option("--sbatch", is_flag=True, help="Print the requests as --time=D-HH:MM:SS alone, one a line."),
+)  # fmt: skip
 def command(
     runs: Path,
     column: str | None,
     unit: Unit,
     bins: int,
     backfill_rate: float,
-    longest: str | None,
+    longest: int | None,
     fitted: bool,
     plot: Path | None,
     checkpoint: int | None,
@@ -123,21 +120,16 @@ def command(
     cores: int,
     reading: ReadingOptions,
     sbatch: bool,
-    as_json: bool,
 ) -> None:
     """Print which times to request, one after the other until the job succeeds, for runs like those in RUNTIMES.
 
     RUNTIMES is text (.gz too), the oldest run first: one time a line, or a table with a header and fields separated by
     tabs, |, ; or commas. A time is a number (--unit) or as Slurm writes it, [[D-]H:]MM:SS.
 
-    The requests are those of least expected time to success; a killed run begins anew, or with --checkpoint where a
-    request before ended with one. They are compared with requesting the maximum, the mean run time, and the longest of
-    the last 10 runs. Waits in the queue do not count; with --site they are measured in a replay of a trace.
-
-    With --sbatch, times are rounded up to the minutes in which Slurm counts; a request that ends with a checkpoint has
-    Slurm signal the job when to write it. With --json, times are in seconds.
+    The requests have the least expected time to success. A killed run begins anew, or from a checkpoint. Waits in the
+    queue do not count; --site measures them.
     """
-    if sbatch and as_json:
+    if sbatch and settings().json:
         raise click.UsageError("--sbatch and --json: expected one of them, got both")
     if restart is not None and checkpoint is None:
         raise click.UsageError("--restart: expected --checkpoint with it")
@@ -146,7 +138,7 @@ def command(
     checkpointing = None if checkpoint is None else Checkpointing(checkpoint, restart or 0)
     check_writable(plot, "--plot", KINDS)
     run_times = read_run_times(runs, column, unit)
-    planning = Planning(bins, backfill_rate, last_request(longest, unit, run_times), fitted, checkpointing)
+    planning = Planning(bins, backfill_rate, last_request(longest, run_times), fitted, checkpointing)
     with spinner("optimising"):
         advice = advise(run_times, planning)
     measured = None
@@ -158,23 +150,14 @@ def command(
         say("note", f"{count(len(run_times), 'run')} tell little of the next one; expected at least {LEAST_TO_TRUST}")
     if sbatch:
         click.echo("\n".join(_options(advice, checkpoint)))
-    elif as_json:
-        rows = {row.name: asdict(row) | {"verdict": row.verdict} for row in measured.rows} if measured else {}
-        print_json(_plain(advice, run_times) | {"site": measured and asdict(measured) | {"rows": rows}})
     else:
-        _print(advice, run_times, planning)
-        _print_site(measured, site, cores)
+        rows = {row.name: asdict(row) | {"verdict": row.verdict} for row in measured.rows} if measured else {}
+        fields = _plain(advice, run_times) | {"site": measured and asdict(measured) | {"rows": rows}}
+        shown = [*_shown(advice, run_times, planning), "", *_site_shown(measured, site, cores)]
+        finish(_answer(advice, run_times, planning, measured), fields, *shown)
     if plot is not None:
         draw_advice(advice, run_times, plot)
         say("note", f"drawn in {plot}")
-
-
-def slurm_time(seconds: float) -> str:
-    """Return seconds, rounded up to whole ones, as ``H:MM:SS`` or ``D-HH:MM:SS``."""
-    minutes, whole = divmod(math.ceil(round(seconds, 6)), 60)
-    hours, minutes = divmod(minutes, 60)
-    days, hours = divmod(hours, 24)
-    return f"{days}-{hours:02}:{minutes:02}:{whole:02}" if days else f"{hours}:{minutes:02}:{whole:02}"
 
 
 def whole_minutes(values: Sequence[float]) -> list[int]:
@@ -191,28 +174,43 @@ def sbatch_lines(values: Sequence[float]) -> list[str]:
     return lines
 
 
-def _print_site(measured: SiteAdvice | None, site: str | None, cores: int) -> None:
-    out = console()
-    out.print()
+def _answer(advice: Advice, run_times: NDArray[np.float64], planning: Planning, measured: SiteAdvice | None) -> str:
+    """Return what to request first, against requesting the maximum."""
+    text = f"Request {exact(advice.sequence.values[0])} first"
+    if len(advice.sequence.values) == 1:
+        return f"{text}, and nothing after it: the longest run time is the best request."
+    best, maximum = (next(row for row in advice.rows if row.strategy.name == name) for name in (BEST, MAXIMUM))
+    fared = best.unseen or best.seen, maximum.unseen or maximum.seen
+    if fared[0] is not None and fared[1] is not None:
+        share, low, high, _ = by_parts(fared[0].times, fared[1].times)
+        runs = f"{count(len(fared[0].times), 'run')}{' not seen before' if best.unseen else ''}"
+        told = against("requesting the maximum at once", share, low, high, runs, "time to success")
+        text += f": {told}, without waits in the queue"
+    if measured is None:
+        return f"{text}."
+    row = next(row for row in measured.rows if row.name == BEST)
+    told = against("the maximum", row.ratio, row.low, row.high, count(measured.runs, "run"), "response time")
+    return f"{text}; replayed with the queue, {told}."
+
+
+def _site_shown(measured: SiteAdvice | None, site: str | None, cores: int) -> list[RenderableType]:
     if measured is None or site is None:
-        out.print("This assumes that a request starts as soon as it is made; --site TRACE measures it.")
-        return
-    out.print(Text(f"measured on {site}", style="bold"))
-    table = table_of("", "requests", "response", "lost (h)", "to maximum (%)", "")
+        return ["This assumes that a request starts as soon as it is made; --site TRACE measures it."]
+    table = terminal_table(["", "requests", headed("response"), "lost (h)", "to maximum (%)", ""])
     for row in measured.rows:
         change, low, high = (f"{100 * (value - 1):+.0f}" for value in (row.ratio, row.low, row.high))
-        against = f"{change} [{low}, {high}]" if row.verdict else NOTHING
-        table.add_row(row.name, ratio(row.requests), clock(row.response), f"{row.lost:,.0f}", against, row.verdict)
-    out.print(table)
+        to_maximum = f"{change} [{low}, {high}]" if row.verdict else NOTHING
+        table.add_row(row.name, ratio(row.requests), time(row.response), f"{row.lost:,.0f}", to_maximum, row.verdict)
     waits = measured.waits
     width = f"about as wide as {cores:,} cores" if waits.alike else "of all widths"
     runs = "the second half of the runs, requests made from the first" if measured.unseen else "all runs, seen before"
-    out.print(
+    told = (
         f"{measured.runs:,} runs at even times among the jobs of {site}, replayed under EASY: {runs}.\n"
         f"Response: from submission to success; lost: core-hours used in vain; 95% intervals over the runs.\n"
-        f"The waits are {clock(waits.gamma)} + {waits.alpha:.2f} x the request: those of {waits.jobs:,} jobs "
+        f"The waits are {time(waits.gamma)} + {waits.alpha:.2f} x the request: those of {waits.jobs:,} jobs "
         f"of {site}, {width}, in a replay."
     )
+    return [Text(f"measured on {site}", style="bold"), table, told]
 
 
 def _options(advice: Advice, write: int | None) -> list[str]:
@@ -227,81 +225,77 @@ def _options(advice: Advice, write: int | None) -> list[str]:
     ]
 
 
-def last_request(text: str | None, unit: Unit, run_times: NDArray[np.float64]) -> float | None:
+def last_request(limit: int | None, run_times: NDArray[np.float64]) -> float | None:
     """Return what ``--max`` says, seconds, which is at least the longest run time; ``None`` if it says nothing."""
-    if text is None:
-        return None
-    limit = float(as_seconds([text.strip()], unit)[0])
-    if not 0 < limit <= LONGEST:
-        expected = f"a time above 0 and up to {LONGEST} s, such as 90 or 1-12:00:00"
-        raise InputError(f"--max: expected {expected}, got {shown(text)}")
-    if limit < run_times.max():
-        longest = f"{slurm_time(run_times.max())} (run {int(run_times.argmax()) + 1})"
-        raise InputError(f"--max: expected at least the longest run time, {longest}, got {slurm_time(limit)}")
-    return limit
+    if limit is not None and limit < run_times.max():
+        longest = f"{exact(run_times.max())} (run {int(run_times.argmax()) + 1})"
+        raise InputError(f"--max: expected at least the longest run time, {longest}, got {exact(limit)}")
+    return None if limit is None else float(limit)
 
 
-def _print(advice: Advice, run_times: NDArray[np.float64], planning: Planning) -> None:
-    out = console()
-    span = f"{slurm_time(run_times.min())} to {slurm_time(run_times.max())}, mean {slurm_time(run_times.mean())}"
-    out.print(Text(f"{count(len(run_times), 'run')}: {span}", style="bold"))
+def _shown(advice: Advice, run_times: NDArray[np.float64], planning: Planning) -> list[RenderableType]:
+    span = f"{exact(run_times.min())} to {exact(run_times.max())}, mean {exact(run_times.mean())}"
     families = ", ".join(f"{fit.name} {fit.ks:.3f}" for fit in advice.fits[:3])
-    out.print(
+    law = advice.fits[0].name if planning.fitted and advice.fits else "the runs"
+    expected, waste = exact(advice.sequence.expected_makespan), exact(advice.sequence.expected_waste)
+    half = len(run_times) // 2
+    shown: list[RenderableType] = [
+        Text(f"{count(len(run_times), 'run')}: {span}", style="bold"),
         f"best fitting families (AIC), with their distance from the runs (KS): {families}"
         if advice.fits
-        else "best fitting families: none, as all run times are equal"
-    )
-    out.print()
-    out.print(_requests(advice))
-    law = advice.fits[0].name if planning.fitted and advice.fits else "the runs"
-    time, waste = slurm_time(advice.sequence.expected_makespan), slurm_time(advice.sequence.expected_waste)
-    out.print(f"{time} a run expected, {waste} of it waste (law: {law}, in {count(planning.bins, 'value')})")
-    if advice.without is not None:
-        out.print(_checkpoints(advice, advice.without))
-    out.print()
-    half = len(run_times) // 2
-    out.print(Text("on the runs they are made from", style="bold"))
-    out.print(_strategies([(row.strategy.name, slurm_time(row.first), row.seen) for row in advice.rows]))
-    out.print()
+        else "best fitting families: none, as all run times are equal",
+        "",
+        _requests(advice),
+        f"{expected} per run expected, {waste} of it waste (law: {law}, in {count(planning.bins, 'value')})",
+        *([] if advice.without is None else [_checkpoints(advice, advice.without)]),
+        "",
+        Text("on the runs they are made from", style="bold"),
+        _strategies([(row.strategy.name, exact(row.first), row.seen) for row in advice.rows]),
+        "",
+    ]
     if advice.rows[0].unseen is None:
-        out.print(f"on unseen runs: not known from fewer than {LEAST_TO_HALVE}")
+        shown.append(f"on unseen runs: not known from fewer than {LEAST_TO_HALVE}")
     else:
-        out.print(Text(f"on the last {len(run_times) - half}, made from the first {half}", style="bold"))
-        out.print(_strategies([(row.strategy.name, "", row.unseen) for row in advice.rows]))
-    out.print()
-    out.print("Means a run, H:MM:SS; waits in the queue do not count. A run longer than the")
-    out.print(f"last request: {GROWTH:g} times as much, until it succeeds.")
-    out.print(pairs([(row.strategy.name, row.strategy.note) for row in advice.rows]))
+        shown.append(Text(f"on the last {len(run_times) - half}, made from the first {half}", style="bold"))
+        shown.append(_strategies([(row.strategy.name, "", row.unseen) for row in advice.rows]))
+    return [
+        *shown,
+        "",
+        "Means per run; waits in the queue do not count. A run longer than the last request takes "
+        f"{GROWTH:g} times as much, until it succeeds.",
+        pairs([(row.strategy.name, row.strategy.note) for row in advice.rows]),
+    ]
 
 
 def _requests(advice: Advice) -> Table:
     found = advice.sequence
     more = ("checkpoint", "for runs up to") if advice.without is not None else ()
-    table = table_of("request", "time", "needed (%)", "expected waste", *more)
+    table = terminal_table(["request", headed("time"), "needed (%)", headed("expected waste"), *more])
     columns = found.values, found.needed, found.wasted, found.keeps, found.reached
     for number, (value, needed, wasted, keeps, reached) in enumerate(zip(*columns, strict=True), 1):
-        last = ("yes" if keeps else "no", slurm_time(reached)) if more else ()
-        table.add_row(str(number), slurm_time(value), percent(float(needed)), slurm_time(float(wasted)), *last)
+        last = ("yes" if keeps else "no", exact(reached)) if more else ()
+        table.add_row(str(number), exact(value), percent(float(needed)), exact(float(wasted)), *last)
     return table
 
 
 def _checkpoints(advice: Advice, without: Reservations) -> str:
     """Return what checkpoints save, and up to which time of writing they would."""
     saved = without.expected_makespan - advice.sequence.expected_makespan
-    most = slurm_time(advice.worthwhile or 0)
+    most = exact(advice.worthwhile or 0)
     pays = f"some requests end with one where writing takes up to {most}"
     if not advice.sequence.keeps.any():
         return f"checkpoints do not pay: {pays}" if advice.worthwhile else "checkpoints do not pay, however short"
     share = percent(saved / without.expected_makespan)
-    return f"checkpoints save {slurm_time(saved)} a run ({share}%)\n{pays}"
+    return f"checkpoints save {exact(saved)} per run ({share}%)\n{pays}"
 
 
 def _strategies(rows: Sequence[tuple[str, str, Fared | None]]) -> Table:
     """Return how strategies fare: their names, first requests, and means."""
-    table = table_of("", *(("first request",) if rows[0][1] else ()), "requests", "time", "waste")
-    for name, first, fared in rows:
-        cells = (ratio(fared.requests), slurm_time(fared.time), slurm_time(fared.waste)) if fared else (NOTHING,) * 3
-        table.add_row(Text(name), *((first,) if first else ()), *cells)
+    first = (headed("first request"),) if rows[0][1] else ()
+    table = terminal_table(["", *first, "requests", headed("time"), headed("waste")])
+    for name, request, fared in rows:
+        cells = (ratio(fared.requests), exact(fared.time), exact(fared.waste)) if fared else (NOTHING,) * 3
+        table.add_row(Text(name), *((request,) if request else ()), *cells)
     return table
 
 
@@ -324,8 +318,8 @@ def _plain(advice: Advice, run_times: NDArray[np.float64]) -> dict[str, Any]:
         "strategies": {
             row.strategy.name: {
                 "first_request": row.first,
-                "seen": row.seen and asdict(row.seen),
-                "unseen": row.unseen and asdict(row.unseen),
+                "seen": row.seen and row.seen.plain(),
+                "unseen": row.unseen and row.unseen.plain(),
             }
             for row in advice.rows
         },

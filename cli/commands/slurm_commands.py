@@ -9,15 +9,15 @@ import click
 from ...analysis.cluster_state import Unit, cluster_state
 from ...analysis.eviction_scenario import write_scenario
 from ...bench.reports.number_formats import count
-from ..app import debug_option, examples
-from ..command_errors import say
+from ..app import OUTPUT, Group, examples, options
+from ..output import finish
 from ..site_options import SnapshotFiles, snapshot_options
 from .slurm_evict import evict
 from .slurm_forecast import forecast
 from .slurm_submit import submit_job
 
 
-@click.group("slurm")
+@click.group("slurm", cls=Group)
 def command() -> None:
     """Ask a Slurm that runs here."""
 
@@ -36,8 +36,12 @@ command.add_command(submit_job)
 )
 @click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
 @snapshot_options
-@click.option("--unit", type=click.Choice(["node", "core"]), default="node", show_default=True, help="What is counted.")
-@debug_option
+@options(
+    OUTPUT,
+    click.option(
+        "--unit", type=click.Choice(["node", "core"]), default="node", show_default=True, help="What is counted."
+    ),
+)
 def state(out: Path, moment: SnapshotFiles, unit: Unit) -> None:
     """Write to OUT what runs, as evict and partition read it.
 
@@ -49,5 +53,9 @@ def state(out: Path, moment: SnapshotFiles, unit: Unit) -> None:
     write_scenario(found, out)
     waiting = sum(job.tasks for job in snapshot.waiting)
     used = found.machine.nodes - found.idle
-    say("note", f"{count(len(found.jobs), 'running job')} on {used:,} of {count(found.machine.nodes, unit)}, "
-                f"{waiting:,} waiting")  # fmt: skip
+    fields = {
+        "file": str(out), "running": len(found.jobs), "waiting": waiting, "used": used, "total": found.machine.nodes,
+        "unit": unit,
+    }  # fmt: skip
+    machine = f"{used:,} of {count(found.machine.nodes, unit)}"
+    finish(f"{count(len(found.jobs), 'running job')} on {machine}, {waiting:,} waiting: written to {out}.", fields)

@@ -14,9 +14,10 @@ from ...base import InputError
 from ...bench.reports.number_formats import count, ratio
 from ...models.eviction import Eviction, cost, plan
 from ...workloads.slurm_cluster import Snapshot
-from ..app import debug_option, examples
+from ..app import options, settings, subcommand
 from ..command_errors import say
-from ..durations import Duration, clock
+from ..durations import Duration
+from ..output import exact, finish
 from ..site_options import SnapshotFiles, snapshot_options
 from ..slurm_answers import answer
 
@@ -26,21 +27,26 @@ _OPERATORS = ("Operator", "Administrator")
 _LOOKS, _KILL_WAIT = 30, 30
 
 
-@click.command(
+@subcommand(
     "evict",
-    epilog=examples(
-        "hpcdispatch slurm evict --nodes 64 --deadline 15m", "hpcdispatch slurm evict --nodes 64 --deadline 15m --yes"
-    ),
+    "hpcdispatch slurm evict --nodes 64 --deadline 15m",
+    "hpcdispatch slurm evict --nodes 64 --deadline 15m --yes",
 )
-@click.option("--nodes", type=click.IntRange(min=1), required=True, metavar="K", help="Nodes that are needed.")
-@click.option("--deadline", type=Duration(), required=True, metavar="TIME", help="By when, as in 15m.")
-@click.option(
-    "--hold", type=Duration(60), default="15m", show_default=True, metavar="TIME",
-    help="For how long after it they are reserved.",
-)  # fmt: skip
-@click.option("--yes", is_flag=True, help="Run the commands.")
-@snapshot_options
-@debug_option
+@options(
+    "Decision",
+    click.option("--nodes", type=click.IntRange(min=1), required=True, metavar="K", help="Nodes that are needed."),
+    click.option("--deadline", type=Duration(), required=True, metavar="TIME", help="By when, as in 15m."),
+    click.option(
+        "--hold",
+        type=Duration(60),
+        default="15m",
+        show_default=True,
+        metavar="TIME",
+        help="For how long after it they are reserved.",
+    ),
+    click.option("--yes", is_flag=True, help="Run the commands."),
+)
+@snapshot_options  # fmt: skip
 def evict(nodes: int, deadline: int, hold: int, yes: bool, moment: SnapshotFiles) -> None:
     """Print the commands that free K nodes by a deadline at the least loss; with --yes, run them.
 
@@ -59,8 +65,11 @@ def evict(nodes: int, deadline: int, hold: int, yes: bool, moment: SnapshotFiles
     commands = _commands(snapshot, decision, nodes, deadline + hold, reserve=operator)
     _refuse_others(snapshot, decision, operator=operator)
     loss = sum(float(cost(job, decision.actions[job.id])) for job in jobs if job.id in decision.actions)
-    gives = count(sum(action == "kill" for action in decision.actions.values()), "job")
-    say("note", f"{gives} to give way, {ratio(loss)} node-hours lost, {nodes:,} nodes by {clock(deadline)}")
+    killed = sum(action == "kill" for action in decision.actions.values())
+    fields = {
+        "nodes": nodes, "deadline_s": deadline, "jobs": killed, "loss_node_hours": loss, "reserved": operator,
+        "commands": [shlex.join(command) for command in commands], "ran": yes,
+    }  # fmt: skip
     if not operator:
         say("note", "the nodes are not reserved, which operators may: others may start there")
     for command in commands:
@@ -68,6 +77,11 @@ def evict(nodes: int, deadline: int, hold: int, yes: bool, moment: SnapshotFiles
     if yes and operator and moment.squeue is None:
         for command in _newcomers(snapshot, moment.read(), commands[0]):
             _give(command, run=True)
+    gives = f"{count(killed, 'job')} to give way, {ratio(loss)} node-hours lost"
+    if settings().json:
+        finish(f"{gives}, {nodes:,} nodes by {exact(deadline)}.", fields)
+    else:
+        say("note", f"{gives}, {nodes:,} nodes by {exact(deadline)}")
 
 
 def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, *, reserve: bool) -> list[list[str]]:
@@ -85,7 +99,8 @@ def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, 
 
 
 def _give(command: list[str], *, run: bool) -> None:
-    click.echo(shlex.join(command))
+    if not settings().json:
+        click.echo(shlex.join(command))
     if run:
         answer(command)
 

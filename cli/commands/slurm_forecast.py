@@ -19,11 +19,10 @@ from ...workloads import Snapshot, Workload, read
 from ...workloads.fetching import cache_folder
 from ...workloads.slurm_conf import read_slurm_conf
 from ...workloads.slurm_workload import slurm_workload, standing_jobs, started_at
-from ..app import debug_option, examples
-from ..durations import clock
-from ..output import console, print_json
+from ..app import OUTPUT, options, subcommand
+from ..output import exact, finish, headed, time
 from ..progress import spinner
-from ..shared_options import gathered, json_option, validate
+from ..shared_options import gathered, validate
 from ..site_options import FILE, SnapshotFiles, snapshot_options
 from ..slurm_answers import accounting, configuration
 
@@ -50,6 +49,7 @@ class Learning:
 learning_options = gathered(
     "learning",
     Learning,
+    "What is learned from",
     (
         click.option("--config", type=FILE, metavar="FILE", help="slurm.conf, in place of asking scontrol."),
         click.option("--sacct", type=FILE, metavar="FILE", help="What sacct -P printed, in place of asking."),
@@ -65,22 +65,18 @@ learning_options = gathered(
 )
 
 
-@click.command(
+@subcommand(
     "forecast",
-    epilog=examples(
-        "hpcdispatch slurm forecast 4711",
-        "hpcdispatch slurm forecast --squeue squeue.json --sinfo sinfo.json --now 1795308804 --config slurm.conf "
-        "--sacct jobs.sacct",
-        "hpcdispatch slurm forecast --judge",
-    ),
+    "hpcdispatch slurm forecast 4711",
+    "hpcdispatch slurm forecast --squeue squeue.json --sinfo sinfo.json --now 1795308804 --config slurm.conf "
+    "--sacct jobs.sacct",
+    "hpcdispatch slurm forecast --judge",
 )
 @click.argument("job", required=False)
 @snapshot_options
 @learning_options
-@click.option("--judge", "judged", is_flag=True, help="Say what came of the forecasts that were kept.")
-@json_option
-@debug_option
-def forecast(job: str | None, moment: SnapshotFiles, learning: Learning, judged: bool, as_json: bool) -> None:
+@options(OUTPUT, click.option("--judge", "judged", is_flag=True, help="Say what came of the forecasts that were kept."))
+def forecast(job: str | None, moment: SnapshotFiles, learning: Learning, judged: bool) -> None:
     """Say when JOB, or each waiting job, will start: within an interval, in 8 of 10 cases.
 
     Slurm's rules are run forward with run times drawn from those that have ended, and with jobs to come as they came
@@ -101,13 +97,13 @@ def forecast(job: str | None, moment: SnapshotFiles, learning: Learning, judged:
             past = slurm_workload(sacct, config, timezone=learning.timezone)
             made, score = _forecasts(moment.read(), config, past, learning), None
     if score is not None:
-        _tell(score, as_json)
+        _tell(score)
         return
     chosen = [each for each in made if job is None or each.job == job]
     if job is not None and not chosen:
         raise InputError(f"job {job}: expected one that waits and can be planned, got none")
     keep(store, chosen)
-    _print(chosen, as_json)
+    _print(chosen)
 
 
 def _forecasts(snapshot: Snapshot, config: Path, past: Workload, learning: Learning) -> list[KeptForecast]:
@@ -124,27 +120,36 @@ def _forecasts(snapshot: Snapshot, config: Path, past: Workload, learning: Learn
     ]
 
 
-def _print(made: list[KeptForecast], as_json: bool) -> None:
-    if as_json:
-        print_json([asdict(each) for each in made])
-        return
+def _print(made: list[KeptForecast]) -> None:
     rows = [
-        (each.job, *(clock(max(0.0, time - each.made)) for time in (each.low, each.median, each.high)),
-         NOTHING if each.slurm is None else clock(max(0, each.slurm - each.made)))
+        (each.job, *(exact(max(0.0, moment - each.made)) for moment in (each.low, each.median, each.high)),
+         NOTHING if each.slurm is None else exact(max(0, each.slurm - each.made)))
         for each in made
     ]  # fmt: skip
-    columns = ("job", "starts in at least", "about", "at most", "Slurm says")
-    console().print(Table("", columns, rows, note="At least and at most hold in 8 of 10 cases.").terminal())
+    columns = ("job", *map(headed, ("starts in at least", "about", "at most", "Slurm says")))
+    shown = Table("", columns, rows).terminal()
+    finish(_answer(made), {"forecasts": [asdict(each) for each in made]}, shown)
 
 
-def _tell(score: ForecastScore, as_json: bool) -> None:
-    if as_json:
-        print_json(asdict(score))
-        return
-    out = console()
-    out.print(f"{count(score.known, 'forecast')} of jobs that have started, {score.unknown} of others", highlight=False)
+def _answer(made: list[KeptForecast]) -> str:
+    """Return when the first of the jobs starts, against what Slurm says."""
+    if not made:
+        return "No job waits that can be planned."
+    each = min(made, key=lambda each: each.median)
+    low, median, high = (time(max(0.0, moment - each.made)) for moment in (each.low, each.median, each.high))
+    text = f"Job {each.job} starts in about {median} (80% interval {low} to {high})"
+    text += "" if each.slurm is None else f", where Slurm says {time(max(0, each.slurm - each.made))}"
+    return f"{text}." if len(made) == 1 else f"{text}; it is the first of {count(len(made), 'waiting job')}."
+
+
+def _tell(score: ForecastScore) -> None:
+    told = f"{count(score.known, 'forecast')} of jobs that have started, {score.unknown} of others"
     if not score.known:
+        finish(f"{told}: nothing to judge yet.", asdict(score))
         return
-    within = ", ".join(f"{percent(share)}% within {seconds // 60} min" for seconds, share in score.near.items())
-    out.print(f"{percent(score.covered)}% started within their intervals; {within}", highlight=False)
-    out.print(f"mean deviation {score.deviation:,.0f} s, that of Slurm's own {score.slurm:,.0f} s", highlight=False)
+    within = ", ".join(f"{percent(share)}% within {time(seconds)}" for seconds, share in score.near.items())
+    answer = (
+        f"{percent(score.covered)}% started within their intervals (80% is right), {time(score.deviation)} off on "
+        f"average; Slurm's own forecasts are {time(score.slurm)} off."
+    )
+    finish(answer, asdict(score), told, within)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from secrets import token_hex
-from typing import get_args
 
 import click
 
@@ -17,9 +16,11 @@ from ...analysis.kept_submission import Submission, locked, read_submission, wri
 from ...base import InputError
 from ...models.reservations.resubmission import JobSeen, next_step
 from ...workloads.formats.run_times import Unit, read_run_times
-from ..app import debug_option, examples
+from ..app import options, settings, subcommand
 from ..command_errors import InterruptedRunError, say
 from ..durations import Duration
+from ..output import finish
+from ..shared_options import column_option, longest_option, unit_option
 from ..slurm_answers import PATIENCE, CommandFailedError, answer
 from ..slurm_jobs import UnknownEndError, check_script, look, submit, submitted
 from .sequence import last_request, whole_minutes
@@ -30,39 +31,45 @@ _SILENT = 20
 _TIMED_OUT, _CANCELLED = 124, 130
 
 
-@click.command(
+@subcommand(
     "submit",
+    "hpcdispatch slurm submit --law runs.csv segment.sh",
+    "hpcdispatch slurm submit --law runs.csv --max 1-00:00:00 segment.sh subject-17",
     context_settings={"ignore_unknown_options": True},
-    epilog=examples(
-        "hpcdispatch slurm submit --law runs.csv segment.sh",
-        "hpcdispatch slurm submit --law runs.csv --max 1-00:00:00 segment.sh subject-17",
-    ),
 )
 @click.argument("script", type=click.Path(dir_okay=False, path_type=Path))
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option(
-    "--law", required=True, metavar="RUNTIMES", type=click.Path(path_type=Path),
-    help="Run times of such jobs, as sequence reads them.",
-)  # fmt: skip
-@click.option("--column", metavar="NAME", help="Column of the run times, where there are several.")
-@click.option("--unit", type=click.Choice(get_args(Unit)), default="s", show_default=True, help="Of plain numbers.")
-@click.option("--max", "longest", metavar="WALLTIME", help="The last request.  [default: the longest run]")
-@click.option(
-    "--state", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
-    help="How far it is; the same command goes on from there.  [default: SCRIPT.submission.json here]",
-)  # fmt: skip
-@click.option(
-    "--poll", type=Duration(1), default="30s", show_default=True, metavar="TIME", help="How often Slurm is asked."
+@options(
+    "Requests",
+    click.option(
+        "--law",
+        required=True,
+        metavar="RUNTIMES",
+        type=click.Path(path_type=Path),
+        help="Run times of such jobs, as sequence reads them.",
+    ),
+    column_option,
+    unit_option,
+    longest_option,
 )
-@click.option("--anew", is_flag=True, help="Submit it again where FILE tells how it ended.")
-@debug_option
+@options(
+    "Submission",
+    click.option(
+        "--state", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE",
+        help="How far it is; the same command goes on from there.  [default: SCRIPT.submission.json here]",
+    ),
+    click.option(
+        "--poll", type=Duration(1), default="30s", show_default=True, metavar="TIME", help="How often Slurm is asked."
+    ),
+    click.option("--anew", is_flag=True, help="Submit it again where FILE tells how it ended."),
+)  # fmt: skip
 def submit_job(
     script: Path,
     arguments: tuple[str, ...],
     law: Path,
     column: str | None,
     unit: Unit,
-    longest: str | None,
+    longest: int | None,
     state: Path | None,
     poll: int,
     anew: bool,
@@ -90,7 +97,7 @@ def submit_job(
             raise InputError(f"{path}: --anew: expected no job under way, got {found.job or 'one just begun'}")
         if found is None:
             run_times = read_run_times(law, column, unit)
-            advice = advise(run_times, Planning(limit=last_request(longest, unit, run_times)))
+            advice = advise(run_times, Planning(limit=last_request(longest, run_times)))
             minutes = tuple(whole_minutes(advice.sequence.values.tolist()))
             check_script(script, minutes[-1])
             for old in path.parent.glob(f".{path.name}.*.answer"):
@@ -104,7 +111,11 @@ def submit_job(
             )
         else:
             say("note", f"goes on from {path}")
-        ended = Driver(path, found, lock, poll).run()
+        driver = Driver(path, found, lock, poll)
+        ended = driver.run()
+    if settings().json:
+        fields = {"job": driver.kept.job, "exit_code": ended, "requests_s": [60 * each for each in found.minutes]}
+        finish(f"Job {driver.kept.job} ended with exit code {ended}.", fields)
     click.get_current_context().exit(ended)
 
 
@@ -152,7 +163,8 @@ class Driver:
         if seen is None or step == "submit":
             job = submit(kept.command, kept.due, self._mark, _answers(self.path, kept.request), self.lock)
             self._keep(job=job, moving=False)
-            click.echo(job)
+            if not settings().json:
+                click.echo(job)
             say("note", f"job {job} with a limit of {kept.due} min")
         elif step == "next":
             # The first request that is longer than the limit that ended the job, which may not be ours.

@@ -7,59 +7,55 @@ from pathlib import Path
 
 import click
 import numpy as np
+from rich.console import RenderableType
 
 from ...analysis.what_if import WhatIf, what_if
 from ...base import InputError
-from ...bench.reports.number_formats import count, fixed, ratio, seconds
+from ...bench.reports.number_formats import count, fixed, ratio
 from ...bench.reports.tables import Table
-from ...bench.reports.what_if_page import in_a_sentence, write_what_if
+from ...bench.reports.what_if_page import answer, in_a_sentence, write_what_if
 from ...dispatchers import Dispatcher, Slurm, create_dispatcher
 from ...workloads import MachineState, Workload, recorded_state
 from ...workloads.slurm_workload import started_at
-from ..app import debug_option, examples
+from ..app import OUTPUT, options, subcommand
 from ..command_errors import say
-from ..durations import Duration, clock
-from ..output import console, print_json
+from ..durations import Duration
+from ..output import exact, finish, headed, time
 from ..progress import spinner
-from ..shared_options import json_option, split_specs, validate
+from ..shared_options import dispatchers_option, split_specs, validate
 from ..site_options import FILE, SiteFiles, site_options
 
 #: Seconds within which a start counts as met.
 NEAR = (10, 60, 600)
 
 
-@click.command(
+@subcommand(
     "what-if",
-    epilog=examples(
-        "hpcdispatch what-if --config slurm.conf --sacct jobs.sacct --set bf_interval=60",
-        "hpcdispatch what-if --config site.txt --sacct jobs.sacct --dispatchers easy,hcp3 --shares 'phys=10;chem=20'",
-    ),
+    "hpcdispatch what-if --config slurm.conf --sacct jobs.sacct --set bf_interval=60",
+    "hpcdispatch what-if --config site.txt --sacct jobs.sacct --dispatchers easy,hcp3 --shares 'phys=10;chem=20'",
 )
 @site_options
-@click.option(
-    "--dispatchers",
-    multiple=True,
-    default=("slurm,easy,lookahead",),
-    metavar="A,B,...",
-    show_default=True,
-    help="Names with options; slurm has the configuration.",
+@options(
+    "What is simulated",
+    dispatchers_option("slurm,easy,lookahead", "Names with options; slurm has the configuration."),
+    click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="A parameter of slurm, changed."),
+    click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; 1 where not named."),
+    click.option("--limits", type=FILE, metavar="FILE", help="What sacctmgr prints of associations and QOS."),
+    click.option("--reservations", type=FILE, metavar="FILE", help="What scontrol show reservation -o prints."),
+    click.option(
+        "--begin",
+        type=Duration(),
+        metavar="TIME",
+        help="Begin so long after the first arrival.  [default: when the first job ends]",
+    ),
 )
-@click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="A parameter of slurm, changed.")
-@click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; 1 where not named.")
-@click.option("--limits", type=FILE, metavar="FILE", help="What sacctmgr prints of associations and QOS.")
-@click.option("--reservations", type=FILE, metavar="FILE", help="What scontrol show reservation -o prints.")
-@click.option(
-    "--begin", type=Duration(), metavar="TIME",
-    help="Begin so long after the first arrival. Default: when the first job ends.",
+@options(
+    OUTPUT,
+    click.option(
+        "--out", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE.html",
+        help="Make a page; its figures and tables go into a folder.",
+    ),
 )  # fmt: skip
-@click.option(
-    "--out",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE.html",
-    help="Make a page; its figures and tables go into a folder.",
-)
-@json_option
-@debug_option
 def command(
     site: SiteFiles,
     dispatchers: tuple[str, ...],
@@ -69,7 +65,6 @@ def command(
     reservations: Path | None,
     begin: int | None,
     out: Path | None,
-    as_json: bool,
 ) -> None:
     """Say how recorded jobs would have fared.
 
@@ -87,10 +82,8 @@ def command(
         found = what_if(workload, policies, NEAR, state)
     if out is not None:
         _write(workload, found, state, site, out)
-    if as_json:
-        print_json([{key: value for key, value in asdict(row).items() if key != "waits"} for row in found])
-    else:
-        _print(workload, found, state)
+    rows = [{key: value for key, value in asdict(row).items() if key != "waits"} for row in found]
+    finish(answer(found, time), {"schedulers": rows}, *_shown(workload, found, state))
 
 
 def _policies(
@@ -131,20 +124,17 @@ def _write(workload: Workload, found: list[WhatIf], state: MachineState, site: S
 
 def _begun(workload: Workload, state: MachineState) -> str:
     ran = len(state.running)
-    begun = f"{count(len(workload) - ran, 'job')} on {workload.machine.describe()}, from {clock(state.at)} on, when"
+    begun = f"{count(len(workload) - ran, 'job')} on {workload.machine.describe()}, from {exact(state.at)} on, when"
     return f"{begun} {count(ran, 'job')} ran; {count(len(state.ended), 'job')} before that"
 
 
-def _print(workload: Workload, found: list[WhatIf], state: MachineState) -> None:
-    out = console()
-    out.print(_begun(workload, state), highlight=False)
-    for line in in_a_sentence(found[0], found[1]):
-        out.print(line, highlight=False)
-    out.print()
-    columns = ("scheduler", "mean wait (s)", "p95 (s)", "mean bounded slowdown", "off the record (s)", "correlation")
+def _shown(workload: Workload, found: list[WhatIf], state: MachineState) -> list[RenderableType]:
+    waits = map(headed, ("mean wait", "p95 wait", "off the record"))
+    columns = ("scheduler", *waits, "mean bounded slowdown", "correlation")
     rows = [
-        (row.name, seconds(row.wait), seconds(row.wait_p95), ratio(row.slowdown), seconds(row.deviation),
+        (row.name, time(row.wait), time(row.wait_p95), time(row.deviation), ratio(row.slowdown),
          fixed(row.correlation, 2))
         for row in found
     ]  # fmt: skip
-    out.print(Table("", columns, rows).terminal())
+    told = [_begun(workload, state), *in_a_sentence(found[0], found[1]), ""]
+    return [*told, Table("", columns, rows).terminal()]

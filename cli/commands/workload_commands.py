@@ -17,14 +17,13 @@ from ...workloads.formats.column_maps import suggested_map
 from ...workloads.formats.read_log import NoRequestedTimesError
 from ...workloads.formats.tables import UnknownTableError
 from ...workloads.sources import Source
-from ..app import debug_option, examples
+from ..app import OUTPUT, Group, examples, options
 from ..command_errors import say
-from ..output import clean, console, pairs, print_json
+from ..output import clean, finish, pairs, time
 from ..progress import spinner
 from ..shared_options import (
     ReadingOptions,
     check_writable,
-    json_option,
     path_option,
     reading_options,
     seed_option,
@@ -34,7 +33,7 @@ from ..trace_argument import load, resolve
 from . import analyze
 
 
-@click.group("workload")
+@click.group("workload", cls=Group)
 def command() -> None:
     """Describe, convert and generate workloads; analyze the runs of workflows."""
 
@@ -45,22 +44,22 @@ command.add_command(analyze.command)
 @command.command(
     "describe",
     epilog=examples(
-        "hpcdispatch workload describe trace.swf.gz --report report.json",
         "hpcdispatch workload describe slurm_jobs.parquet --format pm100",
         "hpcdispatch workload describe lublin:jobs=5000,load=0.8 --json",
     ),
 )
 @click.argument("trace", required=False)
 @reading_options
-@seed_option("Of a generated workload.")
-@path_option("--report", "Write what was dropped, merged, sorted, renumbered and inferred, as JSON.")
-@json_option
-@debug_option
-def describe_command(trace: str | None, reading: ReadingOptions, seed: int, report: Path | None, as_json: bool) -> None:
+@options(
+    OUTPUT,
+    seed_option("Of a generated workload."),
+    path_option("--report", "Write what was dropped, merged, sorted, renumbered and inferred, as JSON."),
+)
+def describe_command(trace: str | None, reading: ReadingOptions, seed: int, report: Path | None) -> None:
     """Print what there is to know of a workload: jobs, span, load, sizes, run times, requests, users.
 
-    TRACE is a file, a generator or a published trace, as for 'hpcdispatch run'. With --json, times are in seconds and
-    shares are fractions of 1. Of a table of an unknown layout it prints a column map to begin with.
+    TRACE is a file, a generator or a published trace, as for 'hpcdispatch run'. Of a table of an unknown layout it
+    prints a column map to begin with.
     """
     check_writable(report, "--report", ("json",))
     source, requests = resolve(trace), True
@@ -75,17 +74,15 @@ def describe_command(trace: str | None, reading: ReadingOptions, seed: int, repo
     found = describe(workload, requests=requests)
     if report is not None:
         save(report, json.dumps(clean(reading_report(workload)), indent=2) + "\n", packed=False)
-    if as_json:
-        print_json(asdict(found))
-    else:
-        console().print(pairs(found.rows()))
+    text = f"{count(found.jobs, 'job')} in {time(found.span)}"
+    answer = f"{text} offer {found.load:.0%} of what {count(found.processors, 'processor')} can do."
+    finish(answer if found.load >= 0 else f"{text}.", asdict(found), pairs(found.rows(time)))
 
 
 @command.command("convert", epilog=examples("hpcdispatch workload convert jobs.sacct jobs.swf.gz --lenient"))
 @click.argument("trace", metavar="IN")
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
 @reading_options
-@debug_option
 def convert_command(trace: str, out: Path, reading: ReadingOptions) -> None:
     """Read a trace and write it as SWF, JSON lines, CSV or Parquet.
 
@@ -102,7 +99,6 @@ def convert_command(trace: str, out: Path, reading: ReadingOptions) -> None:
 )
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
 @site_options
-@debug_option
 def from_slurm_command(out: Path, site: SiteFiles) -> None:
     """Write the jobs of a Slurm site, on its machine with its partitions, as JSON lines.
 
@@ -119,8 +115,7 @@ def from_slurm_command(out: Path, site: SiteFiles) -> None:
 )
 @click.argument("spec")
 @click.argument("out", metavar="OUT", type=click.Path(path_type=Path))
-@seed_option("Of the random numbers.")
-@debug_option
+@options(OUTPUT, seed_option("Of the random numbers."))
 def generate_command(spec: str, out: Path, seed: int) -> None:
     """Draw a workload and write it as SWF or JSON lines.
 
@@ -136,4 +131,5 @@ def generate_command(spec: str, out: Path, seed: int) -> None:
 def _write(workload: Workload, out: Path) -> None:
     with spinner(f"writing {out}"):
         write(workload, out)
-    say("note", f"{count(len(workload), 'job')} written to {out}")
+    answer = f"{count(len(workload), 'job')} written to {out}."
+    finish(answer, {"file": str(out), "jobs": len(workload), "machine": workload.machine.describe()})

@@ -1,15 +1,22 @@
-"""What is said while functions are compiled: once, after a while, on a terminal."""
+"""Compiling is announced on stderr, with an estimate, before it begins: on terminals, in pipes and in scripts."""
 
-import threading
+import re
+import subprocess
+import sys
 
 import numba
 import pytest
+from patience import PATIENCE
 
-from hpcdispatch.cli.app import NOTICE
-from hpcdispatch.models import compiled
-from hpcdispatch.models.compiled import compiling
+from hpcdispatch.models.compiled import CompileNotice, compiling
 
 TRACE = "lublin:jobs=60,processors=32"
+LINE = re.compile(r"hpcdispatch: compiling for about \d+ s, which the next call finds done")
+CALLS = [
+    ("run", TRACE, "--dispatcher", "compiling"),
+    ("compare", TRACE, "--dispatchers", "compiling", "--workers", "1"),
+    ("compare", TRACE, "--dispatchers", "compiling,fcfs", "--workers", "2"),
+]
 
 
 def test_every_compilation_begins_and_ends():
@@ -22,38 +29,86 @@ def test_every_compilation_begins_and_ends():
     assert calls[-1] == "ended"
 
 
-def said(monkeypatch, patience, compilations):
-    """Return what is said when functions are compiled, each until the clock has gone off or long before."""
-    lines, told = [], threading.Event()
-    monkeypatch.setattr(compiled, "PATIENCE", patience)
-    clock = compiled.CompileClock(lambda: (lines.append("said"), told.set()))
-    for _ in range(compilations):
-        clock.begin()
-        clock.begin()
-        clock.end()
-        if patience == 0:
-            assert told.wait(30)
-        clock.end()
-    return lines
+def long_function(lines):
+    """Return a function of so many statements, not compiled yet."""
+    made = {}
+    exec("def long(x):\n" + "    x = x + 1\n" * lines + "    return x", made)
+    return numba.njit(made["long"])
 
 
-def test_it_is_said_once(monkeypatch):
-    assert said(monkeypatch, 0, 3) == ["said"]
+class Event:
+    """What numba says of a compilation."""
+
+    def __init__(self, dispatcher):
+        self.data = {"dispatcher": dispatcher}
 
 
-def test_nothing_is_said_before(monkeypatch):
-    assert said(monkeypatch, 3600, 3) == []
+def told(functions):
+    """Return which seconds a notice tells when functions are compiled one after the other."""
+    notice, seconds = CompileNotice(), []
+    notice.tell = seconds.append
+    for function in functions:
+        notice.on_start(Event(function))
+        notice.on_start(Event(long_function(5)))  # what it calls is in its own estimate
+        notice.on_end(None)
+        notice.on_end(None)
+    return seconds
 
 
-@pytest.mark.parametrize(
-    "args",
-    [
-        ("run", TRACE, "--dispatcher", "compiling"),
-        ("compare", TRACE, "--dispatchers", "compiling"),
-        ("compare", TRACE, "--dispatchers", "compiling,fcfs", "--workers", "2"),
-    ],
-)
-def test_on_a_terminal_only(on_terminal, invoke, plugin, args):
-    shown = on_terminal(*args)
-    assert shown.count(NOTICE.encode()) == 1
-    assert invoke(*args).stderr == ""
+def test_a_long_function_is_told_before_a_short_one_is_not():
+    assert told([long_function(10)]) == []
+    (seconds,) = told([long_function(400)])
+    assert 1 <= seconds <= 4
+
+
+def test_short_ones_are_told_once_they_are_long_together():
+    assert len(told([long_function(150) for _ in range(3)])) == 1
+
+
+def test_the_same_function_is_told_once():
+    assert len(told([long_function(400)] * 3)) == 1
+
+
+def test_what_it_calls_counts():
+    inner = long_function(400)
+    outer = numba.njit(lambda x: x)
+    scope = {"inner": inner}
+    exec("def outer(x):\n    return inner(x)", scope)
+    assert told([outer]) == []
+    assert len(told([numba.njit(scope["outer"])])) == 1
+
+
+@pytest.mark.parametrize("args", CALLS)
+def test_in_a_pipe_and_on_a_terminal(on_terminal, start, plugin, args):
+    piped = start(*args)
+    out, errors = piped.communicate(timeout=PATIENCE)
+    assert piped.returncode == 0, errors
+    assert len(LINE.findall(errors)) == 1
+    assert not LINE.search(out)
+    shown = on_terminal(*args).decode()
+    # A line of its own: what moves the cursor or draws a bar is on others.
+    lines = [line.strip() for line in re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "\n", shown).splitlines()]
+    assert len([line for line in lines if LINE.fullmatch(line)]) == 1
+
+
+def test_in_a_script(plugin):
+    script = (
+        "from hpcdispatch.simulation import simulate\n"
+        "from hpcdispatch.workloads import generate\n"
+        f"simulate(generate({TRACE!r}), 'compiling')\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert len(LINE.findall(ran.stderr)) == 1
+    assert ran.stdout == ""
+
+
+def test_a_script_silences_it_as_any_logger(plugin):
+    script = (
+        "import logging\n"
+        "logging.getLogger('hpcdispatch').setLevel(logging.ERROR)\n"
+        "from hpcdispatch.simulation import simulate\n"
+        "from hpcdispatch.workloads import generate\n"
+        f"simulate(generate({TRACE!r}), 'compiling')\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert ran.stderr == ""

@@ -27,13 +27,19 @@ function wrapped(name) {
 function curves(figure) {
   const traces = figure.names.map((name, index) => {
     const of = parts(figure, name), { colour, dash } = look(figure.places[index]);
+    const classes = figure.kind === "classes";
     return {
-      type: "scatter", mode: "lines", name: wrapped(name), x: of(figure.x), y: of(figure.y),
+      type: "scatter", mode: classes ? "lines+markers" : "lines", name: wrapped(name), x: of(figure.x), y: of(figure.y),
       line: { color: colour, dash, width: 2, shape: figure.kind === "steps" ? "hv" : "linear" },
-      hovertemplate: `${plain(name)}<br>%{x:,.4~g}: %{y:.2f}<extra></extra>`,
+      marker: { symbol: MARKERS[figure.places[index] % MARKERS.length], size: 8 },
+      hovertemplate: `${plain(name)}<br>%{x${classes ? "" : ":,.4~g"}}: %{y:.2f}<extra></extra>`,
     };
   });
-  return { traces, layout: { yaxis: { title: { text: figure.y_label }, rangemode: "tozero" } } };
+  const layout = { yaxis: { title: { text: figure.y_label }, rangemode: "tozero" } };
+  if (figure.kind === "classes") {
+    layout.xaxis = { type: "category", categoryorder: "array", categoryarray: [...new Set(column(figure, figure.x))] };
+  }
+  return { traces, layout };
 }
 
 function panels(figure) {
@@ -161,10 +167,6 @@ function download(figure) {
 
 function setUp(box) {
   const figure = read(box.dataset.figure), place = box.querySelector(".plot"), select = box.querySelector("select");
-  if (!figure.names.length) {
-    place.textContent = "Nothing to show.";
-    return;
-  }
   if (select) {
     figure.names.forEach((name) => select.add(new Option(name, name)));
     select.addEventListener("change", () => draw(place, figure, select.value));

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ....base import InputError
+from ...reports.tables import terminal_table
 from . import outcome_files
 from .catalogue import entries
 from .drawings import draw
@@ -28,7 +29,7 @@ def show(console: Console, entry: Entry, scale: str, outcome: Outcome, out: Path
     shown = [numbers(kept.rows)] if kept.rows else []
     shown += [conditions(kept.preconditions)] if kept.preconditions else []
     shown += [unprinted(kept.parameters)] if kept.parameters else []
-    claims = rich_table.Table("claim", "", "measured")
+    claims = terminal_table(["claim", "", "measured"], 3)
     claims.columns[1].no_wrap = True
     for claim, (text, verdict, evidence) in zip(kept.claims, verdicts(kept.claims).cells, strict=True):
         claims.add_row(text.line, Text(verdict.line, style=_STYLES[claim.holds]), evidence.line)
@@ -37,15 +38,15 @@ def show(console: Console, entry: Entry, scale: str, outcome: Outcome, out: Path
         files = outcome_files.put(out, kept)
         files += [] if outcome.drawing is None else draw(entry, outcome.drawing, out)
         for path in files:
-            print(path)
-    print()
+            console.print(str(path), soft_wrap=True)
+    console.print()
 
 
 def listing(out: Path | None) -> rich_table.Table:
     """Return all tables and figures, with their last results in a folder."""
     if out is not None and not out.is_dir():
         raise InputError(f"{out}: expected a folder of results, got {'a file' if out.exists() else 'none'}")
-    table = rich_table.Table("name", "what", "status", "last result")
+    table = terminal_table(["name", "what", "status", "last result"], 4)
     table.columns[0].no_wrap = True
     for entry in entries():
         kept = None if out is None else outcome_files.find(out, entry.name)

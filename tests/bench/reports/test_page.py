@@ -29,7 +29,8 @@ from hpcdispatch.bench.reports.saved_results import runs_of
 from hpcdispatch.bench.reports.static_figures import images
 from hpcdispatch.bench.reports.study import study
 from hpcdispatch.bench.reports.summaries import tables_of
-from hpcdispatch.bench.reports.tables import Cell, Table
+from hpcdispatch.bench.reports.tables import Cell, Table, Times
+from hpcdispatch.bench.reports.verdict import verdict
 from hpcdispatch.simulation import Result, simulate
 from hpcdispatch.workloads import generate
 
@@ -144,8 +145,56 @@ def test_the_page_has_all_of_it_and_needs_nothing_else(saved, written):
     assert ("meta", {"name": "viewport", "content": "width=device-width, initial-scale=1"}) in read.tags
     assert list(read.data["ecdf-wait-data"]["columns"]) == ["contender", "wait", "share_percent"]
     for tag, attributes in read.tags:
-        if tag == "a":
+        if tag == "a" and not attributes["href"].startswith("#"):
             assert (written.parent / attributes["href"]).is_file()
+
+
+def test_the_page_begins_with_its_answer_and_its_contents(saved, written):
+    text = written.read_text(encoding="utf-8")
+    made = study(runs_of(saved))
+    title, answer = re.search(r"<h1>(.*?)</h1>\s*<p class=\"answer\">(.*?)</p>", text, re.DOTALL).groups()
+    assert title == f"3 dispatchers compared on {made.workloads[0]}"
+    assert html.unescape(answer) == verdict(made.runs, "easy")
+    assert re.fullmatch(r"\w+ has the least mean wait, .* \(95% interval .*, 3 seeds\).*\.", html.unescape(answer))
+    read = Reader(text)
+    known = {attributes["id"] for tag, attributes in read.tags if "id" in attributes}
+    listed = [attributes["href"][1:] for tag, attributes in read.tags if attributes.get("href", "").startswith("#")]
+    assert set(listed) <= known
+    assert {attributes["id"] for tag, attributes in read.tags if tag == "h3"} <= set(listed)
+    assert text.index("</nav>") < text.index('id="leaderboard"')
+
+
+def test_long_tables_are_folded_below_a_chart(written):
+    text = written.read_text(encoding="utf-8")
+    for split in ("run-time", "width"):
+        assert text.index(f'data-figure="waits-by-{split}-data"') < text.index(f'<summary><h3 id="by-{split}"')
+    for part in text.split("<table>")[1:]:
+        folded = text.partition(part)[0].rpartition("<h3")[0].endswith("<summary>")
+        assert folded or part.partition("</table>")[0].count("<tr>") <= 20
+
+
+@pytest.mark.parametrize(
+    ("kept", "title"),
+    [(["easy_walltime_seed0"], "easy on "), (["easy_walltime_seed0", "fcfs_walltime_seed0"], "fcfs against easy on ")],
+)
+def test_a_page_of_few_runs_has_no_empty_parts(saved, undrawn, tmp_path, kept, title):
+    for name in kept:
+        shutil.copytree(saved / name, tmp_path / "few" / name)
+    read = made_page(tmp_path / "few", tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8").replace(get_plotlyjs(), "")
+    assert f"<h1>{title}" in text
+    assert "Nothing to show" not in text
+    headings = {attributes["id"] for tag, attributes in read.tags if tag == "h3"}
+    assert ("paired" in headings) == ("paired-figure" in headings) == (len(kept) > 1)
+    assert "Wilcoxon" not in text
+
+
+def test_p_values_need_pairs_enough(tmp_path):
+    for name, seed in product(("fcfs", "easy"), range(7)):
+        simulate(generate(SPEC, seed=seed), name, seed=seed).save(tmp_path / f"{name}{seed}")
+    made = study(runs_of(tmp_path))
+    columns = tables_of(made, made.workloads[0])["paired"].columns
+    assert list(columns[-2:]) == ["p, sign test", "p, Wilcoxon"]
 
 
 def test_every_figure_and_table_is_a_file_too(saved, written, tmp_path):
@@ -413,6 +462,9 @@ def test_tables_as_text():
     )
     assert r"a\textbar{}b\_c & 1.0 [0.5, 2.0] \\" in table.latex()
     assert r"\caption{A \& B. 50\% of \textless{}it\textgreater{}}" in table.latex()
+    hours = Table("", ["name", Times("wait")], [["a", Cell("1h", "", 3600.0)]])
+    assert "| wait |" in hours.markdown()
+    assert hours.frame().to_dict("records") == [{"name": "a", "wait (s)": 3600.0}]
     assert table.frame().to_dict("records") == [{"name": "a|b_c", "x (s)": 1.0, "x (s): interval": "[0.5, 2.0]"}]
 
 

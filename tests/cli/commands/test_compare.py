@@ -39,7 +39,7 @@ def test_table_marks_the_best(invoke):
     assert found.exit_code == 0, found.stderr
     assert "2 dispatchers with 2 predictors" in found.stdout
     assert "80 jobs, 1 sample, seed 0; overrun run" in found.stdout
-    rows = [line.split() for line in found.stdout.splitlines() if line.startswith(("fcfs", "easy"))]
+    rows = [line.split() for line in found.stdout.splitlines() if line.startswith(("fcfs ", "easy "))]
     assert [row[:2] for row in rows] == [
         ["fcfs", "oracle"],
         ["fcfs", "walltime"],
@@ -58,7 +58,7 @@ def test_every_width_shows_every_column_once(invoke, columns):
     found = invoke("compare", SPEC, *args, columns=columns)
     assert found.exit_code == 0
     lines = found.stdout.splitlines()
-    assert all(len(line) <= columns for line in lines)
+    assert all(len(line) <= columns for line in lines[:-1])
     for word in ("bounded", "max", "zation", "decision\n"):
         assert found.stdout.count(word) >= 1
     assert sum(line.split().count("slowdown") for line in lines) == 2
@@ -114,5 +114,5 @@ def test_a_failing_dispatcher_does_not_take_the_others_along(invoke, plugin):
 def test_default_without_a_trace(invoke):
     found = invoke("compare", "--head", 30, "--workers", 1)
     assert found.exit_code == 0
-    assert "7 dispatchers with walltime predictions" in found.stdout
-    assert "30 jobs, 5 samples, seeds 0 to 4" in found.stdout
+    assert "5 dispatchers with walltime predictions" in found.stdout
+    assert "30 jobs, 10 samples, seeds 0 to 9" in found.stdout

@@ -32,7 +32,7 @@ def script(folder, name, text):
 def test_the_state_is_what_evict_reads(invoke, printed, tmp_path):
     found = invoke("slurm", "state", tmp_path / "state.json", *printed)
     assert found.exit_code == 0, found.stderr
-    assert "1 running job on 2 of 3 nodes, 0 waiting" in found.stderr
+    assert "1 running job on 2 of 3 nodes, 0 waiting" in found.stdout
     assert invoke("evict", tmp_path / "state.json", "--nodes", 3, "--deadline", "10m").exit_code == 0
 
 
@@ -94,7 +94,7 @@ def test_a_forecast_is_kept_and_judged(invoke, printed, site, tmp_path):
     options = [*printed, *site, "--kept", tmp_path / "kept.jsonl"]
     found = invoke("slurm", "forecast", *options, "--json")
     assert found.exit_code == 0, found.stderr
-    (made,) = json.loads(found.stdout)
+    (made,) = json.loads(found.stdout)["forecasts"]
     assert (made["job"], made["made"], made["slurm"]) == ("2", 1000, 4500)
     # The job before it has run 100 s, longer than anything of the past, so that it may end anywhere within its hour.
     assert 1000 <= made["low"] <= made["high"] <= 4600

@@ -26,7 +26,7 @@ def test_generate_is_reproducible_and_convert_reads_it(invoke, tmp_path):
     for path in (one, two):
         found = invoke("workload", "generate", "lublin:jobs=50,load=0.8", path, "--seed", 4)
         assert found.exit_code == 0
-        assert f"50 jobs written to {path}" in found.stderr
+        assert f"50 jobs written to {path}" in found.stdout
     assert one.read_bytes() == two.read_bytes()
     assert invoke("workload", "convert", one, plain, "--head", 20).exit_code == 0
     expected = generate("lublin:jobs=50,load=0.8", seed=4).jobs[:20]

@@ -356,7 +356,7 @@ def test_an_unknown_candidate_and_goal_are_refused():
         ({"of": "easy+"}, "of must be 1 to 100 dispatchers"),
         ({"of": "portfolio:of=easy"}, "of must be dispatchers other than portfolios"),
         ({"every": 0}, "every must be at least 1 s, got 0"),
-        ({"every": "soon"}, "every: expected a time such as 90s, 15m or 1h30m, got 'soon'"),
+        ({"every": "soon"}, "every: expected a time such as 90s, 15m, 2h, 1d12h or 2-00:00:00, got 'soon'"),
         ({"window": "1h"}, "window must be at least every = 1d, got '1h'"),
         ({"window": math.nan}, "window: a time must be a number >= 0"),
         ({"guard": 0}, "guard must be a number > 0, got 0"),
