@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
 from rich.console import Console
@@ -13,7 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from .. import simulation
 from ..bench.campaigns import comparison
-from ..models.compiled import CompileClock, compiling
+from ..models.compiled import notice
 from ..workloads import Workload, fetching, read
 
 P = ParamSpec("P")
@@ -33,7 +33,7 @@ def interactive() -> bool:
 def with_bar(function: Callable[P, R]) -> Callable[P, R]:
     """Return a function that shows its finished jobs, if it is called without `progress` where a person waits for it.
 
-    The bar leaves nothing behind. While functions are compiled, which takes a first call some time, it says so.
+    The bar leaves nothing behind. That functions are compiled, which takes a first call some time, is said above it.
     """
 
     @wraps(function)
@@ -54,13 +54,19 @@ def with_bar(function: Callable[P, R]) -> Callable[P, R]:
             done, total = (now, None) if isinstance(now, int) else (now.jobs, now.expected)
             bar.update(task, completed=done, total=total, description=name)
 
-        clock = CompileClock(
-            lambda: bar.update(task, description=f"{name} (compiling, which is kept for the next call)")
-        )
-        with bar, compiling(clock.begin, clock.end):
-            return function(*args, **{**kwargs, "progress": advance})  # type: ignore[arg-type]
+        said, notice.tell = notice.tell, partial(_tell, console)
+        try:
+            with bar:
+                return function(*args, **{**kwargs, "progress": advance})  # type: ignore[arg-type]
+        finally:
+            notice.tell = said
 
     return call
+
+
+def _tell(console: Console, seconds: float) -> None:
+    """Say above the bar for about how long functions are compiled."""
+    console.print(f"compiling for about {seconds:.0f} s, which the next call finds done", markup=False)
 
 
 simulate = with_bar(simulation.simulate)

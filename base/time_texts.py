@@ -73,36 +73,6 @@ def time_text(seconds: float, units: int = 2) -> str:
     return sign + "".join(texts)
 
 
-def time_text(seconds: float, units: int = 2) -> str:
-    """Return a duration as :func:`seconds_of` reads it: ``45s``, ``12m30s``, ``2h05m``, ``3d04h``.
-
-    Parameters
-    ----------
-    seconds
-        The duration; below 10 s it keeps one decimal, NaN is a dash.
-    units
-        How many units are shown, from the largest on; the last one is rounded to the nearest. 4 shows all of them.
-    """
-    if not math.isfinite(seconds):
-        return "-"
-    if 0 < abs(seconds) < 9.95 and units < len(_UNITS) and not float(seconds).is_integer():
-        return f"{seconds:.1f}s"
-    sizes = list(_UNITS.values())
-    whole = round(abs(seconds))
-    for _ in range(2):  # rounding may carry into a larger unit
-        largest = next((index for index, size in enumerate(sizes) if whole >= size), len(sizes) - 1)
-        last = min(largest + units, len(sizes)) - 1
-        whole = round(whole / sizes[last]) * sizes[last]
-    texts: list[str] = []
-    left = whole
-    for index, (unit, size) in enumerate(_UNITS.items()):
-        number, left = divmod(left, size)
-        if largest <= index <= last and (number or index == largest):
-            texts.append(f"{number:02}{unit}" if texts else f"{number}{unit}")
-    sign = "-" if seconds < 0 and whole else ""
-    return sign + "".join(texts)
-
-
 def seconds_option(name: str, value: float | str, least: int = 0, infinite: bool = False) -> int:
     """Return the whole seconds of an option, as :func:`seconds_of` does; ``sys.maxsize`` for ``inf``, where it may be.
 

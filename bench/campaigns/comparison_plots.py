@@ -16,7 +16,7 @@ from ...simulation.plots.axes import axes_or_new, labelled, without_data
 from ...simulation.plots.gantt import Colour
 from ...simulation.plots.result_plots import ResultPlots
 from ...simulation.plots.style import logarithmic_numbers, marker, shortened, style
-from ..reports.study import choose_baseline
+from ..reports.verdict import choose_baseline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -75,7 +75,7 @@ class ComparisonPlots(ResultPlots):
         axes, what = axes_or_new(ax), WORDS[metric]
         if self._runs.empty:
             return without_data(axes, f"Ratio of the {what}", "no run has finished")
-        base = choose_baseline(self._results, None) if baseline is None else self._known("baseline", baseline)
+        base = choose_baseline(self._results) if baseline is None else self._known("baseline", baseline)
         rows = paired(self._runs.assign(workload="", sample=0), base, metric).set_index("contender")
         rows = rows.reindex([name for name in self._results if name != base])
         title = f"{what.capitalize()} relative to {base}"

@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...analysis.paired import paired
 from ...simulation.plots.curves import distribution
-from .figure_style import axis_unit
+from ...simulation.plots.style import axis_unit
 from .study import GRIDS, Study
 from .summaries import PAIRED
 from .tunings import numbered

@@ -4,12 +4,12 @@ import shutil
 import sys
 
 import pytest
-from numba.core import event as numba_event
 
 import hpcdispatch as hd
 from hpcdispatch.api import interactive
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import EASY
+from hpcdispatch.models.compiled import notice
 
 SPEC = "lublin:jobs=60,processors=16"
 
@@ -96,23 +96,16 @@ def test_a_file_gets_no_bar(capfd, prompt):
     assert capfd.readouterr().err == ""
 
 
-class Hasty(interactive.CompileClock):
-    """Says at once that something is compiled."""
-
-    def begin(self):
-        self._tell()
-
-
-def test_says_that_it_compiles(capfd, prompt, terminal, monkeypatch):
+def test_says_that_it_compiles(capfd, prompt, terminal):
     def compiles(progress):
-        with numba_event.trigger_event("numba:compile"):
-            pass
+        notice.tell(3.2)
         return progress
 
-    monkeypatch.setattr(interactive, "CompileClock", Hasty)
+    before = notice.tell
     advance = interactive.with_bar(compiles)()
-    assert "compiles (compiling, which is kept for the next call)" in capfd.readouterr().err
+    assert "compiling for about 3 s, which the next call finds done" in capfd.readouterr().err
     assert callable(advance)
+    assert notice.tell == before
 
 
 def test_a_function_follows_the_jobs():
