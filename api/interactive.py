@@ -66,7 +66,7 @@ def with_bar(function: Callable[P, R]) -> Callable[P, R]:
 
 def _tell(console: Console, seconds: float) -> None:
     """Say above the bar for about how long functions are compiled."""
-    console.print(f"compiling for about {seconds:.0f} s, which the next call finds done", markup=False)
+    console.print(f"compiling for about {seconds:.0f} s, which the next call finds done", markup=False, highlight=False)
 
 
 simulate = with_bar(simulation.simulate)

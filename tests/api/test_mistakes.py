@@ -41,7 +41,7 @@ MISTAKES = {
     "no text for a generator": (lambda w, r, c: hd.generate(5), "expected NAME or NAME:key=value,key=value, got 5"),
     # No such dispatcher or predictor.
     "an unknown dispatcher": (lambda w, r, c: hd.simulate(w, "eazy"), r"unknown dispatcher 'eazy' \(did you mean easy\?\)"),
-    "its option": (lambda w, r, c: hd.simulate(w, "easy:depth=3"), "easy: unknown option 'depth'; known: placement, reserve_by"),
+    "its option": (lambda w, r, c: hd.simulate(w, "easy:dept=3"), "easy: unknown option 'dept'"),
     "its class": (lambda w, r, c: hd.simulate(w, hd.dispatchers.EASY), "got <class .*EASY'>, which is a class: call it"),
     "no dispatcher": (lambda w, r, c: hd.simulate(w, None), r"expected a name or an object with dispatch\(state\), got None"),
     "an unknown predictor": (lambda w, r, c: hd.simulate(w, "easy", "last3"), r"unknown predictor 'last3' \(did you mean last2\?\)"),
