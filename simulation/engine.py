@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import islice
@@ -44,6 +44,8 @@ _BLOCK = 64
 _TAKEN = 4096
 #: New objects after which garbage is looked for while a simulation runs.
 _NEW_OBJECTS = 50_000
+#: The resource by which exclusive jobs keep others off their nodes.
+_SHARES = "node shares"
 
 
 class Arrivals:
@@ -223,6 +225,8 @@ def simulate(
     dispatching, predicting = create_dispatcher(dispatcher), create_predictor(predictor)
     nodes = np.arange(workload.machine.nodes) if state is not None else _nodes_in_use(workload, dispatching)
     simulated = workload if len(nodes) == workload.machine.nodes else _on_nodes(workload, nodes)
+    if any(workload.columns.exclusive.values) and simulated.machine.nodes > 1:
+        simulated = _with_exclusive_nodes(simulated)
     dispatching, predicting = fresh_parts(simulated.machine, dispatching, predicting, seed)
     recorder = Recorder(simulated)
     begin, plain = perf_counter(), same_instant == "batch" and budget is None and state is None
@@ -263,6 +267,9 @@ def _unheeded(workload: Workload, dispatcher: Dispatcher) -> list[str]:
         told = "jobs name licences, and the machine has no number of any: they are not counted"
         warnings.warn(told, UnheededWarning, stacklevel=3)
         fields.append("licences")
+    if any(workload.columns.exclusive.values) and workload.machine.nodes == 1:
+        warnings.warn("exclusive jobs share a machine of one node as any others do", UnheededWarning, stacklevel=3)
+        fields.append("exclusive")
     reservation, known = workload.columns.reservation, any(each.name for each in workload.machine.reservations)
     if known or not any(reservation.values) or knows_site(dispatcher):
         return fields
@@ -294,6 +301,28 @@ def _nodes_in_use(workload: Workload, dispatcher: Dispatcher) -> IntArray:
 def _on_nodes(workload: Workload, nodes: IntArray) -> Workload:
     """Return the same jobs on a machine of some of the nodes."""
     return replace(workload, machine=replace(workload.machine, capacity=workload.machine.capacity[nodes]))
+
+
+def _with_exclusive_nodes(workload: Workload) -> Workload:
+    """Return the workload with one more resource, of which exclusive jobs take all that a node has a slot."""
+    machine = workload.machine
+    most = int(machine.capacity.max())
+    column = np.full((machine.nodes, 1), most)
+    wider = replace(
+        machine, resources=(*machine.resources, _SHARES), capacity=np.append(machine.capacity, column, axis=1)
+    )
+
+    def asks(job: Job, per_node: Mapping[str, int]) -> dict[str, int]:
+        return {**per_node, _SHARES: most if job.exclusive else 1}
+
+    jobs = [
+        replace(
+            job, per_node=asks(job, job.per_node),
+            shapes=tuple(replace(each, per_node=asks(job, each.per_node or job.per_node)) for each in job.shapes),
+        )
+        for job in workload.jobs
+    ]  # fmt: skip
+    return replace(workload, jobs=jobs, machine=wider)
 
 
 def fresh_parts(

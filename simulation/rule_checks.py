@@ -18,6 +18,8 @@ from .result import Result
 def broken_rules(workload: Workload, result: Result) -> Iterator[str]:
     """Yield a line for every rule of the machine that a schedule breaks, the first time at which it does."""
     machine, rules = workload.machine, workload.machine.rules
+    if machine.nodes > 1 and any(job.exclusive for job in workload.jobs):
+        yield from _shared(list(stays_of(workload, result)))
     if not rules:
         return
     stays = list(stays_of(workload, result))
@@ -45,6 +47,14 @@ def broken_rules(workload: Workload, result: Result) -> Iterator[str]:
             yield from _partly(reservation, outside, workload)
     for outage in rules.outages:
         yield from _down(outage, stays, machine.nodes)
+
+
+def _shared(stays: Sequence[Stay]) -> Iterator[str]:
+    """Look for jobs on the nodes of an exclusive job."""
+    for stay in stays:
+        for other in stays if stay.job.exclusive else ():
+            if other is not stay and other.start < stay.end and stay.start < other.end and stay.nodes & other.nodes:
+                yield f"job {other.job.id} on nodes of job {stay.job.id}, which is exclusive, at t={stay.start}"
 
 
 def _of_limit(limit: Limit, stay: Stay) -> list[Take]:

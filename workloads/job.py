@@ -175,7 +175,7 @@ class Job:
     qos
         The quality of service that it asks for; empty: none.
     exclusive
-        Whether it shares its nodes with no other job.
+        Whether it shares its nodes with no other job; each of its slots has a node of its own then.
     soft_walltime
         Seconds that it is planned to run, at most its walltime; ``None``: its walltime. It is killed at its walltime
         alone, as PBS's ``soft_walltime`` has it.

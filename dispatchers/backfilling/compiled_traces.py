@@ -65,18 +65,19 @@ class CompiledTrace(CompiledSteps):
         Of the pool, or slots of each node; shape (resources,) or (nodes,).
     pool
         Whether it is a pool.
-    successors
-        As of :func:`.open_events`; ``None``: no job waits for another.
+    successors, closed
+        As of :func:`.open_events`; ``None``: no job waits for another, and nothing is ever closed.
     """
 
     def __init__(
         self, entry: Entry, columns: tuple[IntArray, IntArray, IntArray], walltime: IntArray, amount: IntArray,
         capacity: IntArray, pool: bool, successors: tuple[IntArray, IntArray] | None = None,
+        closed: IntArray | None = None,
     ) -> None:  # fmt: skip
         self._entry = entry
         slots = None if pool else capacity
         total = capacity if pool else np.array([capacity.sum()])
-        self._events = open_events(*columns, walltime, amount, total, slots=slots, successors=successors)
+        self._events = open_events(*columns, walltime, amount, total, slots=slots, successors=successors, closed=closed)
         self._row = None if successors is None else np.zeros(len(walltime), dtype=np.int64)
         _, self._work, self.lengths = columns
         self._walltime = walltime

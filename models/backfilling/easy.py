@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ...base import IntArray
 from ..compiled import borrowing
 from .job_queue import (
@@ -16,6 +18,7 @@ from .job_queue import (
     NEVER,
     PREDICTED,
     SHORTEST,
+    WALLTIME,
     JobQueue,
     best_allowed,
     fits,
@@ -26,6 +29,8 @@ from .job_queue import (
 
 #: The order of the queue, beside those of :func:`.best_allowed`.
 SUBMISSION = -1
+#: No closed times.
+NEVER_CLOSED = np.zeros((0, 2), dtype=np.int64)
 
 
 class Room(NamedTuple):
@@ -44,6 +49,9 @@ class Room(NamedTuple):
         Room for amounts, shape (resources,).
     chosen
         Filled with the rows of the jobs that start, shape (rows,).
+    closed, window
+        Begins and ends between which all is closed, one after the other, seconds, shape (windows, 2), and the first of
+        them that is not over. No job starts that would not end before by its walltime. None by default.
     """
 
     free: IntArray
@@ -52,6 +60,8 @@ class Room(NamedTuple):
     held: IntArray
     spare: IntArray
     chosen: IntArray
+    closed: IntArray = NEVER_CLOSED
+    window: int = 0
 
 
 @borrowing
@@ -134,18 +144,29 @@ def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first
     shortest_first
         Whether jobs behind the blocked one are tried by their predicted run times, not in order of the queue.
     column
-        What bounds how long jobs run: :data:`PREDICTED` or :data:`WALLTIME`.
+        What bounds how long jobs run: :data:`PREDICTED` or :data:`WALLTIME`. With closed times, where jobs are tried
+        in order of the queue.
     """
     free, spare, numbers, durations, count = room.free, room.spare, queue.numbers, queue.columns[column], 0
+    walltimes, open_for = queue.columns[WALLTIME], NEVER
+    if room.window < len(room.closed):
+        open_for = max(0, room.closed[room.window, 0] - now)
     while numbers[HEAD] < numbers[COUNT] and fits(queue.amount, numbers[HEAD], free):
         row = numbers[HEAD]
+        if walltimes[row] > open_for:
+            break
         _choose(queue, room, count, running, row, now + durations[row])
         count += 1
     blocked = numbers[HEAD]
     row = next_allowed(queue, blocked + 1, free, free, NEVER, column)
     if row >= numbers[COUNT]:
         return count
-    shadow = _reserve(queue, room, blocked, running + count, now)
+    shadow = _reserve(queue, room, blocked, running + count, now, now)
+    for window in range(room.window, len(room.closed)):
+        if shadow == NEVER or shadow + durations[blocked] <= room.closed[window, 0]:
+            break
+        if shadow < room.closed[window, 1]:
+            shadow = _reserve(queue, room, blocked, running + count, now, room.closed[window, 1])
     limit = shadow - now if shadow < NEVER else NEVER
     while True:
         if shortest_first:
@@ -154,6 +175,9 @@ def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first
             row = next_allowed(queue, row, free, spare, limit, column)
         if row == numbers[COUNT]:
             return count
+        if walltimes[row] > open_for:
+            row += 1
+            continue
         if durations[row] > limit:
             for resource in range(len(spare)):
                 spare[resource] -= queue.amount[row, resource]
@@ -162,13 +186,13 @@ def backfill(queue: JobQueue, room: Room, running: int, now: int, shortest_first
 
 
 @borrowing
-def _reserve(queue: JobQueue, room: Room, blocked: int, running: int, now: int) -> int:
-    """Return the shadow time of the blocked job, seconds; fill `spare` with what it leaves then.
+def _reserve(queue: JobQueue, room: Room, blocked: int, running: int, now: int, after: int) -> int:
+    """Return the shadow time of the blocked job, not before `after`, seconds; fill `spare` with what it leaves then.
 
     A job whose expected end has passed is expected to end in the next second. Where the job does not fit when all
     have ended, since capacity is missing, there is no shadow time, and :data:`.NEVER` is returned.
     """
-    spare, shadow = room.spare, now
+    spare, shadow = room.spare, after
     for resource in range(len(spare)):
         spare[resource] = room.free[resource] - queue.amount[blocked, resource]
     for at in range(running - 1, -1, -1):

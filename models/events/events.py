@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...base import IntArray
-from ..backfilling.easy import Room, first_by, insert_end
+from ..backfilling.easy import NEVER_CLOSED, Room, first_by, insert_end
 from ..backfilling.job_queue import (
     COUNT,
     NEVER,
@@ -39,9 +39,10 @@ _ELIGIBLE, _SUBMIT, _PREDICTED, _WALLTIME, _WORK, _BLOCKERS, _SUCCESSORS, _CORRE
 _ENTERED = -1
 #: The columns behind those of the queue: where the slots of a row begin in `placed`, and its next correction.
 FIRST_SLOT, _CORRECTION = 6, 7
-#: The numbers behind those of the queue: jobs whose time to enter has come, running jobs, changes of capacity that are
-#: past; the lowest node that may have a free slot, and slots that were given out.
-_ARRIVED, RUNNING, CHANGED, _LOWEST, _PLACED = range(3, 8)
+#: The numbers behind those of the queue: jobs whose time to enter has come, running jobs, closed times that are over;
+#: the lowest node that may have a free slot, and slots that were given out; when to decide again whatever happens,
+#: seconds, 0 for never.
+_ARRIVED, RUNNING, WINDOW, _LOWEST, _PLACED, WAKE = range(3, 9)
 #: The rows of the running jobs, the latest end first: the end and the row; the same by expected ends; the same by
 #: walltimes, see :func:`by_walltimes`.
 _END, _ROW, _EXPECTED, _EXPECTED_ROW, _LITERAL, _LITERAL_ROW = range(6)
@@ -59,8 +60,8 @@ class Events(NamedTuple):
     lists
         Jobs that wait for another one to end, and predicted run times of a job that outlives one prediction after the
         other, seconds; those of job `j` begin where `jobs` says, and end where those of job `j + 1` begin.
-    changes
-        When the capacity changes, rising, seconds, and by how much; shape (changes, 1 + resources).
+    closed
+        Begins and ends between which no job runs, one after the other, seconds; shape (windows, 2).
     queue
         Those that have entered the queue, in this order, whatever has become of them.
     running
@@ -78,7 +79,7 @@ class Events(NamedTuple):
     jobs: IntArray
     amount: IntArray
     lists: IntArray
-    changes: IntArray
+    closed: IntArray
     queue: JobQueue
     running: IntArray
     amounts: IntArray
@@ -98,7 +99,7 @@ def open_events(
     slots: IntArray | None = None,
     eligible: IntArray | None = None,
     successors: tuple[IntArray, IntArray] | None = None,
-    changes: IntArray | None = None,
+    closed: IntArray | None = None,
     corrections: tuple[IntArray, IntArray] | None = None,
 ) -> Events:
     """Return a simulation before its first instant.
@@ -119,8 +120,8 @@ def open_events(
     successors, corrections
         Where the values of each job begin, shape (jobs + 1,), and the values: jobs that enter the queue once all jobs
         that they wait for have ended; predicted run times, seconds. None by default.
-    changes
-        As in :class:`Events`; none by default.
+    closed
+        As in :class:`Events`, of which :func:`.run_easy` alone knows; none by default.
     """
     count, resources = len(submit), amount.shape[1]
     nothing = np.zeros(count + 1, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -130,13 +131,13 @@ def open_events(
     jobs[:5, :count] = submit if eligible is None else eligible, submit, predicted, walltime, work
     jobs[_BLOCKERS, :count] = np.bincount(following, minlength=count)
     jobs[_SUCCESSORS], jobs[_CORRECTIONS] = first, corrected_first + len(following)
-    queue = open_queue(count, resources, 2, 5)
+    queue = open_queue(count, resources, 2, 6)
     at_once = min(int(capacity.min()), count) if amount.all() else count
     return Events(
         jobs=jobs,
         amount=np.ascontiguousarray(amount, dtype=np.int64),
         lists=np.concatenate((following, corrected)).astype(np.int64),
-        changes=np.zeros((0, 1 + resources), dtype=np.int64) if changes is None else changes,
+        closed=NEVER_CLOSED if closed is None else closed,
         queue=queue,
         running=np.zeros((6, at_once + 1), dtype=np.int64),
         amounts=np.stack((capacity, capacity, np.maximum(capacity, 1))).astype(np.int64),
@@ -154,8 +155,8 @@ def next_instant(events: Events) -> int:
         now = events.jobs[_ELIGIBLE, numbers[_ARRIVED]]
     if numbers[RUNNING] > 0:
         now = min(now, events.running[_END, numbers[RUNNING] - 1])
-    if numbers[CHANGED] < len(events.changes):
-        now = min(now, events.changes[numbers[CHANGED], 0])
+    if numbers[WAKE] > 0 and (now < NEVER or numbers[WAITING] > 0):
+        now = min(now, numbers[WAKE])
     return int(now)
 
 
@@ -188,10 +189,8 @@ def advance(events: Events, now: int, ended: IntArray, gone: int) -> int:
                 settle(events.queue, enter(events, successor, now))
         ended[gone] = job
         gone += 1
-    while numbers[CHANGED] < len(events.changes) and events.changes[numbers[CHANGED], 0] <= now:
-        for resource in range(events.amounts.shape[1]):
-            events.amounts[0, resource] += events.changes[numbers[CHANGED], 1 + resource]
-        numbers[CHANGED] += 1
+    while numbers[WINDOW] < len(events.closed) and events.closed[numbers[WINDOW], 1] <= now:
+        numbers[WINDOW] += 1
     while numbers[_ARRIVED] < len(events.amount) and jobs[_ELIGIBLE, numbers[_ARRIVED]] <= now:
         job = numbers[_ARRIVED]
         if jobs[_BLOCKERS, job] == 0:
@@ -245,7 +244,10 @@ def room_of(events: Events) -> Room:
     """Return what is free, and the expected ends, for a decision."""
     running, amounts = events.running, events.amounts
     held = events.amount[:0]
-    return Room(amounts[0], running[_EXPECTED], running[_EXPECTED_ROW], held, amounts[1], events.chosen)
+    return Room(
+        amounts[0], running[_EXPECTED], running[_EXPECTED_ROW], held, amounts[1], events.chosen, events.closed,
+        events.queue.numbers[WINDOW],
+    )  # fmt: skip
 
 
 @borrowing
@@ -256,7 +258,10 @@ def literal_room_of(events: Events, now: int) -> Room:
         row = running[_EXPECTED_ROW, at]
         insert_end(running[_LITERAL], running[_LITERAL_ROW], at, expected_end(events, row, now, True), row)
     held = events.amount[:0]
-    return Room(amounts[0], running[_LITERAL], running[_LITERAL_ROW], held, amounts[1], events.chosen)
+    return Room(
+        amounts[0], running[_LITERAL], running[_LITERAL_ROW], held, amounts[1], events.chosen, events.closed,
+        events.queue.numbers[WINDOW],
+    )  # fmt: skip
 
 
 @borrowing

@@ -11,8 +11,9 @@ from ..backfilling.easy import backfill, fill
 from ..backfilling.job_queue import COUNT, PREDICTED, WAITING, WALLTIME
 from ..compiled import borrowing
 from .events import (
-    CHANGED,
     RUNNING,
+    WAKE,
+    WINDOW,
     Events,
     advance,
     correct,
@@ -51,9 +52,9 @@ def run_in_order(
     rows, gone, now, numbers = 0, 0, next_instant(events), events.queue.numbers
     while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
         # A job that comes and has to wait for another one is no reason to decide.
-        before = numbers[COUNT] + numbers[CHANGED] + gone
+        before = numbers[COUNT] + gone
         gone = advance(events, now, ended, gone)
-        if numbers[WAITING] > 0 and numbers[COUNT] + numbers[CHANGED] + gone > before:
+        if numbers[WAITING] > 0 and numbers[COUNT] + gone > before:
             note(events, now, decisions[rows])
             count = fill(events.queue, room_of(events), numbers[RUNNING], now, order, skip)
             for place in range(count):
@@ -82,9 +83,9 @@ def run_easy(
     rows, gone, now, numbers = 0, 0, next_instant(events), events.queue.numbers
     while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
         # A job that comes and has to wait for another one is no reason to decide.
-        before = numbers[COUNT] + numbers[CHANGED] + gone
+        before, woken = numbers[COUNT] + gone, numbers[WAKE] == now
         gone = advance(events, now, ended, gone)
-        if numbers[WAITING] > 0 and numbers[COUNT] + numbers[CHANGED] + gone > before:
+        if woken or (numbers[WAITING] > 0 and numbers[COUNT] + gone > before):
             correct(events, now)
             note(events, now, decisions[rows])
             room = literal_room_of(events, now) if by_walltime else room_of(events)
@@ -96,5 +97,10 @@ def run_easy(
                 put_on_machine(events, events.chosen[place], now)
             decisions[rows, 3] = count
             rows += 1
+            # While jobs wait, it is decided again when the closed time is over.
+            if woken:
+                numbers[WAKE] = 0
+            if numbers[WAITING] > 0 and numbers[WINDOW] < len(events.closed):
+                numbers[WAKE] = events.closed[numbers[WINDOW], 1]
         now = next_instant(events)
     return rows, gone

@@ -229,7 +229,8 @@ def easy(jobs: ShadowJobs, now: int) -> None:
         row = running[index]
         scratch[0, count - 1 - index] = queue.start[row] + queue.columns[PREDICTED, row]
         scratch[1, count - 1 - index] = row
-    room = Room(free, scratch[0], scratch[1], queue.amount[:0], np.empty_like(free), scratch[2])
+    nothing = queue.amount[:0]
+    room = Room(free, scratch[0], scratch[1], nothing, np.empty_like(free), scratch[2], nothing, 0)
     chosen = backfill(queue, room, count, now, False, PREDICTED)
     for index in range(chosen):
         _put_on_machine(jobs, scratch[2, index], now)

@@ -15,6 +15,7 @@ import numpy as np
 from ...base import IntArray
 from ...base.arrays import count_slots
 from ...dispatchers import Dispatcher
+from ...dispatchers.backfilling import EASY
 from ...dispatchers.backfilling.compiled_traces import CompiledTrace, Entry, entry_of
 from ...dispatchers.compiled_steps import CompiledSteps
 from ...dispatchers.lookahead import Lookahead
@@ -25,6 +26,7 @@ from ...predictors import Oracle, Predictor, Walltime
 from ...workloads import Machine, Workload
 from ...workloads.fitting_requests import room_for, why_it_cannot_run
 from ...workloads.job_columns import JobColumns
+from ...workloads.machine_rules import Reservation
 from ..accasim_compat import EventManager
 from ..eligibility import has_rules
 from ..overrun import Overrun
@@ -33,6 +35,8 @@ from ..recorder import COMPLETED, DECISION, LIMIT, STAY, Recorder
 
 #: Jobs from which on loading the compiled code takes less time than it saves; in rounds, the engine loads as much.
 WORTH = 10_000
+#: Closed times that are listed.
+_MOST_WINDOWS = 1_000_000
 #: The same for look-ahead, a decision of which takes the engine far longer.
 WORTH_AHEAD = 2_000
 
@@ -146,8 +150,10 @@ def compiled_events(
     """
     workload = recorder.workload
     jobs, machine = workload.columns, workload.machine
-    plain = not (machine.rules or any(jobs.soft_walltime.values))
-    made = _maker(dispatcher, len(jobs), machine) if plain else None
+    closed = _closed(workload, dispatcher, predictor) if machine.rules else None
+    if (machine.rules and closed is None) or any(jobs.soft_walltime.values):
+        return None
+    made = _maker(dispatcher, len(jobs), machine)
     if made is None or overrun.mode == "resubmit" or any(map(len, jobs.shapes.values)):
         return None
     fits = jobs.nodes <= jobs.per_node.numbers(lambda amounts: room_for(machine, amounts))
@@ -157,6 +163,10 @@ def compiled_events(
         if successors is None or not isinstance(made, partial) or made.func is not _plain:
             return None
         made = partial(made, successors=successors)
+    if closed is not None:
+        if not isinstance(made, partial) or made.func is not _plain:
+            return None
+        made = partial(made, closed=closed)
     rows = np.flatnonzero(fits)
     if any(jobs.priority.values):  # Jobs get their places in the queue in this order.
         if successors is not None:
@@ -170,6 +180,31 @@ def compiled_events(
         recorder.fail(order, "rejected", job.submit, why_it_cannot_run(job, machine))
     np.frombuffer(recorder.predicted, dtype=np.int64)[rows] = steps.lengths
     return CompiledEvents(recorder, steps, rows, progress)
+
+
+def _closed(workload: Workload, dispatcher: Dispatcher, predictor: Predictor) -> IntArray | None:
+    """Return the times at which a machine is closed under EASY, ``None`` where that is no rule which compiled code has.
+
+    It has one reservation of all nodes for nobody, which leaves time for each job between two of its windows.
+    """
+    rules, jobs = workload.machine.rules, workload.columns
+    if len(rules.closing) != 1 or rules.limits or rules.licences or rules.power is not None:
+        return None
+    rule = rules.closing[0]
+    plain = isinstance(rule, Reservation) and not (rule.name or rule.floating or rule.amounts is not None)
+    easy = isinstance(dispatcher, EASY) and dispatcher.backfill == "order"
+    if not (plain and easy) or type(predictor) is not Walltime or any(jobs.reservation.values):
+        return None
+    nodes, every = workload.machine.nodes, getattr(rule, "every", None)
+    gap = None if every is None else every - (rule.end - rule.begin)
+    if len(rule.indices(nodes)) < nodes or (gap is not None and jobs.walltime.max() > gap):
+        return None
+    last = int(jobs.submit[-1] + np.maximum(jobs.runtime, jobs.walltime).sum(dtype=np.float64)) + rule.end
+    windows = 1 if every is None else max(1, -(-(last - rule.begin) // every) + 1)
+    if windows > _MOST_WINDOWS:
+        return None
+    closed: IntArray = np.array([rule.begin, rule.end]) + np.arange(windows)[:, None] * (every or 0)
+    return closed
 
 
 def _successors(workload: Workload, bounded: bool) -> tuple[IntArray, IntArray] | None:
@@ -217,7 +252,7 @@ def _stays(predictor: Predictor, jobs: JobColumns, bounded: bool) -> tuple[IntAr
 
 def _plain(
     entry: Entry, predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool,
-    successors: tuple[IntArray, IntArray] | None = None,
+    successors: tuple[IntArray, IntArray] | None = None, closed: IntArray | None = None,
 ) -> CompiledTrace | None:  # fmt: skip
     """Return jobs that fit under a list order or EASY, where amounts tell who fits."""
     stays, pool = _stays(predictor, jobs, bounded), machine.nodes == 1
@@ -225,7 +260,7 @@ def _plain(
     if stays is None or capacity is None:
         return None
     need = _amounts(machine, jobs) if pool else jobs.nodes[:, None]
-    return CompiledTrace(entry, (jobs.submit, *stays), jobs.walltime, need, capacity, pool, successors)
+    return CompiledTrace(entry, (jobs.submit, *stays), jobs.walltime, need, capacity, pool, successors, closed)
 
 
 def _ahead(

@@ -1,5 +1,6 @@
 """Rules of the machine: what each does under every dispatcher, and that no schedule breaks one."""
 
+import json
 import random
 import warnings
 from dataclasses import replace
@@ -7,10 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import Start
 from hpcdispatch.dispatchers.registered import registry
 from hpcdispatch.dispatchers.space import space_of
-from hpcdispatch.simulation import check, simulate, violations
+from hpcdispatch.simulation import InvariantError, UnheededWarning, check, simulate, violations
 from hpcdispatch.workloads import Checkpoint, Job, Limit, Machine, Outage, Power, Reservation, Workload
 
 POOL, NODES = Machine.pool(4), Machine.homogeneous(4, core=1)
@@ -171,6 +173,98 @@ def test_a_soft_walltime_is_planned_with_and_does_not_kill():
     assert starts(jobs, POOL, "easy") == [0, 50, 60]
     assert starts([replace(jobs[0], soft_walltime=None), *jobs[1:]], POOL, "easy") == [0, 50, 2]
     assert run(jobs, POOL, "easy", overrun="kill").jobs["status"].tolist() == ["completed"] * 3
+
+
+@pytest.mark.parametrize("dispatcher", FAMILIES)
+def test_an_exclusive_job_has_its_nodes_alone(dispatcher):
+    machine = Machine.homogeneous(3, core=4)
+    jobs = [Job("1", 0, 10, 10, 1), Job("2", 0, 10, 10, 2, exclusive=True), Job("3", 0, 10, 10, 5)]
+    result = run(jobs, machine, dispatcher)
+    start = result.jobs["start"].tolist()
+    assert start[1] != start[2]
+    assert start[0] == 0
+    assert run([Job("1", 0, 1, 1, 4, exclusive=True)], machine).jobs["status"].tolist() == ["rejected"]
+    shared = [Job("1", 0, 10, 10, 1), Job("2", 0, 10, 10, 2)]
+    result = run(shared, machine, dispatcher)
+    alone = Workload((shared[0], replace(shared[1], exclusive=True)), machine)
+    with pytest.raises(InvariantError, match="job 1 on nodes of job 2, which is exclusive, at t=0"):
+        check(alone, result)
+
+
+def test_fields_that_have_no_effect_are_said_once():
+    with pytest.warns(UnheededWarning, match="exclusive jobs share a machine of one node"):
+        result = simulate(Workload((Job("1", 0, 1, 1, exclusive=True),), POOL), "easy")
+    assert result.manifest["unheeded"] == ["exclusive"]
+    with pytest.warns(UnheededWarning, match="jobs name licences, and the machine has no number of any"):
+        result = simulate(Workload((Job("1", 0, 1, 1, licences={"x": 1}),), POOL), "easy")
+    assert result.manifest["unheeded"] == ["licences"]
+
+
+MISTAKES = [
+    ({"reservations": [Reservation(5, 9, [4])]}, r"reservation: nodes must lie in 0\.\.3, got 4"),
+    ({"reservations": [Reservation(5, 9, name="a", amounts={"core": 2})]}, "asks for 2 of core on node 0, which has 1"),
+    ({"reservations": [Reservation(5, 9, amounts={"gpu": 1})]}, "reservation: unknown resource 'gpu'; .* has: core"),
+    ({"reservations": [Reservation(0, 9, every=9)]}, "reservation: leaves no node to other jobs at any time"),
+    ({"reservations": [Reservation(5, 9, name="a"), Reservation(8, 12, "3", name="b")]}, "a and b overlap on node 3"),
+    ({"reservations": [Reservation(0, 9, name="a", every=20), Reservation(48, 50, name="b", every=50)]}, "overlap on"),
+    ({"reservations": [Reservation(5, 9, name="a"), Reservation(9, 12, name="a")]}, "must have names that differ"),
+    ({"outages": [Outage(5, 9, "0-4")]}, r"outage: nodes must lie in 0\.\.3, got 4"),
+    ({"limits": [Limit(9, of="gpu")]}, "limit: of 'gpu': unknown resource 'gpu'; the machine has: core"),
+    ({"power": Power({"gpu": 1}, cap=9)}, "power: watts: unknown resource 'gpu'; the machine has: core"),
+    ({"licences": {"x": -1}}, "machine: licences: x must be a whole number >= 0, got -1"),
+    ({"limits": [5]}, r"machine: limits must be of Limit, got \(5,\)"),
+]
+
+
+@pytest.mark.parametrize(("rules", "message"), MISTAKES)
+def test_a_rule_that_does_not_fit_the_machine_is_refused(rules, message):
+    with pytest.raises(ValueError, match=message):
+        replace(NODES, **rules)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Reservation(5, 5), "reservation: end must be > begin = 5, got 5"),
+        (lambda: Reservation(5, 9, "a"), "nodes must be all, or indices and ranges such as 0-15;20, got 'a'"),
+        (lambda: Reservation(5, 9, every=3), "every must be a whole number >= 4 and <= .*, got 3"),
+        (lambda: Reservation(5, 9, name="x", floating=True), "reservation x: a floating one has no name"),
+        (lambda: Limit(-1), "limit: most must be a whole number >= 0, got -1"),
+        (lambda: Limit(1, by="rack"), "limit: by must be one of user, group, queue, all, got 'rack'"),
+        (lambda: Power({}), "power: watts must be watts by resource"),
+        (lambda: Power({"core": 1}, idle=9, cap=9), "power: cap must be > idle = 9 watts and finite, got 9"),
+        (lambda: Job("1", 0, 1, 9, soft_walltime=10), "job 1: soft_walltime must be a whole number"),
+        (lambda: Job("1", 0, 1, 9, licences={"x": -1}), "job 1: licences: x must be a whole number >= 0, got -1"),
+    ],
+)
+def test_a_field_out_of_its_range_is_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_a_machine_file_has_the_rules(tmp_path):
+    path = tmp_path / "machine.json"
+    path.write_text(json.dumps({
+        "groups": {"thin": {"core": 4}}, "resources": {"thin": 3}, "licences": {"abaqus": 2},
+        "reservations": [{"begin": 5, "end": 9, "nodes": "0-1", "name": "class", "users": ["a"]}],
+        "outages": [{"begin": 1, "end": 2, "announced": False}], "limits": [{"most": 3}],
+        "power": {"watts": {"core": 10}, "cap": 90},
+    }), encoding="utf-8")  # fmt: skip
+    rules = Machine.from_file(path).rules
+    assert rules.reservation("class") == Reservation(5, 9, [0, 1], "class", users=("a",))
+    assert (rules.outages, rules.limits) == ((Outage(1, 2, announced=False),), (Limit(3),))
+    assert (rules.licences, rules.power) == ({"abaqus": 2}, Power({"core": 10}, cap=90))
+    data = json.loads(path.read_text(encoding="utf-8"))
+    wrong = [
+        ("reservations", {"begin": 1}, "field 'reservations': expected a list of objects"),
+        ("reservations", [{"begin": 1}], "field 'reservations': expected field 'end', got none"),
+        ("limits", [{"most": 1, "per": "x"}], "field 'limits': unknown field 'per'; known: most, of, by"),
+        ("power", 5, "field 'power': expected an object with watts, idle, cap, got 5"),
+    ]
+    for name, value, message in wrong:
+        path.write_text(json.dumps({**data, name: value}), encoding="utf-8")
+        with pytest.raises(InputError, match=message):
+            Machine.from_file(path)
 
 
 def drawn(seed):

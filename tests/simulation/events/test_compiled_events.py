@@ -11,7 +11,7 @@ from hpcdispatch.dispatchers import EASY, EASYSJBF, FCFS, LXF, SJF
 from hpcdispatch.simulation import Budget, check, simulate
 from hpcdispatch.simulation.events import compiled_events
 from hpcdispatch.testing import assert_same_records, pool
-from hpcdispatch.workloads import Job, Machine, Shape, Workload, generate
+from hpcdispatch.workloads import Job, Machine, Reservation, Shape, Workload, generate
 from hpcdispatch.workloads.job_columns import JobColumns
 
 #: Machine and the amounts of a slot, and how many of them the machine has room for.
@@ -137,3 +137,22 @@ def test_has_the_records_of_the_engine_where_jobs_wait_for_others(kind, data, rn
     result = simulate(workload, dispatcher)
     check(workload, result)
     assert_same_records(result, simulate(workload, PlugIn(dispatcher)))
+
+
+@pytest.mark.parametrize("rule", [
+    Reservation(20_000, 50_000), Reservation(5000, 9000, every=250_000), Reservation(0, 7000, every=200_000),
+])  # fmt: skip
+@pytest.mark.parametrize("dispatcher", [EASY(), EASY(reserve_by="walltimes")])
+@pytest.mark.parametrize("overrun", ["run", "kill"])
+def test_has_the_records_of_the_engine_beside_a_maintenance(monkeypatch, compiled, rule, dispatcher, overrun):
+    for seed in range(3):
+        workload = generate("lublin", jobs=250, processors=64, load=(0.7, 1.0, 1.3)[seed], seed=seed)
+        jobs = [replace(job, walltime=min(job.walltime, 190_000)) for job in workload.jobs]
+        jobs[9] = replace(jobs[9], depends=((jobs[3].id, "afterany"),))
+        workload = Workload(jobs, replace(workload.machine, reservations=(rule,)))
+        monkeypatch.setattr(compiled_events, "WORTH", 1)
+        result = simulate(workload, dispatcher, overrun=overrun)
+        assert compiled(workload, dispatcher, overrun=overrun)
+        monkeypatch.setattr(compiled_events, "WORTH", 10**9)
+        assert_same_records(result, simulate(workload, dispatcher, overrun=overrun))
+        check(workload, result)
