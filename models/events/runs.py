@@ -83,7 +83,7 @@ def run_easy(
     rows, gone, now, numbers = 0, 0, next_instant(events), events.queue.numbers
     while now < until and rows < len(decisions) and gone + numbers[RUNNING] < len(ended):
         # A job that comes and has to wait for another one is no reason to decide.
-        before, woken = numbers[COUNT] + gone, numbers[WAKE] == now
+        before, woken = numbers[COUNT] + gone, 0 < numbers[WAKE] == now
         gone = advance(events, now, ended, gone)
         if woken or (numbers[WAITING] > 0 and numbers[COUNT] + gone > before):
             correct(events, now)
