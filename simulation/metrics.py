@@ -184,6 +184,19 @@ def workflow_makespans(result: Records) -> dict[str, float]:
     return {"workflows": len(makespan), "workflows_broken": int((~whole).sum()), **found}
 
 
+def energy(result: Records) -> dict[str, float]:
+    """Return ``energy_kwh``: (sum of watts * seconds of all stays + idle watts * makespan) / 3.6e6.
+
+    Nothing where the machine has no power.
+    """
+    attempts, jobs = result.attempts, result.jobs
+    if "watts" not in attempts or attempts.empty:
+        return {}
+    held = float((attempts["watts"] * (attempts["end"] - attempts["start"])).sum())
+    idle = getattr(result, "manifest", {}).get("machine", {}).get("idle_watts", 0.0)
+    return {"energy_kwh": (held + idle * float(attempts["end"].max() - jobs["submit"].min())) / 3.6e6}
+
+
 def on_demand_metrics(result: Records, confidence: float | None = None) -> dict[str, float]:
     """Return what on-demand jobs waited, and what the batch jobs paid for it.
 

@@ -61,10 +61,11 @@ class Result:
         with, -1 for none (only where there are dependencies); ``status`` (completed, killed, rejected); ``reason`` of a
         killed or rejected one; ``placement`` node index of each slot in the last attempt.
     attempts
-        One row a stay on the machine: ``id, start, end``; ``outcome`` (completed, limit, killed, checkpointed);
+        One row a stay on the machine: ``id, start, end``; ``outcome`` (completed, limit, killed, checkpointed,
+        node-fail);
         ``useful`` seconds whose work counted; ``shape`` (-1: the request itself); ``nodes`` slots; ``units`` held of
         the primary resource; ``walltime`` seconds after which it would have been killed, or else those of its shape;
-        ``placement``.
+        ``placement``; ``watts`` drawn meanwhile (only where the machine has a power).
     decisions
         One row a call of the dispatcher: ``time``, ``queued`` and ``running`` before it, ``started, stopped,
         rejected`` by it, and what the dispatcher reports itself.
@@ -96,6 +97,8 @@ class Result:
         """Build the tables from what was recorded; `seconds` is the measured time of the simulation."""
         jobs = recorder.jobs_frame()
         attempts, decisions = recorder.attempts_frame(jobs["id"]), recorder.decisions_frame()
+        if workload.machine.power is not None:
+            attempts["watts"] = _watts(workload, attempts)
         return cls(jobs, attempts, decisions, _timings(recorder, seconds), manifest, constraints, state)
 
     @property
@@ -204,7 +207,8 @@ class Result:
             Of registered metrics: ``backfill_rate``, the share of started jobs that overtook one that had entered the
             queue earlier; where users are known ``users``, ``user_slowdown_mean`` and ``user_slowdown_max`` of their
             mean bounded slowdowns, and Jain's index of these, ``jain_index``; with dependencies ``workflows``,
-            ``workflows_broken`` and ``workflow_makespan`` with the suffixes of the waits; see
+            ``workflows_broken`` and ``workflow_makespan`` with the suffixes of the waits; ``energy_kwh`` where the
+            machine has a power; see
             :mod:`~hpcdispatch.simulation.metrics`.
         """
         if confidence is None:
@@ -331,9 +335,18 @@ def manifest(workload: Workload, named: dict[str, Any], options: dict[str, Any])
             "total": machine.capacity.sum(axis=0).tolist(),
             "nodes": machine.nodes,
             "primary": machine.resources[machine.primary],
+            **({} if machine.power is None else {"idle_watts": machine.power.idle}),
         },
         "versions": {"python": platform.python_version(), **{name: version_of(name) for name in _PACKAGES}},
     }
+
+
+def _watts(workload: Workload, attempts: pd.DataFrame) -> list[float]:
+    """Return what the job of each stay draws, watts."""
+    power, jobs = workload.machine.power, {job.id: job for job in workload.jobs}
+    assert power is not None
+    shapes = (jobs[id_].on_shape(None if at < 0 else at) for id_, at in attempts[["id", "shape"]].to_numpy().tolist())
+    return [power.of(job.nodes, job.per_node) for job in shapes]
 
 
 def _timings(recorder: Recorder, seconds: float) -> pd.DataFrame:

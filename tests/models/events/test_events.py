@@ -49,10 +49,9 @@ def test_a_job_enters_when_it_is_eligible():
     assert run(events)[0] == {0: 0, 1: 50}
 
 
-def test_capacity_changes_over_time():
-    # Two of four cores leave at 5 and come back at 40: what runs goes on, what waits finds less.
-    changes = np.array([[5, -2], [40, 2]])
-    events = opened([(0, 10, 4), (1, 10, 4), (2, 10, 2)], 4, changes=changes)
+def test_nothing_runs_into_a_closed_time():
+    # Closed in [15, 40): the second would end at 20, the third ends at 15.
+    events = opened([(0, 10, 4), (1, 10, 4), (2, 5, 2)], 4, closed=np.array([[15, 40], [90, 99]]))
     assert run(events, run_one=run_easy, options=(False, False))[0] == {0: 0, 2: 10, 1: 40}
 
 
