@@ -15,7 +15,7 @@ from typing import Any
 
 from ...base import Registry, convert_options, parse_spec
 from ...base.installed import entry_points_of, version_of
-from ...dispatchers import Dispatcher, create_dispatcher
+from ...dispatchers import Dispatcher, create_dispatcher, orders
 from ...dispatchers import registry as dispatchers
 from ...dispatchers.options import Preset
 from ...dispatchers.registered import spec_of_inner
@@ -96,6 +96,10 @@ def _of_spec(registry: Registry, spec: str) -> dict[str, str]:
     else:  # which may do other things than the class it inherits from
         found = {used: version_of(used) for used in getattr(factory, "__dict__", {}).get("uses", BEYOND)}
         found |= {f"{package} source": source_of(package)} | _needed(entry.dist)
+    for order in (spec_of_inner(options[key]) for key in ("order", "backfill") if key in options):
+        plugged = entry_points_of(orders.group).get(parse_spec(order)[0])
+        if plugged is not None and plugged.module.partition(".")[0] != "hpcdispatch":
+            found |= _of_spec(orders, order)
     over = options.get("over", {option.name: option.default for option in registry.options(name)}.get("over"))
     return found | (_of_spec(registry, spec_of_inner(over)) if isinstance(over, str) else {})
 

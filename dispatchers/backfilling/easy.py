@@ -84,7 +84,7 @@ class EASY(OrderOption):
                 raise ValueError(f"queues must name each queue once, got {name!r} {names.count(name)} times")
         self._backfill  # noqa: B018 - an unknown order is an error at once
 
-    @property
+    @cached_property
     def compiled(self) -> bool:
         """Whether compiled code has the policy: in order of submission, with one reservation."""
         plain = self.order == SUBMISSION and not self.queues and self.depth == 1 and self.strict
@@ -113,6 +113,8 @@ class EASY(OrderOption):
         if index is not None:
             chosen = index.by_easy(state, self.shortest_first) if state.free.any() else ()
             return start_at(state, room_of(state, self.placement), chosen) if chosen else ()
+        if self.compiled:
+            return self._decide(state, state.queue.entries)
         started = self._decide(state, self._queue(state))
         self.tell_order(started, state.now)
         return started

@@ -9,7 +9,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 
-from ...base import FloatArray, InputError, Registry
+from ...base import FloatArray, InputError, IntArray, Registry
 from ...base.checks import shown
 from ...workloads import Machine
 from ..options import PlacementOption
@@ -17,6 +17,7 @@ from ..protocol import Action, Start, State, Waiting
 from ..registered import spec_of_inner
 
 orders = Registry("order", "hpcdispatch.orders")
+Ranks = FloatArray | IntArray
 #: The order in which jobs enter the queue: nothing is sorted.
 SUBMISSION = "submission"
 
@@ -29,7 +30,7 @@ class QueueOrder(Protocol):
     ``started(waiting, now)`` for each job that the dispatcher starts.
     """
 
-    def ranks(self, state: State) -> FloatArray:
+    def ranks(self, state: State) -> Ranks:
         """Return a number per waiting job, least first, shape (jobs,); ties keep the order of the queue."""
         ...
 
@@ -67,7 +68,7 @@ class OrderOption(PlacementOption):
 
     def tell_order(self, actions: Sequence[Action], now: int) -> None:
         """Tell the order which jobs start."""
-        if hasattr(self._order, "started"):
+        if self.order != SUBMISSION and hasattr(self._order, "started"):
             for action in actions:
                 if isinstance(action, Start):
                     self._order.started(action.job, now)
@@ -96,10 +97,12 @@ def sort_jobs(name: str, order: QueueOrder, state: State) -> list[Waiting]:
         If the ranks are no numbers, one per waiting job.
     """
     entries, ranks = state.queue.entries, np.asarray(order.ranks(state))
-    if ranks.shape != (len(entries),) or ranks.dtype.kind not in "iuf" or np.isnan(ranks).any():
-        expected = f"{len(entries)} numbers, one per waiting job"
-        raise InputError(f"order {shown(name)}: ranks(state): expected {expected}, got {shown(ranks)}")
-    return [entries[place] for place in np.argsort(ranks, kind="stable").tolist()]
+    if ranks.shape == (len(entries),) and ranks.dtype.kind in "iuf":
+        places = ranks.argsort(kind="stable").tolist()
+        if not places or ranks[places[-1]] == ranks[places[-1]]:  # What is no number comes last.
+            return [entries[place] for place in places]
+    expected = f"{len(entries)} numbers, one per waiting job"
+    raise InputError(f"order {shown(name)}: ranks(state): expected {expected}, got {shown(ranks)}")
 
 
 def _cores(state: State) -> FloatArray:
@@ -116,7 +119,7 @@ def _waits(state: State) -> FloatArray:
 class Submission:
     """First come, first served."""
 
-    def ranks(self, state: State) -> FloatArray:
+    def ranks(self, state: State) -> Ranks:
         """See :class:`QueueOrder`."""
         return np.zeros(len(state.queue))
 
@@ -124,7 +127,7 @@ class Submission:
 class Priority:
     """Largest priority of the job first."""
 
-    def ranks(self, state: State) -> FloatArray:
+    def ranks(self, state: State) -> Ranks:
         """See :class:`QueueOrder`."""
         return np.array([-waiting.job.priority for waiting in state.queue.entries], dtype=np.float64)
 
@@ -132,25 +135,25 @@ class Priority:
 class Shortest:
     """Shortest predicted run time first."""
 
-    def ranks(self, state: State) -> FloatArray:
+    def ranks(self, state: State) -> Ranks:
         """See :class:`QueueOrder`."""
-        return state.queue.predicted.astype(np.float64)
+        return state.queue.predicted
 
 
 class Longest:
     """Longest predicted run time first."""
 
-    def ranks(self, state: State) -> FloatArray:
+    def ranks(self, state: State) -> Ranks:
         """See :class:`QueueOrder`."""
-        return -state.queue.predicted.astype(np.float64)
+        return -state.queue.predicted
 
 
 class Expansion:
     """Largest expansion factor (wait + prediction) / prediction first; the wait counts since the submission."""
 
-    def ranks(self, state: State) -> FloatArray:
+    def ranks(self, state: State) -> Ranks:
         """See :class:`QueueOrder`."""
-        return -_waits(state) / state.queue.predicted
+        return (state.queue.submit - state.now) / state.queue.predicted
 
 
 class WFP3:
@@ -160,7 +163,7 @@ class WFP3:
     Zhang et al. have it (RLScheduler, SC 2020, table 3). The walltime is the predicted run time here.
     """
 
-    def ranks(self, state: State) -> FloatArray:
+    def ranks(self, state: State) -> Ranks:
         """See :class:`QueueOrder`."""
         return -((_waits(state) / state.queue.predicted) ** 3) * _cores(state)
 
@@ -171,7 +174,7 @@ class UNICEP:
     Source as of :class:`WFP3`. The logarithm of one core, 0, is taken as that of two cores.
     """
 
-    def ranks(self, state: State) -> FloatArray:
+    def ranks(self, state: State) -> Ranks:
         """See :class:`QueueOrder`."""
         return -_waits(state) / (np.log2(np.maximum(_cores(state), 2)) * state.queue.predicted)
 
@@ -189,7 +192,7 @@ class _Learned:
         """Return what the run time (seconds) and the cores of jobs count for, shape (jobs,)."""
         raise NotImplementedError
 
-    def ranks(self, state: State) -> FloatArray:
+    def ranks(self, state: State) -> Ranks:
         """See :class:`QueueOrder`."""
         size = self.size(state.queue.predicted.astype(np.float64), _cores(state))
         return size + self.weight * np.log10(np.maximum(state.queue.submit, 1))

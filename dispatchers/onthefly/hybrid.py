@@ -179,6 +179,7 @@ class Hybrid(Configured[HybridOptions]):
             return actions
         actions += self._make_way(state, first, space)
         ends = [end for run in state.running if (end := self._end(run)) > now]
+        ends += [now + self._seconds(action.job) for action in actions if isinstance(action, Start)]
         if ends:
             actions.append(Wake(min(ends)))
         return actions

@@ -183,13 +183,18 @@ class RBS(Configured[RBSOptions]):
         return book
 
     def _rebuilt(self, state: State) -> Book:
-        """Return a book of what runs alone."""
+        """Return a new book of what runs and of the reservations that stand."""
         book = self._book = Book(state, self.options.placement)
         for run in state.running:
             end = self._running[run.id].end if run.id in self._running else run.expected_end(state.now)
             self._running[run.id] = book.hold(run, state.now, max(end, state.now + 1))
+        booked = sorted(self._booked.values(), key=lambda ask: ask.booking.start)
         self._others |= self._booked
         self._booked.clear()
+        for ask in booked if self.options.move == "never" else ():
+            start = ask.booking.start
+            if start >= state.now:
+                self._book_job(ask, book.reserve(ask.waiting, ask.walltime, start, start + 1))
         return book
 
     def _key(self, ask: _Ask, now: int) -> tuple[float, ...]:

@@ -166,6 +166,8 @@ EXCEPTIONS = {
     ("guarded", one_core_nodes): _OTHER_PLANS,
     ("lookahead", one_core_nodes): _OTHER_PLANS,
     ("pcp", one_core_nodes): _OTHER_PLANS,
+    ("pcp3", one_core_nodes): _OTHER_PLANS,
+    ("pcp21", one_core_nodes): _OTHER_PLANS,
     (
         "slurm",
         one_core_nodes,

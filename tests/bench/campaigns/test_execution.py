@@ -51,6 +51,9 @@ class Part:
             os.kill(os.getpid(), 9)
         from hpcdispatch.dispatchers import FCFS
         return FCFS().dispatch(state)
+class Mine:
+    def ranks(self, state):
+        return state.queue.nodes
 class Leaves:
     def dispatch(self, state):
         raise SystemExit("over")
@@ -72,7 +75,7 @@ class Hungry:
 """
 ENTRY_POINTS = (
     "[hpcdispatch.dispatchers]\nboom = faulty:Part\nleaves = faulty:Leaves\ndies = faulty:Dies\nexits = faulty:Exits\n"
-    "hungry = faulty:Hungry\n"
+    "hungry = faulty:Hungry\n[hpcdispatch.orders]\nmine = faulty:Mine\n"
 )
 
 
@@ -266,6 +269,12 @@ def test_the_key_is_the_same_wherever_the_command_runs(tmp_path):
         for folder in (tmp_path, Path(__file__).parents[3])
     }
     assert told == {f"{versions.made_by('easy', 'walltime')}\n"}
+
+
+def test_an_order_of_a_plugin_counts(plugin):
+    for spec in ("easy:order=mine", "easy:backfill=mine", "warm-start:over=fcfs:order=mine"):
+        assert versions.made_by(spec, "walltime")["faulty"] == "1.0"
+    assert "faulty" not in versions.made_by("easy:order=f1,backfill=shortest", "walltime")
 
 
 def test_a_plugin_counts_with_version_and_source(plugin):
