@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from copy import deepcopy
 from itertools import groupby
 from types import CellType, FunctionType
@@ -16,6 +17,10 @@ from ..workloads import Machine
 from .accasim_compat import AllocatorBase, Event, ResourceManager, Resources, SchedulerBase
 from .simulation_errors import ActionError
 
+#: Takes what AccaSim's parts log; without its simulator there is no logger with a level ``trace``.
+_QUIET: Any = logging.Logger("accasim", logging.CRITICAL + 1)
+_QUIET.trace = _QUIET.debug
+
 
 def independent_copy(part: Any) -> Any:
     """Return a deep copy in which functions that hold on to a copied object, as BestFit's does, have its copy."""
@@ -29,15 +34,6 @@ def independent_copy(part: Any) -> Any:
                 code, known = value.__code__, value.__globals__
                 setattr(owner, name, FunctionType(code, known, value.__name__, value.__defaults__, cells))
     return copied
-
-
-class QuietLogger:
-    """Takes what AccaSim's parts log; without its simulator there is no ``accasim`` logger with a level ``trace``."""
-
-    def debug(self, *_: Any, **__: Any) -> None:
-        """Do nothing."""
-
-    trace = info = warning = error = critical = exception = log = debug
 
 
 class AccaSimJob(Event):  # type: ignore[misc]
@@ -86,7 +82,7 @@ class AccaSimDispatcher:
         self._manager, self._scheduler = ResourceManager(Resources(groups, counts)), independent_copy(self._template)
         allocators = [part for part in vars(self._scheduler).values() if isinstance(part, AllocatorBase)]
         for part in (self._manager, self._scheduler, *allocators):
-            part._logger = QuietLogger()
+            part._logger = _QUIET
         self._scheduler.set_resource_manager(self._manager)
         self._nodes = {name: index for index, name in enumerate(self._manager.node_names)}
         self._jobs, self._order = {}, []

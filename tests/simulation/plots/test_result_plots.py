@@ -162,7 +162,7 @@ def test_a_window_shows_a_part(busy):
 
 
 def test_an_unknown_colour_is_an_error(busy):
-    with pytest.raises(InputError, match="color must be one of user, queue, wait, got 'blue'"):
+    with pytest.raises(InputError, match="color: expected one of user, queue, wait, got 'blue'"):
         busy.plot.gantt(color="blue")
 
 
