@@ -128,7 +128,7 @@ def test_a_notebook_sees_a_bar_without_widgets(monkeypatch, prompt):
     class Handle:
         update = shown.append
 
-    monkeypatch.setattr(interactive.Console, "is_jupyter", True)
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
     display = SimpleNamespace(HTML=str, display=lambda first, display_id: Handle)
     monkeypatch.setitem(sys.modules, "IPython.display", display)
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(display=display))
