@@ -89,9 +89,8 @@ class AccaSimDispatcher:
 
     def dispatch(self, state: State) -> list[Action]:
         """Return what the scheduler's plan starts and rejects, and when it wants to be asked again."""
-        names = list(self._nodes)
-        running = {run.id for run in state.running}
-        for id_ in [id_ for id_ in self._manager.current_allocations if id_ not in running]:
+        names, running = list(self._nodes), {run.id for run in state.running}
+        for id_ in self._manager.current_allocations.keys() - running:
             self._manager.remove_event(id_)
             self._jobs.pop(id_)
         for run in state.running:
@@ -101,22 +100,23 @@ class AccaSimDispatcher:
                 self._place(job, [names[node] for node in run.placement])
         for waiting in state.queue:
             self._job(waiting, waiting.since).expected_duration = waiting.predicted
-        queue = dict.fromkeys(waiting.id for waiting in state.queue)
         # The queue has the order of the last plan, as in AccaSim, with the new jobs behind.
-        order = [*(id_ for id_ in self._order if id_ in queue), *(id_ for id_ in queue if id_ not in set(self._order))]
-        plan, rejected = self._scheduler.schedule(state.now, self._jobs, order)
+        rank = {id_: place for place, id_ in enumerate(self._order)}
+        queue = sorted((waiting.id for waiting in state.queue), key=lambda id_: rank.get(id_, len(rank)))
+        plan, rejected = self._scheduler.schedule(state.now, self._jobs, queue)
         actions: list[Action] = [Reject(id_, f"rejected by {self.name}") for id_ in rejected]
-        planned = [self._entry(state.now, entry) for entry in plan]
-        for _, id_, nodes in planned:
+        self._order, wakes = [], set()
+        for at, id_, nodes in [self._entry(state.now, entry) for entry in plan]:
             if nodes:
                 actions.append(Start(id_, [self._nodes[name] for name in nodes]))
                 self._jobs[id_].start_time = state.now
                 self._place(self._jobs[id_], nodes)
-        actions += [Wake(at) for at in dict.fromkeys(at for at, _, nodes in planned if at > state.now and not nodes)]
-        self._order = list(dict.fromkeys((*(id_ for _, id_, nodes in planned if not nodes), *order)))
+            else:
+                self._order.append(id_)
+                wakes |= {at} if at > state.now else set()
         for id_ in rejected:
             self._jobs.pop(id_, None)
-        return actions
+        return actions + [Wake(at) for at in sorted(wakes)]
 
     def _job(self, entry: Waiting | Running, queued: int) -> AccaSimJob:
         return self._jobs.get(entry.id) or self._jobs.setdefault(entry.id, AccaSimJob(entry.job, queued))
@@ -140,9 +140,7 @@ class AccaSimDispatcher:
         except (TypeError, ValueError):
             known = False
         if not known or (nodes and at != now):
-            expected = (
-                f"expected ({now}, id of a waiting job, names of nodes), or (None, id, []) for a job that waits on"
-            )
+            expected = f"expected ({now}, id of a waiting job, names of nodes), or (None, id, []) to let it wait"
             raise ActionError(f"{self.name} at t={now}: {expected}; got {shown(entry)}")
         return at, id_, nodes
 

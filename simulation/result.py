@@ -115,8 +115,8 @@ class Result:
     def _facts(self) -> Facts:
         named = (str(self.manifest.get(name, "")) for name in ("dispatcher", "predictor"))
         title = f"Result of {' with '.join(named)} predictions on {self.manifest.get('workload', {}).get('source', '')}"
-        if not {"status", "units"} <= set(self.jobs):
-            return Facts(title, [("jobs", "not loaded")])
+        if not all(len(getattr(self, name).columns) for name in TABLES):
+            return Facts(title, [("tables", "some are not loaded")])
         summary = self.summary()
         counts = ", ".join(f"{summary[name]:,.0f} {name}" for name in ("completed", "killed", "rejected"))
         wait, slowdown = (

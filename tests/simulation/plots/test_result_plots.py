@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.collections import PolyCollection
@@ -220,4 +221,5 @@ def test_a_result_is_shown_in_a_few_lines(busy):
         result = simulate(Workload(jobs, POOL), "fcfs")
         assert repr(result).count("\n") < 12
         assert repr(result.plot)
-    assert "not loaded" in repr(dataclasses.replace(busy, jobs=busy.jobs.iloc[:0, :0]))
+    for name in ("jobs", "attempts", "decisions", "timings"):
+        assert "some are not loaded" in repr(dataclasses.replace(busy, **{name: pd.DataFrame()}))
