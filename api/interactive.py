@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -18,6 +18,8 @@ from ..workloads import Workload, fetching, read
 
 P = ParamSpec("P")
 R = TypeVar("R")
+#: Shows how many jobs are finished, and of how many.
+Show = Callable[[int, int | None], None]
 
 
 def fetch(name: str) -> Workload:
@@ -42,26 +44,43 @@ def with_bar(function: Callable[P, R]) -> Callable[P, R]:
         shown = interactive() and (console.is_terminal or console.is_jupyter)
         if not shown or kwargs.get("progress") is not None:
             return function(*args, **kwargs)
-        columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=30), MofNCompleteColumn())
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=".*ipywidgets")  # without which rich shows the bar as text
-            bar = Progress(*columns, TimeRemainingColumn(), console=console, transient=True)
-        name = function.__name__
-        task = bar.add_task(name, total=len(args[0]) if args and isinstance(args[0], Workload) else None)
-
-        def advance(now: Any) -> None:
-            """Take a number of jobs, or how far a campaign is."""
-            done, total = (now, None) if isinstance(now, int) else (now.jobs, now.expected)
-            bar.update(task, completed=done, total=total, description=name)
-
+        bar = _notebook_bar if console.is_jupyter else _terminal_bar
+        known = len(args[0]) if args and isinstance(args[0], Workload) else None
         said, notice.tell = notice.tell, partial(_tell, console)
         try:
-            with bar:
+            with bar(function.__name__, console) as show:
+
+                def advance(now: Any) -> None:
+                    """Take a number of jobs, or how far a campaign is."""
+                    show(*((now, known) if isinstance(now, int) else (now.jobs, now.expected)))
+
+                show(0, known)
                 return function(*args, **{**kwargs, "progress": advance})  # type: ignore[arg-type]
         finally:
             notice.tell = said
 
     return call
+
+
+@contextmanager
+def _terminal_bar(name: str, console: Console) -> Iterator[Show]:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(bar_width=30), MofNCompleteColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task(name, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def _notebook_bar(name: str, _console: Console) -> Iterator[Show]:
+    """Give a bar of HTML, as rich needs ipywidgets for its own."""
+    from IPython.display import HTML, display  # noqa: PLC0415 - there in a notebook only
+
+    handle = display(HTML(""), display_id=True)
+    text = "{} <progress value='{}' max='{}'></progress> {:,} jobs"
+    try:
+        yield lambda done, total: handle.update(HTML(text.format(name, done, total or done, done)))
+    finally:
+        handle.update(HTML(""))
 
 
 def _tell(console: Console, seconds: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from copy import deepcopy
 from itertools import groupby
 from types import CellType, FunctionType
@@ -16,6 +17,10 @@ from ..workloads import Machine
 from .accasim_compat import AllocatorBase, Event, ResourceManager, Resources, SchedulerBase
 from .simulation_errors import ActionError
 
+#: Takes what AccaSim's parts log; without its simulator there is no logger with a level ``trace``.
+_QUIET: Any = logging.Logger("accasim", logging.CRITICAL + 1)
+_QUIET.trace = _QUIET.debug
+
 
 def independent_copy(part: Any) -> Any:
     """Return a deep copy in which functions that hold on to a copied object, as BestFit's does, have its copy."""
@@ -29,15 +34,6 @@ def independent_copy(part: Any) -> Any:
                 code, known = value.__code__, value.__globals__
                 setattr(owner, name, FunctionType(code, known, value.__name__, value.__defaults__, cells))
     return copied
-
-
-class QuietLogger:
-    """Takes what AccaSim's parts log; without its simulator there is no ``accasim`` logger with a level ``trace``."""
-
-    def debug(self, *_: Any, **__: Any) -> None:
-        """Do nothing."""
-
-    trace = info = warning = error = critical = exception = log = debug
 
 
 class AccaSimJob(Event):  # type: ignore[misc]
@@ -86,16 +82,15 @@ class AccaSimDispatcher:
         self._manager, self._scheduler = ResourceManager(Resources(groups, counts)), independent_copy(self._template)
         allocators = [part for part in vars(self._scheduler).values() if isinstance(part, AllocatorBase)]
         for part in (self._manager, self._scheduler, *allocators):
-            part._logger = QuietLogger()
+            part._logger = _QUIET
         self._scheduler.set_resource_manager(self._manager)
         self._nodes = {name: index for index, name in enumerate(self._manager.node_names)}
         self._jobs, self._order = {}, []
 
     def dispatch(self, state: State) -> list[Action]:
         """Return what the scheduler's plan starts and rejects, and when it wants to be asked again."""
-        names = list(self._nodes)
-        running = {run.id for run in state.running}
-        for id_ in [id_ for id_ in self._manager.current_allocations if id_ not in running]:
+        names, running = list(self._nodes), {run.id for run in state.running}
+        for id_ in self._manager.current_allocations.keys() - running:
             self._manager.remove_event(id_)
             self._jobs.pop(id_)
         for run in state.running:
@@ -105,22 +100,23 @@ class AccaSimDispatcher:
                 self._place(job, [names[node] for node in run.placement])
         for waiting in state.queue:
             self._job(waiting, waiting.since).expected_duration = waiting.predicted
-        queue = dict.fromkeys(waiting.id for waiting in state.queue)
         # The queue has the order of the last plan, as in AccaSim, with the new jobs behind.
-        order = [*(id_ for id_ in self._order if id_ in queue), *(id_ for id_ in queue if id_ not in set(self._order))]
-        plan, rejected = self._scheduler.schedule(state.now, self._jobs, order)
+        rank = {id_: place for place, id_ in enumerate(self._order)}
+        queue = sorted((waiting.id for waiting in state.queue), key=lambda id_: rank.get(id_, len(rank)))
+        plan, rejected = self._scheduler.schedule(state.now, self._jobs, queue)
         actions: list[Action] = [Reject(id_, f"rejected by {self.name}") for id_ in rejected]
-        planned = [self._entry(state.now, entry) for entry in plan]
-        for _, id_, nodes in planned:
+        self._order, wakes = [], set()
+        for at, id_, nodes in [self._entry(state.now, entry) for entry in plan]:
             if nodes:
                 actions.append(Start(id_, [self._nodes[name] for name in nodes]))
                 self._jobs[id_].start_time = state.now
                 self._place(self._jobs[id_], nodes)
-        actions += [Wake(at) for at in dict.fromkeys(at for at, _, nodes in planned if at > state.now and not nodes)]
-        self._order = list(dict.fromkeys((*(id_ for _, id_, nodes in planned if not nodes), *order)))
+            else:
+                self._order.append(id_)
+                wakes |= {at} if at > state.now else set()
         for id_ in rejected:
             self._jobs.pop(id_, None)
-        return actions
+        return actions + [Wake(at) for at in sorted(wakes)]
 
     def _job(self, entry: Waiting | Running, queued: int) -> AccaSimJob:
         return self._jobs.get(entry.id) or self._jobs.setdefault(entry.id, AccaSimJob(entry.job, queued))
@@ -144,9 +140,7 @@ class AccaSimDispatcher:
         except (TypeError, ValueError):
             known = False
         if not known or (nodes and at != now):
-            expected = (
-                f"expected ({now}, id of a waiting job, names of nodes), or (None, id, []) for a job that waits on"
-            )
+            expected = f"expected ({now}, id of a waiting job, names of nodes), or (None, id, []) to let it wait"
             raise ActionError(f"{self.name} at t={now}: {expected}; got {shown(entry)}")
         return at, id_, nodes
 

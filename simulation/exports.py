@@ -26,8 +26,19 @@ _STATUS = {"completed": 1, "killed": 0, "rejected": 5}
 _SECOND = 1_000_000
 
 
-def write_swf(result: Records, path: str | PathLike[str]) -> None:
-    """Write a job a line, see :meth:`.Result.to_swf`."""
+def to_swf(result: Records, path: str | PathLike[str]) -> None:
+    """Write the schedule as SWF, packed if the name ends in ``.gz``; :func:`hpcdispatch.read` reads it.
+
+    A job a line: its wait and run time as simulated, its units of the primary resource as processors, and 1 for a
+    completed, 0 for a killed, 5 for a rejected one. The header says which number stands for which name.
+
+    Raises
+    ------
+    InputError
+        If the name does not end in ``.swf`` or ``.swf.gz``.
+    OSError
+        If it cannot be written.
+    """
     jobs = result.jobs
     units = jobs["units"].to_numpy()
     columns: dict[str, Any] = {name: jobs[name].to_numpy() for name in ("submit", "walltime")}
@@ -45,8 +56,18 @@ def write_swf(result: Records, path: str | PathLike[str]) -> None:
     write(Workload(made, Machine.pool(capacity_of(result)), Provenance(source), records), path)
 
 
-def write_evalys(result: Records, path: str | PathLike[str]) -> None:
-    """Write a stay a line, see :meth:`.Result.to_evalys`."""
+def to_evalys(result: Records, path: str | PathLike[str]) -> None:
+    """Write the jobs as CSV for ``evalys.jobset.JobSet.from_csv``, packed if the name ends in ``.gz``.
+
+    A stay on the machine a line; the second stay of job 7 is ``7#1``. Times are seconds since the first submission,
+    resources units of the primary one; units of a node follow those of the node before. Jobs that never started are
+    left out.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
     stays, names, first = _stays(result)
     machine = result.manifest["machine"]
     rows, low, high, _ = stretches(stays, capacity_of(result), machine["nodes"])
@@ -67,8 +88,17 @@ def write_evalys(result: Records, path: str | PathLike[str]) -> None:
     save(file, table.to_csv(index=False, lineterminator="\n"), packed=file.suffix == ".gz")
 
 
-def write_perfetto(result: Records, path: str | PathLike[str]) -> None:
-    """Write a slice a stay and node, see :meth:`.Result.to_perfetto`."""
+def to_perfetto(result: Records, path: str | PathLike[str]) -> None:
+    """Write trace events as JSON for https://ui.perfetto.dev, packed if the name ends in ``.gz``.
+
+    Each node is a track, or several where it has several jobs at a time. A job is a slice on each of its nodes.
+    Counters show waiting and running jobs. Times count from the first submission.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written.
+    """
     events = ",\n".join(json.dumps(event, separators=(",", ":")) for event in _trace_events(result))
     file = Path(path)
     save(file, f'{{"displayTimeUnit":"ms","traceEvents":[\n{events}\n]}}\n', packed=file.suffix == ".gz")

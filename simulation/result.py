@@ -24,7 +24,7 @@ from ..base.time_texts import time_text
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Workload
 from ..workloads.machine_state import MachineState
-from .exports import write_evalys, write_perfetto, write_swf
+from .exports import to_evalys, to_perfetto, to_swf
 from .metrics import summarize
 from .placements import restored, stored
 from .plots import ResultPlots
@@ -106,47 +106,7 @@ class Result:
         """Plots: ``gantt()``, ``utilization()``, ``queue()``, ``waits()``, ``slowdown_by_size()``."""
         return ResultPlots({str(self.manifest.get("dispatcher", "")): [self]})
 
-    def to_swf(self, path: str | PathLike[str]) -> None:
-        """Write the schedule as SWF, packed if the name ends in ``.gz``; :func:`hpcdispatch.read` reads it.
-
-        A job a line: its wait and run time as simulated, its units of the primary resource as processors, and 1 for a
-        completed, 0 for a killed, 5 for a rejected one. The header says which number stands for which name.
-
-        Raises
-        ------
-        InputError
-            If the name does not end in ``.swf`` or ``.swf.gz``.
-        OSError
-            If it cannot be written.
-        """
-        write_swf(self, path)
-
-    def to_evalys(self, path: str | PathLike[str]) -> None:
-        """Write the jobs as CSV for ``evalys.jobset.JobSet.from_csv``, packed if the name ends in ``.gz``.
-
-        A stay on the machine a line; the second stay of job 7 is ``7#1``. Times are seconds since the first submission,
-        resources units of the primary one; units of a node follow those of the node before. Jobs that never started are
-        left out.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written.
-        """
-        write_evalys(self, path)
-
-    def to_perfetto(self, path: str | PathLike[str]) -> None:
-        """Write trace events as JSON for https://ui.perfetto.dev, packed if the name ends in ``.gz``.
-
-        Each node is a track, or several where it has several jobs at a time. A job is a slice on each of its nodes.
-        Counters show waiting and running jobs. Times count from the first submission.
-
-        Raises
-        ------
-        OSError
-            If it cannot be written.
-        """
-        write_perfetto(self, path)
+    to_swf, to_evalys, to_perfetto = to_swf, to_evalys, to_perfetto
 
     def __repr__(self) -> str:
         """Return what was simulated and the main metrics, short."""
@@ -158,8 +118,8 @@ class Result:
     def _facts(self) -> Facts:
         named = (str(self.manifest.get(name, "")) for name in ("dispatcher", "predictor"))
         title = f"Result of {' with '.join(named)} predictions on {self.manifest.get('workload', {}).get('source', '')}"
-        if not {"status", "units"} <= set(self.jobs):
-            return Facts(title, [("jobs", "not loaded")])
+        if not all(len(getattr(self, name).columns) for name in TABLES):
+            return Facts(title, [("tables", "some are not loaded")])
         summary = self.summary()
         counts = ", ".join(f"{summary[name]:,.0f} {name}" for name in ("completed", "killed", "rejected"))
         wait, slowdown = (

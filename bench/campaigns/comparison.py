@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import product
 from os import PathLike
 from pathlib import Path
@@ -71,23 +71,28 @@ class Comparison:
         ``..._low`` and ``..._high`` (NaN where there is one seed).
     failures
         The runs that ended in an exception.
+    workload
+        Where its jobs come from.
     planned
         How many runs were asked for; more than the finished and the failed ones where it was interrupted.
     seeds, jitter, overrun
         As compared; `jitter` is ``None`` where nothing was shifted.
     store
         Where the results are; without `out` a temporary folder, which lasts as long as this object.
+    contenders
+        The dispatchers, with their predictors if there are several, and the finished cells of each by their seeds.
     """
 
     runs: pd.DataFrame
     table: pd.DataFrame
     failures: tuple[Failure, ...]
+    workload: str
     planned: int
     seeds: int
     jitter: int | None
     overrun: str
-    store: Store = field(repr=False)
-    _cells: dict[tuple[str, str, int], Cell] = field(repr=False)
+    store: Store
+    contenders: dict[str, dict[int, Cell]]
 
     def best(self, metric: str = "wait_mean") -> str:
         """Return the contender with the best mean over the seeds: its dispatcher, and its predictor if there are more.
@@ -110,13 +115,13 @@ class Comparison:
         values = self.table[metric].to_numpy() * (-1 if metric == "utilization" else 1)
         return str(self._named(self.table).iloc[int(values.argmin())])
 
-    def result(self, dispatcher: str, predictor: str | None = None, seed: int = 0) -> Result:
+    def result(self, contender: str, seed: int = 0) -> Result:
         """Return the result of one run.
 
         Parameters
         ----------
-        dispatcher, predictor
-            As in the table; the predictor may be left out where there is but one.
+        contender
+            The dispatcher, and its predictor if there are more: ``"easy"`` or ``"easy, last2"``.
         seed
             Which sample.
 
@@ -125,26 +130,17 @@ class Comparison:
         InputError
             If there is no such run, or it has not finished.
         """
-        keys = [key for key in self._cells if key[0] == dispatcher and predictor in (None, key[1]) and key[2] == seed]
-        if len(keys) != 1:
-            known = ", ".join(dict.fromkeys(f"{key[0]} with {key[1]}" for key in self._cells))
-            asked = f"{dispatcher} with {predictor or 'any predictor'}, seed {seed}"
-            raise InputError(f"result: expected one of {known}, seeds 0 to {self.seeds - 1}; got {asked}")
-        cell = self._cells[keys[0]]
-        if not self.store.has(cell.key):
-            raise InputError(f"result: {cell.label}: this run has not finished")
+        cell = self.contenders.get(contender, {}).get(seed)
+        if cell is None:
+            expected = f"expected a finished run of {'; '.join(self.contenders)}, seeds 0 to {self.seeds - 1}"
+            raise InputError(f"result: {expected}; got {shown(contender)}, seed {seed}")
         return self.store.result(cell)
 
     @property
     def plot(self) -> ComparisonPlots:
         """Plots: ``ratios()``, ``waits()``, ``slowdown_by_size()``, ``utilization()``, ``queue()``, ``gantt()``."""
-        runs = self.runs.assign(contender=self._named(self.runs))
-        named = runs.drop_duplicates("contender")
-        results = {
-            name: _Results(self, dispatcher, predictor, tuple(runs.loc[runs["contender"] == name, "seed"]))
-            for name, dispatcher, predictor in named[["contender", "dispatcher", "predictor"]].itertuples(index=False)
-        }
-        return ComparisonPlots(results, runs, self.best)
+        results = {name: _Results(self.store, tuple(cells.values())) for name, cells in self.contenders.items()}
+        return ComparisonPlots(results, self.runs.assign(contender=self._named(self.runs)), self.best)
 
     def report(self, path: str | PathLike[str]) -> Path:
         """Write the report, one page that opens offline with a folder of its figures beside it; return its path.
@@ -164,7 +160,8 @@ class Comparison:
         if page.is_dir():
             raise InputError(f"report: expected a file such as {page / 'report.html'}, got a folder")
         page.parent.mkdir(parents=True, exist_ok=True)
-        found, own = runs_of(self.store.folder), {cell.key for cell in self._cells.values()}
+        found = runs_of(self.store.folder)
+        own = {cell.key for cells in self.contenders.values() for cell in cells.values()}
         write_report(study(replace(found, runs=tuple(run for run in found.runs if run.folder.name in own))), page)
         return page
 
@@ -181,10 +178,9 @@ class Comparison:
         return frame["dispatcher"] + ", " + frame["predictor"] if several else frame["dispatcher"]
 
     def _facts(self) -> Facts:
-        source = next(iter(self._cells.values())).workload
         failed = f", {len(self.failures)} failed: {self.failures[0].error}" if self.failures else ""
         seeds = f", seeds 0 to {self.seeds - 1}" if self.seeds > 1 else ""
-        title = f"Comparison on {source}: {self.planned:,} runs{seeds}{failed}"
+        title = f"Comparison on {self.workload}: {self.planned:,} runs{seeds}{failed}"
         shows: dict[str, Callable[[float], str]] = {
             "wait_mean": time_text, "bounded_slowdown_mean": "{:,.4g}".format, "wait_max": time_text,
             "utilization": "{:.1%}".format,
@@ -209,13 +205,11 @@ class Comparison:
 class _Results:
     """The results of one contender, read one after the other."""
 
-    comparison: Comparison
-    dispatcher: str
-    predictor: str
-    seeds: tuple[int, ...]
+    store: Store
+    cells: tuple[Cell, ...]
 
     def __iter__(self) -> Iterator[Result]:
-        return (self.comparison.result(self.dispatcher, self.predictor, seed) for seed in self.seeds)
+        return map(self.store.result, self.cells)
 
 
 class ComparisonInterrupted(KeyboardInterrupt):
@@ -292,27 +286,18 @@ def compare(
     cells = samples.cells(list(product(dispatchers, predictors)), loaders)
     runs = [(*pair, seed, each[seed]) for seed in range(seeds) for pair, each in zip(labels, cells, strict=True)]
     plan = Plan.of("", [cell for *_, cell in runs], loaders)
-    temporary = tempfile.mkdtemp(prefix="hpcdispatch-") if out is None else None
-    store = Store(temporary or str(out))
+    store = Store(tempfile.mkdtemp(prefix="hpcdispatch-") if out is None else out)
+    if out is None:
+        weakref.finalize(store, shutil.rmtree, store.folder, ignore_errors=True)
+    store.open()
+    for cell in plan.cells:
+        if not cell.lasting:
+            store.discard(cell.key)
     try:
-        store.open()
-        for cell in plan.cells:
-            if not cell.lasting:
-                store.discard(cell.key)
-        try:
-            outcome = run_campaign(plan, store, workers=workers, retry=True, progress=progress)
-            found, interrupted = _found(samples, runs, store, outcome), False
-        except CampaignInterrupted as error:
-            found, interrupted = _found(samples, runs, store, error.outcome), True
-        if temporary is not None:
-            weakref.finalize(found, shutil.rmtree, temporary, ignore_errors=True)
-            temporary = None
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
-    if interrupted:
-        raise ComparisonInterrupted(found)
-    return found
+        outcome = run_campaign(plan, store, workers=workers, retry=True, progress=progress)
+    except CampaignInterrupted as error:
+        raise ComparisonInterrupted(_found(samples, runs, store, error.outcome)) from None
+    return _found(samples, runs, store, outcome)
 
 
 def _jitter(workload: Workload | Sampler, seeds: int, jitter: int | None) -> int | None:
@@ -362,9 +347,13 @@ def _found(
         for dispatcher, predictor, seed, cell in asked
         if (error := failed.get(cell.key)) is not None
     )
-    cells = {(dispatcher, predictor, seed): cell for dispatcher, predictor, seed, cell in asked}
-    options = samples.seeds, samples.jitter, samples.overrun
-    return Comparison(runs, _aggregate(runs), failures, len(asked), *options, store, cells)
+    several, contenders = len({predictor for _, predictor, *_ in asked}) > 1, dict[str, dict[int, Cell]]()
+    for dispatcher, predictor, seed, cell in asked:
+        if cell.key in finished:
+            name = f"{dispatcher}, {predictor}" if several else dispatcher
+            contenders.setdefault(name, {})[seed] = cell
+    options = asked[0][-1].workload, len(asked), samples.seeds, samples.jitter, samples.overrun
+    return Comparison(runs, _aggregate(runs), failures, *options, store, contenders)
 
 
 def _aggregate(runs: pd.DataFrame) -> pd.DataFrame:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import pandas as pd
 
 from ...base import InputError, IntArray
-from ...base.checks import check_choice, shown
+from ...base.checks import shown
 from ...base.time_texts import seconds_of
 from ..metrics import Records
 from .axes import axes_or_new, labelled, legend_above, without_data
@@ -36,10 +36,8 @@ def gantt(
     result: Records, title: str, window: tuple[float | str, float | str] | None, color: Colour, ax: Axes | None
 ) -> Axes:
     """Draw the schedule, see :meth:`.ResultPlots.gantt`."""
-    try:
-        check_choice("color", color, Colour)
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    if color not in get_args(Colour):
+        raise InputError(f"color: expected one of {', '.join(get_args(Colour))}, got {shown(color)}")
     stays = result.attempts
     stays = stays[(stays["end"] > stays["start"]) & (stays["units"] > 0)] if len(stays) else stays
     if not len(stays):
@@ -109,9 +107,7 @@ def _classes(
     known, texts = pd.factorize(jobs[color].astype(str).to_numpy()[rows])
     work = np.bincount(known, weights=inside * stays["units"], minlength=len(texts))
     order = np.argsort(-work, kind="stable")
-    place = np.empty(len(texts), dtype=np.int64)
-    place[order] = np.arange(len(texts))
-    codes = np.minimum(place[known], _OWN)
+    codes = np.minimum(np.argsort(order)[known], _OWN)
     names = [f"{color} {'unknown' if text in ('', '-1') else text}" for text in texts[order[:_OWN]]]
     colours = [*COLOURS[1:], COLOURS[0]][: len(names)]
     if len(texts) > _OWN:
@@ -142,6 +138,5 @@ def _bars(axes: Axes, stays: pd.DataFrame, colours: Sequence[str], capacity: int
     rows, first, last, per_node = stretches(stays, capacity, nodes)
     left, right, low, high = start[rows], end[rows], first / per_node, last / per_node
     corners = np.stack([left, low, right, low, right, high, left, high], axis=1).reshape(-1, 4, 2)
-    edge = "white" if len(rows) <= MOST_BARS / 2 else "none"
-    faces = [colours[row] for row in rows]
-    axes.add_collection(PolyCollection(list(corners), facecolors=faces, edgecolors=edge, linewidths=0.3))
+    look: dict[str, Any] = {"edgecolors": "white" if len(rows) <= MOST_BARS / 2 else "none", "linewidths": 0.3}
+    axes.add_collection(PolyCollection(list(corners), facecolors=[colours[row] for row in rows], **look))

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from ...base import FloatArray
-from ..metrics import NARROWEST, Records, job_metrics, width_class
+from ..metrics import Records, job_metrics, width_class
 from .axes import axes_or_new, labelled, legend_above, time_ticks, without_data
 from .curves import Grid, capacity_of, distribution, over_time
 from .gantt import Colour, gantt
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 _GRID, _POINTS = Grid(0, 10, 100), 1000
 #: Bins in time of a single curve, and of each of several.
 _BINS, _FEWER = 400, 120
-_SINCE = "time since the first submission"
 _NOTHING = "no job has run"
 
 
@@ -76,94 +76,85 @@ class ResultPlots:
     def waits(self, ax: Axes | None = None) -> Axes:
         """Draw the distribution of the waits: the share of jobs that wait at most so long."""
         curves = {}
-        for name, results in self._results.items():
-            waits = [job_metrics(result.jobs)["wait"].to_numpy() for result in results if len(result.jobs)]
-            values = np.concatenate(waits) if waits else np.empty(0)
-            x, y = distribution(_GRID, _GRID.counts(values), len(values), _POINTS)
+        for name, jobs in self._pooled().items():
+            x, y = distribution(_GRID, _GRID.counts(jobs["wait"].to_numpy()), len(jobs), _POINTS)
             curves[name] = x, 100 * y
         axes, title = axes_or_new(ax), self._title("Distribution of waits")
-        if not any(len(x) for x, _ in curves.values()):
-            return without_data(axes, title, _NOTHING)
-        longest = max(60.0, *(1.3 * x[-1] for x, _ in curves.values() if len(x)))
+        longest = max([60.0, *(1.3 * x.max(initial=0) for x, _ in curves.values())])
         for name, (x, y) in curves.items():
             curves[name] = np.append(x, [longest] * len(x[-1:])), np.append(y, y[-1:])
+        if not any(len(x) for x, _ in curves.values()):
+            return without_data(axes, title, _NOTHING)
         labelled(axes, title, "wait (below 1 s counts as 1 s)", "share of jobs (%)")
         time_ticks(axes, longest)
         axes.set_ylim(0, 100)
-        self._draw(axes, curves, 100.0)
-        return axes
+        return self._draw(axes, curves, 100.0)
 
     def slowdown_by_size(self, ax: Axes | None = None) -> Axes:
         """Draw the mean bounded slowdown of jobs by their share of the machine."""
-        curves, primary, total = {}, "", np.zeros(NARROWEST + 1)
-        for name, results in self._results.items():
-            sums, counts = np.zeros(NARROWEST + 1), np.zeros(NARROWEST + 1)
-            for result in results:
-                primary = result.manifest["machine"]["primary"]
-                if len(result.jobs):
-                    metrics = job_metrics(result.jobs)
-                    size = width_class(result.jobs.loc[metrics.index, "units"].to_numpy(), capacity_of(result))
-                    counts += np.bincount(size, minlength=NARROWEST + 1)
-                    sums += np.bincount(size, weights=metrics["bounded_slowdown"], minlength=NARROWEST + 1)
-            total += counts
-            curves[name] = counts, sums
+        means = {name: jobs.groupby("size")["bounded_slowdown"].mean()[::-1] for name, jobs in self._pooled().items()}
         axes, title = axes_or_new(ax), self._title("Mean bounded slowdown by job size")
-        classes = np.flatnonzero(total)[::-1]
-        if not len(classes):
+        classes = sorted({size for mean in means.values() for size in mean.index}, reverse=True)
+        if not classes:
             return without_data(axes, title, _NOTHING)
-        places = np.arange(len(classes), dtype=float)
-        means = {
-            name: (places[counts[classes] > 0], (sums[classes] / np.maximum(counts[classes], 1))[counts[classes] > 0])
-            for name, (counts, sums) in curves.items()
-        }
-        labelled(axes, title, f"share of the machine's {primary}s that a job takes", "mean bounded slowdown")
-        axes.set_xticks(places, [f"≤ 1/{2**k}" if k else "≤ 1" for k in classes])
+        places = {size: place for place, size in enumerate(classes)}
+        curves = {name: (mean.index.map(places).to_numpy(), mean.to_numpy()) for name, mean in means.items()}
+        labelled(axes, title, "share of the machine that a job takes", "mean bounded slowdown")
+        axes.set_xticks(range(len(classes)), [f"≤ 1/{2**k}" if k else "≤ 1" for k in classes])
         axes.set_xlim(-0.5, len(classes) - 0.5)
+        top = max(2.0, *(1.1 * y.max(initial=0) for _, y in curves.values()))
         axes.set_yscale("log")
-        highest = max(y.max() for _, y in means.values() if len(y))
-        axes.set_ylim(0.9, max(2.0, highest * 1.1))
-        logarithmic_numbers(axes.yaxis, 0.9, max(2.0, highest))
-        self._draw(axes, means, max(2.0, highest * 1.1), steps=False)
-        return axes
+        axes.set_ylim(0.9, top)
+        logarithmic_numbers(axes.yaxis, 0.9, top)
+        return self._draw(axes, curves, top, steps=False)
 
     def _title(self, what: str) -> str:
         return f"{what} under {next(iter(self._results))}" if len(self._results) == 1 else what
 
+    def _pooled(self) -> dict[str, pd.DataFrame]:
+        """Return the metrics of the jobs that ran, of all seeds, and their width class ``size``."""
+        pooled = {}
+        for name, results in self._results.items():
+            parts = [pd.DataFrame(columns=["wait", "bounded_slowdown", "size"], dtype=float)]
+            for result in results:
+                metrics = job_metrics(result.jobs)
+                units = result.jobs.loc[metrics.index, "units"].to_numpy()
+                parts.append(metrics.assign(size=width_class(units, capacity_of(result))))
+            pooled[name] = pd.concat(parts[1:] or parts)
+        return pooled
+
     def _loads(self, column: str, what: str, label: str, scale: float, ax: Axes | None) -> Axes:
         """Draw a column of :func:`.over_time`."""
-        firsts = {name: next(iter(results)) for name, results in self._results.items()}
-        loads = {
-            name: over_time(result.jobs, result.attempts, capacity_of(result), _BINS if len(firsts) == 1 else _FEWER)
-            for name, result in firsts.items() if len(result.jobs) and len(result.attempts)
-        }  # fmt: skip
+        curves, bins = {}, _BINS if len(self._results) == 1 else _FEWER
+        for name, results in self._results.items():
+            result = next(iter(results))
+            jobs = result.jobs[: len(result.jobs) if len(result.attempts) else 0]
+            load = over_time(jobs, result.attempts, capacity_of(result), bins)
+            y = load[column].to_numpy() * scale
+            curves[name] = np.append(load["begin"], load["end"][-1:]), np.append(y, y[-1:])
         axes, title = axes_or_new(ax), self._title(what)
-        longest = max((float(load["end"].max()) for load in loads.values()), default=0.0)
+        longest = max((x.max(initial=0) for x, _ in curves.values()), default=0.0)
         if not longest:
             return without_data(axes, title, _NOTHING)
         size, unit = axis_unit(longest)
-        curves = {}
-        for name in self._results:
-            load = loads[name] if name in loads else next(iter(loads.values())).iloc[:0]
-            values = load[column].to_numpy() * scale
-            curves[name] = np.append(load["begin"], load["end"][-1:]) / size, np.append(values, values[-1:])
-        labelled(axes, title, f"{_SINCE} ({unit})", label)
+        curves = {name: (x / size, y) for name, (x, y) in curves.items()}
+        labelled(axes, title, f"time since the first submission ({unit})", label)
         axes.set_xlim(0, longest / size)
-        plain_numbers(axes.xaxis)
-        top = 100.0 if column == "utilization" else max(1.0, *(1.02 * y.max() for _, y in curves.values() if len(y)))
+        top = 100.0 if scale > 1 else max(1.0, *(1.02 * y.max(initial=0) for _, y in curves.values()))
         axes.set_ylim(0, top)
+        plain_numbers(axes.xaxis)
         plain_numbers(axes.yaxis)
-        self._draw(axes, curves, top)
-        if len(curves) == 1:
-            ((x, y),) = curves.values()
-            axes.fill_between(x, y, step="post", color=line_style(0)["color"], alpha=0.15, linewidth=0)
-        return axes
+        return self._draw(axes, curves, top)
 
     def _draw(
         self, axes: Axes, curves: Mapping[str, tuple[FloatArray, FloatArray]], top: float, *, steps: bool = True
-    ) -> None:
+    ) -> Axes:
         """Draw a curve each, of steps or of marked points, with a legend above `top`."""
         handles = []
         for index, (x, y) in enumerate(curves.values()):
             look: dict[str, Any] = {"drawstyle": "steps-post"} if steps else {"marker": marker(index), "markersize": 5}
             handles += axes.plot(x, y, **line_style(index), **look)
+            if len(curves) == 1 and steps:
+                axes.fill_between(x, y, step="post", color=line_style(0)["color"], alpha=0.15, linewidth=0)
         legend_above(axes, handles, list(curves), top)
+        return axes

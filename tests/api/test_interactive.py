@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+from types import SimpleNamespace
 
 import pytest
 
@@ -119,3 +120,19 @@ def test_a_function_follows_the_jobs():
 def test_keeps_the_help():
     assert "Simulate a workload under a dispatcher" in hd.simulate.__doc__
     assert hd.compare.__name__ == "compare"
+
+
+def test_a_notebook_sees_a_bar_without_widgets(monkeypatch, prompt):
+    shown = []
+
+    class Handle:
+        update = shown.append
+
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    display = SimpleNamespace(HTML=str, display=lambda first, display_id: Handle)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(display=display))
+    hd.simulate(hd.generate("lublin:jobs=3000,processors=64"), "easy")
+    assert shown[0] == "simulate <progress value='0' max='3000'></progress> 0 jobs"
+    assert len(shown) > 2
+    assert shown[-1] == ""

@@ -85,7 +85,7 @@ MISTAKES = {
     "no axes": (lambda w, r, c: r.plot.waits(3), r"ax: expected one matplotlib Axes, such as plt.subplots\(\)\[1\]"),
     "another metric": (lambda w, r, c: c.best("wait"), "best: expected a metric of wait_mean, .*; got 'wait'"),
     "a folder as report": (lambda w, r, c: c.report("."), "expected a file such as report.html, got a folder"),
-    "another dispatcher": (lambda w, r, c: c.result("fcfs"), "result: expected one of easy with walltime, .*; got fcfs"),
+    "another dispatcher": (lambda w, r, c: c.result("fcfs"), "result: expected a finished run of easy, seeds .*; got 'fcfs'"),
 }  # fmt: skip
 
 

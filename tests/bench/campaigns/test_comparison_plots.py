@@ -91,7 +91,7 @@ def test_what_is_not_there_is_an_error(found, call, said):
 def test_results_are_at_hand(found):
     for row in found.runs.to_dict("records"):
         assert found.result(row["dispatcher"], seed=row["seed"]).summary()["wait_mean"] == row["wait_mean"]
-    with pytest.raises(InputError, match=r"result: expected one of easy with walltime, .* seeds 0 to 2; got easy .*9"):
+    with pytest.raises(InputError, match=r"expected a finished run of easy; fcfs; lxf, seeds 0 to 2; got 'easy', .* 9"):
         found.result("easy", seed=9)
 
 
@@ -99,9 +99,9 @@ def test_predictors_are_named_where_they_differ(workload):
     found = compare(workload, ["easy"], ["walltime", "oracle"])
     assert found.best() in ("easy, walltime", "easy, oracle")
     assert found.plot.ratios().get_title() == "Mean wait relative to easy, walltime"
-    with pytest.raises(InputError, match="expected one of easy with walltime, easy with oracle"):
+    with pytest.raises(InputError, match="expected a finished run of easy, walltime; easy, oracle"):
         found.result("easy")
-    assert found.result("easy", "oracle").manifest["predictor"] == "oracle"
+    assert found.result("easy, oracle").manifest["predictor"] == "oracle"
 
 
 def test_writes_a_page(found, tmp_path):

@@ -3,6 +3,7 @@
 import dataclasses
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
 from matplotlib.collections import PolyCollection
@@ -162,7 +163,7 @@ def test_a_window_shows_a_part(busy):
 
 
 def test_an_unknown_colour_is_an_error(busy):
-    with pytest.raises(InputError, match="color must be one of user, queue, wait, got 'blue'"):
+    with pytest.raises(InputError, match="color: expected one of user, queue, wait, got 'blue'"):
         busy.plot.gantt(color="blue")
 
 
@@ -220,4 +221,5 @@ def test_a_result_is_shown_in_a_few_lines(busy):
         result = simulate(Workload(jobs, POOL), "fcfs")
         assert repr(result).count("\n") < 12
         assert repr(result.plot)
-    assert "not loaded" in repr(dataclasses.replace(busy, jobs=busy.jobs.iloc[:0, :0]))
+    for name in ("jobs", "attempts", "decisions", "timings"):
+        assert "some are not loaded" in repr(dataclasses.replace(busy, **{name: pd.DataFrame()}))
