@@ -236,6 +236,8 @@ def _load(scenario: str) -> Scenario:
         raise InputError(f"{scenario}: expected a scenario file, got a directory")
     if not path.exists():
         raise InputError(f"{scenario}: no such file, and no generator of scenarios of this name (theta-scenario)")
+    if {suffix.lower() for suffix in path.suffixes} & {".swf", ".gz", ".sacct", ".parquet", ".jsonl"}:
+        raise InputError(f"{scenario}: expected a scenario in JSON, got a trace; --at TIME takes what ran at one time")
     return read_scenario(path)
 
 
