@@ -108,9 +108,12 @@ class Registry:
         """
         entries = self._entries()
         if name not in entries:
-            close = difflib.get_close_matches(name, entries, n=1)
+            close = difflib.get_close_matches(name.lower(), entries, n=1)
             hint = f" (did you mean {close[0]}?)" if close else ""
             hint = " (several are a list of names)" if "," in name else hint
+            first, comma, rest = name.partition(",")
+            if comma and "=" in rest and first in entries:
+                hint = f" (options follow a colon: {first}:{rest})"
             known = ", ".join(sorted(entries)) or "none is installed"
             raise InputError(f"unknown {self.kind} {shown(name)}{hint}; known: {known}")
         try:

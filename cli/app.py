@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 import os
 import signal
@@ -151,6 +152,16 @@ class Application(click.Group):
         command: click.Command = import_module(f".commands.{COMMANDS[cmd_name][0]}", __package__).command
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or say which there are."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            close = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"expected one of {', '.join(COMMANDS)}"
+            ctx.fail(f"No such command {args[0][:60]!r}; {hint}")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the commands without importing them."""
         with formatter.section("Commands"):
@@ -202,7 +213,12 @@ def _end(error: BaseException, debug: bool) -> int:
             click.echo(error.format_message(), err=True)
             return 2
         command = error.ctx.command_path if error.ctx else "hpcdispatch"
-        say("error", f"{error.format_message().rstrip('.')} (see {command} --help)")
+        text = error.format_message().rstrip(".").replace("is not a valid integer range", "is not a whole number")
+        if "unexpected extra argument" in text:
+            text += "; a list has commas and a value no blanks, as in easy,fcfs and 15m"
+        if isinstance(error, click.NoSuchOption) and command == "hpcdispatch":
+            text += "; options stand after the command, as in hpcdispatch run --dispatcher easy"
+        say("error", f"{text} (see {command} --help)")
         return 2
     if isinstance(error, click.ClickException):
         say("error", error.format_message())

@@ -131,7 +131,7 @@ class CompileNotice(Listener):
     def __init__(self) -> None:
         self._depth = 0
         self._known: set[Any] = set()
-        self._pending = 0.0
+        self._pending, self._factor = 0.0, 1
         self.tell: Callable[[float], None] = log_compiling
 
     def on_start(self, event: Event) -> None:
@@ -140,8 +140,9 @@ class CompileNotice(Listener):
         if self._depth > 1:
             return
         self._pending += SECONDS_PER_BYTE * sum(_bytes_to_compile(event.data["dispatcher"], self._known))
-        if self._pending >= PATIENCE:
-            seconds, self._pending = self._pending, 0.0
+        if self._pending >= PATIENCE * self._factor:
+            # Once it is told, what comes after is worth a line if it takes long itself.
+            seconds, self._pending, self._factor = self._pending, 0.0, 3
             self.tell(seconds)
 
     def on_end(self, event: Event) -> None:

@@ -1,46 +1,86 @@
-"""The figure of a choice of partition size: the availability list, and the requests as rectangles in it."""
+"""The figure of a choice of partition size: how soon each request ends, and what is free where the chosen one runs."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...analysis.partition_sizes import MachineMoment, SizeAdvice
-from ...simulation.plots.style import COLOURS, axis_unit, canvas, image
+from ...base.time_texts import time_text
+from ...simulation.plots.style import COLOURS, axis_unit, canvas, clipped, image
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
 def draw_sizes(moment: MachineMoment, advice: SizeAdvice, path: Path) -> None:
-    """Draw what is free when, and the requests where they would run; into a .png or .svg file.
+    """Draw the turnarounds of the requests, and what is free when; into a .png or .svg file.
 
     Raises
     ------
     OSError
         If it cannot be written.
     """
+    count = sum(option is not None for option in advice.options)
+    with canvas(3.6 + 0.25 * count) as drawn:
+        above, below = drawn.subplots(2, 1, height_ratios=(0.6 + 0.25 * count, 2.4))
+        chosen = advice.choice
+        told = f"{chosen.request.processors:,} processors, {time_text(chosen.turnaround)} to the end"
+        drawn.suptitle(f"The choice: {told}", fontsize=10)
+        _turnarounds(above, moment, advice)
+        _machine(below, moment, advice)
+        path.write_bytes(image(drawn, path.suffix.lower()[1:]))
+
+
+def _turnarounds(axes: Axes, moment: MachineMoment, advice: SizeAdvice) -> None:
+    shown = [option for option in advice.options if option is not None]
+    end = clipped([option.turnaround for option in shown])
+    for place, option in enumerate(shown):
+        wait, chosen = option.start - moment.now, option == advice.choice
+        first = place == 0
+        axes.barh(place, wait, color="none", edgecolor="#555555", hatch="///", linewidth=0, label="wait" * first)
+        colour = COLOURS[1] if chosen else COLOURS[2]
+        label = "run, the choice" if chosen else "run"
+        known = axes.get_legend_handles_labels()[1]
+        axes.barh(place, option.turnaround - wait, left=wait, color=colour, label="" if label in known else label)
+        cut = " (cut)" if option.turnaround > end else ""
+        axes.text(min(option.turnaround, end), place, f" {time_text(option.turnaround)}{cut}", va="center", fontsize=7)
+    axes.set_yticks(range(len(shown)), [f"{option.request.processors:,}" for option in shown])
+    axes.set_xlim(0, 1.15 * end)
+    axes.set_xticks([])
+    axes.grid(visible=False)
+    axes.set_ylabel("processors")
+    axes.set_xlabel("time to the end of each request; (cut): the bar goes on")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, frameon=False)
+
+
+def _machine(axes: Axes, moment: MachineMoment, advice: SizeAdvice) -> None:
+    """Draw what is free up to twice the time that the choice takes, and the requests that end by then."""
     from matplotlib.patches import Rectangle  # noqa: PLC0415
 
-    shown = [option for option in advice.options if option is not None]
-    last = max(option.turnaround for option in shown) * 1.05
+    last = 2.0 * advice.choice.turnaround
     length, unit = axis_unit(last)
     steps = [step for step in moment.profile.steps() if step[0] - moment.now <= last]
     times = [max(begin - moment.now, 0) / length for begin, _, _ in steps]
     frees = [free for _, _, free in steps]
-    with canvas(3.6) as drawn:
-        axes = drawn.subplots()
-        axes.plot([*times, last / length], [*frees, frees[-1]], drawstyle="steps-post", color="#555555", label="free")
-        axes.fill_between([*times, last / length], [*frees, frees[-1]], step="post", color="#555555", alpha=0.15)
-        for option in sorted(shown, key=lambda option: -option.request.processors):
-            chosen = option == advice.choice
-            corner = ((option.start - moment.now) / length, 0.0)
-            size = option.request.walltime / length, option.request.processors
-            colour = COLOURS[1] if chosen else COLOURS[0]
-            filling, alpha = (colour, 0.6) if chosen else ("none", 1.0)
-            label = f"the choice, {option.request.processors:,} processors" if chosen else ""
-            axes.add_patch(
-                Rectangle(corner, *size, linewidth=1.2, label=label, edgecolor=colour, facecolor=filling, alpha=alpha)
-            )
-        axes.set_xlim(0, last / length)
-        axes.set_ylim(0, max([*frees, *(option.request.processors for option in shown)]) * 1.08)
-        axes.set_xlabel(f"time from now ({unit}); outlined: the other requests, where they would run")
-        axes.set_ylabel("processors")
-        axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
-        path.write_bytes(image(drawn, path.suffix.lower()[1:]))
+    axes.plot(
+        [*times, last / length], [*frees, frees[-1]], drawstyle="steps-post", color="#555555", marker="o", markersize=3,
+        label="free processors",
+    )  # fmt: skip
+    others = [option for option in advice.options if option is not None and option.turnaround <= last]
+    for option in sorted(others, key=lambda option: -option.request.processors):
+        chosen = option == advice.choice
+        corner = ((option.start - moment.now) / length, 0.0)
+        size = option.request.walltime / length, option.request.processors
+        colour = COLOURS[1] if chosen else COLOURS[0]
+        label = "the choice" if chosen else "other requests that end by then"
+        label = "" if label in axes.get_legend_handles_labels()[1] else label
+        filling, alpha = (colour, 0.6) if chosen else ("none", 1.0)
+        axes.add_patch(
+            Rectangle(corner, *size, linewidth=1.2, label=label, edgecolor=colour, facecolor=filling, alpha=alpha)
+        )
+    axes.set_xlim(0, last / length)
+    axes.set_ylim(0, max([*frees, *(option.request.processors for option in others)]) * 1.08)
+    axes.set_xlabel(f"time from now ({unit}), up to twice that of the choice")
+    axes.set_ylabel("processors")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, frameon=False)

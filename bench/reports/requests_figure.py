@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...analysis.requests import Advice
-from ...simulation.plots.style import COLOURS, axis_unit, canvas, image
+from ...base.time_texts import time_text
+from ...simulation.plots.style import COLOURS, canvas, clipped, image, time_axis
+from .number_formats import count
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,21 +29,22 @@ def draw_advice(advice: Advice, run_times: NDArray[np.float64], path: Path) -> N
     OSError
         If it cannot be written.
     """
-    length, unit = axis_unit(advice.sequence.values[-1])
-    with canvas(5.2) as drawn:
+    with canvas(6.0) as drawn:
         above, below = drawn.subplots(2, 1, height_ratios=(3, 2))
-        _runs(above, advice, run_times / length, length)
-        _times(below, advice, length)
-        above.set_xlabel(f"run time ({unit}); dashed: requests")
-        below.set_xlabel(f"time to success ({unit}), mean over the runs; hatched: waste")
+        requests = count(len(advice.sequence.values), "request")
+        drawn.suptitle(f"{count(len(run_times), 'run')} and the {requests} of least expected time", fontsize=10)
+        _runs(above, advice, run_times)
+        _times(below, advice)
         path.write_bytes(image(drawn, path.suffix.lower()[1:]))
 
 
-def _runs(axes: Axes, advice: Advice, run_times: NDArray[np.float64], length: int) -> None:
-    axes.ecdf(run_times, color=COLOURS[0], linewidth=1.3)
-    requests = (advice.sequence.reached / length).tolist()
+def _runs(axes: Axes, advice: Advice, run_times: NDArray[np.float64]) -> None:
+    axes.ecdf(run_times, color=COLOURS[0], linewidth=1.3, label="runs that are no longer")
+    requests = advice.sequence.reached.tolist()
     for number, request in enumerate(requests, 1):
-        axes.axvline(request, color=COLOURS[5], linewidth=1.1, linestyle=(0, (5, 2)))
+        label = "" if number > 1 else "requests, in their order; dots: runs that they cover"
+        axes.axvline(request, color=COLOURS[5], linewidth=1.1, linestyle=(0, (5, 2)), label=label)
+        axes.plot(request, (run_times <= request).mean(), "o", color=COLOURS[5], markersize=5, clip_on=False)
         if len(requests) <= _MOST_NUMBERED:
             axes.annotate(
                 str(number), (request, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 2),
@@ -49,23 +52,33 @@ def _runs(axes: Axes, advice: Advice, run_times: NDArray[np.float64], length: in
             )  # fmt: skip
     axes.set_ylabel(f"share of the {len(run_times):,} runs")
     axes.set_ylim(0, 1.02)
-    axes.set_xlim(left=0)
+    time_axis(axes, 0.9 * min(run_times.min(), requests[0]), 1.1 * max(run_times.max(), requests[-1]))
+    axes.set_xlabel("run time, logarithmic")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1.04), ncols=2, frameon=False)
 
 
-def _times(axes: Axes, advice: Advice, length: int) -> None:
+def _times(axes: Axes, advice: Advice) -> None:
     kinds = [("all runs", COLOURS[2], "seen"), ("the second half, requests made from the first", COLOURS[1], "unseen")]
     kinds = [kind for kind in kinds if any(getattr(row, kind[2]) for row in advice.rows)]
     height = 0.8 / len(kinds)
+    end = clipped([fared.time for row in advice.rows for fared in (row.seen, row.unseen) if fared is not None])
     for place, (label, colour, name) in enumerate(kinds):
         for index, row in enumerate(advice.rows):
             fared = getattr(row, name)
             if fared is None:
                 continue
-            at = index + (place - (len(kinds) - 1) / 2) * height
-            time, waste = fared.time / length, min(fared.waste, fared.time) / length
-            axes.barh(at, time, height, color=colour, label="" if index else label)
-            axes.barh(at, waste, height, left=time - waste, color="none", edgecolor="#555555", hatch="///", linewidth=0)
+            at, waste = index + (place - (len(kinds) - 1) / 2) * height, min(fared.waste, fared.time)
+            axes.barh(at, fared.time, height, color=colour, label="" if index else label)
+            axes.barh(
+                at, waste, height, left=fared.time - waste, color="none", edgecolor="#555555", hatch="///", linewidth=0,
+                label="waste" if index == place == 0 else "",
+            )  # fmt: skip
+            cut = " (cut)" if fared.time > end else ""
+            axes.text(min(fared.time, end), at, f" {time_text(fared.time)}{cut}", va="center", fontsize=7)
     axes.set_yticks(range(len(advice.rows)), [row.strategy.name for row in advice.rows])
+    axes.set_xlim(0, 1.15 * end)
+    axes.set_xticks([])
     axes.invert_yaxis()
-    axes.grid(visible=False, axis="y")
-    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=2, frameon=False)
+    axes.grid(visible=False)
+    axes.set_xlabel("mean time to success, waits in the queue not counted; (cut): the bar goes on")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), ncols=3, frameon=False)

@@ -115,7 +115,8 @@ def runs_of(folder: str | PathLike[str], campaign: str | None = None) -> Found:
     """
     path = Path(folder)
     if not path.is_dir():
-        raise InputError(f"{path}: expected a folder of saved results, got {'a file' if path.exists() else 'none'}")
+        got = "a file" if path.exists() else f"none (compare --out {path} makes one)"
+        raise InputError(f"{path}: expected a folder of saved results, got {got}")
     known = campaigns(path)
     if campaign is None and len(known) > 1:
         raise InputError(f"{path}: expected --campaign, as several share this store: {', '.join(known)}")

@@ -27,10 +27,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
 
 
-def images(figure: Figure) -> dict[str, bytes]:
-    """Return the figure as ``png`` (200 dots an inch) and ``svg``, byte for byte the same from call to call."""
+#: Points of a curve of steps that are all marked.
+MOST_MARKED = 40
+
+
+def images(figure: Figure, titled: bool = False) -> dict[str, bytes]:
+    """Return the figure as ``png`` (200 dots an inch) and ``svg``, byte for byte the same from call to call.
+
+    On a page and in a paper the title stands beside it; `titled` draws it too.
+    """
     with canvas() as drawn:
         _draw(figure, drawn)
+        if titled:
+            drawn.axes[0].set_title(figure.title, fontsize=10)
         return {kind: image(drawn, kind) for kind in ("png", "svg")}
 
 
@@ -81,7 +90,8 @@ def _curves(figure: Figure, canvas: Canvas) -> None:
             x, options["marker"] = chosen[figure.x].map(classes.index).to_numpy(), marker(index)
         if figure.kind == "steps":
             options |= {"drawstyle": "steps-post", "marker": marker(index), "markersize": 4}
-            options["markevery"] = (0.03 + 0.02 * index % 0.1, 0.15)
+            if len(x) > MOST_MARKED:
+                options["markevery"] = (0.03 + 0.02 * index % 0.1, 0.15)
         elif figure.kind == "points":
             options |= {"linestyle": "none", "marker": marker(index), "alpha": 0.8, "clip_on": False}
         handles += axes.plot(x, y, **options)

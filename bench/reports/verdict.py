@@ -33,7 +33,9 @@ def change(ratio: float) -> str:
     return f"{_share(share)} {'less' if ratio < 1 else 'more'}" if share >= 5e-4 else "the same"
 
 
-def against(baseline: str, ratio: float, low: float, high: float, basis: str, noun: str = "") -> str:
+def against(
+    baseline: str, ratio: float, low: float = math.nan, high: float = math.nan, basis: str = "", noun: str = ""
+) -> str:
     """Return how far something is from a baseline: ``31% less than easy (95% interval 25% to 38% less, 10 seeds)``.
 
     Parameters
@@ -50,7 +52,7 @@ def against(baseline: str, ratio: float, low: float, high: float, basis: str, no
     told = change(ratio)
     text = f"{told} {noun}".rstrip() + (" as " if told.endswith(("much", "same")) else " than ") + baseline
     if math.isnan(low):
-        return f"{text} ({basis})"
+        return f"{text} ({basis})" if basis else text
     doubt = ", no clear difference" if low <= 1 <= high and ratio != 1 else ""
     return f"{text}{doubt} (95% interval {_span(low, high)}, {basis})"
 

@@ -18,7 +18,7 @@ from .html_page import Page, Part, Section, write_page
 from .number_formats import Show, count, fixed, percent, ratio
 from .study import GRIDS
 from .tables import Cell, Table, Times, label, number
-from .verdict import of_jobs
+from .verdict import against, of_jobs
 
 #: Most places of a curve of the queue.
 _PLACES = 600
@@ -76,7 +76,7 @@ def in_a_sentence(recorded: WhatIf, model: WhatIf) -> list[str]:
     starts = f"slurm meets the recorded starts: {near}"
     if recorded.wait <= 0:
         return [starts]
-    return [starts, f"its mean wait is {model.wait / recorded.wait - 1:+.1%} of the recorded one"]
+    return [starts, f"its mean wait is {against('recorded', model.wait / recorded.wait)}"]
 
 
 def _fidelity(recorded: WhatIf, model: WhatIf) -> tuple[Part, ...]:

@@ -43,7 +43,7 @@ BUILT_IN_SEEDS = 10
 
 @subcommand(
     "compare",
-    "hpcdispatch compare trace.swf.gz --dispatchers easy,hcp3,lookahead --predictors walltime,last2 --seeds 10",
+    "hpcdispatch compare trace.swf.gz --dispatchers easy,hcp3,lookahead --seeds 10",
     "hpcdispatch compare lublin:jobs=5000,load=0.9 --seeds 5 --overrun kill --out results",
 )
 @click.argument("trace", required=False)

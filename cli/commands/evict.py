@@ -40,7 +40,8 @@ from ..shared_options import ReadingOptions, check_writable, path_option, seed_o
 from ..trace_argument import load, resolve
 
 _MOST_STEPS = 10_000
-_LABELS = ("deadline (min)", "loss (node-hours)")
+#: Losses are on a logarithmic scale where the largest is so many times the least above 0.
+_WIDE = 20
 _DOES = {
     "kill": "kill", "system": "system checkpoint", "application": "application checkpoint", "end": "its own end",
 }  # fmt: skip
@@ -174,7 +175,7 @@ def _answer(scenario: Scenario, query: _Query, decision: Eviction) -> str:
 
 
 def _draw(figure: Figure, plot: Path) -> None:
-    plot.write_bytes(images(figure)[plot.suffix.lower()[1:]])
+    plot.write_bytes(images(figure, titled=True)[plot.suffix.lower()[1:]])
     say("note", f"drawn in {plot}")
 
 
@@ -196,8 +197,25 @@ def _front(scenario: Scenario, query: _Query, plot: Path | None) -> None:
             "contender": possible["nodes"].map(named), "deadline": possible["deadline"] / 60, "loss": possible["loss"],
         })  # fmt: skip
         title_of = "Loss by deadline, for eighths of the nodes"
-        figure = Figure("front", "steps", title_of, "", data, "deadline", "loss", *_LABELS, order=tuple(named.values()))
+        figure = Figure(
+            "front",
+            "steps",
+            title_of,
+            "",
+            data,
+            "deadline",
+            "loss",
+            *_scale(data),
+            order=tuple(named.values()),
+        )
         _draw(figure, plot)
+
+
+def _scale(data: pd.DataFrame) -> tuple[str, str, bool, bool]:
+    """Return the labels of the axes, and that x is linear, and y where small losses would not be seen is not."""
+    losses = data["loss"][data["loss"] > 0]
+    wide = bool(len(losses) and losses.max() > _WIDE * losses.min())
+    return "deadline (min)", "loss (node-hours, logarithmic)" if wide else "loss (node-hours)", False, wide
 
 
 def _grid(found: pd.DataFrame) -> Table:
@@ -218,6 +236,8 @@ def _load(scenario: str) -> Scenario:
         raise InputError(f"{scenario}: expected a scenario file, got a directory")
     if not path.exists():
         raise InputError(f"{scenario}: no such file, and no generator of scenarios of this name (theta-scenario)")
+    if {suffix.lower() for suffix in path.suffixes} & {".swf", ".gz", ".sacct", ".parquet", ".jsonl"}:
+        raise InputError(f"{scenario}: expected a scenario in JSON, got a trace; --at TIME takes what ran at one time")
     return read_scenario(path)
 
 
@@ -276,8 +296,9 @@ def _figure(scenario: Scenario, query: _Query, by_deadline: Sequence[Eviction]) 
     rows = [
         (name, deadline / 60, eviction.loss)
         for name, evictions in curves.items()
-        for deadline, eviction in zip(deadlines, evictions, strict=True)
+        for deadline, eviction, before in zip(deadlines, evictions, [None, *evictions], strict=False)
+        if before is None or eviction.loss != before.loss or deadline == deadlines[-1]
     ]
     data = pd.DataFrame(rows, columns=["contender", "deadline", "loss"])
     title = f"Least loss of freeing {query.needed:,} nodes, by deadline"
-    return Figure("evict", "steps", title, "", data, "deadline", "loss", *_LABELS, order=tuple(curves))
+    return Figure("evict", "steps", title, "", data, "deadline", "loss", *_scale(data), order=tuple(curves))

@@ -11,6 +11,7 @@ from rich.console import RenderableType
 
 from ...analysis.what_if import WhatIf, what_if
 from ...base import InputError
+from ...base.checks import shown
 from ...bench.reports.number_formats import count, fixed, ratio
 from ...bench.reports.tables import Table
 from ...bench.reports.what_if_page import answer, in_a_sentence, write_what_if
@@ -96,6 +97,9 @@ def _policies(
     for spec in specs:
         made = create_dispatcher(spec)
         policies[spec] = _with_site(made, site, spec) if isinstance(made, Slurm) else spec
+    for change in changes:
+        if "=" not in change:
+            raise InputError(f"--set: expected KEY=VALUE, as in bf_interval=60, got {shown(change)}")
     if changes:
         spec = f"slurm:{','.join(changes)}"
         validate([spec], ["walltime"])

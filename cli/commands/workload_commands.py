@@ -122,9 +122,9 @@ def generate_command(spec: str, out: Path, seed: int) -> None:
     SPEC is NAME[:key=value,...] of a generator; 'hpcdispatch list' shows them with their options. OUT ends in .swf or
     .jsonl, each also with .gz. The same SPEC and seed write the same bytes.
     """
-    written_suffix(out)
     name = spec.partition(":")[0].strip()
     GENERATORS.factory(name)
+    written_suffix(out)
     _write(load(Source(spec, spec=spec), ReadingOptions(), seed), out)
 
 

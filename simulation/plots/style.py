@@ -7,9 +7,13 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import BytesIO
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from ...base.time_texts import time_text
+
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure as Canvas
     from numpy.typing import NDArray
@@ -31,6 +35,10 @@ _BETWEEN: Mapping[float, tuple[float, ...]] = {
 }
 #: Time axes: seconds of the unit to its name.
 _UNITS = ((86400, "days"), (3600, "h"), (60, "min"), (1, "s"))
+#: Where durations stand on a logarithmic axis, seconds.
+_TIMES = (1, 5, 15, 60, 300, 900, 3600, 4 * 3600, 12 * 3600, 86400, 3 * 86400, 7 * 86400, 30 * 86400, 365 * 86400)
+#: A value that is so many times the next smaller one is cut off.
+_SQUEEZED = 3.0
 #: Panels of an image; the page and the CSV have the rest.
 MOST_PANELS = 12
 #: Kinds of files: how they are written, and what keeps the time of writing out of them.
@@ -123,6 +131,25 @@ def logarithmic_numbers(axis: Axis, low: float, high: float) -> None:
     between = next(subs for most, subs in _BETWEEN.items() if high < most * low or most == math.inf)
     axis.set_major_locator(LogLocator(subs=between, numticks=12))
     plain_numbers(axis)
+
+
+def time_axis(axes: Axes, low: float, high: float) -> None:
+    """Make x an axis of seconds, logarithmic from `low` to `high`, with durations such as ``1m`` and ``4h`` at it."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator  # noqa: PLC0415
+
+    low, high = max(low, 0.5), max(high, 1.0)
+    axes.set(xscale="log", xlim=(low, high))
+    places = [place for place in _TIMES if low <= place <= high]
+    few = [float(place) for place in places[:: max(1, len(places) // 9)]] or [low, high]
+    axes.xaxis.set_major_locator(FixedLocator(few))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: time_text(value)))
+
+
+def clipped(values: Sequence[float]) -> float:
+    """Return where an axis from 0 ends: at the largest value, or before it where that would squeeze the others."""
+    ordered = sorted(values)
+    return next((low for low, high in pairwise(ordered) if low > 0 and high > _SQUEEZED * low), ordered[-1])
 
 
 def shortened(name: str, most: int = 60) -> str:

@@ -1,0 +1,111 @@
+"""Every command of README.md and of the documentation runs as it is printed, on the samples in examples/.
+
+A block runs in bash, in a folder with the samples alone; blocks of a page run one after the other. Slurm's commands
+print the samples. What a machine without a network or a cluster cannot do is looked at as far as it goes: targets of
+make by ``make -n``, modules by their ``--help``, and clusters not at all.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from patience import PATIENCE
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+#: Pages whose commands take longer than a few seconds together.
+SLOW = {"README.md", "campaigns.md", "lookahead.md", "moldable.md", "reports.md", "reservations.md", "slurm.md"}
+#: What needs a machine of its own.
+ELSEWHERE = re.compile(r"--cluster |theta-2022|source \.venv")
+STAND_INS = {
+    "make": 'exec /usr/bin/make -n -C "$ROOT" "$@" > /dev/null',
+    # A benchmark or a search without an end: its options are read, and that is all.
+    "python": 'case "$2" in pip) exit 0 ;; esac; exec "$PYTHON" "$1" "$2" --help > /dev/null',
+    "sacct": 'case "$*" in *" -o Elapsed"*) cat examples/runs.csv ;; *) cat examples/slurm/jobs.sacct ;; esac',
+    "scontrol": """case "$*" in
+  "show partition -o") grep ^Partition examples/slurm/nodes.txt ;;
+  "show node -o") grep ^Node examples/slurm/nodes.txt ;;
+  "show config") echo "KillWait = 30"; echo "SchedulerParameters = bf_interval=30" ;;
+esac""",
+    "sinfo": 'case "$*" in *--json*) cat examples/slurm/sinfo.json ;; *) echo "batch*|2-00:00:00" ;; esac',
+    "sacctmgr": "echo Administrator",
+    "sbatch": "echo 4720",
+    # The sample is of one instant; here it is of now.
+    "squeue": """case "$*" in
+  *--json*) "$PYTHON" -c '
+import json, time
+found = json.load(open("examples/slurm/squeue.json"))
+late = int(time.time()) - 1795219200
+for job in found["jobs"]:
+    job["submit_time"] += late
+    job["start_time"] += late
+print(json.dumps(found))' ;;
+  *-O*) echo "COMPLETED |60 |0 |1" ;;
+esac""",
+}
+
+
+def blocks(page):
+    """Return the blocks of shell commands of a page, without the lines that need a machine of their own."""
+    found = re.findall(r"^```sh\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    return ["".join(line for line in block.splitlines(True) if not ELSEWHERE.search(line)) for block in found]
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """Return a folder with the samples, where the commands are the ones above and ours."""
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    commands = tmp_path / ".commands"
+    commands.mkdir()
+    for name, text in STAND_INS.items():
+        (commands / name).write_text(f"#!/bin/sh\n{text}\n")
+        (commands / name).chmod(0o755)
+    (commands / "hpcdispatch").symlink_to(Path(sys.executable).with_name("hpcdispatch"))
+    monkeypatch.setenv("PATH", f"{commands}:{os.environ['PATH']}")
+    for name, value in {"ROOT": ROOT, "PYTHON": sys.executable, "XDG_CACHE_HOME": tmp_path / "cache"}.items():
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.setenv("NUMBA_CACHE_DIR", os.environ.get("NUMBA_CACHE_DIR", ""))
+    if not os.environ["NUMBA_CACHE_DIR"]:
+        monkeypatch.delenv("NUMBA_CACHE_DIR")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.nightly] * (page.name in SLOW), id=page.name)
+        for page in PAGES
+        if blocks(page)
+    ],
+)
+def test_commands_run_as_printed(page, desk):
+    for block in blocks(page):
+        command = ["bash", "-euo", "pipefail", "-c", block.replace("=tests ", f"={ROOT / 'tests'} ")]
+        ran = subprocess.run(command, cwd=desk, capture_output=True, text=True, timeout=2 * PATIENCE, check=False)
+        assert ran.returncode == 0, f"{page.name}:\n{block}\n{ran.stdout[-2000:]}\n{ran.stderr[-2000:]}"
+        assert "hpcdispatch: error" not in ran.stderr
+
+
+def test_every_block_of_commands_is_marked_as_one():
+    """A block without a language is output; one that begins with a command would not be run."""
+    for page in PAGES:
+        for block in re.findall(r"^```\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
+            assert not re.match(r"(hpcdispatch|python|make|sacct) ", block), page.name
+
+
+def test_python_blocks_are_examples_with_their_output_or_files_of_the_samples():
+    for page in PAGES:
+        for block in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
+            samples = {file.read_text(encoding="utf-8") for file in (ROOT / "examples").rglob("*.py")}
+            assert block.startswith(">>> ") or block in samples, page.name
+
+
+@pytest.mark.parametrize("options", [(), ("--machine", "examples/machine.json")])
+def test_the_trace_is_read(desk, options):
+    command = ["hpcdispatch", "workload", "describe", "examples/trace.swf.gz", *options]
+    ran = subprocess.run(command, cwd=desk, capture_output=True, text=True, check=True, timeout=PATIENCE)
+    assert "900" in ran.stdout
