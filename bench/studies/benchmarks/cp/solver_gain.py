@@ -25,7 +25,7 @@ from .....dispatchers.registered import reported, reset_part
 from .....dispatchers.site import ModelJob, PlanConstraint, PlanModel, PlannedJob, PlannedJobs
 from .....models.moldable import DowneyLaw
 from .....simulation import simulate, violations
-from .....workloads import Job, Machine, Provenance, Workload, generate, mold
+from .....workloads import Job, Machine, Power, Provenance, Workload, generate, mold
 from .....workloads.job import ResourceMap
 from ....reports.tables import Table, show
 from ...one_line_errors import in_one_line
@@ -74,6 +74,13 @@ def wide(jobs: int, seed: int, load: float) -> Workload:
         for number, (submit, (slots, amounts, took)) in enumerate(zip(submits, drawn, strict=True))
     ]
     return Workload(tuple(rows), made, Provenance(f"wide(jobs={jobs}, seed={seed}, load={load})"))
+
+
+def capped(jobs: int, seed: int, load: float) -> Workload:
+    """Draw jobs as :func:`packed` does, on a machine whose running jobs draw at most 900 W."""
+    workload = packed(jobs, seed, load)
+    power = Power({"core": 12, "gpu": 150}, cap=900)
+    return replace(workload, machine=replace(workload.machine, power=power))
 
 
 def moldable(jobs: int, seed: int, load: float) -> Workload:
@@ -150,12 +157,11 @@ class Case(NamedTuple):
 
 #: The paper's model, every job of the plan on nodes, and that in which only those have nodes that start now.
 FULL, FAST = "pcp3", "pcp-fast"
-_CAP = "constraints=power:cap=900/watts=core:12;gpu:150"
 CASES = (
     *(Case(f"packing, load {load:g}", packed, load, name) for load in (0.9, 1.0, 1.1) for name in (FAST, FULL)),
     *(Case("packing in batches, load 1", batches, 1.0, name) for name in ("hcp3", FAST, FULL)),
     *(Case(f"wide jobs, load {load:g}", wide, load, name) for load in (0.9, 1.1) for name in (FAST, FULL)),
-    *(Case("power cap, load 1", packed, 1.0, f"{name}:{_CAP}") for name in (FAST, FULL)),
+    *(Case("power cap, load 1", capped, 1.0, name) for name in (FAST, FULL)),
     *(Case("power by the hour, load 1", packed, 1.0, name, PowerProfile(1536, 900)) for name in (FAST, FULL)),
     *(Case("blocked jobs planned, load 1", packed, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
     *(Case("blocked wide jobs planned, load 1", wide, 1.0, f"{name}:blocked=5") for name in (FAST, FULL)),
