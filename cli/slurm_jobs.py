@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ..base import InputError
 from ..base.files import read_bounded
+from ..base.time_texts import seconds_of
 from ..models.reservations.resubmission import JobSeen
 from .slurm_answers import PATIENCE, CommandFailedError, answer
 
@@ -210,8 +211,7 @@ def _accounted(job: str) -> JobSeen:
 
 def minutes_of(text: str) -> int | None:
     """Return a limit as Slurm writes it, ``[D-][H:]MM:SS``, in minutes; ``None`` for none."""
-    found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", text.strip())
-    if not found:
+    try:
+        return -(-seconds_of(text) // 60)
+    except ValueError:
         return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
-    return days * 1440 + hours * 60 + minutes + (seconds > 0)

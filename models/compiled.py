@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 from numba.core.cpu import CPUTargetOptions
 from numba.core.dispatcher import Dispatcher
-from numba.core.event import Event, Listener, install_listener, register
+from numba.core.event import Event, Listener, register
 
 #: Seconds of compiling that are not worth a notice.
 PATIENCE = 1.0
@@ -102,34 +101,15 @@ def _fingerprint(path: Path) -> str:
     return sha.hexdigest()
 
 
-class _Calls(Listener):
-    """Calls functions at the begin and end of every compilation."""
-
-    def __init__(self, begun: Callable[[], None], ended: Callable[[], None]) -> None:
-        self._begun, self._ended = begun, ended
-
-    def on_start(self, event: Event) -> None:
-        self._begun()
-
-    def on_end(self, event: Event) -> None:
-        self._ended()
-
-
-def compiling(begun: Callable[[], None], ended: Callable[[], None]) -> AbstractContextManager[Any]:
-    """Return a context in which `begun` and `ended` are called around every compilation, one within another too."""
-    manager: AbstractContextManager[Any] = install_listener("numba:compile", _Calls(begun, ended))
-    return manager
-
-
 class CompileNotice(Listener):
     """Says before functions are compiled for about how long, where that is longer than :data:`PATIENCE`.
 
     It says so by :attr:`tell`, which logs a warning unless it is set to something else: Python writes that to stderr
-    where nobody has set up logging, in scripts and in notebooks.
+    where nobody has set up logging, in scripts and in notebooks. :attr:`count` is how many functions were compiled.
     """
 
     def __init__(self) -> None:
-        self._depth = 0
+        self._depth = self.count = 0
         self._known: set[Any] = set()
         self._pending, self._factor = 0.0, 1
         self.tell: Callable[[float], None] = log_compiling
@@ -137,6 +117,7 @@ class CompileNotice(Listener):
     def on_start(self, event: Event) -> None:
         """Add what a function needs to what is not told yet, and tell it once it takes long enough."""
         self._depth += 1
+        self.count += 1
         if self._depth > 1:
             return
         self._pending += SECONDS_PER_BYTE * sum(_bytes_to_compile(event.data["dispatcher"], self._known))

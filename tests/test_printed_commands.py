@@ -18,7 +18,10 @@ from patience import PATIENCE
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 #: Pages whose commands take longer than a few seconds together.
-SLOW = {"README.md", "campaigns.md", "lookahead.md", "moldable.md", "reports.md", "reservations.md", "slurm.md"}
+SLOW = {
+    "README.md", "campaigns.md", "eviction.md", "lookahead.md", "moldable.md", "performance.md", "reliability.md",
+    "reports.md", "reservations.md", "slurm.md",
+}  # fmt: skip
 #: What needs a machine of its own.
 ELSEWHERE = re.compile(r"--cluster |theta-2022|source \.venv")
 STAND_INS = {

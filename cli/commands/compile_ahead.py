@@ -11,7 +11,7 @@ import click
 from ...bench.campaigns.fresh_processes import in_processes
 from ...bench.reports.number_formats import count
 from ...dispatchers import create_dispatcher
-from ...models.compiled import compiling
+from ...models.compiled import notice
 from ...simulation import simulate
 from ...simulation.events.compiled_events import WORTH, WORTH_AHEAD
 from ...workloads import Workload, generate
@@ -51,12 +51,10 @@ def compile_for(names: Sequence[str]) -> list[tuple[str, int, float]]:
     """Run each dispatcher on a pool and on nodes; return its name, how many functions were compiled, and seconds."""
     found = []
     for name in names:
-        calls: list[None] = []
-        begun = perf_counter()
-        with compiling(lambda calls=calls: calls.append(None), lambda: None):  # type: ignore[misc]
-            for workload in _workloads(name):
-                simulate(workload, name)
-        found.append((name, len(calls), perf_counter() - begun))
+        before, begun = notice.count, perf_counter()
+        for workload in _workloads(name):
+            simulate(workload, name)
+        found.append((name, notice.count - before, perf_counter() - begun))
     return found
 
 

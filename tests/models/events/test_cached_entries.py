@@ -16,18 +16,16 @@ ENTRIES = {
 }
 PROGRAM = """
 import importlib, json, sys
-from hpcdispatch.models.compiled import compiling
+from hpcdispatch.models.compiled import notice
 from hpcdispatch.simulation import simulate
 from hpcdispatch.simulation.events import compiled_events
 from hpcdispatch.workloads import generate
 compiled_events.WORTH = compiled_events.WORTH_AHEAD = 1
-counts = []
-with compiling(lambda: counts.append(1), lambda: None):
-    simulate(generate("lublin", jobs=150, processors=32, load=1.2, seed=5), sys.argv[1], **json.loads(sys.argv[2]))
+simulate(generate("lublin", jobs=150, processors=32, load=1.2, seed=5), sys.argv[1], **json.loads(sys.argv[2]))
 modules = ("events.runs", "lookahead.whole_lookahead", "reservations.whole_rounds")
 modules = [vars(importlib.import_module(f"hpcdispatch.models.{module}")) for module in modules]
 entries = {name: entry for module in modules for name, entry in module.items()}
-print(len(counts), len(getattr(entries[sys.argv[3]], "overloads", ())))
+print(notice.count, len(getattr(entries[sys.argv[3]], "overloads", ())))
 """
 
 
