@@ -40,8 +40,11 @@ class EASY(OrderOption):
 
     Attributes
     ----------
-    placement, order
-        As :class:`.OrderOption` has them.
+    placement
+        ``"first-fit"`` or ``"best-fit"``, see :class:`.PlacementOption`.
+    order
+        The order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or some
+        other registered one, with its options as in ``fairshare:half_life=3600``.
     queues
         Names of queues with ``;`` between, the one of the highest priority first: jobs are tried queue by queue, in the
         `order` within. Jobs of other queues come after those. By default there is one queue.

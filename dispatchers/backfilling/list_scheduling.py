@@ -26,8 +26,11 @@ class ListScheduler(OrderOption):
 
     Attributes
     ----------
-    placement, order
-        As :class:`.OrderOption` has them.
+    placement
+        ``"first-fit"`` or ``"best-fit"``, see :class:`.PlacementOption`.
+    order
+        The order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or some
+        other registered one, with its options as in ``fairshare:half_life=3600``.
     blocked
         What happens when a job does not fit: ``"wait"`` holds back all behind it, ``"skip"`` tries them.
     """

@@ -42,9 +42,10 @@ class OrderOption(PlacementOption):
     Attributes
     ----------
     placement
-        As :class:`.PlacementOption` has it.
+        ``"first-fit"`` or ``"best-fit"``, see :class:`.PlacementOption`.
     order
-        The order in which waiting jobs are tried: ``"submission"``, or a registered one, ``NAME:key=value/key=value``.
+        The order in which waiting jobs are tried: ``"submission"``, ``"priority"``, ``"sjf"``, ``"fairshare"`` or some
+        other registered one, with its options as in ``fairshare:half_life=3600``.
     """
 
     order: str = field(default=SUBMISSION, kw_only=True)
