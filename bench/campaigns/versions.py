@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import platform
 import re
@@ -151,7 +152,11 @@ def _digest(files: Iterable[Path]) -> str:
         sha.update(f"{path.name}\0".encode(errors="surrogateescape"))
         data = path.read_bytes()
         try:
-            for part in _parts(compile(data, path.name, "exec", optimize=2, dont_inherit=True)):
+            tree = ast.parse(data, path.name)
+            node: Any
+            for node in ast.walk(tree):  # since 3.13 a class keeps the line that it begins at
+                node.lineno, node.end_lineno, node.col_offset, node.end_col_offset = 1, 1, 0, 0
+            for part in _parts(compile(tree, path.name, "exec", optimize=2, dont_inherit=True)):
                 sha.update(part)
         except (SyntaxError, ValueError):  # not of this Python: as it stands
             sha.update(data)
