@@ -19,7 +19,7 @@ from hpcdispatch.workloads import Job, Machine, Workload
 
 DAY = 86_400
 #: Jobs of a workload, and workloads in CI and nightly.
-JOBS, FEW, MANY = 14, 2, 24
+JOBS, FEW, MANY = 14, 1, 24
 LATE, IMPOSSIBLE = "late", "impossible"
 
 Starts = dict[str, int | None]
