@@ -265,7 +265,7 @@ def test_a_prediction_that_is_no_time(run, value):
         ({"overrun": "burn"}, "overrun: expected one of run, kill, resubmit, got 'burn'"),
         ({"overrun": "resubmit:factor=1"}, "overrun: factor must be a number > 1, got 1.0"),
         ({"overrun": "resubmit:cap=0"}, "overrun: cap must be a whole number >= 1 and <= 10000000000, got 0"),
-        ({"overrun": "resubmit:cap=a"}, "overrun resubmit: option 'cap': expected a whole number, got 'a'"),
+        ({"overrun": "resubmit:cap=a"}, "overrun: cap: expected a time such as 90s, 15m, .*, got 'a'"),
         ({"overrun": "resubmit:top=1"}, "overrun resubmit: unknown option 'top'; known: factor, cap"),
     ],
 )
