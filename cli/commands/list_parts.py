@@ -14,6 +14,7 @@ from rich.text import Text
 
 from ...base import InputError, Option, Registry
 from ...base.checks import shown
+from ...dispatchers import orders
 from ...dispatchers import registry as dispatchers
 from ...dispatchers.cp import constraints, objectives
 from ...dispatchers.portfolio import portfolio_goals
@@ -28,6 +29,7 @@ KINDS: dict[str, Registry] = {
     "objectives": objectives,
     "constraints": constraints,
     "goals": portfolio_goals,
+    "orders": orders,
     "predictors": predictors,
     "workloads": GENERATORS,
 }
@@ -41,7 +43,7 @@ _NAMES = re.compile(r"[\w, ]+$")
 )
 @click.argument("name", required=False)
 def command(name: str | None) -> None:
-    """List dispatchers, objectives, constraints, goals, predictors and workloads.
+    """List dispatchers, objectives, constraints, goals, orders of the queue, predictors and workloads.
 
     With NAME: what that one is, its paper, and of each option its meaning, range and default. An option is shown as
     key=default, with its choices in brackets where it has some. It is given after the name, as in

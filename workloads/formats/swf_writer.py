@@ -54,8 +54,24 @@ def _columns(workload: Workload, notes: list[str]) -> list[Sequence[str]]:
     lost = lost_fields(jobs)
     if workload.records is not None and "preceding_job" in workload.records:
         lost.pop("depends", None)
+    elif "depends" in lost:
+        known["preceding job"], known["think time"] = _preceding(jobs, known["job number"])
+        lost["depends"] -= len(jobs) - list(known["preceding job"]).count("-1")
+        lost = {name: count for name, count in lost.items() if count}
     notes += [f"SWF has no field for {name}, left out of {count} jobs" for name, count in lost.items()]
     return [_column(workload, field.name, field.column, known) for field in FIELDS]
+
+
+def _preceding(jobs: JobColumns, numbers: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the preceding job and the think time of jobs that wait for the end of one other alone, -1 for others."""
+    number = dict(zip(jobs.texts(), numbers, strict=True))
+    preceding, think = [], []
+    for listed in jobs.depends.each():
+        id_, condition, *delay = listed[0] if len(listed) == 1 else ("", "")
+        plain = condition == "afterany" and id_ in number
+        preceding.append(number[id_] if plain else "-1")
+        think.append(str(sum(delay)) if plain else "-1")
+    return preceding, think
 
 
 def _column(workload: Workload, field: str, column: str | None, known: dict[str, Sequence[str]]) -> Sequence[str]:

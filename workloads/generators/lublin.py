@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import scipy
 
 from ...base import FloatArray, IntArray
@@ -41,12 +42,15 @@ ROUND_TIMES: IntArray = np.array(
 )
 KILLED, HABIT, NEIGHBOURS = 0.1, 0.75, 6
 QUEUES = (3600, 5 * 3600)
+#: Mean think time of a chain, seconds, and what tells its random numbers from the others.
+THINK, CHAINS = 600, 1
 
 
 @generator("lublin")
 def lublin(
-    *, jobs: int = 1000, processors: int = 128, load: float | None = 0.7, users: int = 0, seed: int = 0
-) -> Workload:
+    *, jobs: int = 1000, processors: int = 128, load: float | None = 0.7, users: int = 0, chains: float = 0.0,
+    seed: int = 0,
+) -> Workload:  # fmt: skip
     """Draw the rigid jobs of Lublin and Feitelson (2003) on one pool of cores.
 
     Sizes, run times and arrivals with their daily cycle are the model's. On top of it, and ours:
@@ -73,6 +77,9 @@ def lublin(
         model's own gaps.
     users
         How many users; 0 takes one for each 40 jobs, at least 3 and at most 300.
+    chains
+        Share of the jobs that wait for the end of their user's job before, and for a think time after it: exponential,
+        10 minutes on average. Ours, too; the rest is the same without.
     seed
         Of the random numbers.
     """
@@ -81,6 +88,7 @@ def lublin(
     check_whole("users", users, 0, MOST_JOBS, IN_MEMORY)
     check_whole("seed", seed, 0)
     check_number("load", load, above=1e-6, most=1000, none=True)
+    check_number("chains", chains, least=0, most=1)
     rng = np.random.default_rng(seed)
     size = _sizes(rng, jobs, processors)
     # Hyper-gamma of the natural logarithm; the share of short jobs falls with the size.
@@ -94,11 +102,26 @@ def lublin(
     submit = _arrivals(points, None if load is None else float((size * runtime).sum()) / (processors * load))
     queue = np.searchsorted(QUEUES, requested) + 1
     options = {"jobs": jobs, "processors": processors, "load": load, "users": users, "seed": seed}
+    made = _build(submit, runtime, requested, size, people, queue)
+    if chains:
+        options["chains"] = chains
+        made = _chained(np.random.default_rng((seed, CHAINS)), made, chains)
     return Workload(
-        _build(submit, runtime, requested, size, people, queue),
+        made,
         Machine.pool(processors, name="Lublin-Feitelson 2003 model"),
         provenance_of("lublin", options),
     )
+
+
+def _chained(rng: np.random.Generator, jobs: JobColumns, share: float) -> JobColumns:
+    """Let a share of the jobs wait for the job before of the same user, and for a think time."""
+    waits, think = rng.random(len(jobs)) < share, np.rint(rng.exponential(THINK, len(jobs))).astype(np.int64)
+    before = pd.Series(jobs.ids).groupby(jobs.user.codes).shift(1, fill_value=0).tolist()
+    depends = [
+        ((str(other), "afterany", seconds),) if chosen and other else ()
+        for other, seconds, chosen in zip(before, think.tolist(), waits.tolist(), strict=True)
+    ]
+    return jobs.take(slice(None), depends=Coded.gathered(depends))
 
 
 def _gamma_below(rng: np.random.Generator, shape: Any, scale: Any, limit: float, count: int) -> FloatArray:

@@ -135,3 +135,18 @@ def test_jitter_shifts_and_sorts(tmp_path):
     assert jitter(workload, 0, np.random.default_rng(1)).jobs == workload.jobs
     with pytest.raises(InputError, match="seconds must be >= 0, got -1"):
         jitter(workload, -1, np.random.default_rng(1))
+
+
+def test_chains_are_the_preceding_job_and_the_think_time(tmp_path):
+    jobs = [
+        Job("1", 0, 10, 10),
+        Job("2", 5, 10, 10, depends=(("1", "afterany", 60),)),
+        Job("3", 6, 10, 10, depends=(("2", "afterok"),)),
+    ]
+    path = tmp_path / "chain.swf"
+    write(Workload(jobs, Machine.pool(4)), path)
+    text = path.read_text(encoding="utf-8")
+    rows = [line.split() for line in text.splitlines() if not line.startswith(";")]
+    assert [row[16:] for row in rows] == [["-1", "-1"], ["1", "60"], ["-1", "-1"]]
+    assert "SWF has no field for depends, left out of 1 jobs" in text
+    assert [job.depends for job in read(path).jobs] == [(), (("1", "afterany", 60),), ()]

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -108,3 +110,17 @@ def test_bad_options(options, message):
 @pytest.mark.parametrize("jobs", [1, 2, 3])
 def test_tiny_ones(jobs):
     assert len(generate("lublin", jobs=jobs, processors=1)) == jobs
+
+
+def test_chains_wait_for_the_job_before_of_the_same_user():
+    plain, chained = generate("lublin:jobs=400", seed=3), generate("lublin:jobs=400,chains=0.5", seed=3)
+    assert [replace(job, depends=()) for job in chained.jobs] == list(plain.jobs)
+    last, waiting = {}, 0
+    for job in chained.jobs:
+        if job.depends:
+            ((id_, condition, think),) = job.depends
+            assert (id_, condition) == (last[job.user], "afterany")
+            assert think >= 0
+            waiting += 1
+        last[job.user] = job.id
+    assert 150 < waiting < 220
