@@ -17,6 +17,8 @@ from .restrictions import Quota, Restrictions, SiteRules, bound_of, closed_amoun
 from .site_constraints import Closed
 
 Decide = Callable[[State], Sequence[Action]]
+#: Nodes, what a slot takes there, and until when.
+_Held = tuple[Placement, tuple[int, ...], int]
 
 
 class RuleGate:
@@ -71,6 +73,7 @@ class RuleGate:
                 queue.append(entry)
                 continue
             why = refuse_reservation(entry.job, self._machine.rules) or self._over(entry, state.now)
+            why = why or self._rules.of_running(entry).never
             if why:
                 actions.append(Reject(entry, why))
             else:
@@ -84,12 +87,11 @@ class RuleGate:
             actions += self._start_inside(state, inside, rest, free)
             self._moved = True
             outside = State(state.now, queue, state.running, free, state.machine)
-        actions += self._planning(outside, rest) if self._planned else self._guarded(outside, rest)
-        return actions
-
-    def _planning(self, state: State, rest: Restrictions) -> Sequence[Action]:
-        """Ask a dispatcher that obeys the rules itself."""
-        return self._decide(state) if len(state.queue) else ()
+        if not self._planned:
+            return [*actions, *self._guarded(outside, rest)]
+        if any(isinstance(action, Start) for action in actions):  # Of which its plan would not know.
+            return [*actions, Wake(state.now + 1)]
+        return [*actions, *self._decide(outside)] if queue else actions
 
     def _guarded(self, state: State, rest: Restrictions) -> Sequence[Action]:
         """Ask one that does not, and carry out what the rules allow."""
@@ -135,23 +137,25 @@ class RuleGate:
             return rest.state
         if self._closures and rest.closures:  # Planned with all that they may run, or they could reach a closure.
             queue = [entry.shown_as(predicted=max(entry.predicted, entry.walltime)) for entry in queue]
-            return _with_queue(state, queue)
         return _with_queue(state, queue)
 
     def _open_for(self, entry: Waiting, now: int, closures: Sequence[Closed]) -> bool:
         """Return whether the nodes that stay open for the walltime of a job have room for it when nothing runs."""
         shapes = [(entry.nodes, entry.demand, bound_of(entry))]
         shapes += [(shape.nodes, shape.demand, shape.walltime) for shape in entry.job.shapes]
-        for nodes, demand, bound in shapes:
-            left = self._machine.capacity - self._closed(now, bound, closures)
-            if int(count_slots(left, demand).sum()) >= nodes:
-                return True
-        return False
+        rooms = ((nodes, count_slots(self._left(now, bound, closures, ()), demand)) for nodes, demand, bound in shapes)
+        return any(int(room.sum()) >= nodes for nodes, room in rooms)
 
-    def _closed(self, now: int, bound: int, closures: Sequence[Closed]) -> IntArray:
-        """Return what is closed of each node at some time from now until so many seconds later."""
-        reached = [closed for closed in closures if closed.begin < now + bound and closed.end > now]
-        return closed_amounts(reached, None, self._machine)
+    def _left(self, now: int, bound: int, closures: Sequence[Closed], held: Sequence[_Held]) -> IntArray:
+        """Return what is left of each node from now on, for so many seconds, beside closed nodes and what is held."""
+        left = self._machine.capacity.copy()
+        for time in sorted({now, *(closed.begin for closed in closures if now < closed.begin < now + bound)}):
+            there = self._machine.capacity - closed_amounts(closures, time, self._machine)
+            for placement, demand, end in held:
+                if end > time:
+                    shift(there, placement, demand, -1)
+            np.minimum(left, there, out=left)
+        return np.maximum(left, 0, out=left)
 
     def _allowed(
         self, start: Start, entry: Waiting, state: State, rest: Restrictions, before: Sequence[Start]
@@ -160,22 +164,18 @@ class RuleGate:
         uses = rest.uses_of(entry)
         if not rest.take_quotas(uses):
             return None
-        shape = None if start.shape is None else entry.job.shapes[start.shape]
-        demand = entry.demand if shape is None else shape.demand
-        bound = bound_of(entry) if shape is None else shape.walltime
-        bound = bound if start.limit is None else min(bound, start.limit)
-        closed, placement = self._closed(state.now, bound, rest.closures), np.asarray(start.placement)
-        if closed.any() or self._moved:
-            left, free = self._machine.capacity - closed, state.free.copy()
-            for run in state.running:
-                if not run.job.reservation:
-                    shift(left, run.placement, run.demand, -1)
+        demand, bound = _asked(start, entry)
+        placement, now = np.asarray(start.placement), state.now
+        if self._moved or any(closed.begin < now + bound and closed.end > now for closed in rest.closures):
+            free, started = state.free.copy(), []
             for other in before:
-                named = next(waiting for waiting in state.queue if waiting.id == id_of(other.job))
-                used = named.demand if other.shape is None else named.job.shapes[other.shape].demand
-                shift(left, np.asarray(other.placement), used, -1)
+                used, longest = _asked(other, next(each for each in state.queue if each.id == id_of(other.job)))
+                started.append((np.asarray(other.placement), used, now + longest))
                 shift(free, np.asarray(other.placement), used, -1)
-            left = np.minimum(left, free)
+            running = [
+                (run.placement, run.demand, run.walltime_end(now)) for run in state.running if not run.job.reservation
+            ]
+            left = np.minimum(self._left(now, bound, rest.closures, [*running, *started]), free)
             placed = _fitted(left, self._machine, placement, demand)
             if placed is None:
                 rest.take_quotas([(what, -take) for what, take in uses])
@@ -215,6 +215,7 @@ class RuleGate:
         """
         now, actions = state.now, []
         wakes: list[int] = []
+        started: list[tuple[Placement, tuple[int, ...], str]] = []
         for entry in inside:
             reservation, walltime = self._named[entry.job.reservation], entry.job.walltime
             begin, end = next(reservation.windows(now, now + (reservation.every or reservation.end) + 1), (now, now))
@@ -226,6 +227,9 @@ class RuleGate:
                 for run in state.running:
                     if run.job.reservation == reservation.name:
                         shift(room, run.placement, run.demand, -1)
+                for placement, demand, name in started:
+                    if name == reservation.name:
+                        shift(room, placement, demand, -1)
                 room = np.minimum(np.maximum(room, 0), free)
             outages = self._machine.outages
             down = [each for outage in outages for each in outage.closures(self._machine.nodes, now, now + walltime)]
@@ -237,8 +241,16 @@ class RuleGate:
             elif int(counts.sum()) >= entry.nodes and rest.take_quotas(uses):
                 placement = choose(room, self._machine.capacity, counts, entry.nodes)
                 shift(free, placement, entry.demand, -1)
+                started.append((placement, entry.demand, reservation.name))
                 actions.append(Start(entry, placement))
         return [*actions, *([Wake(min(wakes))] if wakes else [])]
+
+
+def _asked(start: Start, entry: Waiting) -> tuple[tuple[int, ...], int]:
+    """Return what a slot of a job that starts asks for, and how many seconds it may run."""
+    shape = None if start.shape is None else entry.job.shapes[start.shape]
+    bound = bound_of(entry) if shape is None else shape.walltime
+    return entry.demand if shape is None else shape.demand, bound if start.limit is None else min(bound, start.limit)
 
 
 def _with_queue(state: State, queue: Sequence[Waiting]) -> State:

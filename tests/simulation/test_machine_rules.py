@@ -92,6 +92,26 @@ def test_a_reservation_of_amounts_leaves_the_rest():
     assert starts(jobs, machine, "hcp3") == [60, 1, 40]
 
 
+def test_jobs_in_a_reservation_share_its_amounts():
+    jobs = [Job(str(i), 0, 10, 10, 1, reservation="r") for i in range(4)]
+    machine = replace(Machine.pool(8), reservations=[Reservation(40, 90, name="r", amounts={"core": 2})])
+    assert sorted(starts(jobs, machine)) == [40, 40, 50, 50]
+
+
+@pytest.mark.parametrize("dispatcher", ["fcfs", "easy", "lookahead"])
+def test_amounts_that_are_free_before_a_reservation_begins_count(dispatcher):
+    # 1 ends before six of eight cores are reserved; 2 runs on the two that are left.
+    jobs = [Job("1", 0, 50, 50, 4), Job("2", 0, 200, 200, 2), Job("3", 0, 200, 200, 1)]
+    machine = replace(Machine.pool(8), reservations=[Reservation(100, 150, amounts={"core": 6})])
+    assert starts(jobs, machine, dispatcher) == [0, 0, 150]
+
+
+def test_a_job_that_asks_for_more_licences_than_there_are_is_rejected():
+    machine = replace(NODES, licences={"x": 1}, reservations=[Reservation(0, 90, name="r", every=100)])
+    result = run([Job("1", 0, 5, 5, licences={"x": 2}, reservation="r"), Job("2", 0, 5, 5, licences={"x": 2})], machine)
+    assert result.jobs["reason"].tolist() == ["constraint licences: takes 2 of x, there are 1"] * 2
+
+
 def test_a_reservation_that_repeats_and_one_that_floats():
     jobs = [Job("1", 0, 30, 30, 4), Job("2", 0, 60, 60, 4), Job("3", 0, 90, 90, 4)]
     result = run(jobs, replace(NODES, reservations=[Reservation(10, 20, every=80)]))
