@@ -43,6 +43,11 @@ class ListScheduler(OrderOption):
         super().__post_init__()
         check_choice("blocked", self.blocked, Blocked)
 
+    @property
+    def name(self) -> str:
+        """What messages call it: ``FCFS``, or its order."""
+        return "FCFS" if COMPILED.get(self.order) == SUBMISSION else self.order.upper()
+
     def dispatch(self, state: State) -> Sequence[Action]:
         """Start what fits, in order."""
         skip, order = self.blocked == "skip", COMPILED.get(self.order, SUBMISSION)

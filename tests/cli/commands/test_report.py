@@ -114,7 +114,10 @@ def test_the_report_of_a_campaign_has_its_names_and_cuts(invoke, tmp_path):
 
 def test_bad_folders(invoke, tmp_path):
     for folder, message in (
-        (tmp_path / "none", "expected a folder of saved results, got none"),
+        (
+            tmp_path / "none",
+            f"expected a folder of saved results, got none (compare --out {tmp_path / 'none'} makes one)",
+        ),
         (tmp_path, f"expected saved results (compare --out {tmp_path} writes them), got none"),
         (__file__, "expected a folder of saved results, got a file"),
     ):
