@@ -45,7 +45,9 @@ class ListScheduler(OrderOption):
 
     @property
     def name(self) -> str:
-        """What messages call it: ``FCFS``, or its order."""
+        """What messages call it: ``FCFS``, or its order; a class of its own by that."""
+        if type(self) is not ListScheduler:
+            return type(self).__name__
         return "FCFS" if COMPILED.get(self.order) == SUBMISSION else self.order.upper()
 
     def dispatch(self, state: State) -> Sequence[Action]:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from hpcdispatch.cli.commands.list_parts import meanings
+from hpcdispatch.dispatchers import orders
 from hpcdispatch.dispatchers import registry as dispatchers
 from hpcdispatch.predictors import registry as predictors
 from hpcdispatch.workloads import GENERATORS
@@ -15,8 +16,11 @@ def test_everything_registered_has_a_line(invoke, columns):
     found = invoke("list", columns=columns)
     assert found.exit_code == 0
     lines = found.stdout.splitlines()
-    for name in [*dispatchers.names(), *predictors.names(), *GENERATORS.names()]:
-        assert len([line for line in lines if line.startswith(f"{name} ")]) == 1
+    for name in [*dispatchers.names(), *predictors.names(), *GENERATORS.names(), *orders.names()]:
+        kinds = (dispatchers, predictors, GENERATORS, orders)
+        assert len([line for line in lines if line.startswith(f"{name} ")]) == sum(
+            name in kind.names() for kind in kinds
+        )
     assert "kth-sp2" in found.stdout
     assert all(len(line) <= columns for line in lines)
     assert "…" not in found.stdout
@@ -33,6 +37,7 @@ def test_json(invoke):
         "objectives",
         "constraints",
         "goals",
+        "orders",
         "predictors",
         "workloads",
         "traces",
