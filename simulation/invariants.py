@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..base import InputError
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Job, Machine, Workload
 from .constraint_checks import broken_constraints
@@ -45,9 +46,14 @@ def check(workload: Workload, result: Result, constraints: Sequence[SiteConstrai
 
     Raises
     ------
+    InputError
+        If these are something else.
     InvariantError
         With the first violations, one a line.
     """
+    if not (isinstance(workload, Workload) and isinstance(result, Result)):
+        given = f"{type(workload).__name__} and {type(result).__name__}"
+        raise InputError(f"check: expected a Workload and then a Result, got {given}")
     found = list(violations(workload, result, constraints))
     if found:
         more = f"\n... and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""

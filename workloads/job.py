@@ -302,6 +302,8 @@ def _dependencies(where: str, depends: Any) -> tuple[tuple[Any, ...], ...]:
 def _resources(where: str, amounts: Mapping[str, int]) -> ResourceMap:
     if isinstance(amounts, ResourceMap) and amounts:
         return amounts
+    if not isinstance(amounts, Mapping):
+        raise ValueError(f"{where}: per_node must be amounts by resource, such as {{'core': 4}}, got {shown(amounts)}")
     checked = {str(name): check_whole(f"{where}: per_node[{name!r}]", value, 0) for name, value in amounts.items()}
     if not any(checked.values()):
         raise ValueError(f"{where}: per_node must ask for at least one resource, got {dict(amounts)}")

@@ -42,6 +42,8 @@ MISTAKES = {
     # No such dispatcher or predictor.
     "an unknown dispatcher": (lambda w, r, c: hd.simulate(w, "eazy"), r"unknown dispatcher 'eazy' \(did you mean easy\?\)"),
     "its option": (lambda w, r, c: hd.simulate(w, "easy:dept=3"), "easy: unknown option 'dept'"),
+    "the wrong way round": (lambda w, r, c: hd.check(r, w), "check: expected a Workload and then a Result, got Result and"),
+    "amounts of nothing": (lambda w, r, c: hd.Job("1", 0, 1, 1, 1, 4), "job 1: per_node must be amounts by resource"),
     "its class": (lambda w, r, c: hd.simulate(w, hd.dispatchers.EASY), "got <class .*EASY'>, which is a class: call it"),
     "no dispatcher": (lambda w, r, c: hd.simulate(w, None), r"expected a name or an object with dispatch\(state\), got None"),
     "an unknown predictor": (lambda w, r, c: hd.simulate(w, "easy", "last3"), r"unknown predictor 'last3' \(did you mean last2\?\)"),
