@@ -74,7 +74,7 @@ def test_what_it_calls_counts():
     assert len(told([numba.njit(scope["outer"])])) == 1
 
 
-@pytest.mark.parametrize("args", CALLS)
+@pytest.mark.parametrize("args", [CALLS[0], *(pytest.param(args, marks=pytest.mark.nightly) for args in CALLS[1:])])
 def test_in_a_pipe_and_on_a_terminal(on_terminal, start, plugin, args):
     piped = start(*args)
     out, errors = piped.communicate(timeout=PATIENCE)
