@@ -20,7 +20,7 @@ PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").r
 #: Pages whose commands take longer than a few seconds together.
 SLOW = {
     "README.md", "campaigns.md", "eviction.md", "lookahead.md", "moldable.md", "performance.md", "reliability.md",
-    "reports.md", "reservations.md", "slurm.md",
+    "reports.md", "reservations.md", "slurm.md", "traces.md",
 }  # fmt: skip
 #: What needs a machine of its own.
 ELSEWHERE = re.compile(r"--cluster |theta-2022|source \.venv")
