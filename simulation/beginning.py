@@ -50,8 +50,9 @@ def begin_from(engine: Engine, dispatcher: Dispatcher, predictor: Predictor, sta
     heap = mapper.calendar.heap
     while heap and heap[0][0] < at:
         passed = heap[0][0]
-        for _, _, _, job in mapper.calendar.due(passed, CORRECTION):
-            mapper.cycle.correct(job, passed)
+        for _, kind, _, job in mapper.calendar.due(passed, CORRECTION):
+            if kind == CORRECTION:  # What an outage of before has ended does not run in the state.
+                mapper.cycle.correct(job, passed)
     mapper.decisions.wakes.update((at,) if state.timers is None else state.timers)
     for timer in sorted(mapper.decisions.wakes):
         mapper.calendar.add(timer, TIMER, None)

@@ -46,7 +46,9 @@ def broken_rules(workload: Workload, result: Result) -> Iterator[str]:
         else:
             yield from _partly(reservation, outside, workload)
     for outage in rules.outages:
-        yield from _down(outage, stays, machine.nodes)
+        # What runs at the beginning has outlived the outages of before.
+        known = result.state is None or outage.begin >= result.state.at
+        yield from _down(outage, stays if known else [s for s in stays if s.start >= outage.begin], machine.nodes)
 
 
 def _shared(stays: Sequence[Stay]) -> Iterator[str]:

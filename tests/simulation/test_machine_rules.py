@@ -13,7 +13,18 @@ from hpcdispatch.dispatchers import Start
 from hpcdispatch.dispatchers.registered import registry
 from hpcdispatch.dispatchers.space import space_of
 from hpcdispatch.simulation import InvariantError, UnheededWarning, check, simulate, violations
-from hpcdispatch.workloads import Checkpoint, Job, Limit, Machine, Outage, Power, Reservation, Workload
+from hpcdispatch.workloads import (
+    Checkpoint,
+    Job,
+    Limit,
+    Machine,
+    MachineState,
+    Outage,
+    Power,
+    Reservation,
+    RunningSince,
+    Workload,
+)
 
 POOL, NODES = Machine.pool(4), Machine.homogeneous(4, core=1)
 #: One of each way in which a dispatcher learns of closed nodes, and one that learns nothing.
@@ -141,6 +152,17 @@ def test_a_job_of_a_failed_node_comes_back_from_its_checkpoint():
     result = run(jobs, machine)
     assert result.attempts[["start", "end", "outcome", "useful"]].to_numpy().tolist() == [
         [0, 50, "node-fail", 40], [50, 110, "completed", 60],
+    ]  # fmt: skip
+
+
+def test_a_state_has_its_outages_behind_it():
+    machine = replace(NODES, outages=[Outage(10, 20, "0"), Outage(120, 130, "1", announced=False)])
+    workload = Workload((Job("1", 0, 500, 600, 1), Job("2", 0, 500, 600, 1), Job("3", 115, 9, 9, 1)), machine)
+    state = MachineState(100, (RunningSince("1", 5, (0,)), RunningSince("2", 50, (1,))))
+    result = simulate(workload, "fcfs", state=state)
+    check(workload, result)
+    assert result.jobs[["end", "status"]].to_numpy().tolist() == [
+        [505, "completed"], [120, "killed"], [124, "completed"],
     ]  # fmt: skip
 
 
