@@ -171,6 +171,7 @@ class EASY(OrderOption):
     def _backfill_deep(self, state: State, running: Sequence[Running], queue: Sequence[Waiting]) -> list[Start]:
         """Reserve for the first jobs that do not fit, and start those that delay none of them; beside closed nodes."""
         now, most = state.now, len(queue) if self.depth == "all" else self.depth
+        most = most if self.strict else 0
         by_walltime = self.reserve_by == "walltimes"
         length = _by_walltime if by_walltime else _by_prediction
         ends = [run.walltime_end(now) if by_walltime else run.expected_end(now) for run in running]

@@ -76,6 +76,17 @@ def test_easy_plans_the_first_blocked_job_beside_the_closed_nodes():
     assert starts(jobs, machine, "conservative") == [80, 1, 180]
 
 
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [("", [60, 160]), (":strict=no", [200, 0]), (":depth=0", [60, 160]), (":depth=all", [60, 160])],
+)
+def test_easys_options_hold_beside_closed_amounts(options, expected):
+    # 1 needs all from 60 on; 2 would delay it, which it may where nothing is reserved.
+    jobs = [Job("1", 0, 100, 100, 4), Job("2", 0, 200, 200, 2)]
+    machine = replace(POOL, reservations=[Reservation(50, 60, amounts={"core": 2})])
+    assert starts(jobs, machine, f"easy{options}") == expected
+
+
 def test_a_job_that_names_a_reservation_runs_in_it_and_no_other_does():
     jobs = [
         Job("1", 0, 10, 10, 2, user="a", reservation="class"),
