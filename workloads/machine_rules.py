@@ -324,6 +324,11 @@ class Rules:
         """The rules that close nodes at some time."""
         return *self.reservations, *self.outages
 
+    def closures(self, machine_nodes: int, now: int, end: int) -> Iterator[Closure]:
+        """Yield what is closed in [now, end) for jobs in no reservation, as far as that is known now."""
+        for rule in self.closing:
+            yield from rule.closures(machine_nodes, now, end)
+
     def reservation(self, name: str) -> Reservation | None:
         """Return the reservation of a name, ``None`` if there is none."""
         return next((each for each in self.reservations if each.name == name), None)

@@ -27,12 +27,6 @@ def profile_of(machine: Machine, now: int, rule: PlacementRule) -> AmountProfile
     return NodeProfile(machine.capacity, machine.capacity, now, rule)
 
 
-def closures_of(machine: Machine, begin: int, end: int) -> Iterator[Closure]:
-    """Yield what is closed in [begin, end), as far as that is known at the begin."""
-    for rule in machine.rules.closing:
-        yield from rule.closures(machine.nodes, begin, end)
-
-
 def taken_by(closure: Closure, machine: Machine) -> Iterator[tuple[IntArray, tuple[int, ...]]]:
     """Yield nodes that a closure takes the same of, and what it takes of each."""
     nodes = np.array(closure.nodes, dtype=np.int64)
@@ -66,7 +60,7 @@ class ClosedTimes:
         if not closes(self._machine) or (self._until is not None and now + self._ahead // 2 <= self._until):
             return
         begin, self._until, first = self._until or now, now + self._ahead, self._until is None
-        for closure in closures_of(self._machine, begin, self._until):
+        for closure in self._machine.rules.closures(self._machine.nodes, begin, self._until):
             if first or closure.begin >= begin:
                 for nodes, amounts in taken_by(closure, self._machine):
                     yield max(closure.begin, now), closure.end, nodes, amounts

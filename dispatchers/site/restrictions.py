@@ -22,6 +22,7 @@ from .plan_parts import (
     PlanConstraint,
     PlannedJob,
     PlanView,
+    Surroundings,
     checked_holds,
     checked_next_change,
     planned_jobs,
@@ -431,7 +432,6 @@ class Restrictions:
         self.failure = ""
         self.rules.calls.now = state.now
         self._earliest: dict[int, int] = {}
-        self._beside = surroundings(state)
         self._planned: list[PlannedJob] = []
         self._starting: dict[str, PlannedJob] = {}
         self._blocked: dict[int, str] = {}
@@ -442,6 +442,11 @@ class Restrictions:
         queue = [entry for entry in state.queue if self._judge(entry)]
         self.closures, shut = self._closures(queue)
         self.queue: Sequence[Waiting] = [] if shut else queue
+
+    @cached_property
+    def _beside(self) -> Surroundings:
+        """The jobs by id, which constraints on whole plans are shown."""
+        return surroundings(self.given)
 
     @cached_property
     def state(self) -> State:

@@ -80,6 +80,8 @@ class RuleGate:
                 inside.append(entry)
         # Never with the columns that are kept from one decision to the next: these have all jobs.
         outside = _with_queue(state, queue)
+        if self._planned and not inside:  # It has the rules in its own restrictions.
+            return [*actions, *self._decide(outside)] if queue else actions
         rest = Restrictions(self._rules, outside)
         self._moved = False
         if inside:
