@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 from typing import Any, NamedTuple
@@ -17,14 +18,25 @@ from .job import Job, ResourceMap
 from .machine import Machine
 from .machine_state import Ended, MachineState, RunningSince
 from .slurm_cluster import ClusterJob, Snapshot
-from .slurm_conf import APART, BY_CORE, SlurmSite, expand_names, read_slurm_conf
+from .slurm_conf import (
+    APART,
+    BY_CORE,
+    FEATURE,
+    GPU_TYPE,
+    PARTITION,
+    SlurmPartition,
+    SlurmSite,
+    expand_names,
+    meets,
+    read_slurm_conf,
+)
 from .slurm_unmodelled import unmodelled
 from .workload import Provenance, Workload
 
 #: The columns of ``sacct`` that are of use.
 SACCT_COLUMNS = (
     "JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqNodes,NNodes,NCPUS,ReqTRES,"
-    "AllocTRES,State,NodeList,Reservation,SubmitLine"
+    "AllocTRES,State,NodeList,Reservation,QOS,Constraints,SubmitLine"
 )
 #: What ``scontrol show`` has to say of a site.
 SCONTROL_SHOWN = (("config",), ("partition", "-o"), ("node", "-o"))
@@ -53,20 +65,34 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
     site = read_slurm_conf(config)
     limits = {partition.name: partition.max_time for partition in site.partitions}
     workload = read(sacct, partition_limits=limits, **options)
-    machine = site.machine()
-    if workload.records is None or "nodes_asked" not in workload.records:
+    records = workload.records
+    if records is None or "nodes_asked" not in records:
         raise InputError(f"{sacct}: expected output of sacct -P, got another trace")
-    jobs = tuple(_jobs(workload, workload.records, machine, site))
+    constraints = met_by_some(site, records["constraint"])
+    used = {name for text in records["node_list"].unique() for name in _names(text, site)}
+    closed = [name for name in site.away if name not in used]
+    machine = site.machine(constraints, closed)
+    jobs = tuple(_jobs(workload, records, machine, site))
     notes = [note for note in workload.provenance.notes if not note.startswith("no machine was given")]
-    if site.away:
-        listed = ", ".join(site.away[:5]) + (", ..." if len(site.away) > 5 else "")
-        notes.append(f"{site.source} has {len(site.away)} nodes that are down or drained, which count: {listed}")
-    if left_out := unmodelled(site):
+    for names, what in (
+        (closed, "are down or drained, and take no job"),
+        ([name for name in site.away if name in used], "are down or drained, and count, since jobs ran there"),
+    ):
+        if names:
+            listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            notes.append(f"{site.source} has {len(names)} nodes that {what}: {listed}")
+    if left_out := unmodelled(site, records):
         notes.append(f"{site.source} has what slurm does not do: {'; '.join(left_out)}")
     shown_options = {**workload.provenance.options, "config": str(config)}
     provenance = replace(workload.provenance, options=shown_options, notes=tuple(notes))
-    records = workload.records.assign(placement=_placements(jobs, workload.records, machine, site))
-    return Workload(jobs, machine, provenance, records.drop(columns="node_list"))
+    records = records.assign(placement=_placements(jobs, records, machine, site))
+    return Workload(jobs, machine, provenance, records.drop(columns=["node_list", "other_options"]))
+
+
+def met_by_some(site: SlurmSite, constraints: Iterable[str]) -> list[str]:
+    """Return the different constraints that some node meets."""
+    different = dict.fromkeys(text for text in constraints if text)
+    return [text for text in different if any(meets(text, has) for has in site.features)]
 
 
 def started_at(workload: Workload) -> int:
@@ -79,7 +105,7 @@ def started_at(workload: Workload) -> int:
 
 
 def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: SlurmSite) -> Iterator[Job]:
-    known = {partition.name for partition in site.partitions}
+    known = {partition.name: partition for partition in site.partitions}
     values = [records[name].tolist() for name in _Asked._fields]
     largest = int(machine.capacity[:, machine.primary].max(initial=0))
     for job, *fields in zip(workload.jobs, *values, strict=True):
@@ -88,17 +114,43 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
         if partition is None and known:
             where, wanted = f"{site.source}: job {job.id}", f"one of {', '.join(sorted(known))}"
             raise InputError(f"{where}: field 'Partition': expected {wanted}, got {shown(asked.partitions)}")
+        alone = asked.exclusive == "yes" or site.whole_nodes or (partition is not None and known[partition].exclusive)
+        if alone:
+            asked = asked.of_whole_nodes()
         apart = asked.apart(largest)
         slots = apart or asked.tasks
         per_node = asked.per_slot(machine, slots, by_core=site.memory_by_core)
         if partition is not None:
-            per_node[partition] = 1
+            per_node |= of_partition(known[partition], per_node["core"])
         if apart:
             per_node[APART] = 1
         yield replace(
             job, nodes=slots, per_node=ResourceMap(per_node), group=asked.account or job.group,
-            queue=partition or job.queue, array=asked.array, reservation=asked.reservation,
+            queue=partition or job.queue, array=asked.array, reservation=asked.reservation, exclusive=alone,
+            licences=licences_of(asked.licences, machine),
         )  # fmt: skip
+
+
+def of_partition(partition: SlurmPartition, cores: int) -> dict[str, int]:
+    """Return what a slot of so many cores takes of the resource of a partition."""
+    return {f"{PARTITION}{partition.name}": 1 if partition.cpus_per_node is None else cores}
+
+
+def of_gpu_types(text: str, gpus: int, slots: int, machine: Machine) -> dict[str, int]:
+    """Return what a slot takes of the types of GPUs that a job asks for, as in ``a100=2``, of so many GPUs in all."""
+    counts = dict(part.partition("=")[::2] for part in text.split(",") if part)
+    amounts = {kind: gpus if len(counts) == 1 and gpus > 0 else int(count) for kind, count in counts.items()}
+    return {
+        f"{GPU_TYPE}{kind}": -(-amount // slots)
+        for kind, amount in amounts.items() if f"{GPU_TYPE}{kind}" in machine.resources
+    }  # fmt: skip
+
+
+def licences_of(text: str, machine: Machine) -> ResourceMap:
+    """Return how many of the machine's licences a text such as ``matlab:2,abaqus`` or ``matlab=2`` names."""
+    named = (re.split("[:=]", part.partition("@")[0]) + re.split("[:=]", part)[1:2] for part in re.split("[,;]", text))
+    counts = {name: int(rest[-1]) if rest and rest[-1].isdecimal() else 1 for name, *rest in named if name}
+    return ResourceMap({name: count for name, count in counts.items() if name in machine.licences})
 
 
 class _Asked(NamedTuple):
@@ -115,6 +167,19 @@ class _Asked(NamedTuple):
     account: str
     array: str
     reservation: str
+    constraint: str
+    gpu_types: str
+    licences: str
+    exclusive: str
+    cores_asked: int
+
+    def of_whole_nodes(self) -> _Asked:
+        """Return what it asked for, on the nodes that it asked for or had, in place of all that these have."""
+        nodes = max(int(self.nodes_asked), int(self.nodes), 1)
+        had, cores = int(self.requested_processors), int(self.cores_asked)
+        cores = min(cores, had) if cores > 0 else had
+        memory = int(self.requested_memory) if self.requested_memory > 0 and self.memory_by == "core" else -1
+        return self._replace(nodes_asked=nodes, requested_processors=max(cores, nodes), requested_memory=memory)
 
     @property
     def tasks(self) -> int:
@@ -145,6 +210,9 @@ class _Asked(NamedTuple):
                 amounts[BY_CORE] = 1
         if GPU in machine.resources and self.gpus > 0:
             amounts[GPU] = -(-int(self.gpus) // slots)
+            amounts |= of_gpu_types(self.gpu_types, int(self.gpus), slots, machine)
+        if f"{FEATURE}{self.constraint}" in machine.resources:
+            amounts[f"{FEATURE}{self.constraint}"] = 1
         return amounts
 
 
@@ -232,6 +300,11 @@ def _where(job: ClusterJob, places: Mapping[str, int], machine: Machine) -> tupl
     return nodes if len(nodes) == slots else None
 
 
+def _names(text: str, site: SlurmSite) -> list[str]:
+    """Return the names in a NodeList, none in ``None assigned``."""
+    return [] if " " in text else expand_names(text, f"{site.source}: field 'NodeList'")
+
+
 def _placements(jobs: tuple[Job, ...], records: pd.DataFrame, machine: Machine, site: SlurmSite) -> list[str]:
     """Return on which nodes the slots of each job were, places with blanks between; empty where that is not known.
 
@@ -241,8 +314,7 @@ def _placements(jobs: tuple[Job, ...], records: pd.DataFrame, machine: Machine, 
     cores = machine.capacity[:, machine.primary].tolist()
     found = []
     for job, text in zip(jobs, records["node_list"].tolist(), strict=True):
-        names = [] if " " in text else expand_names(text, f"{site.source}: job {job.id}: field 'NodeList'")
-        nodes = [places[name] for name in names if name in places]
+        nodes = [places[name] for name in _names(text, site) if name in places]
         if len(nodes) == 1:
             nodes *= job.nodes
         elif APART not in job.per_node:
