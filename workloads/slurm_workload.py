@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 from typing import Any, NamedTuple
@@ -219,6 +219,8 @@ class _Asked(NamedTuple):
 def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = None) -> tuple[Workload, MachineState]:
     """Return what runs and what waits at a moment as jobs on the machine of a site, and what has ended before.
 
+    Left out are jobs that wait until somebody does something: those that are held, or whose dependency failed.
+
     Running jobs are on their nodes where these are known one by one; tasks that ask for memory or GPUs by node are laid
     out evenly on as many nodes as they have, or as Slurm expects. Run times are the limits; jobs without one, and those
     that ask for no known partition, are left out. The dispatcher ``slurm`` goes on from the priorities of what waits.
@@ -232,21 +234,29 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
     past
         Its accounting, of :func:`slurm_workload`.
     """
-    machine, places = site.machine(), {name: place for place, name in enumerate(site.nodes)}
-    known = {partition.name for partition in site.partitions}
+    everything = (*snapshot.running, *snapshot.waiting)
+    up = {name for job in snapshot.running for name in job.nodes}
+    closed = {node.name for node in snapshot.nodes if not node.usable} - up
+    constraints = (job.constraint for job in everything)
+    machine = site.machine(met_by_some(site, constraints), closed)
+    places = {name: place for place, name in enumerate(site.nodes)}
+    known = {partition.name: partition for partition in site.partitions}
+    alone = {name for name, each in known.items() if each.exclusive or site.whole_nodes}
     found = [
-        (job, f"{job.id}_{task}" if job.tasks > 1 else job.id)
-        for job in (*snapshot.running, *snapshot.waiting)
-        if job.limit and job.cores and job.partition.partition(",")[0] in known
-        for task in range(job.tasks)
+        (replace(job, exclusive=job.exclusive or job.partition.partition(",")[0] in alone), id_)
+        for job in everything
+        if job.limit and job.cores and job.partition.partition(",")[0] in known and job.starts
+        for id_ in job.ids or (job.id,)
     ]
     zero = min([job.submit for job, _ in found] + ([started_at(past)] if past is not None else []), default=0)
-    jobs = sorted((_standing(job, id_, snapshot.now, zero, machine) for job, id_ in found), key=lambda job: job.submit)
+    here = {id_ for _, id_ in found}
+    jobs = [_standing(job, id_, snapshot.now, zero, machine, known[job.partition.partition(",")[0]], here)
+            for job, id_ in found]  # fmt: skip
+    jobs.sort(key=lambda job: job.submit)
     running = [
         RunningSince(id_, min(job.start, snapshot.now - 1) - zero, _where(job, places, machine))
         for job, id_ in found if job.start is not None
     ]  # fmt: skip
-    here = {id_ for _, id_ in found}
     priorities = {id_: job.priority for job, id_ in found if job.priority}
     ended = () if past is None else tuple(
         each for each in ended_by(past, snapshot.now, zero) if each.job.id not in here
@@ -268,27 +278,38 @@ def ended_by(past: Workload, now: int, zero: int) -> Iterator[Ended]:
             yield Ended(replace(job, submit=job.submit + shift), start)
 
 
-def _standing(job: ClusterJob, id_: str, now: int, zero: int, machine: Machine) -> Job:
+def _standing(
+    job: ClusterJob, id_: str, now: int, zero: int, machine: Machine, partition: SlurmPartition, here: Collection[str]
+) -> Job:
     apart = _apart(job, machine)
     slots = apart or job.cores
-    partition = job.partition.partition(",")[0]
     # Tasks that lie unevenly on the nodes of which they have memory or GPUs are not to be more than there are.
     cores = -(-job.cores // slots) if job.apart else job.cores // slots
-    per_slot = {"core": cores, partition: 1} | ({APART: 1} if apart else {})
+    per_slot = {"core": cores} | of_partition(partition, cores) | ({APART: 1} if apart else {})
     if MEMORY in machine.resources and (memory := job.memory_a_node or job.memory_a_core * cores):
         per_slot |= {MEMORY: 1024 * memory} | ({} if job.memory_a_node else {BY_CORE: 1})
-    if GPU in machine.resources and job.gpus_a_node:
-        per_slot[GPU] = job.gpus_a_node
+    if GPU in machine.resources and (job.gpus_a_node or job.gpus):
+        per_slot[GPU] = job.gpus_a_node or -(-job.gpus // slots)
+        per_slot |= of_gpu_types(job.gpu_types, job.gpus, slots, machine)
+    if job.start is None and f"{FEATURE}{job.constraint}" in machine.resources:
+        per_slot[f"{FEATURE}{job.constraint}"] = 1
+    depends = [each for each in job.depends if any(name == each[0] or name.startswith(f"{each[0]}_") for name in here)]
     assert job.limit is not None
     limit = max(job.limit, now - job.start + 1 if job.start is not None else 1)
     submit = min(job.submit, now - 1, now - 1 if job.start is None else job.start)
     asked = Job(id_, submit - zero, limit, limit, slots, per_slot)
-    return replace(asked, user=job.user, group=job.account, queue=partition, array=job.array)
+    begin = max(job.begin - zero, 0) if job.begin > now and not depends else 0
+    return replace(
+        asked, user=job.user, group=job.account, queue=partition.name, array=job.array, qos=job.qos,
+        reservation=job.reservation, exclusive=job.exclusive, depends=tuple(depends), begin=begin,
+        licences=licences_of(job.licences, machine),
+    )  # fmt: skip
 
 
 def _apart(job: ClusterJob, machine: Machine) -> int:
     """Return on how many nodes a job is to be: those of ``-N``, or those of tasks that ask for something by node."""
-    by_node = (MEMORY in machine.resources and job.memory_a_node) or (GPU in machine.resources and job.gpus_a_node)
+    by_node = job.exclusive or (MEMORY in machine.resources and job.memory_a_node)
+    by_node = by_node or (GPU in machine.resources and (job.gpus_a_node or job.gpus))
     return job.apart or (min(job.had, job.cores) if by_node else 0)
 
 

@@ -37,8 +37,8 @@ class SlurmOptions:
     bf_max_job_array_resv
         Tasks of an array for which a cycle of backfill reserves nodes.
     bf_max_job_user, bf_max_job_part, bf_max_job_assoc, bf_max_job_user_part
-        Jobs of a user, of a partition, of an account's user, and of a user in a partition that a cycle of backfill looks
-        at; 0: all.
+        Jobs of a user, of a partition, of an account's user, and of a user in a partition that a cycle of backfill
+        looks at; 0: all.
     bf_max_job_start
         Jobs that a cycle of backfill starts; 0: all.
     bf_min_prio_reserve

@@ -129,7 +129,8 @@ def consider_next(
 ) -> int:  # fmt: skip
     """Plan jobs; return the next one for which running jobs have to be stopped, -1 if there is none.
 
-    `progress` has the job to begin with, and how many were looked at and started. `full` has what would be free if no job ran.
+    `progress` has the job to begin with, and how many were looked at and started. `full` has what would be free if no
+    job ran.
     """
     first, nodes, resources = len(table.end) - len(waiting.slots), len(cluster.free), cluster.free.shape[1]
     lowest = NEVER_STOPPED

@@ -145,9 +145,9 @@ def test_another_trace_is_refused(site, tmp_path):
 
 def test_what_slurm_does_not_do_is_noted(site):
     sacct, conf = site()
-    conf.write_text(CONF + "PreemptType=preempt/qos\n")
+    conf.write_text(CONF + "PreemptExemptTime=9\n")
     notes = [note for note in slurm_workload(sacct, conf).provenance.notes if "slurm does not do" in note]
-    assert notes == [f"{conf} has what slurm does not do: PreemptType=preempt/qos (who gives way)"]
+    assert notes == [f"{conf} has what slurm does not do: PreemptExemptTime=9 (which jobs stop; 3 jobs)"]
 
 
 NODES = "NodeName=n[1-4] CPUs=4 RealMemory=4000 Gres=gpu:2\nPartitionName=all Nodes=ALL\n"

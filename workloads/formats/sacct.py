@@ -237,7 +237,7 @@ def _with_tasks(
     whole = np.flatnonzero([text.endswith("]") for text in ids.tolist()])
     if not len(whole):
         return frame, lines, [""] * len(frame)
-    tasks = {row: _tasks(ids[row]) for row in whole.tolist()}
+    tasks = {row: array_tasks(ids[row]) for row in whole.tolist()}
     for row in [row for row, found in tasks.items() if found is None]:
         message = f"field {key!r}: expected an array as 278_[9-39%10], got {ids[row]!r:.60}"
         malformed.append(Malformed(int(lines[row]), "not an array", message))
@@ -250,9 +250,12 @@ def _with_tasks(
     return more, lines[rows], limits
 
 
-def _tasks(text: str) -> list[str] | None:
-    """Return the ids of the tasks of an array, or ``None`` if that is not what the text is."""
-    array = _PENDING_ARRAY.fullmatch(text)
+def array_tasks(text: str) -> list[str] | None:
+    """Return the ids of the tasks of an array such as ``278_[9-39%10]``, or ``None`` if that is not what the text is.
+
+    A list that Slurm has cut short, ``278_[1,3,...]``, stands for the tasks that it has.
+    """
+    array = _PENDING_ARRAY.fullmatch(text.replace(",...", "").replace("...", ""))
     if array is None:
         return None
     numbers: list[int] = []

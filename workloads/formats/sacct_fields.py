@@ -177,6 +177,17 @@ def _memory_of(text: str) -> float:
     return kilobytes_of(found[1]) if found else 0.0
 
 
+def gpus_of_tres(text: str) -> int:
+    """Return the GPUs that a TRES text names."""
+    return int(_count_gpus(text))
+
+
+def cpus_of_tres(text: str) -> int:
+    """Return the CPUs that a TRES text names, 0 for none."""
+    found = _TRES_CPUS.search(text)
+    return int(found[1]) if found else 0
+
+
 def _count_gpus(text: str) -> float:
     found = _GPU.findall(text)
     plain = [float(count) for kind, count in found if not kind]
