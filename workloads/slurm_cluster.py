@@ -273,7 +273,7 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
 def _dependencies(text: str) -> tuple[tuple[str, str] | tuple[str, str, int], ...]:
     """Return the conditions of a dependency that are not fulfilled; of alternatives (``?``) the first."""
     found: list[tuple[str, str] | tuple[str, str, int]] = []
-    for part in filter(None, text.split("?")[0].split(",")):
+    for part in filter(None, text.partition("?")[0].split(",")):
         condition = _DEPENDENCY.fullmatch(part)
         if condition is None or "(fulfilled)" in part or condition[1] not in CONDITIONS:
             continue

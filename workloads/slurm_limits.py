@@ -8,13 +8,15 @@ from dataclasses import dataclass, field
 from math import isnan
 from os import PathLike
 from pathlib import Path
-from typing import TypeAlias
+from typing import Protocol, TypeAlias
 
-from ..base import InputError
+from ..base import InputError, IntArray
 from ..base.checks import LARGEST, LONGEST, shown
 from ..base.files import read_bounded
 from .formats.sacct_fields import kilobytes_of
-from .slurm_conf import slurm_seconds
+from .formats.slots import GPU, MEMORY
+from .machine import Machine
+from .slurm_conf import APART, GPU_TYPE, SlurmSite, slurm_seconds
 
 #: The quality of service of jobs that name none, where their association has no other.
 NORMAL = "normal"
@@ -145,6 +147,112 @@ class SlurmLimits:
     def quality_of(self, name: str, account: str, user: str) -> str:
         """Return the name of a job's quality of service: its own, that of its association, or :data:`NORMAL`."""
         return name or next((each.qos for each in self.associated(account, user) if each.qos), NORMAL)
+
+
+class LimitedJob(Protocol):
+    """What of a job says which limits hold for it, and how much it takes of them."""
+
+    user: str
+    group: str
+    queue: str
+    qos: str
+    nodes: int
+    walltime: int
+    per_node: Mapping[str, int]
+    exclusive: bool
+    licences: Mapping[str, int]
+
+
+class SiteLimits:
+    """The limits of a site for its jobs.
+
+    Parameters
+    ----------
+    limits
+        What ``sacctmgr`` says.
+    site
+        The configuration, whose partitions may have a quality of service; ``None``: none.
+    machine
+        The machine.
+    """
+
+    def __init__(self, limits: SlurmLimits, site: SlurmSite | None, machine: Machine) -> None:
+        self._limits, self._machine = limits, machine
+        self._of_partition = {each.name: each.quality for each in site.partitions} if site else {}
+        self._members = {each.name: list(each.nodes) for each in site.partitions} if site else {}
+
+    def name_of(self, job: LimitedJob) -> str:
+        """Return the name of the quality of service of a job."""
+        return self._limits.quality_of(job.qos, job.group, job.user)
+
+    def quality(self, job: LimitedJob) -> SlurmQos:
+        """Return the quality of service of a job."""
+        return self._limits.qualities.get(self.name_of(job), SlurmQos())
+
+    def amounts(self, job: LimitedJob, placed: IntArray | None = None) -> dict[str, int]:
+        """Return what a job takes in all, by Slurm's names, once it is on known nodes: of an exclusive one all cores.
+
+        GPUs of which no type was asked for count as those of the type that its nodes have.
+        """
+        capacity, primary = self._machine.capacity, self._machine.primary
+        nodes = job.nodes if APART in job.per_node else 1
+        names = {MEMORY: "mem", GPU: "gres/gpu", self._machine.resources[primary]: "cpu"}
+        found = {
+            names.get(name, name.replace(GPU_TYPE, "gres/gpu:")): job.nodes * amount
+            for name, amount in job.per_node.items()
+        }
+        if job.exclusive and placed is None:
+            found["cpu"] = int(capacity[self._members.get(job.queue) or slice(None), primary].min()) * nodes
+        elif job.exclusive:
+            found["cpu"] = int(capacity[placed, primary].sum())
+        if placed is not None:
+            nodes = len(placed)
+            for at, name in enumerate(self._machine.resources):
+                plain = name.startswith(GPU_TYPE) and found.get("gres/gpu")
+                if plain and (capacity[placed, at] > 0).all():
+                    found.setdefault(name.replace(GPU_TYPE, "gres/gpu:"), found["gres/gpu"])
+        found |= {"node": nodes, "billing": found.get("cpu", 0)}
+        return found | {f"license/{name}": count for name, count in job.licences.items()}
+
+    def groups(self, job: LimitedJob) -> Iterator[tuple[tuple[str, ...], Most]]:
+        """Yield whose limits a job counts in, and these: of its association and those above, and of both QOS.
+
+        Of two qualities of service, that of the partition comes first where both limit the same, unless the job's own
+        has the flag ``OverPartQOS``.
+        """
+        limits, account, user = self._limits, job.group, job.user
+        associations = limits.associations
+        most_jobs = [each.most_jobs for each in limits.associated(account, user) if each.most_jobs is not None]
+        if most_jobs:
+            yield ("user", account, user), {JOBS: most_jobs[0]}
+        for key in ((account, user), *((above, "") for above in limits.above(account))):
+            if key in associations:
+                yield ("association", *key), associations[key].all
+        own, partition = self.name_of(job), self._of_partition.get(job.queue, "")
+        names = [own, partition] if "overpartqos" in self.quality(job).flags else [partition, own]
+        before = SlurmQos()
+        for name in dict.fromkeys(filter(None, names)):
+            quality = limits.qualities.get(name, SlurmQos())
+            for kind, most, taken in (
+                (("quality", name), quality.all, before.all),
+                (("quality user", name, user), quality.users, before.users),
+                (("quality account", name, account), quality.accounts, before.accounts),
+            ):
+                yield kind, {each: amount for each, amount in most.items() if each not in taken}
+            before = quality
+
+    def over(self, job: LimitedJob) -> set[str]:
+        """Return which limits a job is beyond all alone, so that it waits for ever."""
+        minutes, plain = -(-job.walltime // 60), self.amounts(job)
+        amounts = plain | {f"{MINUTES}{name}": amount * minutes for name, amount in plain.items()}
+        amounts |= {WALL: 60 * minutes, JOBS: 1}
+        quality = self.quality(job)
+        partition = self._limits.qualities.get(self._of_partition.get(job.queue, ""), SlurmQos())
+        above = [each.job for each in self._limits.associated(job.group, job.user)]
+        most = [most for _, most in self.groups(job)] + [{**quality.job, **partition.job}, *above]
+        least = [least for each in (quality, partition) for least in each.least.items()]
+        found = {name for each in most for name, amount in each.items() if amounts.get(name, 0) > amount}
+        return found | {name for name, amount in least if amounts.get(name, 0) < amount}
 
 
 def read_slurm_limits(path: str | PathLike[str]) -> SlurmLimits:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...base import IntArray
 from ...models.slurm import UNLIMITED
 from ...workloads import Machine
-from ...workloads.formats.slots import GPU, MEMORY
-from ...workloads.slurm_conf import APART, GPU_TYPE, SlurmSite
-from ...workloads.slurm_limits import JOBS, MINUTES, WALL, Most, SlurmLimits, SlurmQos
+from ...workloads.slurm_conf import SlurmSite
+from ...workloads.slurm_limits import JOBS, MINUTES, WALL, SiteLimits, SlurmLimits, SlurmQos
 from ..protocol import JobView, Running, State, Waiting
 
 #: What is limited: a kind, and whose it is.
 Group = tuple[str, ...]
 #: Jobs whose amounts are kept after they have ended.
 _MANY = 10_000
+#: What is limited to nothing for jobs that alone are beyond a limit.
+_BEYOND = "beyond"
 
 
 class Limits:
@@ -31,32 +32,35 @@ class Limits:
         The configuration, whose partitions may have a quality of service; ``None``: none.
     machine
         The machine.
+
+    Attributes
+    ----------
+    beyond
+        Jobs that alone are beyond a limit, by their places in the trace, with the row that holds them back.
     """
 
     def __init__(self, limits: SlurmLimits | None, site: SlurmSite | None, machine: Machine) -> None:
-        self._limits, self._machine = limits or SlurmLimits(), machine
-        self._given = limits is not None
-        self._of_partition = {each.name: each.quality for each in site.partitions} if site else {}
-        self._members = {each.name: list(each.nodes) for each in site.partitions} if site else {}
-        found = self._limits
+        found = self._limits = limits or SlurmLimits()
+        self._given, self._site = limits is not None, SiteLimits(found, site, machine)
         each = [one for qos in found.qualities.values() for one in (qos.all, qos.users, qos.accounts)]
         each += [association.all for association in found.associations.values()]
         names = dict.fromkeys(name for most in each for name in most)
-        self._kinds = [JOBS, *(name for name in names if name != JOBS)]
-        self._row: dict[Group, int] = {}
-        self._most: list[list[int]] = []
+        self._kinds = [JOBS, *(name for name in names if name != JOBS), _BEYOND]
+        # Jobs that alone are beyond a limit have one of these, the second where backfill does not plan them either.
+        self._row: dict[Group, int] = {(_BEYOND,): 0, (_BEYOND, JOBS): 1}
+        self._most = [[UNLIMITED] * len(names | {JOBS: None}) + [0], [0] * (len(names | {JOBS: None}) + 1)]
         self._rows: dict[tuple[str, str, str, str], tuple[int, ...]] = {}
+        self.beyond: dict[int, int] = {}
         self._amounts: dict[tuple[int, int], dict[str, int]] = {}
-        self._priority = {name: qos.priority for name, qos in found.qualities.items()}
-        self._highest = max(self._priority.values(), default=0)
+        self._highest = max((qos.priority for qos in found.qualities.values()), default=0)
 
     def quality(self, job: JobView) -> SlurmQos:
         """Return the quality of service of a job."""
-        return self._limits.qualities.get(self.name_of(job), SlurmQos())
+        return self._site.quality(job)
 
     def name_of(self, job: JobView) -> str:
         """Return the name of the quality of service of a job."""
-        return self._limits.quality_of(job.qos, job.group, job.user)
+        return self._site.name_of(job)
 
     def factor(self, job: JobView) -> float:
         """Return the part of a job's priority that its quality of service has, from 0 to 1."""
@@ -80,7 +84,7 @@ class Limits:
         key = job.group, job.user, job.queue, job.qos
         if key not in self._rows:
             rows = []
-            for group, most in self._groups(job):
+            for group, most in self._site.groups(job):
                 if most:
                     named = (*group, *(f"{name}={amount}" for name, amount in most.items()))
                     row = self._row.setdefault(named, len(self._most))
@@ -109,6 +113,8 @@ class Limits:
     def of(self, waiting: Sequence[Waiting]) -> tuple[IntArray, IntArray]:
         """Return which limits hold for waiting jobs, shape (jobs, most of one job), -1 for none, and what they take."""
         rows = [self.rows_of(each.job) for each in waiting]
+        if self.beyond:
+            rows = [(*own, *self._beyond_row(each)) for own, each in zip(rows, waiting, strict=True)]
         of = np.full((len(rows), max(map(len, rows), default=0)), -1, np.int64)
         takes = np.zeros((len(rows), len(self._kinds)), np.int64)
         for job, (own, each) in enumerate(zip(rows, waiting, strict=True)):
@@ -117,94 +123,31 @@ class Limits:
                 takes[job] = self._takes(self._amounts_of(each), -(-each.predicted // 60))
         return of, takes
 
-    def never(self, waiting: Waiting) -> bool:
-        """Return whether a job alone is beyond a limit."""
-        if not self._given:
-            return False
-        job, quality = waiting.job, self.quality(waiting.job)
-        amounts = self._amounts_of(waiting)
-        minutes = -(-job.walltime // 60)
-        amounts |= {f"{MINUTES}{name}": amount * minutes for name, amount in amounts.items()} | {WALL: 60 * minutes}
-        partition = self._limits.qualities.get(self._of_partition.get(job.queue, ""), SlurmQos())
-        above = [each.job for each in self._limits.associated(job.group, job.user)]
-        most = [most for _, most in self._groups(job)] + [{**quality.job, **partition.job}, *above]
-        least = [least for each in (quality, partition) for least in each.least.items()]
-        amounts[JOBS] = 1
-        return any(amounts.get(name, 0) > amount for each in most for name, amount in each.items()) or any(
-            amounts.get(name, 0) < amount for name, amount in least
-        )
+    def forbids(self, waiting: Waiting) -> bool:
+        """Return whether a job alone is beyond a limit, so that it waits for ever."""
+        if self._given and waiting.order not in self.beyond and (over := self._site.over(waiting.job)):
+            self.beyond[waiting.order] = 1 if over & {WALL, JOBS} else 0
+        return waiting.order in self.beyond
+
+    def _beyond_row(self, waiting: Waiting) -> tuple[int, ...]:
+        return (self.beyond[waiting.order],) if waiting.order in self.beyond else ()
 
     def _takes(self, amounts: dict[str, int], minutes: int) -> list[int]:
         """Return how much a job takes of each kind, of which some count its minutes."""
         return [
-            1 if kind == JOBS
+            1 if kind in (JOBS, _BEYOND)
             else amounts.get(kind.removeprefix(MINUTES), 0) * (minutes if kind.startswith(MINUTES) else 1)
             for kind in self._kinds
         ]  # fmt: skip
 
     def _amounts_of(self, job: Waiting | Running) -> dict[str, int]:
         """Return what a job takes in all, by Slurm's names: of an exclusive one all cores of its nodes."""
-        view, capacity = job.job, self._machine.capacity
-        key = (job.order, job.start) if isinstance(job, Running) else (-1, -1)
-        if key in self._amounts:
-            return self._amounts[key]
-        placed = np.unique(job.placement) if isinstance(job, Running) else None
-        nodes = job.nodes if APART in view.per_node else 1
-        names = {MEMORY: "mem", GPU: "gres/gpu"}
-        found = {
-            names.get(name, name.replace(GPU_TYPE, "gres/gpu:")): job.nodes * amount
-            for name, amount in view.per_node.items()
-        }
-        found["cpu"] = job.nodes * job.demand[self._machine.primary]
-        if view.exclusive:
-            cores = capacity[self._members.get(view.queue) or slice(None), self._machine.primary]
-            found["cpu"] = (
-                int(cores.min()) * nodes if placed is None else int(capacity[placed, self._machine.primary].sum())
-            )
-        if placed is not None:
-            nodes = len(placed)
-            self._count_types(found, placed)
-        found |= {"node": nodes, "billing": found["cpu"]}
-        found |= {f"license/{name}": count for name, count in view.licences.items()}
-        if placed is not None:
-            self._amounts[key] = found
-        return found
-
-    def _count_types(self, found: dict[str, int], placed: IntArray) -> None:
-        """Count the GPUs of a job that named no type as those of the type that its nodes have."""
-        resources = self._machine.resources
-        typed = [at for at, name in enumerate(resources) if name.startswith(GPU_TYPE)]
-        if found.get("gres/gpu") and not any(name.startswith("gres/gpu:") for name in found):
-            for at in typed:
-                if (self._machine.capacity[placed, at] > 0).all():
-                    found[f"gres/gpu:{resources[at].removeprefix(GPU_TYPE)}"] = found["gres/gpu"]
-
-    def _groups(self, job: JobView) -> Iterator[tuple[Group, Most]]:
-        """Yield the limits that a job counts in: of its association and those above, and of qualities of service.
-
-        Of two qualities of service, that of the partition comes first where both limit the same, unless the job's own
-        has the flag ``OverPartQOS``.
-        """
-        limits, account, user = self._limits, job.group, job.user
-        associations = limits.associations
-        most_jobs = [each.most_jobs for each in limits.associated(account, user) if each.most_jobs is not None]
-        if most_jobs:
-            yield ("user", account, user), {JOBS: most_jobs[0]}
-        for key in ((account, user), *((above, "") for above in limits.above(account))):
-            if key in associations:
-                yield ("association", *key), associations[key].all
-        own, partition = self.name_of(job), self._of_partition.get(job.queue, "")
-        names = [own, partition] if "overpartqos" in self.quality(job).flags else [partition, own]
-        pair = [(name, limits.qualities.get(name, SlurmQos())) for name in dict.fromkeys(names) if name]
-        before = SlurmQos()
-        for name, quality in pair:
-            for kind, most, taken in (
-                (("quality", name), quality.all, before.all),
-                (("quality user", name, user), quality.users, before.users),
-                (("quality account", name, account), quality.accounts, before.accounts),
-            ):
-                yield kind, {each: amount for each, amount in most.items() if each not in taken}
-            before = quality
+        if not isinstance(job, Running):
+            return self._site.amounts(job.job)
+        key = job.order, job.start
+        if key not in self._amounts:
+            self._amounts[key] = self._site.amounts(job.job, np.unique(job.placement))
+        return self._amounts[key]
 
 
 class Tests:

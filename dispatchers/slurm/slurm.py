@@ -181,9 +181,17 @@ class Slurm(Configured[SlurmOptions]):
         refused = self._preemption.cancelled(state.queue) + self._reservations.refused(state.queue, state.now)
         possible = {waiting.order: self._jobs.could_run(waiting) for waiting in joined}
         refused += [Reject(waiting, _UNAVAILABLE) for waiting in joined if not possible[waiting.order]]
-        return refused + [
-            Reject(waiting, _BEYOND) for waiting in joined if possible[waiting.order] and self._limits.never(waiting)
-        ]
+        for waiting in joined:
+            if possible[waiting.order]:
+                self._limits.forbids(waiting)
+        # What is beyond a limit waits as long as anything else does or runs.
+        beyond = self._limits.beyond
+        if beyond and not len(state.running):
+            others = {action.job.order for action in refused if isinstance(action, Reject)}
+            waiting = [each for each in state.queue if each.order not in others]
+            if all(each.order in beyond for each in waiting):
+                refused += [Reject(each, _BEYOND) for each in waiting]
+        return refused
 
     def _without_recalled(self, state: State, joined: list[Waiting]) -> list[Waiting]:
         """Return the jobs that have joined the queue since what was recalled."""

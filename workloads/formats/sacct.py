@@ -49,9 +49,10 @@ def parse_sacct(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     ``allocated_processors``, ``requested_processors``, ``requested_memory`` (kilobytes per processor),
     ``requested_time``, ``status`` as in SWF, and ``nodes``, ``gpus``, ``state``, ``account``, ``partitions`` (all that
     were asked for), ``nodes_asked`` (by ``-N``, else 0; from ``ReqNodes`` or ``SubmitLine`` if they are there),
-    ``task_cores`` and ``memory_by`` (``core`` or ``node``; from ``SubmitLine``), ``node_list``, ``constraint`` (``-C``),
+    ``task_cores`` and ``memory_by`` (``core`` or ``node``; from ``SubmitLine``), ``node_list``, ``constraint``,
     ``gpu_types`` (as in ``a100=2``), ``licences``, ``exclusive`` (``--exclusive``), ``other_options`` (of command
-    lines, which are not read), ``cores_asked``, ``submitted`` (on the same clock) and ``energy`` (joules, where it is recorded).
+    lines, which are not read), ``cores_asked``, ``submitted`` (on the same clock) and ``energy`` (joules, where it is
+    recorded).
 
     Raises
     ------
