@@ -27,11 +27,11 @@ from ..options import Configured
 from ..protocol import Action, Reject, Start, State, Waiting, Wake
 from .jobs import Jobs, running_by_place
 from .limits import Arrays, Limits, Tests
-from .options import SlurmOptions, configured, reserved, seconds, shares_of
+from .options import SlurmOptions, charges_ended, configured, reserved, seconds, shares_of
 from .partitions import Partitions
 from .preemption import PartitionPreemption
 from .reservations import Reservations
-from .usage import AccountUsage
+from .usage import AccountUsage, Charge
 
 _BEYOND = "it is beyond a limit of its association or quality of service"
 _UNAVAILABLE = "Requested node configuration is not available"
@@ -80,6 +80,7 @@ class Slurm(Configured[SlurmOptions]):
         self._ticked = self._seen = 0
         self._running = np.empty(0, dtype=np.int64)
         self._late: list[int] = []
+        self._ended: list[tuple[Charge, int]] = []
         self._recalled: Mapping[str, Any] | None = None
 
     def memory(self) -> dict[str, Any]:
@@ -169,9 +170,12 @@ class Slurm(Configured[SlurmOptions]):
         self._reservations.add(joined)
         joined = self._without_recalled(state, joined)
         self._jobs.test_submitted(state, joined)
+        if self._rules.PriorityWeightFairshare and charges_ended(self._site):
+            self._ended += self._jobs.gone(state, self._usage)
         if tick > self._ticked:
             if self._rules.PriorityWeightFairshare:
-                self._usage.tick(tick, self._jobs.charges(state, self._usage))
+                self._usage.tick(tick, self._jobs.charges(state, self._usage), self._ended)
+                self._ended = []
             self._jobs.prioritize(state, tick)
             self._ticked, self._changed = tick, True
         self._changed = self._changed or self._preemption.due(state.now)
@@ -186,17 +190,9 @@ class Slurm(Configured[SlurmOptions]):
         refused = self._preemption.cancelled(state.queue) + self._reservations.refused(state.queue, state.now)
         possible = {waiting.order: self._jobs.could_run(waiting) for waiting in joined}
         refused += [Reject(waiting, _UNAVAILABLE) for waiting in joined if not possible[waiting.order]]
-        for waiting in joined:
-            if possible[waiting.order]:
-                self._limits.forbids(waiting)
-        # What is beyond a limit waits as long as anything else does or runs.
-        beyond = self._limits.beyond
-        if beyond and not len(state.running):
-            others = {action.job.order for action in refused if isinstance(action, Reject)}
-            waiting = [each for each in state.queue if each.order not in others]
-            if all(each.order in beyond for each in waiting):
-                refused += [Reject(each, _BEYOND) for each in waiting]
-        return refused
+        return refused + [
+            Reject(waiting, _BEYOND) for waiting in joined if possible[waiting.order] and self._limits.forbids(waiting)
+        ]
 
     def _without_recalled(self, state: State, joined: list[Waiting]) -> list[Waiting]:
         """Return the jobs that have joined the queue since what was recalled."""
@@ -317,7 +313,7 @@ class Slurm(Configured[SlurmOptions]):
 def _behind_the_first(joined: Sequence[Waiting]) -> list[int]:
     """Return the places of the jobs that come in the same second as another, later than it and not of its array.
 
-    The main scheduler of an idle controller runs as soon as a job comes, and does not see what comes later in the second.
+    The main scheduler of an idle controller runs as soon as a job comes. It does not see those later in the second.
     """
     if not joined:
         return []

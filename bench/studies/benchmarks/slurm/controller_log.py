@@ -89,6 +89,8 @@ class RecordedJob:
         all that the site's machine has; empty: the cores alone.
     qos
         The factor of its quality of service, from 0 to 1.
+    constraint
+        Of the features of its nodes.
     """
 
     partition: str
@@ -105,6 +107,7 @@ class RecordedJob:
     per_cpu: tuple[int, ...] = ()
     by_node: tuple[int, ...] = ()
     qos: float = 0.0
+    constraint: str = ""
 
 
 def read_log(path: Path) -> Iterator[Event]:
@@ -144,8 +147,8 @@ def read_jobs(accounting: Path, requests: Path | None = None) -> dict[str, Recor
     return {str(job): _job(fields, f"{accounting}: job {job}") for job, fields in table.to_dict("index").items()}
 
 
-def site_jobs(accounting: Path, config: Path, limits: str = "") -> tuple[dict[str, RecordedJob], Machine]:
-    """Return the jobs by id as those of a site with memory, GPUs and features, and the site's machine for them.
+def site_jobs(accounting: Path, config: Path, limits: str = "") -> dict[str, RecordedJob]:
+    """Return the jobs by id as those of a site with memory, GPUs and features.
 
     Parameters
     ----------
@@ -154,13 +157,14 @@ def site_jobs(accounting: Path, config: Path, limits: str = "") -> tuple[dict[st
     config
         The configuration.
     limits
-        What ``sacctmgr`` prints; with it jobs that waited for ever are there, too.
+        What ``sacctmgr`` prints of qualities of service.
     """
-    workload = slurm_workload(accounting, config, limits)
+    workload = slurm_workload(accounting, config)
     assert workload.records is not None
     zero, machine = started_at(workload), with_shares(workload.machine)
     starts = zero + workload.columns.submit + workload.records["wait"].to_numpy()
     names = ("nodes_asked", "requested_processors", "task_cores", "requested_memory")
+    constraints = dict(zip(workload.columns.texts(), workload.records["constraint"], strict=True))
     asked = [workload.records[name].astype(int).tolist() for name in names]
     found = {}
     said = read_slurm_limits(limits) if limits else SlurmLimits()
@@ -168,10 +172,10 @@ def site_jobs(accounting: Path, config: Path, limits: str = "") -> tuple[dict[st
     for job, start, nodes, cores, each, memory in zip(workload.jobs, starts, *asked, strict=True):
         quality = said.qualities.get(said.quality_of(job.qos, job.group, job.user), SlurmQos())
         made = _site_job(job, machine, zero + job.submit, int(start))
-        found[job.id] = replace(made, qos=quality.priority / highest)
+        found[job.id] = replace(made, qos=quality.priority / highest, constraint=constraints[job.id])
         if not nodes and found[job.id].apart and cores > each:
             found[job.id] = _of_tasks(found[job.id], cores // each, each, memory, machine.resources)
-    return found, machine
+    return found
 
 
 def with_shares(machine: Machine) -> Machine:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .....base import BoolArray, InputError, IntArray
-from .....dispatchers.slurm import AccountUsage
+from .....dispatchers.slurm import AccountUsage, charges_ended
 from .....models.slurm import (
     BackfillRules,
     Cluster,
@@ -28,10 +28,10 @@ from .....models.slurm import (
     priorities,
     weights_below,
 )
-from .....workloads import Machine
 from .....workloads.formats.slots import GPU, MEMORY
 from .....workloads.slurm_conf import GPU_TYPE, SlurmSite
-from .controller_log import Event, RecordedJob
+from .....workloads.slurm_workload import met_by_some
+from .controller_log import Event, RecordedJob, with_shares
 
 #: What happens in a cycle.
 _OF_CYCLES = ("tested", "planned", "backfilled", "evaluated", "limited", "skipped")
@@ -65,8 +65,6 @@ class RecordedDecisions:
         Of backfill.
     weights
         Of the nodes where decisions are made again, shape (nodes,); the site's by default.
-    machine
-        That whose amounts the jobs ask for; without it that of the site, or its cores alone.
 
     Attributes
     ----------
@@ -76,16 +74,15 @@ class RecordedDecisions:
     """
 
     def __init__(
-        self, site: SlurmSite, jobs: Mapping[str, RecordedJob], rules: BackfillRules, weights: IntArray | None = None,
-        machine: Machine | None = None,
-    ) -> None:  # fmt: skip
+        self, site: SlurmSite, jobs: Mapping[str, RecordedJob], rules: BackfillRules, weights: IntArray | None = None
+    ) -> None:
         self._jobs, self._rules = jobs, rules
         self._node = {name: place for place, name in enumerate(site.nodes)}
         self._partition = {each.name: row for row, each in enumerate(site.partitions)}
         self._members = np.zeros((len(site.partitions), len(site.nodes)), np.bool_)
         for row, each in enumerate(site.partitions):
             self._members[row, list(each.nodes)] = True
-        machine = machine or site.machine()
+        machine = with_shares(site.machine(met_by_some(site, [job.constraint for job in jobs.values()])))
         names = machine.resources if any(job.demand for job in jobs.values()) else ("core",)
         self._total = machine.capacity[:, : len(names)].copy()
         first = sorted(jobs, key=lambda id_: (*map(int, re.findall(r"\d+", id_)), -1))
@@ -258,11 +255,14 @@ def compared_priorities(
     for job in jobs.values():
         usage.user(job.account, job.user)
     due = began + tick
+    ended: list[tuple[str, int]] = []
     counts: Counter[str] = Counter()
     for event in events:
         same = known.tasks_of(event.job)
         while event.time >= due:
-            usage.tick(int(due), [known.charged(job) for job in sorted(running)])
+            gone = [(known.charged(job), when) for job, when in ended] if charges_ended(site) else []
+            usage.tick(int(due), [known.charged(job) for job in sorted(running)], gone)
+            ended.clear()
             known.set(usage, int(due))
             due += tick
         if event.kind == "submitted":
@@ -273,6 +273,7 @@ def compared_priorities(
             known.waiting.discard(event.job)
         elif event.kind == "completed":
             running.discard(event.job)
+            ended.append((event.job, int(event.time)))
         if event.kind in ("submitted", "tested"):
             off = abs(known.now[same[0]] - event.priority)
             counts.update({"seen": 1, "near": int(off <= POINTS), "equal": int(not off)})

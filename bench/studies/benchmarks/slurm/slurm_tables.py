@@ -97,21 +97,20 @@ def decisions(record: Record, lines: int | None = None) -> Table:
 def replay_decisions(folder: Path, shares: str) -> Table:
     """Return the same of a replay that ``live replay --keep`` has kept, with the log of its controller."""
     config, log = folder / "site.txt", folder / LOG
-    log = log if log.exists() else folder / f"{LOG}.gz"
+    log = folder / f"{LOG}.gz" if (folder / f"{LOG}.gz").exists() else log
     named = (folder / name for name in ("limits.txt", "qos.txt"))
     limits = ";".join(str(file) for file in named if file.exists())
-    jobs, machine = site_jobs(folder / "jobs.sacct", config, limits)
-    return _decided(config, jobs, list(read_log(log)), began_at(log), shares_of(shares), machine)
+    jobs = site_jobs(folder / "jobs.sacct", config, limits)
+    return _decided(config, jobs, list(read_log(log)), began_at(log), shares_of(shares))
 
 
 def _decided(
-    config: Path, jobs: dict[str, RecordedJob], events: list[Event], began: float, shares: dict[str, int],
-    machine: Machine | None = None,
+    config: Path, jobs: dict[str, RecordedJob], events: list[Event], began: float, shares: dict[str, int]
 ) -> Table:  # fmt: skip
     options, site = configured(SlurmOptions(config=str(config)))
     if site is None:
         raise InputError(f"{config}: expected a configuration")
-    again = RecordedDecisions(site, jobs, options.rules(), machine=machine)
+    again = RecordedDecisions(site, jobs, options.rules())
     again.follow(events)
     period, half_life = (
         seconds(name, getattr(options, name)) for name in ("PriorityCalcPeriod", "PriorityDecayHalfLife")
