@@ -99,7 +99,7 @@ class Limits:
         if len(left):
             for running in state.running:
                 if rows := self.rows_of(running.job):
-                    minutes = max(running.predicted_end - state.now, 0) // 60
+                    minutes = -(-max(running.predicted_end - state.now, 0) // 60)
                     left[list(rows)] -= self._takes(self._amounts_of(running), minutes)
             if len(self._amounts) > 4 * len(state.running) + _MANY:
                 self._amounts.clear()

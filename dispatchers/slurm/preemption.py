@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ...base import IntArray
+from ...base import BoolArray, IntArray
 from ...models.slurm import Preemption
 from ...workloads.slurm_conf import SlurmSite
 from ..protocol import Action, JobView, Reject, Running, Stop, Waiting
@@ -118,7 +118,8 @@ class JobPreemption:
                 of[place] = -1
         # A running job without a class is in one more, which gives way to none.
         gives_way = np.pad(classes.gives_way, ((0, 1), (0, 1)))
-        order = np.flatnonzero(gives_way[of[of >= 0]].any(axis=0)[runs])
+        stopped: BoolArray = np.logical_or.reduce(gives_way[of[of >= 0]], axis=0)
+        order = np.flatnonzero(stopped[runs])
         if not len(order):
             return None
         width = np.array([len(np.unique(running[row].placement)) for row in order.tolist()])
