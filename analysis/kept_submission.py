@@ -17,7 +17,8 @@ from pydantic import TypeAdapter, ValidationError
 from ..base import InputError
 from ..base.checks import LONGEST
 from ..base.command_arguments import job_argument
-from ..base.files import read_bounded, write_whole
+from ..base.files import read_bounded
+from ..base.unfinished_files import write_whole
 from ..models.reservations.resubmission import Change
 
 #: Bytes that such a file may have.

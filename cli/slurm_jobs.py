@@ -159,7 +159,8 @@ def submit(command: tuple[str, ...], minutes: int, mark: str, answered: Path, lo
 def submitted(mark: str, answered: Path) -> str | None:
     """Return the number of a job that was submitted with a mark; ``None`` if there is none."""
     if answered.is_file():
-        number = answered.read_text(encoding="utf-8", errors="replace").strip().partition(";")[0]
+        told = read_bounded(answered, "an answer of sbatch", _MOST_BYTES).decode("utf-8", "replace")
+        number = told.strip().partition(";")[0]
         if number.isdigit():
             return job_argument(number, "sbatch")
         for line in answer(["squeue", "-h", "-t", "all", "-o", "%A %k"]).decode(errors="replace").splitlines():
