@@ -7,8 +7,9 @@ import hashlib
 import json
 import os
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from .errors import InputError
 
@@ -18,7 +19,7 @@ MOST_BYTES = 1 << 28
 LARGEST_FILE = 1 << 32
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BufferedReader:
     """Open a file to be read.
 
     Raises
