@@ -61,8 +61,8 @@ def _shared(stays: Sequence[Stay]) -> Iterator[str]:
 
 def _of_limit(limit: Limit, stay: Stay) -> list[Take]:
     job, by = stay.job, limit.by
-    named = (job.user, limit.user), (job.group, limit.group), (job.queue, limit.queue)
-    if not all(fnmatchcase(value, pattern) for value, pattern in named):
+    named = (job.user, limit.user), (job.group, limit.group), (job.queue, limit.queue), (job.qos, limit.qos)
+    if not all(any(fnmatchcase(value, each) for each in patterns.split(";")) for value, patterns in named):
         return []
     whose = {"user": job.user, "group": job.group, "queue": job.queue, "all": ""}[by]
     of, most = limit.of, limit.most

@@ -175,6 +175,12 @@ class NamedJob(Protocol):
     user: str
     group: str
     queue: str
+    qos: str
+
+
+def matches_any(value: str, patterns: str) -> bool:
+    """Return whether a text matches one of several patterns with ``;`` between."""
+    return any(fnmatchcase(value, pattern) for pattern in patterns.split(";"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,8 +195,8 @@ class Limit:
         ``"jobs"``, or a resource such as ``"core"``.
     by
         Whose jobs are counted together: ``"user"``, ``"group"``, ``"queue"`` or ``"all"``.
-    user, group, queue
-        Only jobs that match these patterns with ``*`` and ``?`` are counted and limited.
+    user, group, queue, qos
+        Only jobs that match these are counted and limited: patterns with ``*`` and ``?``, ``;`` between several.
 
     Raises
     ------
@@ -204,6 +210,7 @@ class Limit:
     user: str = "*"
     group: str = "*"
     queue: str = "*"
+    qos: str = "*"
 
     def __post_init__(self) -> None:
         check_whole("limit: most", self.most, 0)
@@ -211,8 +218,8 @@ class Limit:
 
     def matches(self, job: NamedJob) -> bool:
         """Return whether a job is counted."""
-        named = ((job.user, self.user), (job.group, self.group), (job.queue, self.queue))
-        return all(fnmatchcase(value, pattern) for value, pattern in named)
+        named = ((job.user, self.user), (job.group, self.group), (job.queue, self.queue), (job.qos, self.qos))
+        return all(patterns == "*" or matches_any(value, patterns) for value, patterns in named)
 
 
 @dataclass(frozen=True, slots=True)

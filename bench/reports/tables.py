@@ -23,6 +23,8 @@ from ...simulation import mean_interval
 from .number_formats import Show, interval
 
 _WIDTH = 170
+#: Length up to which a cell is not broken on a terminal.
+_UNBROKEN = 20
 _MARKDOWN = re.compile(r"([\\`*_\[\]{}|#~$])")
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -94,6 +96,12 @@ class Table:
         """Return the rows for the terminal, ruled off where the first of several labels changes."""
         made = terminal_table(self.columns, self.labels)
         texts = [[cell.line for cell in row] for row in self.cells]
+        for index, column in enumerate(made.columns if texts else ()):
+            # A long header breaks before a short cell does.
+            longest = max(len(row[index]) for row in texts)
+            column.min_width = min(longest, _UNBROKEN)
+            if index >= self.labels:
+                column.max_width = max(longest, *map(len, self.columns[index].split() or [""]), 1)
         for row, following in zip_longest(texts, texts[1:]):
             made.add_row(*row, end_section=self.labels > 1 and following is not None and following[0] != row[0])
         return made

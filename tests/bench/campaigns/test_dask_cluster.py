@@ -110,6 +110,7 @@ def wait_until(process, store, cells):
 
 
 @with_dask
+@pytest.mark.nightly
 def test_a_client_is_killed_half_way_and_a_worker_of_the_next_one(campaign, running, tmp_path):
     file, expected = campaign
     store = Store(tmp_path / "store")

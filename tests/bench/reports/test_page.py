@@ -357,6 +357,7 @@ def test_several_workloads_and_predictors(undrawn, tmp_path):
         study(runs_of(tmp_path / "all"), baseline="easy")
 
 
+@pytest.mark.nightly
 def test_a_million_jobs(tmp_path):
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     large(1_000_000).save(tmp_path / "big")
