@@ -40,6 +40,8 @@ class Learning:
     sacct: Path | None
     timezone: str | None
     shares: str
+    limits: Path | None
+    reservations: Path | None
     predictor: str
     draws: int
     seed: int
@@ -55,6 +57,8 @@ learning_options = gathered(
         click.option("--sacct", type=FILE, metavar="FILE", help="What sacct -P printed, in place of asking."),
         click.option("--timezone", metavar="ZONE", help="Of local times in it."),
         click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; else 1."),
+        click.option("--limits", type=FILE, metavar="FILE", help="What sacctmgr printed, in place of asking."),
+        click.option("--reservations", type=FILE, metavar="FILE", help="What scontrol printed, in place of asking."),
         click.option("--predictor", default=LEARNED, show_default=True, metavar="NAME[:...]", help="Learns run times."),
         click.option("--draws", type=click.IntRange(4, 10_000), default=25, show_default=True, help="Simulations."),
         click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of their random numbers."),
