@@ -65,8 +65,7 @@ def _waiting(job: ClusterJob, snapshot: Snapshot, unit: Unit) -> Iterator[dict[s
     per_node = max((node.cores for node in snapshot.nodes), default=1)
     nodes = job.cores if unit == "core" else -(-job.cores // max(per_node, 1))
     waited = float(max(0, snapshot.now - job.submit))
-    for task in range(job.tasks):
-        id_ = job.id if job.tasks == 1 else f"{job.id}_{task}"
+    for id_ in job.ids:
         yield {"id": id_, "nodes": nodes, "waited": waited, "walltime": max(1, job.limit), **_whose(job)}
 
 

@@ -51,7 +51,8 @@ class JobView:
     """
 
     __slots__ = (
-        "array", "checkpoint", "deadline", "group", "id", "kind", "law", "licences", "name", "nodes", "per_node",
+        "array", "checkpoint", "deadline", "exclusive", "group", "id", "kind", "law", "licences", "name", "nodes",
+        "per_node",
         "priority", "qos",
         "queue", "reservation", "shapes", "submit", "user", "walltime",
     )  # fmt: skip
@@ -74,6 +75,7 @@ class JobView:
     reservation: str
     priority: int
     qos: str
+    exclusive: bool
     licences: Mapping[str, int]
 
     def __init__(self, job: Job, machine: Machine) -> None:
@@ -95,6 +97,7 @@ class JobView:
         self.reservation = job.reservation
         self.priority = job.priority
         self.qos = job.qos
+        self.exclusive = job.exclusive
         self.licences = job.licences
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -12,10 +12,14 @@ from typing import Any
 from ..base import InputError
 from ..base.checks import shown
 from ..base.files import read_json
-from .slurm_conf import count_numbers, expand_names
+from .formats.sacct import array_tasks
+from .formats.sacct_fields import cpus_of_tres, gpu_types, gpus_of_tres, licences
+from .job import CONDITIONS
+from .slurm_conf import expand_names
 
 #: Releases whose JSON is known.
-RELEASES = ("22.05", "23.02", "24.05")
+RELEASES = ("22.05", "23.02", "23.11", "24.05", "24.11", "25.05")
+_RUNS = ("running", "suspended", "completing")
 #: States and flags of nodes on which nothing can start.
 _AWAY = {
     "down", "drain", "drained", "draining", "error", "fail", "failing", "future", "inval", "maint", "maintenance",
@@ -24,6 +28,11 @@ _AWAY = {
 }  # fmt: skip
 
 
+#: Reasons for which a job never starts unless its owner or an operator does something.
+_NEVER = {"jobhelduser", "jobheldadmin", "dependencyneversatisfied", "badconstraints", "invalidaccount", "invalidqos"}
+#: A condition of a dependency, as in ``afterok:28(unfulfilled)``, with minutes after a ``+``.
+_DEPENDENCY = re.compile(r"(\w+)(?::((?:\d+(?:_(?:\d+|\*))?(?:\+\d+)?(?:\(\w+\))?:?)+))?(?:\(\w+\))?")
+_PARENT = re.compile(r"(\d+(?:_\d+)?)(?:_\*)?(?:\+(\d+))?(?:\(\w+\))?")
 #: What ``tres_per_node`` says of GPUs, as in ``gres:gpu:2``, ``gres/gpu:a100=2``.
 _GPUS = re.compile(r"(?:^|,)gres[:/]gpu(?:[:/][^\W\d][^:=,]*)?(?:[:=](\d+))?(?=,|$)")
 
@@ -69,6 +78,20 @@ class ClusterJob:
         Of a job that waits; 0: not known, or held.
     had
         On how many nodes its tasks lie, or will in Slurm's view; 0 if it does not say.
+    ids
+        Those of its tasks; the own where it is none.
+    qos, constraint, reservation, reason
+        As Slurm has them.
+    gpus, gpu_types
+        GPUs in all, and those of a type, as in ``a100=2``.
+    licences
+        As in ``matlab=2``.
+    exclusive
+        Whether it shares its nodes with no other job.
+    depends
+        What it waits for, as :attr:`.Job.depends` has it.
+    begin
+        When it becomes eligible, seconds since 1970; 0: it is, or that is not known.
     """
 
     id: str
@@ -89,6 +112,22 @@ class ClusterJob:
     gpus_a_node: int = 0
     had: int = 0
     priority: int = 0
+    ids: tuple[str, ...] = ()
+    qos: str = ""
+    constraint: str = ""
+    reservation: str = ""
+    reason: str = ""
+    gpus: int = 0
+    gpu_types: str = ""
+    licences: str = ""
+    exclusive: bool = False
+    depends: tuple[tuple[str, str] | tuple[str, str, int], ...] = ()
+    begin: int = 0
+
+    @property
+    def starts(self) -> bool:
+        """Whether it runs, or could start without anything that its owner or an operator does."""
+        return self.start is not None or self.reason.lower() not in _NEVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +149,10 @@ class Snapshot:
 
 
 def read_cluster(squeue: str | PathLike[str], sinfo: str | PathLike[str], now: int) -> Snapshot:
-    """Read what ``squeue --json`` and ``sinfo --json`` have printed, of Slurm 22.05, 23.02 or 24.05.
+    """Read what ``squeue --json`` and ``sinfo --json`` have printed, of Slurm 22.05 to 25.05.
+
+    What ``scontrol show jobs --json`` and ``scontrol show nodes --json`` print has the same forms. A job that Slurm
+    lists twice is taken once.
 
     Parameters
     ----------
@@ -124,12 +166,18 @@ def read_cluster(squeue: str | PathLike[str], sinfo: str | PathLike[str], now: i
     InputError
         For a release that is not known, output of another command, or a value that is none.
     """
-    nodes = tuple(_node(entry, f"{sinfo}: node {place}") for place, entry in _entries(sinfo, "nodes"))
-    jobs = [
-        (_word(entry.get("job_state")), _job(entry, _where(entry, f"{squeue}: entry {place}", f"{squeue}: job")))
-        for place, entry in _entries(squeue, "jobs")
-    ]
-    running = tuple(job for state, job in jobs if state in ("running", "suspended", "completing"))
+    listed = [_nodes(entry, f"{sinfo}: node {place}") for place, entry in _entries(sinfo, "nodes")]
+    nodes = tuple({node.name: node for each in listed for node in each}.values())
+    jobs = []
+    taken = set[str]()
+    for place, entry in _entries(squeue, "jobs"):
+        where, state = _where(entry, f"{squeue}: entry {place}", f"{squeue}: job"), _word(entry.get("job_state"))
+        if state in (*_RUNS, "pending"):
+            job = _job(entry, where)
+            left = tuple(id_ for id_ in job.ids if id_ not in taken)
+            taken.update(left)
+            jobs += [(state, replace(job, ids=left, tasks=len(left)))] if left else []
+    running = tuple(job for state, job in jobs if state in _RUNS)
     known = {node.name for node in nodes}
     for job in running:
         strange = next((name for name in job.nodes if name not in known), None)
@@ -154,9 +202,18 @@ def _entries(path: str | PathLike[str], kind: str) -> Iterator[tuple[int, Mappin
     yield from enumerate(entries, 1)
 
 
-def _node(entry: Mapping[str, Any], where: str) -> ClusterNode:
-    states = {*_words(entry.get("state")), *_words(entry.get("state_flags"))}
-    return ClusterNode(_text(entry, "name"), _number(entry, "cpus", where) or 0, not states & _AWAY)
+def _nodes(entry: Mapping[str, Any], where: str) -> list[ClusterNode]:
+    """Return the node of an entry, or those that sinfo lists together since 23.02."""
+    group = entry.get("nodes")
+    if not isinstance(group, dict):
+        states = {*_words(entry.get("state")), *_words(entry.get("state_flags"))}
+        return [ClusterNode(_text(entry, "name"), _number(entry, "cpus", where) or 0, not states & _AWAY)]
+    node, cpus, names = entry.get("node"), entry.get("cpus"), group.get("nodes")
+    if not isinstance(node, dict) or not isinstance(cpus, dict) or not isinstance(names, list):
+        raise InputError(f"{where}: expected 'node', 'cpus' and a list of 'nodes', as sinfo -N --json prints them")
+    usable = not set(_words(node.get("state"))) & _AWAY
+    count = _number(cpus, "maximum", where) or 0
+    return [ClusterNode(name, count, usable) for text in names for name in expand_names(str(text), where)]
 
 
 def _where(entry: Mapping[str, Any], unnamed: str, named: str) -> str:
@@ -168,11 +225,20 @@ def _where(entry: Mapping[str, Any], unnamed: str, named: str) -> str:
 
 def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
     waits = _word(entry.get("job_state")) == "pending"
+    tres = _text(entry, "tres_req_str") or _text(entry, "tres_alloc_str")
     array, task = _number(entry, "array_job_id", where), _number(entry, "array_task_id", where)
     limit, most = _number(entry, "time_limit", where), _number(entry, "array_max_tasks", where)
-    tasks = _text(entry, "array_task_string")
+    id_ = f"{array}_{task}" if array and task is not None else _text(entry, "job_id")
+    tasks: tuple[str, ...] = (id_,)
+    if waits and (text := _text(entry, "array_task_string")):
+        found = array_tasks(f"{array or id_}_[{text.partition('%')[0]}]")
+        if found is None:
+            raise InputError(f"{where}: field 'array_task_string': expected tasks as 9-39%10, got {shown(text)}")
+        tasks = tuple(found)
+    asked, had = cpus_of_tres(tres), _number(entry, "cpus", where) or 0
+    alone = _word(entry.get("shared")) == "none" or _word(entry.get("exclusive")) == "true"
     return ClusterJob(
-        f"{array}_{task}" if array and task is not None else _text(entry, "job_id"),
+        id_,
         _text(entry, "user_name"),
         _text(entry, "account"),
         _text(entry, "partition"),
@@ -180,8 +246,8 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
         start=None if waits else _number(entry, "start_time", where),
         limit=None if limit is None else 60 * limit,
         nodes=() if waits else tuple(expand_names(_text(entry, "nodes"), where)),
-        cores=_number(entry, "cpus", where) or 0,
-        tasks=count_numbers(tasks.partition("%")[0], where) if waits and tasks else 1,  # of ``9-39%10``
+        cores=asked if alone and asked else had,
+        tasks=len(tasks),
         apart=_apart(entry, where),
         array=(f"{array}%{most}" if most else str(array)) if array else "",
         expected=(_number(entry, "start_time", where) or None) if waits else None,
@@ -190,7 +256,30 @@ def _job(entry: Mapping[str, Any], where: str) -> ClusterJob:
         gpus_a_node=sum(int(count or 1) for count in _GPUS.findall(_text(entry, "tres_per_node"))),
         had=_number(entry, "node_count", where) or 0,
         priority=(_number(entry, "priority", where) or 0) if waits else 0,
+        ids=tasks,
+        qos=_text(entry, "qos"),
+        constraint=_text(entry, "features"),
+        reservation=_text(entry, "resv_name"),
+        reason=_text(entry, "state_reason"),
+        gpus=gpus_of_tres(tres),
+        gpu_types=gpu_types(tres),
+        licences=licences(tres) or _text(entry, "licenses"),
+        exclusive=alone,
+        depends=_dependencies(_text(entry, "dependency")),
+        begin=(_number(entry, "eligible_time", where) or 0) if waits else 0,
     )  # fmt: skip
+
+
+def _dependencies(text: str) -> tuple[tuple[str, str] | tuple[str, str, int], ...]:
+    """Return the conditions of a dependency that are not fulfilled; of alternatives (``?``) the first."""
+    found: list[tuple[str, str] | tuple[str, str, int]] = []
+    for part in filter(None, text.partition("?")[0].split(",")):
+        condition = _DEPENDENCY.fullmatch(part)
+        if condition is None or "(fulfilled)" in part or condition[1] not in CONDITIONS:
+            continue
+        for parent, minutes in _PARENT.findall(condition[2] or ""):
+            found.append((parent, condition[1], 60 * int(minutes)) if minutes else (parent, condition[1]))
+    return tuple(found)
 
 
 def _apart(entry: Mapping[str, Any], where: str) -> int:

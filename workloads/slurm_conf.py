@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from math import prod
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 
@@ -21,6 +20,8 @@ from .machine import Machine
 APART = "node"
 #: The resource that the slots of a job ask for if their memory was asked for by core, as with ``--mem-per-cpu``.
 BY_CORE = "mem_per_cpu"
+#: What begins the names of the resources of partitions, of features (``-C``) and of types of GPUs.
+PARTITION, FEATURE, GPU_TYPE = "partition/", "feature/", f"{GPU}/"
 #: Bytes of a configuration; what scontrol prints of ten thousand nodes has a half.
 _MOST_BYTES = 1 << 24
 #: The largest weight of a node.
@@ -34,12 +35,18 @@ _FIELD = re.compile(r"(?<!\S)([^\s=]+)\s*=\s*(\"[^\"]*\"|\S*)")
 _SETTING = re.compile(r"([A-Za-z_]\w*(?:\[\d+\])?)\s*=\s*(.*)")
 _NAMES = re.compile(r"((?:[^,\[\]]*(?:\[[^\[\]]*\])?)+?)(?:,|$)")
 #: States of nodes that do not exist, and of those that are not in use.
-_FUTURE, _AWAY = ("FUTURE", "CLOUD_FUTURE"), re.compile(r"DOWN|DRAIN|FAIL")
-_INCLUDE = re.compile(r"include\s+(\S+)", re.IGNORECASE)
+_FUTURE, _AWAY = (
+    ("FUTURE", "CLOUD_FUTURE"),
+    re.compile(r"(?<!POWER_)(?<!POWERED_)(?<!POWERING_)DOWN|DRAIN|FAIL|ERROR|INVAL"),
+)
+_INCLUDE = re.compile(r"include\s+\"?([^\s\"]+)\"?", re.IGNORECASE)
+#: Lines of scontrol show config that are no settings: of the daemons, and what begins a part.
+_HEADER = re.compile(r"Configuration data\b.*|Slurmctld\b.*|[A-Z][\w ./-]*(?:Support|Configuration|Plugin)[\w ./-]*:")
 #: Files that include each other.
 _MOST_FILES = 50
 _RANGE = re.compile(r"(\d{1,15})(?:-(\d{1,15}))?")
-_GPUS = re.compile(r"gpu(?::[^:,(]+)*?(?::(\d+))?(?=[(]|$)")
+_GRES = re.compile(r"gpu(?::(?P<kind>[^\d:,(=][^:,(=]*))?(?:[:=](?P<count>\d+))?(?=[(]|$|:no_consume)")
+_WORD = re.compile(r"\s*([&|()\[\]])\s*|\s*([^&|()\[\]\s*]+)(?:\*\d+)?\s*")
 _DURATION = re.compile(r"(?:(\d{1,15})-)?(\d{1,15})(?::(\d{1,15}))?(?::(\d{1,15}))?")
 
 
@@ -61,6 +68,12 @@ class SlurmPartition:
         ``QoS``; empty: none.
     preempt
         ``PreemptMode``, in small letters; empty: that of the cluster.
+    cpus_per_node, most_nodes
+        ``MaxCPUsPerNode`` and ``MaxNodes``; ``None``: no limit.
+    exclusive
+        ``OverSubscribe=EXCLUSIVE``: its jobs share their nodes with no others.
+    state
+        ``State``, in capital letters; jobs start in one that is ``UP`` alone.
     """
 
     name: str
@@ -70,6 +83,10 @@ class SlurmPartition:
     factor: int = 1
     quality: str = ""
     preempt: str = ""
+    cpus_per_node: int | None = None
+    most_nodes: int | None = None
+    exclusive: bool = False
+    state: str = "UP"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +110,13 @@ class SlurmSite:
     source
         The file.
     away
-        Nodes that are down, drained or failed; they count all the same.
+        Nodes that are down, drained or failed.
+    features
+        Of each node, in small letters.
+    gpus
+        How many GPUs of each type a node has, by type, each of shape (nodes,).
+    threads
+        CPUs that a job takes at least of each node, shape (nodes,): those of a core where cores are given out whole.
     """
 
     nodes: tuple[str, ...]
@@ -104,14 +127,25 @@ class SlurmSite:
     tables: tuple[Mapping[str, str], ...] = ()
     source: str = ""
     away: tuple[str, ...] = ()
+    features: tuple[frozenset[str], ...] = ()
+    gpus: Mapping[str, IntArray] = field(default_factory=dict)
+    threads: tuple[int, ...] = ()
 
-    def machine(self) -> Machine:
+    def machine(self, constraints: Iterable[str] = (), closed: Collection[str] = ()) -> Machine:
         """Return the machine: cores, memory and GPUs where Slurm shares them out, and a resource for each partition.
 
         A partition is a resource with as many units on each of its nodes as there are cores, of which every slot of a
-        job in it takes one: so every dispatcher and the validator keep jobs on the nodes of their partition. A slot of
-        a job that is to have its slots on different nodes takes one of :data:`APART`, and a slot of a job that asks for
-        memory by core one of :data:`BY_CORE`.
+        job in it takes one: so every dispatcher and the validator keep jobs on the nodes of their partition. Where
+        ``MaxCPUsPerNode`` limits it there are so many units, and a slot takes as many as cores. A constraint (``-C``)
+        is such a resource, too, and each type of GPUs is one. A slot of a job that is to have its slots on different
+        nodes takes one of :data:`APART`, and a slot of a job that asks for memory by core one of :data:`BY_CORE`.
+
+        Parameters
+        ----------
+        constraints
+            Expressions of features that jobs ask for.
+        closed
+            Names of nodes on which no job may start.
         """
         cores = self.capacity[:, 0]
         columns = {"core": cores}
@@ -119,10 +153,30 @@ class SlurmSite:
             columns |= {MEMORY: self.capacity[:, 1], BY_CORE: cores}
         if self.capacity[:, 2].any():
             columns[GPU] = self.capacity[:, 2]
+        columns |= {f"{GPU_TYPE}{kind}": counts for kind, counts in self.gpus.items()}
         columns[APART] = cores
+        opened = ~np.isin(self.nodes, list(closed))
         for partition in self.partitions:
-            columns[partition.name] = np.where(np.isin(np.arange(len(cores)), partition.nodes), cores, 0)
-        return Machine(tuple(columns), np.column_stack(list(columns.values())), Path(self.source).stem)
+            most = cores if partition.cpus_per_node is None else np.minimum(cores, partition.cpus_per_node)
+            inside = np.isin(np.arange(len(cores)), partition.nodes) & opened
+            columns[f"{PARTITION}{partition.name}"] = np.where(inside, most, 0)
+        for text in sorted(set(constraints)):
+            columns[f"{FEATURE}{text}"] = np.where([meets(text, has) for has in self.features], cores, 0)
+        machine = Machine(tuple(columns), np.column_stack(list(columns.values())), Path(self.source).stem)
+        return replace(machine, licences=self.licences) if self.licences else machine
+
+    @property
+    def licences(self) -> dict[str, int]:
+        """How many there are of each licence (``Licenses``)."""
+        parts = (part.partition("@")[0] + part[part.find(":") :] if "@" in part else part
+                 for part in self.settings.get("licenses", "").split(","))  # fmt: skip
+        named = (part.partition(":")[::2] for part in parts if part and part != "(null)")
+        return {name: int(count) if count.isdecimal() else 1 for name, count in named}
+
+    @property
+    def whole_nodes(self) -> bool:
+        """Whether every job has its nodes for itself (``SelectType=select/linear``)."""
+        return self.settings.get("selecttype", "").lower() == "select/linear"
 
     @property
     def memory_by_core(self) -> bool:
@@ -174,7 +228,7 @@ def read_slurm_conf(path: str | PathLike[str]) -> SlurmSite:
             read.down.update(expand_names(fields[kind], where))
         elif setting := _SETTING.fullmatch(line):
             read.settings[setting[1].lower()] = setting[2].strip()
-        elif not line.startswith(("Configuration data", "Slurmctld(")):
+        elif not _HEADER.fullmatch(line):
             raise InputError(f"{where}: expected KEY=VALUE, got {shown(line)}")
     return _site(read, path)
 
@@ -204,6 +258,27 @@ def expand_names(text: str, where: str) -> list[str]:
             raise InputError(f"{where}: expected at most {_MOST_NAMES:,} names, got {shown(text)}")
         at = part.end()
     return names
+
+
+def meets(expression: str, features: Collection[str]) -> bool:
+    """Return whether a node with these features meets a constraint such as ``fat&(ib|opa)``, from left to right.
+
+    What is in brackets counts as in parentheses, and numbers of nodes (``fat*2``) do not count.
+    """
+    result, join, before = True, "&", list[tuple[bool, str]]()
+    for operator, name in _WORD.findall(expression.lower()):
+        if operator in ("&", "|"):
+            join = operator
+        elif operator in ("(", "["):
+            before.append((result, join))
+            result, join = True, "&"
+        else:
+            value = name in features
+            if operator:
+                value = result
+                result, join = before.pop() if before else (True, "&")
+            result = (result and value) if join == "&" else (result or value)
+    return result
 
 
 def count_numbers(ranges: str, where: str) -> int:
@@ -255,13 +330,14 @@ def _lines(path: Path, files: list[Path]) -> Iterator[tuple[str, str]]:
     except UnicodeDecodeError:
         raise InputError(f"{path}: expected text in UTF-8, got other bytes") from None
     parts: list[str] = []
+    cluster = "".join(re.findall(r"(?im)^\s*ClusterName\s*=\s*(\S+)", text)[:1])
     for number, raw in enumerate(text.split("\n"), 1):
         part = (raw if _SHOWN_NODE.match(raw) else _COMMENT.sub("", raw)).strip()
         parts.append(part.removesuffix("\\"))
         if not part.endswith("\\"):
             line, parts = "".join(parts), []
             if include := _INCLUDE.fullmatch(line):
-                named = Path(include[1])
+                named = Path(include[1].replace("%c", cluster))
                 beside = [path.parent / named, path.parent / named.name]
                 found = next((each for each in beside if each.is_file()), None)
                 if found is None:
@@ -298,41 +374,93 @@ def _site(read: _Read, path: Path) -> SlurmSite:
     places = {name: place for place, name in enumerate(read.nodes)}
     capacity = np.array([_capacity(fields) for fields in read.nodes.values()], dtype=np.int64)
     partitions = tuple(_partition(name, fields, places, read) for name, fields in read.partitions.items())
-    tables = (*read.partitions.values(), *read.nodes.values())
+    named = (*read.partitions.items(), *read.nodes.items())
+    tables = tuple({**fields, "name": name} for name, fields in named)
+    kinds = [_gpus(fields) for fields in read.nodes.values()]
+    types = {kind: np.array([each.get(kind, 0) for each in kinds]) for each in kinds for kind in each if kind}
+    by_core = "CR_CORE" in read.settings.get("selecttypeparameters", "").upper()
+    threads = [_threads(fields) if by_core else 1 for fields in read.nodes.values()]
     weights = tuple(_whole("Weight", each.get("weight", "1"), each[""], _MOST_WEIGHT) for each in read.nodes.values())
     away = [name for name, each in read.nodes.items() if _AWAY.search(each.get("state", "").upper())]
     away += [name for name in read.nodes if name in read.down and name not in away]
-    return SlurmSite(tuple(read.nodes), capacity, partitions, weights, read.settings, tables, str(path), tuple(away))
+    return SlurmSite(
+        tuple(read.nodes), capacity, partitions, weights, read.settings, tables, str(path), tuple(away),
+        tuple(map(_features, read.nodes.values())), types, tuple(threads),
+    )  # fmt: skip
 
 
 def _capacity(fields: Mapping[str, str]) -> tuple[int, int, int]:
-    """Return cores, memory and GPUs of a node."""
+    """Return cores, memory and GPUs that jobs may have of a node: less what ``CoreSpecCount`` and such keep back."""
     where = fields[""]
-    cpus = fields.get("cpus", fields.get("cputot", fields.get("procs")))
-    if cpus is not None:
-        cores = _whole("CPUs", cpus, where)
+    total = _cpus(fields)
+    if effective := fields.get("cpuefctv"):
+        cores = _whole("CPUEfctv", effective, where)
     else:
-        per_node = ("sockets", "corespersocket", "threadspercore")
-        cores = prod(_whole(key, fields.get(key, "1"), where) for key in per_node)
-    if not cores:
-        raise InputError(f"{where}: expected a node with cores, got 0")
-    kinds = filter(None, map(_GPUS.match, fields.get("gres", "").split(",")))
-    gpus = sum(_whole("Gres", kind[1] or "1", where) for kind in kinds)
+        kept = _whole("CoreSpecCount", fields.get("corespeccount", "0"), where) * _threads(fields)
+        cores = total - max(kept, count_numbers(fields["cpuspeclist"], where) if "cpuspeclist" in fields else 0)
+    memory = _whole("RealMemory", fields.get("realmemory", "1"), where)
+    memory -= _whole("MemSpecLimit", fields.get("memspeclimit", "0"), where)
+    gpus = sum(_gpus(fields).values())
+    if cores < 1 or memory < 0:
+        found = f"{cores} cores and {memory} MB of memory"
+        raise InputError(f"{where}: expected a node with cores and memory for jobs, got {found}")
     for name, amount in (("cores", cores), ("Gres", gpus)):
         if amount > MOST_PROCESSORS:
             raise InputError(f"{where}: expected at most {MOST_PROCESSORS} {name}, got {shown(amount)}")
-    return cores, _whole("RealMemory", fields.get("realmemory", "1"), where) * 1024, gpus
+    return cores, memory * 1024, gpus
+
+
+def _cpus(fields: Mapping[str, str]) -> int:
+    given = fields.get("cpus", fields.get("cputot", fields.get("procs")))
+    return _cores(fields)[1] if given is None else _whole("CPUs", given, fields[""])
+
+
+def _cores(fields: Mapping[str, str]) -> tuple[int, int]:
+    """Return the cores and the threads that a node's shape says."""
+    where = fields[""]
+    boards = _whole("Boards", fields.get("boards", "1"), where)
+    sockets = _whole("SocketsPerBoard", fields.get("socketsperboard", "0"), where) * boards
+    sockets = sockets or _whole("Sockets", fields.get("sockets", str(boards)), where)
+    cores = sockets * _whole("CoresPerSocket", fields.get("corespersocket", "1"), where)
+    return cores, cores * _whole("ThreadsPerCore", fields.get("threadspercore", "1"), where)
+
+
+def _threads(fields: Mapping[str, str]) -> int:
+    """Return how many of a node's CPUs are one core; 1 where its CPUs are its cores."""
+    cores, threads = _cores(fields)
+    return threads // cores if cores and _cpus(fields) == threads else 1
+
+
+def _gpus(fields: Mapping[str, str]) -> dict[str, int]:
+    """Return how many GPUs of each type a node has; those without a type are of the type ``""``."""
+    found: dict[str, int] = {}
+    for kind in filter(None, map(_GRES.match, fields.get("gres", "").split(","))):
+        type_ = (kind["kind"] or "").lower()
+        found[type_] = found.get(type_, 0) + _whole("Gres", kind["count"] or "1", fields[""])
+    return found
+
+
+def _features(fields: Mapping[str, str]) -> frozenset[str]:
+    names = ("activefeatures", "availablefeatures", "features", "feature")
+    text = next((fields[name] for name in names if name in fields), "")
+    return frozenset(re.split(r"[,&]", text.lower())) - {"", "(null)"}
 
 
 def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int], read: _Read) -> SlurmPartition:
     where = fields[""]
-    names = [node for each in expand_names(fields.get("nodes", ""), where) for node in _members(each, read, where)]
-    unknown = [node for node in names if node not in places]
-    if unknown or not names:
-        found = shown(unknown[0]) if unknown else "none"
+    text = "" if fields.get("nodes", "").lower() in ("(null)", "n/a") else fields.get("nodes", "")
+    names: dict[str, None] = {}
+    for each in expand_names(text, where):
+        members = _members(each.removeprefix("-"), read, where)
+        others = {node: None for node in names if node not in members}
+        names = others if each[:1] == "-" else names | dict.fromkeys(members)
+    if unknown := [node for node in names if node not in places]:
+        found = shown(unknown[0])
         raise InputError(
             f"{where}: partition {shown(name)}: field 'Nodes': expected nodes with a NodeName, got {found}"
         )
+    most = fields.get("maxnodes", "UNLIMITED"), fields.get("maxcpuspernode", "UNLIMITED")
+    nodes, cpus = (None if each.upper() in ("UNLIMITED", "INFINITE") else each for each in most)
     return SlurmPartition(
         name,
         tuple(sorted(places[node] for node in names)),
@@ -341,6 +469,10 @@ def _partition(name: str, fields: Mapping[str, str], places: Mapping[str, int], 
         _whole("PriorityJobFactor", fields.get("priorityjobfactor", "1"), where),
         "" if fields.get("qos", "").upper() in ("N/A", "(NULL)") else fields.get("qos", ""),
         fields.get("preemptmode", "").lower(),
+        None if cpus is None else _whole("MaxCPUsPerNode", cpus, where),
+        None if nodes is None else _whole("MaxNodes", nodes, where),
+        fields.get("oversubscribe", fields.get("shared", "")).upper() == "EXCLUSIVE",
+        fields.get("state", "UP").upper(),
     )
 
 
@@ -351,9 +483,11 @@ def _members(name: str, read: _Read, where: str) -> list[str]:
     if name in read.nodes or name not in read.sets:
         return [name]
     given, wanted = read.sets[name], read.sets[name].get("feature", "").lower()
-    has = {node: each.get("feature", each.get("features", "")).lower().split(",") for node, each in read.nodes.items()}
     listed = expand_names(given.get("nodes", ""), where)
-    return [node for node in read.nodes if (wanted and wanted in has[node]) or node in listed or "ALL" in listed]
+    return [
+        node for node, each in read.nodes.items()
+        if (wanted and set(wanted.split(",")) & _features(each)) or node in listed or "ALL" in listed
+    ]  # fmt: skip
 
 
 def _whole(name: str, text: str, where: str, most: int = MOST_PROCESSORS) -> int:

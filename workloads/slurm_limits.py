@@ -1,93 +1,309 @@
-"""Limits of associations and of qualities of service, as ``sacctmgr`` prints them."""
+"""Associations and qualities of service, as ``sacctmgr`` prints them: limits, priorities, which jobs give way."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import isnan
 from os import PathLike
 from pathlib import Path
-from typing import NamedTuple
+from typing import Protocol, TypeAlias
 
-from ..base import InputError
-from ..base.checks import MOST_PROCESSORS, shown
+from ..base import InputError, IntArray
+from ..base.checks import LARGEST, LONGEST, shown
 from ..base.files import read_bounded
+from .formats.sacct_fields import kilobytes_of
+from .formats.slots import GPU, MEMORY
+from .machine import Machine
+from .slurm_conf import APART, GPU_TYPE, SlurmSite, slurm_seconds
 
-#: The quality of service of jobs that name none.
+#: The quality of service of jobs that name none, where their association has no other.
 NORMAL = "normal"
+#: What limits jobs and resources at a time, by name: :data:`JOBS`, ``cpu``, ``mem`` (kilobytes), ``gres/gpu``,
+#: ``gres/gpu:a100``, and with :data:`MINUTES` before it the minutes that running jobs have left, times that amount.
+Most: TypeAlias = Mapping[str, int]
+JOBS, MINUTES, WALL = "jobs", "minutes of ", "wall"
 _MOST_BYTES = 1 << 24
 #: The first column of each table.
 _ASSOCIATIONS, _QUALITIES = "Account", "Name"
-#: Columns that are modelled; others must be empty, but for those that hold no job back.
-_LIMITS = ("GrpJobs", "GrpTRES", "MaxJobs", "MaxJobsPU", "MaxTRESPU")
-_HARMLESS = {
-    "Account", "User", "ParentName", "Par Name", "Name", "Cluster", "Partition", "Share", "Priority", "QOS", "Def QOS",
-    "GraceTime", "PreemptMode", "UsageFactor", "ID", "Descr",
+#: Columns of limits, by whose they are: of all jobs together, of each user's, of each account's, of each job.
+_ALL = {"GrpJobs": JOBS, "GrpTRES": "", "GrpTRESRunMins": MINUTES}
+_OF_USERS = {"MaxJobsPU": JOBS, "MaxTRESPU": "", "MaxTRESRunMinsPU": MINUTES}
+_OF_ACCOUNTS = {"MaxJobsPA": JOBS, "MaxTRESPA": "", "MaxTRESRunMinsPA": MINUTES}
+_OF_JOBS = {"MaxTRES": "", "MaxTRESMins": MINUTES, "MaxWall": WALL}
+#: Limits that jobs on record had passed when they came, and limits of what was used in all; none is modelled.
+PASSED = (
+    "GrpSubmit", "MaxSubmit", "MaxSubmitPU", "MaxSubmitPA", "GrpTRESMins", "GrpWall", "UsageThres", "MaxTRESPerNode",
+    "MaxJobsAccruePU", "MaxJobsAccruePA", "MaxJobsAccrue", "GrpJobsAccrue", "MinPrioThresh", "LimitFactor",
+)  # fmt: skip
+#: Other names of columns: in full as options have them, with blanks as others print them.
+_SPELLED = {
+    "parname": "ParentName", "parentname": "ParentName", "maxjobsperuser": "MaxJobsPU", "maxtresperuser": "MaxTRESPU",
+    "maxsubmitjobsperuser": "MaxSubmitPU", "maxjobsperaccount": "MaxJobsPA", "maxtresperaccount": "MaxTRESPA",
+    "maxtresperjob": "MaxTRES", "maxwalldurationperjob": "MaxWall", "maxtresminsperjob": "MaxTRESMins",
+    "grptresrunmin": "GrpTRESRunMins", "grptresrunminutes": "GrpTRESRunMins", "defaultqos": "DefQOS",
+    "maxsubmitjobs": "MaxSubmit", "grpsubmitjobs": "GrpSubmit", "usagethreshold": "UsageThres",
+} | {
+    name.lower(): name
+    for name in (
+        *_ALL, *_OF_USERS, *_OF_ACCOUNTS, *_OF_JOBS, *PASSED, "Account", "User", "Name", "Partition", "DefQOS",
+        "Priority", "Preempt", "PreemptMode", "UsageFactor", "Flags", "MinTRES", "GraceTime", "PreemptExemptTime",
+    )
 }  # fmt: skip
 
 
-class Most(NamedTuple):
-    """How many jobs may run at a time, and with how many CPUs in all; ``None``: no limit."""
+@dataclass(frozen=True, slots=True)
+class SlurmAssociation:
+    """An account, or a user in one.
 
-    jobs: int | None = None
-    cpus: int | None = None
+    Attributes
+    ----------
+    all
+        Of its jobs together (``GrpJobs``, ``GrpTRES``, ``GrpTRESRunMins``), those of accounts below it as well.
+    most_jobs
+        ``MaxJobs``, of each user in an account; ``None``: that of the account above.
+    job
+        Of each job (``MaxTRES``, ``MaxTRESMins``, ``MaxWall``, seconds).
+    parent
+        The account above; empty for the root.
+    qos
+        ``DefQOS``; empty: none.
+    shares
+        ``Share``; ``None``: not said.
+    """
 
-    def over(self, other: Most) -> Most:
-        """Return these limits, those of another where there are none."""
-        return Most(*(own if own is not None else less for own, less in zip(self, other, strict=True)))
+    all: Most = field(default_factory=dict)
+    most_jobs: int | None = None
+    job: Most = field(default_factory=dict)
+    parent: str = ""
+    qos: str = ""
+    shares: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SlurmQos:
+    """A quality of service.
+
+    Attributes
+    ----------
+    priority, usage_factor
+        ``Priority`` and ``UsageFactor``.
+    preempt, preempt_mode
+        The names of those whose jobs give way to its jobs, and how its own do, in small letters (``cluster``: as the
+        cluster says).
+    flags
+        In small letters, such as ``overpartqos``.
+    all, users, accounts, job
+        Limits: of all its jobs, of those of each user, of each account, and of each job.
+    least
+        What a job has to ask for (``MinTRES``).
+    """
+
+    priority: int = 0
+    usage_factor: float = 1.0
+    preempt: tuple[str, ...] = ()
+    preempt_mode: str = "cluster"
+    flags: frozenset[str] = frozenset()
+    all: Most = field(default_factory=dict)
+    users: Most = field(default_factory=dict)
+    accounts: Most = field(default_factory=dict)
+    job: Most = field(default_factory=dict)
+    least: Most = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class SlurmLimits:
-    """Who may run how much at a time.
+    """What ``sacctmgr`` says of jobs.
 
     Attributes
     ----------
-    groups
-        Of all jobs of an account or, with a user, of an association (``GrpJobs``, ``GrpTRES``), by account and user.
-    parents
-        The account above each.
-    users
-        Of each user in an account (``MaxJobs``), by account and user.
-    quality, quality_users
-        Of a quality of service, in all and for each user, by its name.
+    associations
+        By account and user; the user of an account is empty.
+    qualities
+        By name.
+    passed
+        Names of limits that are given and not modelled, with their values, as in ``MaxSubmitPU=20``.
     """
 
-    groups: Mapping[tuple[str, str], Most] = field(default_factory=dict)
-    parents: Mapping[str, str] = field(default_factory=dict)
-    users: Mapping[tuple[str, str], Most] = field(default_factory=dict)
-    quality: Mapping[str, Most] = field(default_factory=dict)
-    quality_users: Mapping[str, Most] = field(default_factory=dict)
+    associations: Mapping[tuple[str, str], SlurmAssociation] = field(default_factory=dict)
+    qualities: Mapping[str, SlurmQos] = field(default_factory=dict)
+    passed: tuple[str, ...] = ()
+
+    def above(self, account: str) -> Iterator[str]:
+        """Yield an account and those above it."""
+        seen = set[str]()
+        while account and account not in seen:
+            seen.add(account)
+            yield account
+            account = self.associations.get((account, ""), SlurmAssociation()).parent
+
+    def associated(self, account: str, user: str) -> Iterator[SlurmAssociation]:
+        """Yield the associations of a user, its own first, then those of the accounts above it."""
+        for key in ((account, user), *((each, "") for each in self.above(account))):
+            if key in self.associations:
+                yield self.associations[key]
+
+    def quality_of(self, name: str, account: str, user: str) -> str:
+        """Return the name of a job's quality of service: its own, that of its association, or :data:`NORMAL`."""
+        return name or next((each.qos for each in self.associated(account, user) if each.qos), NORMAL)
+
+
+class LimitedJob(Protocol):
+    """What of a job says which limits hold for it, and how much it takes of them."""
+
+    user: str
+    group: str
+    queue: str
+    qos: str
+    nodes: int
+    walltime: int
+    per_node: Mapping[str, int]
+    exclusive: bool
+    licences: Mapping[str, int]
+
+
+class SiteLimits:
+    """The limits of a site for its jobs.
+
+    Parameters
+    ----------
+    limits
+        What ``sacctmgr`` says.
+    site
+        The configuration, whose partitions may have a quality of service; ``None``: none.
+    machine
+        The machine.
+    """
+
+    def __init__(self, limits: SlurmLimits, site: SlurmSite | None, machine: Machine) -> None:
+        self._limits, self._machine = limits, machine
+        self._of_partition = {each.name: each.quality for each in site.partitions} if site else {}
+        self._members = {each.name: list(each.nodes) for each in site.partitions} if site else {}
+
+    def name_of(self, job: LimitedJob) -> str:
+        """Return the name of the quality of service of a job."""
+        return self._limits.quality_of(job.qos, job.group, job.user)
+
+    def quality(self, job: LimitedJob) -> SlurmQos:
+        """Return the quality of service of a job."""
+        return self._limits.qualities.get(self.name_of(job), SlurmQos())
+
+    def amounts(self, job: LimitedJob, placed: IntArray | None = None) -> dict[str, int]:
+        """Return what a job takes in all, by Slurm's names, once it is on known nodes: of an exclusive one all cores.
+
+        GPUs of which no type was asked for count as those of the type that its nodes have.
+        """
+        capacity, primary = self._machine.capacity, self._machine.primary
+        nodes = job.nodes if APART in job.per_node else 1
+        names = {MEMORY: "mem", GPU: "gres/gpu", self._machine.resources[primary]: "cpu"}
+        found = {
+            names.get(name, name.replace(GPU_TYPE, "gres/gpu:")): job.nodes * amount
+            for name, amount in job.per_node.items()
+        }
+        if job.exclusive and placed is None:
+            found["cpu"] = int(capacity[self._members.get(job.queue) or slice(None), primary].min()) * nodes
+        elif job.exclusive:
+            found["cpu"] = int(capacity[placed, primary].sum())
+        if placed is not None:
+            nodes = len(placed)
+            for at, name in enumerate(self._machine.resources):
+                plain = name.startswith(GPU_TYPE) and found.get("gres/gpu")
+                if plain and (capacity[placed, at] > 0).all():
+                    found.setdefault(name.replace(GPU_TYPE, "gres/gpu:"), found["gres/gpu"])
+        found |= {"node": nodes, "billing": found.get("cpu", 0)}
+        return found | {f"license/{name}": count for name, count in job.licences.items()}
+
+    def groups(self, job: LimitedJob) -> Iterator[tuple[tuple[str, ...], Most]]:
+        """Yield whose limits a job counts in, and these: of its association and those above, and of both QOS.
+
+        Of two qualities of service, that of the partition comes first where both limit the same, unless the job's own
+        has the flag ``OverPartQOS``.
+        """
+        limits, account, user = self._limits, job.group, job.user
+        associations = limits.associations
+        most_jobs = [each.most_jobs for each in limits.associated(account, user) if each.most_jobs is not None]
+        if most_jobs:
+            yield ("user", account, user), {JOBS: most_jobs[0]}
+        for key in ((account, user), *((above, "") for above in limits.above(account))):
+            if key in associations:
+                yield ("association", *key), associations[key].all
+        own, partition = self.name_of(job), self._of_partition.get(job.queue, "")
+        names = [own, partition] if "overpartqos" in self.quality(job).flags else [partition, own]
+        before = SlurmQos()
+        for name in dict.fromkeys(filter(None, names)):
+            quality = limits.qualities.get(name, SlurmQos())
+            for kind, most, taken in (
+                (("quality", name), quality.all, before.all),
+                (("quality user", name, user), quality.users, before.users),
+                (("quality account", name, account), quality.accounts, before.accounts),
+            ):
+                yield kind, {each: amount for each, amount in most.items() if each not in taken}
+            before = quality
+
+    def over(self, job: LimitedJob) -> set[str]:
+        """Return which limits a job is beyond all alone, so that it waits for ever."""
+        minutes, plain = -(-job.walltime // 60), self.amounts(job)
+        amounts = plain | {f"{MINUTES}{name}": amount * minutes for name, amount in plain.items()}
+        amounts |= {WALL: 60 * minutes, JOBS: 1}
+        quality = self.quality(job)
+        partition = self._limits.qualities.get(self._of_partition.get(job.queue, ""), SlurmQos())
+        above = [each.job for each in self._limits.associated(job.group, job.user)]
+        most = [most for _, most in self.groups(job)] + [{**quality.job, **partition.job}, *above]
+        least = [least for each in (quality, partition) for least in each.least.items()]
+        found = {name for each in most for name, amount in each.items() if amounts.get(name, 0) > amount}
+        return found | {name for name, amount in least if amounts.get(name, 0) < amount}
 
 
 def read_slurm_limits(path: str | PathLike[str]) -> SlurmLimits:
-    """Read what ``sacctmgr -P show assoc`` and ``sacctmgr -P show qos`` print, in one file.
+    """Read what ``sacctmgr -P show assoc`` and ``sacctmgr -P show qos`` print, with any columns.
+
+    That is in one file, or in several with ``;`` between their names. Tables with other columns of the same add to it.
 
     Raises
     ------
     InputError
-        For a line without a header, a number that is none, or a limit that is not modelled, with file and line; if
-        there is nothing in it.
+        For a line without a header, or a value that is none, with file and line; if there is nothing in it.
     """
-    found = SlurmLimits({}, {}, {}, {}, {})
-    for where, row in _rows(Path(path)):
-        for name, value in row.items():
-            if value and name not in _HARMLESS and name not in _LIMITS:
-                raise InputError(f"{where}: expected limits among {', '.join(_LIMITS)}, got {name}={shown(value)}")
-        group = Most(_whole(row.get("GrpJobs", ""), where), _cpus(row.get("GrpTRES", ""), where))
-        if _ASSOCIATIONS in row:
-            key = row[_ASSOCIATIONS], row.get("User", "")
-            found.groups[key] = group  # type: ignore[index]
-            found.users[key] = Most(_whole(row.get("MaxJobs", ""), where))  # type: ignore[index]
-            if not key[1]:
-                found.parents[key[0]] = row.get("ParentName", row.get("Par Name", ""))  # type: ignore[index]
+    associations: dict[tuple[str, str], SlurmAssociation] = {}
+    qualities: dict[str, SlurmQos] = {}
+    passed: dict[str, None] = {}
+    tables: dict[tuple[str, ...], tuple[str, dict[str, str]]] = {}
+    for part in str(path).split(";"):
+        for where, row in _rows(Path(part)):
+            key = tuple(row.get(name, "") for name in (_QUALITIES, _ASSOCIATIONS, "User", "Partition"))
+            tables[key] = where, tables.get(key, ("", {}))[1] | row
+    usual = ("", "1.000000", "1", "0.000000", "0")
+    for where, row in tables.values():
+        passed |= dict.fromkeys(f"{name}={row[name]}" for name in PASSED if row.get(name, "") not in usual)
+        if row.get("Partition") and _ASSOCIATIONS in row:
+            passed[f"Partition={row['Partition']} of an association"] = None
+        elif _ASSOCIATIONS in row:
+            share = row.get("Share", row.get("Fairshare", ""))
+            associations[row[_ASSOCIATIONS], row.get("User", "")] = SlurmAssociation(
+                _most(row, _ALL, where), _whole(row.get("MaxJobs", ""), where), _most(row, _OF_JOBS, where),
+                row.get("ParentName", ""), row.get("DefQOS", ""), int(share) if share.isdecimal() else None,
+            )  # fmt: skip
         else:
-            each = Most(_whole(row.get("MaxJobsPU", ""), where), _cpus(row.get("MaxTRESPU", ""), where))
-            found.quality[row[_QUALITIES]] = group  # type: ignore[index]
-            found.quality_users[row[_QUALITIES]] = each  # type: ignore[index]
-    if not found.groups and not found.quality:
+            qualities[row[_QUALITIES]] = _quality(row, where)
+    if not associations and not qualities:
         raise InputError(f"{path}: expected what sacctmgr -P show assoc or qos prints, got no line of it")
-    return found
+    return SlurmLimits(associations, qualities, tuple(passed))
+
+
+def _quality(row: Mapping[str, str], where: str) -> SlurmQos:
+    def words(name: str) -> list[str]:
+        return [part for part in row.get(name, "").lower().split(",") if part]
+
+    factor = row.get("UsageFactor", "") or "1"
+    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", factor):
+        raise InputError(f"{where}: field 'UsageFactor': expected a number, got {shown(factor)}")
+    return SlurmQos(
+        _whole(row.get("Priority", ""), where) or 0, float(factor),
+        tuple(filter(None, row.get("Preempt", "").split(","))), row.get("PreemptMode", "").lower() or "cluster",
+        frozenset(words("Flags")),
+        *(_most(row, columns, where) for columns in (_ALL, _OF_USERS, _OF_ACCOUNTS, _OF_JOBS, {"MinTRES": ""})),
+    )  # fmt: skip
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
@@ -97,7 +313,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     for number, line in enumerate(text.splitlines(), 1):
         cells, where = [cell.strip() for cell in line.split("|")], f"{path}:{number}"
         if {_ASSOCIATIONS, "User"} <= set(cells) or cells[0] == _QUALITIES:
-            header = cells
+            header = [_SPELLED.get(cell.lower().replace(" ", ""), cell) for cell in cells]
         elif line.strip():
             if not header:
                 raise InputError(
@@ -108,19 +324,36 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             yield where, dict(zip(header, cells, strict=True))
 
 
+def _most(row: Mapping[str, str], columns: Mapping[str, str], where: str) -> Most:
+    """Return the limits of some columns by the name of what is limited."""
+    found: dict[str, int] = {}
+    for column, kind in columns.items():
+        text = row.get(column, "")
+        if kind == JOBS:
+            count = _whole(text, where)
+            found |= {} if count is None else {JOBS: count}
+        elif kind == WALL:
+            wall = slurm_seconds(text, where) if text else None
+            found |= {} if wall is None else {WALL: wall}
+        else:
+            for part in filter(None, text.split(",")):
+                name, _, amount = part.partition("=")
+                number = _amount(amount) if name == "mem" else int(amount) if amount.isdecimal() else None
+                if number is None or not name or number > LARGEST:
+                    raise InputError(f"{where}: field {column!r}: expected NAME=N, got {shown(part)}")
+                found[f"{kind}{name.lower()}"] = number
+    return found
+
+
+def _amount(text: str) -> int | None:
+    """Return memory in kilobytes."""
+    found = kilobytes_of(text)
+    return None if isnan(found) else int(found)
+
+
 def _whole(text: str, where: str) -> int | None:
     if not text:
         return None
-    if not text.isdecimal() or len(text) > len(str(MOST_PROCESSORS)):
-        raise InputError(f"{where}: expected a whole number up to {MOST_PROCESSORS}, got {shown(text)}")
+    if not text.isdecimal() or len(text) > len(str(LONGEST)):
+        raise InputError(f"{where}: expected a whole number up to {LONGEST}, got {shown(text)}")
     return int(text)
-
-
-def _cpus(text: str, where: str) -> int | None:
-    """Return the CPUs of a list such as ``cpu=16``."""
-    if not text:
-        return None
-    found = re.fullmatch(r"cpu=(\d{1,15})", text)
-    if found is None:
-        raise InputError(f"{where}: expected cpu=N, got {shown(text)}: other limits are not modelled")
-    return int(found[1])

@@ -1,54 +1,110 @@
-"""What a configuration of Slurm says that the dispatcher ``slurm`` does not do."""
+"""What a configuration of Slurm and the options of jobs say that the dispatcher ``slurm`` does not do."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
-from .slurm_conf import SlurmSite
+import pandas as pd
+
+from .slurm_conf import SlurmSite, expand_names, meets
 
 #: Key: values that change nothing, and what others change. Values are compared in small letters.
 _SETTINGS: Mapping[str, tuple[Collection[str], str]] = {
-    "SchedulerType": (("sched/backfill",), "who starts"),
+    "SchedulerType": (("sched/backfill",), "which jobs start"),
     "PriorityType": (("priority/multifactor", "priority/basic"), "the order"),
-    "PriorityFlags": (("fair_tree",), "the order"),
+    "PriorityFlags": (("fair_tree", "accrue_always"), "the order"),
     "PriorityWeightAssoc": (("0",), "the order"),
-    "PriorityWeightQOS": (("0",), "the order"),
     "PriorityWeightTRES": ((), "the order"),
     "PriorityUsageResetPeriod": (("none",), "the order"),
     "FairShareDampeningFactor": (("1",), "the order"),
-    "PreemptType": (("preempt/none", "preempt/partition_prio"), "who gives way"),
-    "PreemptMode": (("off", "requeue", "cancel"), "who gives way"),
-    "PreemptParameters": ((), "who gives way"),
-    "PreemptExemptTime": (("-1", "0", "00:00:00", "none"), "who gives way"),
-    "SelectType": (("select/cons_tres", "select/cons_res"), "on which nodes, and with whom"),
-    "TopologyPlugin": (("topology/none", "topology/default"), "on which nodes"),
-    "Licenses": ((), "who has to wait"),
+    "PrioritySiteFactorPlugin": (("site_factor/none",), "the order"),
+    "PreemptType": (("preempt/none", "preempt/partition_prio", "preempt/qos"), "which jobs stop"),
+    "PreemptMode": (("off", "requeue", "cancel"), "which jobs stop"),
+    "PreemptParameters": ((), "which jobs stop"),
+    "PreemptExemptTime": (("-1", "0", "00:00:00", "none"), "which jobs stop"),
+    "SelectType": (
+        ("select/cons_tres", "select/cons_res", "select/linear"), "on which nodes, and beside which jobs"
+    ),
+    "TopologyPlugin": (("topology/none", "topology/default", "topology/flat"), "on which nodes"),
+    "TopologyParam": ((), "on which nodes"),
     "OverTimeLimit": (("0", "0 min"), "when jobs are killed"),
     "CompleteWait": (("0", "0 sec"), "when nodes are free"),
-}
+    "SuspendTime": (("-1", "0", "infinite", "0 sec", "-1 sec"), "when nodes are up"),
+    "MaxMemPerCPU": (("0", "unlimited"), "how many cores jobs take"),
+    "MaxMemPerNode": (("0", "unlimited"), "which jobs start"),
+    "BurstBufferType": ((), "when data is there"),
+    "MCSPlugin": (("mcs/none",), "beside which jobs"),
+}  # fmt: skip
 #: The same for the fields of partitions and of nodes.
 _FIELDS: Mapping[str, tuple[Collection[str], str]] = {
-    "OverSubscribe": (("no",), "with whom nodes are shared"),
-    "QoS": (("n/a",), "who has to wait"),
-    "PreemptMode": (("off", "requeue", "cancel"), "who gives way"),
-    "GraceTime": (("0",), "who gives way"),
-    "MaxNodes": (("unlimited",), "who may start"),
+    "OverSubscribe": (("no", "exclusive"), "beside which jobs"),
+    "Shared": (("no", "exclusive"), "beside which jobs"),
+    "QoS": (("n/a",), "which jobs wait, as far as no limits are given"),
+    "PreemptMode": (("off", "requeue", "cancel"), "which jobs stop"),
+    "GraceTime": (("0",), "which jobs stop"),
+    "MinNodes": (("0", "1"), "which jobs start"),
+    "LLN": (("no",), "on which nodes"),
+    "ExclusiveUser": (("no",), "beside which jobs"),
+    "ExclusiveTopo": (("no",), "beside which jobs"),
+    "MaxCPUsPerSocket": (("unlimited",), "on which nodes"),
+    "MaxMemPerCPU": (("0", "unlimited"), "how many cores jobs take"),
+    "MaxMemPerNode": (("0", "unlimited"), "which jobs start"),
+    "TRESBillingWeights": ((), "the order"),
+    "OverTimeLimit": (("none", "0"), "when jobs are killed"),
+    "ReqResv": (("no",), "which jobs start"),
+    "SelectTypeParameters": ((), "on which nodes"),
+    "PowerDownOnIdle": (("no",), "when nodes are up"),
+    "SuspendTime": (("-1", "infinite"), "when nodes are up"),
 }
 _EMPTY = ("", "(null)", "none")
+#: Parts of SelectTypeParameters that are modelled, or change nothing.
+_SELECTED = (
+    "cr_core", "cr_core_memory", "cr_cpu", "cr_cpu_memory", "cr_memory", "other_cons_tres", "other_cons_res",
+    "cr_core_default_dist_block", "none",
+)  # fmt: skip
 #: Parts of SchedulerParameters that are modelled.
 MODELLED = (
-    "bf_interval", "bf_window", "bf_resolution", "bf_max_job_test", "bf_max_job_array_resv", "batch_sched_delay",
-    "sched_interval", "default_queue_depth",
+    "bf_interval", "bf_window", "bf_resolution", "bf_max_job_test", "bf_max_job_array_resv", "bf_max_job_user",
+    "bf_max_job_part", "bf_max_job_assoc", "bf_max_job_user_part", "bf_max_job_start", "bf_min_prio_reserve",
+    "batch_sched_delay", "sched_interval", "default_queue_depth", "partition_job_depth",
 )  # fmt: skip
 #: Parts of SchedulerParameters that are about messages and locks, or say what is done anyhow.
-_HARMLESS = ("bf_continue", "bf_yield_interval", "bf_yield_sleep", "bf_max_time", "max_rpc_cnt", "sched_max_job_start")
+_HARMLESS = (
+    "bf_continue", "bf_yield_interval", "bf_yield_sleep", "bf_yield_rpc_cnt", "bf_max_time", "max_rpc_cnt",
+    "sched_max_job_start", "sched_min_interval", "max_sched_time", "defer", "defer_batch", "nohold_on_prolog_fail",
+    "bf_licenses", "max_depend_depth", "kill_invalid_depend", "no_backup_scheduling", "requeue_delay",
+    "disable_user_top", "enable_user_top", "max_script_size", "max_submit_line_size", "bf_hetjob_prio",
+    "disable_job_shrink", "batch_job_delay", "reduce_completing_frag", "default_gbytes", "bf_node_space_size",
+)  # fmt: skip
 #: What enforcing associations brings that holds no job back.
 _ASSOCIATIONS = ("associations", "wckeys", "nosteps", "nojobs")
 
 
-def unmodelled(site: SlurmSite) -> tuple[str, ...]:
-    """Return the settings that are not modelled, each with what it may change, as ``GraceTime=9 (who gives way)``."""
-    return tuple(dict.fromkeys([*_of_settings(site), *_of_tables(site.tables)]))
+def unmodelled(site: SlurmSite, records: pd.DataFrame) -> tuple[str, ...]:
+    """Return what is not modelled, as ``GraceTime=9 (which jobs stop; 12 jobs)``: settings, and options of jobs.
+
+    Each has what it may change, and how many jobs it touches: all, or those of its partitions and on its nodes.
+
+    Parameters
+    ----------
+    site
+        The configuration.
+    records
+        The accounting, as :func:`~hpcdispatch.workloads.formats.sacct.parse_sacct` has it.
+    """
+    touched = Counter(name for text in records["partitions"] for name in set(text.split(",")))
+    for text, jobs in Counter(records["node_list"]).items():
+        for name in set() if " " in text else set(expand_names(text, "field 'NodeList'")):
+            touched[f"node {name}"] += jobs
+    found = {line: len(records) for line in _of_settings(site)} | _of_tables(site.tables, touched)
+    found |= Counter(f"{name} (of jobs" for text in records["other_options"] for name in text.split())
+    for text, jobs in Counter(text for text in records["constraint"] if text).items():
+        if "*" in text or "[" in text:
+            found[f"-C {text} (of jobs, how many nodes have which feature"] = jobs
+        elif not any(meets(text, has) for has in site.features):
+            found[f"-C {text} (of jobs, no node has it"] = jobs
+    return tuple(f"{line}; {jobs:,} {'job' if jobs == 1 else 'jobs'})" for line, jobs in found.items())
 
 
 def _of_settings(site: SlurmSite) -> Iterator[str]:
@@ -56,22 +112,40 @@ def _of_settings(site: SlurmSite) -> Iterator[str]:
     for key, (usual, changes) in _SETTINGS.items():
         value = settings.get(key.lower(), "")
         if _says_more(value, usual):
-            yield f"{key}={value} ({changes})"
-    parts = settings.get("accountingstorageenforce", "").lower().replace(" ", "").split(",")
-    if enforced := [part for part in parts if part not in (*_ASSOCIATIONS, *_EMPTY)]:
-        yield f"AccountingStorageEnforce={','.join(enforced)} (who has to wait, as far as no limits are given)"
+            yield f"{key}={value} ({changes}"
+    selected = _parts(settings.get("selecttypeparameters", ""))
+    if others := [part for part in selected if part not in _SELECTED]:
+        yield f"SelectTypeParameters={','.join(others)} (on which nodes"
+    if others := [part for part in _parts(settings.get("grestypes", "")) if part != "gpu"]:
+        yield f"GresTypes={','.join(others)} (on which nodes"
+    parts = _parts(settings.get("accountingstorageenforce", ""))
+    if enforced := [part for part in parts if part not in _ASSOCIATIONS]:
+        yield f"AccountingStorageEnforce={','.join(enforced)} (which jobs wait, as far as no limits are given"
     known = {*MODELLED, *_HARMLESS}
     given = site.scheduler_parameters.items()
     if others := [f"{name}={value}".removesuffix("=") for name, value in given if name not in known]:
-        yield f"SchedulerParameters={','.join(others)} (who starts)"
+        yield f"SchedulerParameters={','.join(others)} (which jobs start"
 
 
-def _of_tables(tables: Collection[Mapping[str, str]]) -> Iterator[str]:
+def _of_tables(tables: Collection[Mapping[str, str]], touched: Counter[str]) -> dict[str, int]:
+    """Return the fields of partitions and nodes with how many jobs they touch."""
+    found = Counter[str]()
     for fields in tables:
+        node = "nodename" in fields
         for key, (usual, changes) in _FIELDS.items():
             value = fields.get(key.lower(), "")
             if _says_more(value, usual):
-                yield f"{key}={value} ({changes})"
+                found[f"{key}={value} ({changes}"] += touched[f"node {fields['name']}" if node else fields["name"]]
+        if not node and fields.get("state", "UP").upper() != "UP":
+            found[f"PartitionName={fields['name']} State={fields['state']} (which jobs start"] = touched[fields["name"]]
+        for part in _parts(fields.get("gres", "")) if node else ():
+            if not part.startswith("gpu"):
+                found[f"Gres={part.partition(':')[0]} (on which nodes"] += touched[f"node {fields['name']}"]
+    return dict(found)
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in text.lower().replace(" ", "").split(",") if part not in _EMPTY]
 
 
 def _says_more(value: str, usual: Collection[str]) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from ..base import InputError
@@ -17,20 +19,34 @@ from .job import Job, ResourceMap
 from .machine import Machine
 from .machine_state import Ended, MachineState, RunningSince
 from .slurm_cluster import ClusterJob, Snapshot
-from .slurm_conf import APART, BY_CORE, SlurmSite, expand_names, read_slurm_conf
+from .slurm_conf import (
+    APART,
+    BY_CORE,
+    FEATURE,
+    GPU_TYPE,
+    PARTITION,
+    SlurmPartition,
+    SlurmSite,
+    expand_names,
+    meets,
+    read_slurm_conf,
+)
+from .slurm_limits import SiteLimits, read_slurm_limits
 from .slurm_unmodelled import unmodelled
 from .workload import Provenance, Workload
 
 #: The columns of ``sacct`` that are of use.
 SACCT_COLUMNS = (
     "JobID,User,Account,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,ReqNodes,NNodes,NCPUS,ReqTRES,"
-    "AllocTRES,State,NodeList,Reservation,SubmitLine"
+    "AllocTRES,State,NodeList,Reservation,QOS,Constraints,SubmitLine"
 )
 #: What ``scontrol show`` has to say of a site.
 SCONTROL_SHOWN = (("config",), ("partition", "-o"), ("node", "-o"))
 
 
-def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **options: Any) -> Workload:
+def slurm_workload(
+    sacct: str | PathLike[str], config: str | PathLike[str], limits: str | PathLike[str] = "", **options: Any
+) -> Workload:
     """Return the jobs of an accounting as they were asked for, on the machine of a configuration.
 
     A job takes one of the resource of its partition a slot, the first that it names. Its slots are the nodes of ``-N``,
@@ -42,6 +58,9 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
         Output of ``sacct -P``, best with ``ReqNodes``, ``ReqCPUS`` and ``SubmitLine``.
     config
         ``slurm.conf``, or what ``scontrol show config``, ``partition`` and ``node -o`` print.
+    limits
+        What ``sacctmgr`` prints, see :func:`.read_slurm_limits`. With it jobs that never started stay, if they are
+        beyond a limit all alone: they wait in the queue of ``slurm``, and have nodes reserved.
     options
         Of the reader, see :func:`~hpcdispatch.workloads.read`.
 
@@ -51,22 +70,44 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
         For what is wrong with either, or a job in a partition that the configuration does not have.
     """
     site = read_slurm_conf(config)
-    limits = {partition.name: partition.max_time for partition in site.partitions}
-    workload = read(sacct, partition_limits=limits, **options)
-    machine = site.machine()
-    if workload.records is None or "nodes_asked" not in workload.records:
+    most = {partition.name: partition.max_time for partition in site.partitions}
+    workload = read(sacct, partition_limits=most, unstarted=bool(str(limits)), **options)
+    records = workload.records
+    if records is None or "nodes_asked" not in records:
         raise InputError(f"{sacct}: expected output of sacct -P, got another trace")
-    jobs = tuple(_jobs(workload, workload.records, machine, site))
+    constraints = met_by_some(site, records["constraint"])
+    used = {name for text in records["node_list"].unique() for name in _names(text, site)}
+    closed = [name for name in site.away if name not in used]
+    machine = site.machine(constraints, closed)
+    jobs = tuple(_jobs(workload, records, machine, site))
     notes = [note for note in workload.provenance.notes if not note.startswith("no machine was given")]
-    if site.away:
-        listed = ", ".join(site.away[:5]) + (", ..." if len(site.away) > 5 else "")
-        notes.append(f"{site.source} has {len(site.away)} nodes that are down or drained, which count: {listed}")
-    if left_out := unmodelled(site):
+    for names, what in (
+        (closed, "are down or drained, and take no job"),
+        ([name for name in site.away if name in used], "are down or drained, and count, since jobs ran there"),
+    ):
+        if names:
+            listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
+            notes.append(f"{site.source} has {len(names)} nodes that {what}: {listed}")
+    if left_out := unmodelled(site, records):
         notes.append(f"{site.source} has what slurm does not do: {'; '.join(left_out)}")
     shown_options = {**workload.provenance.options, "config": str(config)}
     provenance = replace(workload.provenance, options=shown_options, notes=tuple(notes))
-    records = workload.records.assign(placement=_placements(jobs, workload.records, machine, site))
-    return Workload(jobs, machine, provenance, records.drop(columns="node_list"))
+    records = records.assign(placement=_placements(jobs, records, machine, site))
+    if str(limits) and (waited := records["wait"] < 0).any():
+        over = SiteLimits(read_slurm_limits(limits), site, machine).over
+        kept = np.array([not waits or bool(over(job)) for job, waits in zip(jobs, waited, strict=True)])
+        beyond = int((waited & kept).sum())
+        notes.append(f"{int(waited.sum())} jobs never started; {beyond} that are beyond a limit wait in slurm, too")
+        jobs, records = tuple(job for job, stays in zip(jobs, kept, strict=True) if stays), records[kept]
+        records = records.reset_index(drop=True)
+        provenance = replace(provenance, notes=tuple(notes))
+    return Workload(jobs, machine, provenance, records.drop(columns=["node_list", "other_options"]))
+
+
+def met_by_some(site: SlurmSite, constraints: Iterable[str]) -> list[str]:
+    """Return the different constraints that some node meets."""
+    different = dict.fromkeys(text for text in constraints if text)
+    return [text for text in different if any(meets(text, has) for has in site.features)]
 
 
 def started_at(workload: Workload) -> int:
@@ -79,7 +120,7 @@ def started_at(workload: Workload) -> int:
 
 
 def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: SlurmSite) -> Iterator[Job]:
-    known = {partition.name for partition in site.partitions}
+    known = {partition.name: partition for partition in site.partitions}
     values = [records[name].tolist() for name in _Asked._fields]
     largest = int(machine.capacity[:, machine.primary].max(initial=0))
     for job, *fields in zip(workload.jobs, *values, strict=True):
@@ -88,17 +129,43 @@ def _jobs(workload: Workload, records: pd.DataFrame, machine: Machine, site: Slu
         if partition is None and known:
             where, wanted = f"{site.source}: job {job.id}", f"one of {', '.join(sorted(known))}"
             raise InputError(f"{where}: field 'Partition': expected {wanted}, got {shown(asked.partitions)}")
+        alone = asked.exclusive == "yes" or site.whole_nodes or (partition is not None and known[partition].exclusive)
+        if alone:
+            asked = asked.of_whole_nodes()
         apart = asked.apart(largest)
         slots = apart or asked.tasks
         per_node = asked.per_slot(machine, slots, by_core=site.memory_by_core)
         if partition is not None:
-            per_node[partition] = 1
+            per_node |= of_partition(known[partition], per_node["core"])
         if apart:
             per_node[APART] = 1
         yield replace(
             job, nodes=slots, per_node=ResourceMap(per_node), group=asked.account or job.group,
-            queue=partition or job.queue, array=asked.array, reservation=asked.reservation,
+            queue=partition or job.queue, array=asked.array, reservation=asked.reservation, exclusive=alone,
+            licences=licences_of(asked.licences, machine),
         )  # fmt: skip
+
+
+def of_partition(partition: SlurmPartition, cores: int) -> dict[str, int]:
+    """Return what a slot of so many cores takes of the resource of a partition."""
+    return {f"{PARTITION}{partition.name}": 1 if partition.cpus_per_node is None else cores}
+
+
+def of_gpu_types(text: str, gpus: int, slots: int, machine: Machine) -> dict[str, int]:
+    """Return what a slot takes of the types of GPUs that a job asks for, as in ``a100=2``, of so many GPUs in all."""
+    counts = dict(part.partition("=")[::2] for part in text.split(",") if part)
+    amounts = {kind: gpus if len(counts) == 1 and gpus > 0 else int(count) for kind, count in counts.items()}
+    return {
+        f"{GPU_TYPE}{kind}": -(-amount // slots)
+        for kind, amount in amounts.items() if f"{GPU_TYPE}{kind}" in machine.resources
+    }  # fmt: skip
+
+
+def licences_of(text: str, machine: Machine) -> ResourceMap:
+    """Return how many of the machine's licences a text such as ``matlab:2,abaqus`` or ``matlab=2`` names."""
+    named = (re.split("[:=]", part.partition("@")[0]) + re.split("[:=]", part)[1:2] for part in re.split("[,;]", text))
+    counts = {name: int(rest[-1]) if rest and rest[-1].isdecimal() else 1 for name, *rest in named if name}
+    return ResourceMap({name: count for name, count in counts.items() if name in machine.licences})
 
 
 class _Asked(NamedTuple):
@@ -115,6 +182,19 @@ class _Asked(NamedTuple):
     account: str
     array: str
     reservation: str
+    constraint: str
+    gpu_types: str
+    licences: str
+    exclusive: str
+    cores_asked: int
+
+    def of_whole_nodes(self) -> _Asked:
+        """Return what it asked for, on the nodes that it asked for or had, in place of all that these have."""
+        nodes = max(int(self.nodes_asked), int(self.nodes), 1)
+        had, cores = int(self.requested_processors), int(self.cores_asked)
+        cores = min(cores, had) if cores > 0 else had
+        memory = int(self.requested_memory) if self.requested_memory > 0 and self.memory_by == "core" else -1
+        return self._replace(nodes_asked=nodes, requested_processors=max(cores, nodes), requested_memory=memory)
 
     @property
     def tasks(self) -> int:
@@ -145,11 +225,16 @@ class _Asked(NamedTuple):
                 amounts[BY_CORE] = 1
         if GPU in machine.resources and self.gpus > 0:
             amounts[GPU] = -(-int(self.gpus) // slots)
+            amounts |= of_gpu_types(self.gpu_types, int(self.gpus), slots, machine)
+        if f"{FEATURE}{self.constraint}" in machine.resources:
+            amounts[f"{FEATURE}{self.constraint}"] = 1
         return amounts
 
 
 def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = None) -> tuple[Workload, MachineState]:
     """Return what runs and what waits at a moment as jobs on the machine of a site, and what has ended before.
+
+    Left out are jobs that wait until somebody does something: those that are held, or whose dependency failed.
 
     Running jobs are on their nodes where these are known one by one; tasks that ask for memory or GPUs by node are laid
     out evenly on as many nodes as they have, or as Slurm expects. Run times are the limits; jobs without one, and those
@@ -164,21 +249,29 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
     past
         Its accounting, of :func:`slurm_workload`.
     """
-    machine, places = site.machine(), {name: place for place, name in enumerate(site.nodes)}
-    known = {partition.name for partition in site.partitions}
+    everything = (*snapshot.running, *snapshot.waiting)
+    up = {name for job in snapshot.running for name in job.nodes}
+    closed = {node.name for node in snapshot.nodes if not node.usable} - up
+    constraints = (job.constraint for job in everything)
+    machine = site.machine(met_by_some(site, constraints), closed)
+    places = {name: place for place, name in enumerate(site.nodes)}
+    known = {partition.name: partition for partition in site.partitions}
+    alone = {name for name, each in known.items() if each.exclusive or site.whole_nodes}
     found = [
-        (job, f"{job.id}_{task}" if job.tasks > 1 else job.id)
-        for job in (*snapshot.running, *snapshot.waiting)
-        if job.limit and job.cores and job.partition.partition(",")[0] in known
-        for task in range(job.tasks)
+        (replace(job, exclusive=job.exclusive or job.partition.partition(",")[0] in alone), id_)
+        for job in everything
+        if job.limit and job.cores and job.partition.partition(",")[0] in known and job.starts
+        for id_ in job.ids or (job.id,)
     ]
     zero = min([job.submit for job, _ in found] + ([started_at(past)] if past is not None else []), default=0)
-    jobs = sorted((_standing(job, id_, snapshot.now, zero, machine) for job, id_ in found), key=lambda job: job.submit)
+    here = {id_ for _, id_ in found}
+    jobs = [_standing(job, id_, snapshot.now, zero, machine, known[job.partition.partition(",")[0]], here)
+            for job, id_ in found]  # fmt: skip
+    jobs.sort(key=lambda job: job.submit)
     running = [
         RunningSince(id_, min(job.start, snapshot.now - 1) - zero, _where(job, places, machine))
         for job, id_ in found if job.start is not None
     ]  # fmt: skip
-    here = {id_ for _, id_ in found}
     priorities = {id_: job.priority for job, id_ in found if job.priority}
     ended = () if past is None else tuple(
         each for each in ended_by(past, snapshot.now, zero) if each.job.id not in here
@@ -200,27 +293,38 @@ def ended_by(past: Workload, now: int, zero: int) -> Iterator[Ended]:
             yield Ended(replace(job, submit=job.submit + shift), start)
 
 
-def _standing(job: ClusterJob, id_: str, now: int, zero: int, machine: Machine) -> Job:
+def _standing(
+    job: ClusterJob, id_: str, now: int, zero: int, machine: Machine, partition: SlurmPartition, here: Collection[str]
+) -> Job:
     apart = _apart(job, machine)
     slots = apart or job.cores
-    partition = job.partition.partition(",")[0]
     # Tasks that lie unevenly on the nodes of which they have memory or GPUs are not to be more than there are.
     cores = -(-job.cores // slots) if job.apart else job.cores // slots
-    per_slot = {"core": cores, partition: 1} | ({APART: 1} if apart else {})
+    per_slot = {"core": cores} | of_partition(partition, cores) | ({APART: 1} if apart else {})
     if MEMORY in machine.resources and (memory := job.memory_a_node or job.memory_a_core * cores):
         per_slot |= {MEMORY: 1024 * memory} | ({} if job.memory_a_node else {BY_CORE: 1})
-    if GPU in machine.resources and job.gpus_a_node:
-        per_slot[GPU] = job.gpus_a_node
+    if GPU in machine.resources and (job.gpus_a_node or job.gpus):
+        per_slot[GPU] = job.gpus_a_node or -(-job.gpus // slots)
+        per_slot |= of_gpu_types(job.gpu_types, job.gpus, slots, machine)
+    if job.start is None and f"{FEATURE}{job.constraint}" in machine.resources:
+        per_slot[f"{FEATURE}{job.constraint}"] = 1
+    depends = [each for each in job.depends if any(name == each[0] or name.startswith(f"{each[0]}_") for name in here)]
     assert job.limit is not None
     limit = max(job.limit, now - job.start + 1 if job.start is not None else 1)
     submit = min(job.submit, now - 1, now - 1 if job.start is None else job.start)
     asked = Job(id_, submit - zero, limit, limit, slots, per_slot)
-    return replace(asked, user=job.user, group=job.account, queue=partition, array=job.array)
+    begin = max(job.begin - zero, 0) if job.begin > now and not depends else 0
+    return replace(
+        asked, user=job.user, group=job.account, queue=partition.name, array=job.array, qos=job.qos,
+        reservation=job.reservation, exclusive=job.exclusive, depends=tuple(depends), begin=begin,
+        licences=licences_of(job.licences, machine),
+    )  # fmt: skip
 
 
 def _apart(job: ClusterJob, machine: Machine) -> int:
     """Return on how many nodes a job is to be: those of ``-N``, or those of tasks that ask for something by node."""
-    by_node = (MEMORY in machine.resources and job.memory_a_node) or (GPU in machine.resources and job.gpus_a_node)
+    by_node = job.exclusive or (MEMORY in machine.resources and job.memory_a_node)
+    by_node = by_node or (GPU in machine.resources and (job.gpus_a_node or job.gpus))
     return job.apart or (min(job.had, job.cores) if by_node else 0)
 
 
@@ -232,6 +336,11 @@ def _where(job: ClusterJob, places: Mapping[str, int], machine: Machine) -> tupl
     return nodes if len(nodes) == slots else None
 
 
+def _names(text: str, site: SlurmSite) -> list[str]:
+    """Return the names in a NodeList, none in ``None assigned``."""
+    return [] if " " in text else expand_names(text, f"{site.source}: field 'NodeList'")
+
+
 def _placements(jobs: tuple[Job, ...], records: pd.DataFrame, machine: Machine, site: SlurmSite) -> list[str]:
     """Return on which nodes the slots of each job were, places with blanks between; empty where that is not known.
 
@@ -241,8 +350,7 @@ def _placements(jobs: tuple[Job, ...], records: pd.DataFrame, machine: Machine, 
     cores = machine.capacity[:, machine.primary].tolist()
     found = []
     for job, text in zip(jobs, records["node_list"].tolist(), strict=True):
-        names = [] if " " in text else expand_names(text, f"{site.source}: job {job.id}: field 'NodeList'")
-        nodes = [places[name] for name in names if name in places]
+        nodes = [places[name] for name in _names(text, site) if name in places]
         if len(nodes) == 1:
             nodes *= job.nodes
         elif APART not in job.per_node:

@@ -23,12 +23,13 @@ from ...workloads import Machine
 from ...workloads.formats.slots import MEMORY
 from ...workloads.slurm_conf import APART, BY_CORE
 from ..protocol import Running, State, Waiting
+from .limits import Limits
 from .partitions import Partitions
 from .usage import AccountUsage
 
 _COLUMNS = np.dtype([
     ("partition", np.int64), ("apart", np.bool_), ("priority", np.int64), ("again", np.int64), ("size", np.float64),
-    ("joined", np.int64), ("place", np.int64),
+    ("joined", np.int64), ("place", np.int64), ("qos", np.float64),
 ])  # fmt: skip
 #: Jobs whose nodes are kept after they have ended.
 _MANY = 1_000
@@ -39,8 +40,8 @@ class Jobs:
 
     Parameters
     ----------
-    machine, partitions, weights
-        The nodes, and the weights of the priority.
+    machine, partitions, limits, weights
+        The nodes, the qualities of service, and the weights of the priority.
     small
         ``PriorityFavorSmall``.
     epoch
@@ -57,8 +58,11 @@ class Jobs:
         Ids by place.
     """
 
-    def __init__(self, machine: Machine, partitions: Partitions, weights: Weights, *, small: bool, epoch: int) -> None:
+    def __init__(
+        self, machine: Machine, partitions: Partitions, limits: Limits, weights: Weights, *, small: bool, epoch: int
+    ) -> None:
         self._machine, self._partitions, self._weights, self._small = machine, partitions, weights, small
+        self._limits = limits
         self._epoch, self._cores = epoch, int(machine.capacity[:, machine.primary].sum())
         self._index = {name: index for index, name in enumerate(machine.resources)}
         self.columns = np.zeros(0, _COLUMNS)
@@ -83,14 +87,14 @@ class Jobs:
         """Set the priorities of all waiting jobs anew, as of a tick."""
         self._prioritize(state.queue.order, state.queue.since, tick)
 
-    def charges(self, state: State, usage: AccountUsage) -> list[tuple[tuple[str, str], int, int]]:
-        """Return owner, start and CPUs of the running jobs."""
-        primary, charges = self._machine.primary, []
+    def charges(self, state: State, usage: AccountUsage) -> list[tuple[tuple[str, str], int, float]]:
+        """Return owner, start and CPUs of the running jobs, the latter times the factor of their quality of service."""
+        charges = []
         for running in state.running:
             if running.order not in self.owners:  # It ran when the simulation began.
                 owner = (running.job.group, running.job.user)
                 self.owners[running.order] = owner, usage.user(*owner)
-            charges.append((self.owners[running.order][0], running.start, running.nodes * running.demand[primary]))
+            charges.append((self.owners[running.order][0], running.start, self._limits.charged(running)))
         return charges
 
     def priorities(self) -> dict[str, int]:
@@ -146,7 +150,8 @@ class Jobs:
         if key not in self._room:
             room = count_slots(self._machine.capacity[self._partitions.members[partition]], waiting.demand)
             self._room[key] = int((room > 0).sum() if apart else room.sum())
-        return self._room[key] >= waiting.nodes
+        most = self._partitions.most_nodes[partition] if apart else waiting.nodes
+        return min(self._room[key], most) >= waiting.nodes
 
     def running(self, state: State) -> list[RunningJob]:
         """Return the running jobs by place in the trace, with the ends of their limits, in whole minutes."""
@@ -183,7 +188,10 @@ class Jobs:
         cpus = waiting.nodes * waiting.demand[self._machine.primary] / max(self._cores, 1)
         size = job_size((waiting.nodes if apart else 1) / self._machine.nodes, cpus, small=self._small)
         again = self.columns["again"][order]
-        self.columns[order] = self._partitions.index(job.queue), apart, 0, again, size, waiting.since + 1, waiting.tie
+        self.columns[order] = (
+            self._partitions.index(job.queue), apart, 0, again, size, waiting.since + 1, waiting.tie,
+            self._limits.factor(job),
+        )  # fmt: skip
         owner = (job.group, job.user)
         self.owners[order] = owner, usage.user(*owner)
         self.ids[order] = waiting.id
@@ -192,7 +200,8 @@ class Jobs:
         columns = self.columns[order]
         age = np.maximum(tick - np.maximum(since, columns["again"]), 0).astype(np.float64)
         fair_share = np.array([self.owners[place][1].factor for place in order.tolist()])
-        factors = Factors(age, fair_share, columns["size"], self._partitions.factor[columns["partition"]])
+        partition = self._partitions.factor[columns["partition"]]
+        factors = Factors(age, fair_share, columns["size"], partition, columns["qos"])
         self.columns["priority"][order] = priorities(self._weights, factors)
 
     def _grow(self, last: int) -> None:

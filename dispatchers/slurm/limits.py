@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Sequence
 
 import numpy as np
 
 from ...base import IntArray
 from ...models.slurm import UNLIMITED
-from ...workloads.slurm_limits import NORMAL, Most, SlurmLimits
-from ..protocol import JobView, State, Waiting
+from ...workloads import Machine
+from ...workloads.slurm_conf import SlurmSite
+from ...workloads.slurm_limits import JOBS, MINUTES, WALL, SiteLimits, SlurmLimits, SlurmQos
+from ..protocol import JobView, Running, State, Waiting
 
 #: What is limited: a kind, and whose it is.
 Group = tuple[str, ...]
+#: Jobs whose amounts are kept after they have ended.
+_MANY = 10_000
+#: What is limited to nothing for jobs that alone are beyond a limit.
+_BEYOND = "beyond"
 
 
 class Limits:
@@ -22,78 +28,157 @@ class Limits:
     ----------
     limits
         What ``sacctmgr`` says; ``None``: nothing.
-    qualities
-        The quality of service of each partition that has one, which comes before that of the job.
-    primary
-        The resource that counts as CPUs.
+    site
+        The configuration, whose partitions may have a quality of service; ``None``: none.
+    machine
+        The machine.
+
+    Attributes
+    ----------
+    beyond
+        Jobs that alone are beyond a limit, by their places in the trace, with the row that holds them back.
     """
 
-    def __init__(self, limits: SlurmLimits | None, qualities: Mapping[str, str], primary: int) -> None:
-        self._limits, self._qualities, self._primary = limits, qualities, primary
-        self._row: dict[Group, int] = {}
-        self._most: list[Most] = []
-        self._rows: dict[tuple[str, str, str], tuple[int, ...]] = {}
+    def __init__(self, limits: SlurmLimits | None, site: SlurmSite | None, machine: Machine) -> None:
+        found = self._limits = limits or SlurmLimits()
+        self._given, self._site = limits is not None, SiteLimits(found, site, machine)
+        each = [one for qos in found.qualities.values() for one in (qos.all, qos.users, qos.accounts)]
+        each += [association.all for association in found.associations.values()]
+        names = dict.fromkeys(name for most in each for name in most)
+        self._kinds = [JOBS, *(name for name in names if name != JOBS), _BEYOND]
+        # Jobs that alone are beyond a limit have one of these, the second where backfill does not plan them either.
+        self._row: dict[Group, int] = {(_BEYOND,): 0, (_BEYOND, JOBS): 1}
+        self._most = [[UNLIMITED] * len(names | {JOBS: None}) + [0], [0] * (len(names | {JOBS: None}) + 1)]
+        self._rows: dict[tuple[str, str, str, str], tuple[int, ...]] = {}
+        self.beyond: dict[int, int] = {}
+        self._amounts: dict[tuple[int, int], dict[str, int]] = {}
+        self._highest = max((qos.priority for qos in found.qualities.values()), default=0)
+
+    def quality(self, job: JobView) -> SlurmQos:
+        """Return the quality of service of a job."""
+        return self._site.quality(job)
+
+    def name_of(self, job: JobView) -> str:
+        """Return the name of the quality of service of a job."""
+        return self._site.name_of(job)
+
+    def factor(self, job: JobView) -> float:
+        """Return the part of a job's priority that its quality of service has, from 0 to 1."""
+        return self.quality(job).priority / self._highest if self._highest else 0.0
+
+    def shares(self) -> dict[str, int]:
+        """Return the shares of accounts and users that the associations say."""
+        found = self._limits.associations.items()
+        return {user or account: each.shares for (account, user), each in found if each.shares is not None}
+
+    def unreserved(self, job: JobView) -> bool:
+        """Return whether backfill reserves no nodes for a job (the flag ``NoReserve``)."""
+        return "noreserve" in self.quality(job).flags
+
+    def charged(self, running: Running) -> float:
+        """Return the CPUs of a running job, times the ``UsageFactor`` of its quality of service."""
+        return self._amounts_of(running)["cpu"] * self.quality(running.job).usage_factor
 
     def rows_of(self, job: JobView) -> tuple[int, ...]:
         """Return the limits that a job counts in."""
-        key = job.group, job.user, job.queue
+        key = job.group, job.user, job.queue, job.qos
         if key not in self._rows:
             rows = []
-            for group, most in self._groups(*key):
-                if most != Most():
-                    row = self._row.setdefault((*group, *map(str, most)), len(self._most))
-                    self._most += [most] if row == len(self._most) else []
+            for group, most in self._site.groups(job):
+                if most:
+                    named = (*group, *(f"{name}={amount}" for name, amount in most.items()))
+                    row = self._row.setdefault(named, len(self._most))
+                    if row == len(self._most):
+                        self._most.append([most.get(kind, UNLIMITED) for kind in self._kinds])
                     rows.append(row)
             self._rows[key] = tuple(rows)
         return self._rows[key]
 
     def room(self, state: State) -> IntArray:
-        """Return how many jobs and CPUs are left of each limit that a job has, shape (limits, 2)."""
-        if self._limits is None:
-            return np.empty((0, 2), np.int64)
-        amounts = [(self.rows_of(job.job), job.nodes * job.demand[self._primary]) for job in state.running]
-        for waiting in state.queue:
-            self.rows_of(waiting.job)
-        left = np.array([[UNLIMITED if most is None else most for most in each] for each in self._most], np.int64)
-        left = left.reshape(-1, 2)
-        for rows, cpus in amounts:
-            for row in rows:
-                left[row] -= (1, cpus)
+        """Return how many jobs and how much of each resource is left of the limits, shape (limits, kinds)."""
+        if not self._given:
+            return np.empty((0, 1), np.int64)
+        for each in (*state.running, *state.queue):
+            self.rows_of(each.job)
+        left = np.array(self._most, np.int64).reshape(-1, len(self._kinds))
+        if len(left):
+            for running in state.running:
+                if rows := self.rows_of(running.job):
+                    minutes = max(running.predicted_end - state.now, 0) // 60
+                    left[list(rows)] -= self._takes(self._amounts_of(running), minutes)
+            if len(self._amounts) > 4 * len(state.running) + _MANY:
+                self._amounts.clear()
         return left
 
-    def of(self, waiting: list[Waiting]) -> IntArray:
-        """Return which limits hold for waiting jobs, shape (jobs, most of one job), -1 for none."""
+    def of(self, waiting: Sequence[Waiting]) -> tuple[IntArray, IntArray]:
+        """Return which limits hold for waiting jobs, shape (jobs, most of one job), -1 for none, and what they take."""
         rows = [self.rows_of(each.job) for each in waiting]
+        if self.beyond:
+            rows = [(*own, *self._beyond_row(each)) for own, each in zip(rows, waiting, strict=True)]
         of = np.full((len(rows), max(map(len, rows), default=0)), -1, np.int64)
-        for job, own in enumerate(rows):
+        takes = np.zeros((len(rows), len(self._kinds)), np.int64)
+        for job, (own, each) in enumerate(zip(rows, waiting, strict=True)):
             of[job, : len(own)] = own
-        return of
+            if own:
+                takes[job] = self._takes(self._amounts_of(each), -(-each.predicted // 60))
+        return of, takes
 
-    def never(self, waiting: Waiting) -> bool:
-        """Return whether a job alone is beyond a limit."""
-        if self._limits is None:
-            return False
-        cpus = waiting.nodes * waiting.demand[self._primary]
-        most = (self._most[row] for row in self.rows_of(waiting.job))
-        return any(each.jobs == 0 or (each.cpus is not None and each.cpus < cpus) for each in most)
+    def forbids(self, waiting: Waiting) -> bool:
+        """Return whether a job alone is beyond a limit, so that it waits for ever."""
+        if self._given and waiting.order not in self.beyond and (over := self._site.over(waiting.job)):
+            self.beyond[waiting.order] = 1 if over & {WALL, JOBS} else 0
+        return waiting.order in self.beyond
 
-    def _groups(self, account: str, user: str, queue: str) -> Iterator[tuple[Group, Most]]:
-        limits, nothing = self._limits or SlurmLimits(), Most()
-        yield ("association", account, user), limits.groups.get((account, user), nothing)
-        yield ("user", account, user), limits.users.get((account, user), nothing)
-        above, seen = account, set[str]()
-        while above and above not in seen:
-            seen.add(above)
-            yield ("account", above), limits.groups.get((above, ""), nothing)
-            above = limits.parents.get(above, "")
-        names = [name for name in (self._qualities.get(queue, ""), NORMAL) if name]
-        for kind, most_of in (("quality", limits.quality), ("quality user", limits.quality_users)):
-            own = nothing
-            for name in names:
-                most = most_of.get(name, nothing)
-                free = Most(*(None if taken is not None else value for taken, value in zip(own, most, strict=True)))
-                yield (kind, name, user if "user" in kind else ""), free
-                own = own.over(most)
+    def _beyond_row(self, waiting: Waiting) -> tuple[int, ...]:
+        return (self.beyond[waiting.order],) if waiting.order in self.beyond else ()
+
+    def _takes(self, amounts: dict[str, int], minutes: int) -> list[int]:
+        """Return how much a job takes of each kind, of which some count its minutes."""
+        return [
+            1 if kind in (JOBS, _BEYOND)
+            else amounts.get(kind.removeprefix(MINUTES), 0) * (minutes if kind.startswith(MINUTES) else 1)
+            for kind in self._kinds
+        ]  # fmt: skip
+
+    def _amounts_of(self, job: Waiting | Running) -> dict[str, int]:
+        """Return what a job takes in all, by Slurm's names: of an exclusive one all cores of its nodes."""
+        if not isinstance(job, Running):
+            return self._site.amounts(job.job)
+        key = job.order, job.start
+        if key not in self._amounts:
+            self._amounts[key] = self._site.amounts(job.job, np.unique(job.placement))
+        return self._amounts[key]
+
+
+class Tests:
+    """How many waiting jobs of a user, a partition and an association a cycle of backfill looks at.
+
+    Parameters
+    ----------
+    most
+        ``bf_max_job_user``, ``bf_max_job_part``, ``bf_max_job_assoc`` and ``bf_max_job_user_part``; 0: no limit.
+    """
+
+    def __init__(self, most: Sequence[int]) -> None:
+        self._most = most
+        self._row: dict[Group, int] = {}
+        self._limits: list[int] = []
+
+    def of(self, waiting: Sequence[Waiting]) -> IntArray:
+        """Return the rows that waiting jobs count in, shape (jobs, limits)."""
+        found = np.full((len(waiting), sum(most > 0 for most in self._most)), -1, np.int64)
+        for at, each in enumerate(waiting):
+            job = each.job
+            keys = (job.user,), (job.queue,), (job.group, job.user), (job.user, job.queue)
+            pairs = ((place, most, key) for place, (most, key) in enumerate(zip(self._most, keys, strict=True)) if most)
+            for column, (place, most, key) in enumerate(pairs):
+                row = found[at, column] = self._row.setdefault((str(place), *key), len(self._limits))
+                self._limits += [most] if row == len(self._limits) else []
+        return found
+
+    def room(self) -> IntArray:
+        """Return how many jobs are left of each row, shape (rows,)."""
+        return np.array(self._limits, np.int64)
 
 
 class Arrays:

@@ -13,6 +13,7 @@ from ...workloads.slurm_conf import SlurmSite, read_slurm_conf, slurm_seconds
 from ...workloads.slurm_reservations import SlurmReservation, read_slurm_reservations
 
 _MINUTE = 60
+_MOST_TESTS = ("bf_max_job_user", "bf_max_job_part", "bf_max_job_assoc", "bf_max_job_user_part")
 _WHOLE = re.compile(r"(\d{1,15})(?: \w+)?")
 
 
@@ -35,12 +36,21 @@ class SlurmOptions:
         Jobs that a cycle of backfill looks at.
     bf_max_job_array_resv
         Tasks of an array for which a cycle of backfill reserves nodes.
+    bf_max_job_user, bf_max_job_part, bf_max_job_assoc, bf_max_job_user_part
+        Jobs of a user, of a partition, of an account's user, and of a user in a partition that a cycle of backfill
+        looks at; 0: all.
+    bf_max_job_start
+        Jobs that a cycle of backfill starts; 0: all.
+    bf_min_prio_reserve
+        The least priority with which backfill reserves nodes; with a lower one jobs start at once or not.
     batch_sched_delay
         Seconds between two runs of the main scheduler, at least.
     sched_interval
         Seconds between two of its full passes.
     default_queue_depth
         Jobs that one of its other passes looks at.
+    partition_job_depth
+        Jobs of a partition that it looks at; 0: all.
     KillWait
         Seconds between the limit of a job and its end.
     PriorityWeightAge
@@ -51,6 +61,8 @@ class SlurmOptions:
         Weight of the size.
     PriorityWeightPartition
         Weight of the partition's ``PriorityJobFactor``.
+    PriorityWeightQOS
+        Weight of the ``Priority`` of the quality of service, over the largest.
     PriorityMaxAge
         Time in the queue from which a job's age counts whole, as Slurm writes it: ``7-0``, ``00:10:00``, or minutes.
     PriorityDecayHalfLife
@@ -69,7 +81,8 @@ class SlurmOptions:
         Shares of accounts and of users, as in ``phys=10;chem=20;ann=3``; 1 where not named. An account is the group of
         a job.
     limits
-        A file of what ``sacctmgr -P show assoc`` and ``sacctmgr -P show qos`` print: who may run how much at a time.
+        A file of what ``sacctmgr -P show assoc`` and ``sacctmgr -P show qos`` print, or several with ``;`` between: how
+        much may run at a time, priorities of qualities of service, and which jobs give way to which.
     reservations
         A file of what ``SLURM_TIME_FORMAT=%s scontrol show reservation -o`` prints; only with a configuration, which
         names the nodes.
@@ -88,14 +101,22 @@ class SlurmOptions:
     bf_resolution: int = 60
     bf_max_job_test: int = 500
     bf_max_job_array_resv: int = 20
+    bf_max_job_user: int = 0
+    bf_max_job_part: int = 0
+    bf_max_job_assoc: int = 0
+    bf_max_job_user_part: int = 0
+    bf_max_job_start: int = 0
+    bf_min_prio_reserve: int = 0
     batch_sched_delay: int = 3
     sched_interval: int = 60
     default_queue_depth: int = 100
+    partition_job_depth: int = 0
     KillWait: int = 30
     PriorityWeightAge: int = 0
     PriorityWeightFairshare: int = 0
     PriorityWeightJobSize: int = 0
     PriorityWeightPartition: int = 0
+    PriorityWeightQOS: int = 0
     PriorityMaxAge: str = "7-0"
     PriorityDecayHalfLife: str = "7-0"
     PriorityCalcPeriod: str = "5"
@@ -115,7 +136,9 @@ class SlurmOptions:
             check_whole(name, getattr(self, name), 0, LONGEST)
         for name in ("bf_max_job_test", "bf_max_job_array_resv", "default_queue_depth"):
             check_whole(name, getattr(self, name), 1, MOST_STEPS)
-        for name in ("Age", "Fairshare", "JobSize", "Partition"):
+        for name in (*_MOST_TESTS, "bf_max_job_start", "bf_min_prio_reserve", "partition_job_depth"):
+            check_whole(name, getattr(self, name), 0, 2**32 - 1)
+        for name in ("Age", "Fairshare", "JobSize", "Partition", "QOS"):
             check_whole(f"PriorityWeight{name}", getattr(self, f"PriorityWeight{name}"), 0, 2**32 - 1)
         for name in ("PriorityMaxAge", "PriorityDecayHalfLife", "PriorityCalcPeriod"):
             seconds(name, getattr(self, name))
@@ -125,7 +148,12 @@ class SlurmOptions:
 
     def rules(self) -> BackfillRules:
         """Return what a cycle of backfill is told."""
-        return BackfillRules(self.bf_window * _MINUTE, self.bf_resolution, self.bf_max_job_test, self.KillWait)
+        starts = self.bf_max_job_start or MOST_STEPS
+        return BackfillRules(self.bf_window * _MINUTE, self.bf_resolution, self.bf_max_job_test, self.KillWait, starts)
+
+    def tests(self) -> list[int]:
+        """Return how many jobs of a user, a partition, an association, a user in a partition backfill looks at."""
+        return [getattr(self, name) for name in _MOST_TESTS]
 
     def preempt_modes(self, site: SlurmSite | None) -> dict[str, str]:
         """Return how jobs of each partition give way: ``requeue``, ``cancel``, or another text for none."""
@@ -145,6 +173,7 @@ class SlurmOptions:
             self.PriorityWeightJobSize,
             self.PriorityWeightPartition,
             max(seconds("PriorityMaxAge", self.PriorityMaxAge), 1),
+            self.PriorityWeightQOS,
         )
 
 

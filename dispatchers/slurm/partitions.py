@@ -9,20 +9,20 @@ from ...base.checks import LONGEST
 from ...models.slurm import Cluster, weights_below
 from ...workloads import Machine
 from ...workloads.formats.slots import GPU, MEMORY
-from ...workloads.slurm_conf import SlurmPartition, SlurmSite
+from ...workloads.slurm_conf import PARTITION, SlurmPartition, SlurmSite
 
 
 class Partitions:
     """Partitions as columns.
 
-    Those that no configuration has take all nodes, or those with any of the resource of that name.
+    Those that no configuration has take all nodes, or those with any of their resource, or of that of their name.
 
     Attributes
     ----------
     members
         Shape (partitions, nodes).
-    max_time, tier
-        Seconds and ``PriorityTier``, shape (partitions,).
+    max_time, tier, most_nodes
+        Seconds, ``PriorityTier`` and ``MaxNodes``, shape (partitions,).
     factor
         ``PriorityJobFactor`` over the largest.
     weight
@@ -39,6 +39,7 @@ class Partitions:
     members: BoolArray
     max_time: IntArray
     tier: IntArray
+    most_nodes: IntArray
     factor: FloatArray
 
     def __init__(self, machine: Machine, site: SlurmSite | None) -> None:
@@ -62,8 +63,9 @@ class Partitions:
         if queue not in self._index:
             machine = self._machine
             nodes = np.arange(machine.nodes)
-            if queue in machine.resources:
-                nodes = np.flatnonzero(machine.capacity[:, machine.resources.index(queue)])
+            own = next((name for name in (f"{PARTITION}{queue}", queue) if name in machine.resources), None)
+            if own is not None:
+                nodes = np.flatnonzero(machine.capacity[:, machine.resources.index(own)])
             self._index[queue] = len(self._partitions)
             self._partitions.append(SlurmPartition(queue, tuple(nodes.tolist())))
             self._make_columns()
@@ -80,4 +82,5 @@ class Partitions:
             self.members[row, list(each.nodes)] = True
         self.max_time = np.array([LONGEST if each.max_time is None else each.max_time for each in known])
         self.tier = np.array([each.tier for each in known])
+        self.most_nodes = np.array([LONGEST if each.most_nodes is None else each.most_nodes for each in known])
         self.factor = np.array([each.factor for each in known]) / max(1, *(each.factor for each in known))

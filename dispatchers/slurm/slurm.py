@@ -26,7 +26,7 @@ from ...workloads.slurm_limits import read_slurm_limits
 from ..options import Configured
 from ..protocol import Action, Reject, Start, State, Waiting, Wake
 from .jobs import Jobs, running_by_place
-from .limits import Arrays, Limits
+from .limits import Arrays, Limits, Tests
 from .options import SlurmOptions, configured, reserved, seconds, shares_of
 from .partitions import Partitions
 from .preemption import PartitionPreemption
@@ -142,15 +142,18 @@ class Slurm(Configured[SlurmOptions]):
         rules, site = self._rules, self._site
         self._machine = machine
         self._partitions = Partitions(machine, site)
-        self._jobs = Jobs(machine, self._partitions, rules.weights(), small=rules.PriorityFavorSmall, epoch=rules.epoch)
-        qualities = {partition.name: partition.quality for partition in site.partitions} if site else {}
-        self._limits = Limits(self._given_limits, qualities, machine.primary)
+        self._limits = Limits(self._given_limits, site, machine)
+        self._jobs = Jobs(
+            machine, self._partitions, self._limits, rules.weights(), small=rules.PriorityFavorSmall, epoch=rules.epoch
+        )
+        self._tests = Tests(rules.tests())
         self._arrays = Arrays(rules.bf_max_job_array_resv)
         self._reservations = Reservations(self._reserved, machine.nodes, rules.epoch)
         self._preemption = PartitionPreemption(self._partitions, rules.preempt_modes(site), rules.KillWait)
         self._period = seconds("PriorityCalcPeriod", rules.PriorityCalcPeriod)
         self._usage = AccountUsage(
-            shares_of(rules.shares), seconds("PriorityDecayHalfLife", rules.PriorityDecayHalfLife)
+            shares_of(rules.shares) or self._limits.shares(),
+            seconds("PriorityDecayHalfLife", rules.PriorityDecayHalfLife),
         )
 
     def _update(self, state: State) -> list[Action]:
@@ -180,9 +183,17 @@ class Slurm(Configured[SlurmOptions]):
         refused = self._preemption.cancelled(state.queue) + self._reservations.refused(state.queue, state.now)
         possible = {waiting.order: self._jobs.could_run(waiting) for waiting in joined}
         refused += [Reject(waiting, _UNAVAILABLE) for waiting in joined if not possible[waiting.order]]
-        return refused + [
-            Reject(waiting, _BEYOND) for waiting in joined if possible[waiting.order] and self._limits.never(waiting)
-        ]
+        for waiting in joined:
+            if possible[waiting.order]:
+                self._limits.forbids(waiting)
+        # What is beyond a limit waits as long as anything else does or runs.
+        beyond = self._limits.beyond
+        if beyond and not len(state.running):
+            others = {action.job.order for action in refused if isinstance(action, Reject)}
+            waiting = [each for each in state.queue if each.order not in others]
+            if all(each.order in beyond for each in waiting):
+                refused += [Reject(each, _BEYOND) for each in waiting]
+        return refused
 
     def _without_recalled(self, state: State, joined: list[Waiting]) -> list[Waiting]:
         """Return the jobs that have joined the queue since what was recalled."""
@@ -215,7 +226,7 @@ class Slurm(Configured[SlurmOptions]):
         if preemption is not None:
             stopping = job_table(self._jobs.running(state), jobs, len(turn.free)), preemption
         cluster, now = self._partitions.cluster(turn.free, part.members), state.now + self._rules.epoch
-        starts = main_pass(jobs, cluster, now, limits, stopping, part.closed)
+        starts = main_pass(jobs, cluster, now, limits, stopping, part.closed, self._rules.partition_job_depth)
         self._act(turn, part, jobs, preemption, starts)
 
     def _backfill(self, turn: _Turn, part: _Part) -> None:
@@ -223,6 +234,7 @@ class Slurm(Configured[SlurmOptions]):
         if not len(part.left):
             return
         jobs, limits, preemption = self._first(turn, part, self._rules.bf_max_job_test)
+        limits = self._with_tests(turn, part, jobs, limits)
         running, now = self._jobs.running(turn.state) + turn.started, turn.state.now + self._rules.epoch
         cluster, table = self._partitions.cluster(turn.free, part.members), job_table(running, jobs, len(turn.free))
         backfill_pass(jobs, cluster, table, now, self._rules.rules(), limits, preemption, part.closed)
@@ -241,13 +253,23 @@ class Slurm(Configured[SlurmOptions]):
         if len(turn.tasks):
             limits = limits._replace(array=self._arrays.of(jobs.place), tasks=turn.tasks)
         if len(turn.room):
-            of = self._limits.of([state.queue.entries[row] for row in rows.tolist()])
-            limits = limits._replace(of=of, room=turn.room)
+            of, takes = self._limits.of([state.queue.entries[row] for row in rows.tolist()])
+            limits = limits._replace(of=of, room=turn.room, takes=takes)
         preemption = None
         if self._preemption.modes:
             running = running_by_place(state)
             preemption = self._preemption.of(jobs.place, jobs.partition, running, state.now)
         return jobs, limits, preemption
+
+    def _with_tests(self, turn: _Turn, part: _Part, jobs: WaitingJobs, limits: JobLimits) -> JobLimits:
+        """Return the limits with how many jobs backfill looks at, and for which of them it reserves nodes."""
+        first = [turn.state.queue.entries[row] for row in part.left[: len(jobs.slots)].tolist()]
+        if any(self._rules.tests()):
+            tested = self._tests.of(first)
+            limits = limits._replace(tested=tested, tests=self._tests.room())
+        unreserved = [self._limits.unreserved(each.job) for each in first]
+        low = self._jobs.columns["priority"][jobs.place] < self._rules.bf_min_prio_reserve
+        return limits._replace(reserves=~(low | np.array(unreserved, np.bool_)))
 
     def _act(
         self, turn: _Turn, part: _Part, jobs: WaitingJobs, preemption: Preemption | None,

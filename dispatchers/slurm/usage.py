@@ -44,7 +44,7 @@ class AccountUsage:
             self._rank()
         return found
 
-    def tick(self, now: int, running: Iterable[tuple[tuple[str, str], int, int]]) -> None:
+    def tick(self, now: int, running: Iterable[tuple[tuple[str, str], int, float]]) -> None:
         """Let usage decay, charge the jobs that run now for the time since the last tick, and rank the users.
 
         Jobs that started and ended between two ticks are never charged: so does Slurm, unless

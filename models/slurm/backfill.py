@@ -12,7 +12,7 @@ import numpy as np
 from ...base import BoolArray, IntArray
 from ..compiled import borrowing
 from .jobs import Cluster, JobTable, WaitingJobs
-from .limits import RESERVE, JobLimits, count_start, may_run, no_limits
+from .limits import JOBS, RESERVE, JobLimits, count_start, may_run, may_test, no_limits
 from .nodes import UNTESTED, Scratch, free_cpus, gpus_of, scratch_for
 from .predicted_start import can_start, predicted_start
 from .preemption import NEVER_STOPPED, Preemption, no_preemption, stop_for
@@ -32,12 +32,15 @@ class BackfillRules(NamedTuple):
         ``bf_max_job_test``: jobs that are looked at, but for those that `limits` hold back.
     kill_wait
         ``KillWait``, seconds.
+    starts
+        ``bf_max_job_start``: jobs that are started.
     """
 
     window: int
     resolution: int
     most: int
     kill_wait: int
+    starts: int = 2**62
 
 
 class Reachable(NamedTuple):
@@ -98,7 +101,7 @@ def backfill_pass(
     limits, preemption = limits or no_limits(jobs), preemption or no_preemption(jobs)
     full, scratch, members = _without_jobs(cluster, table), scratch_for(cluster), packed(cluster.members)
     reach = Reachable(np.zeros(nodes, np.int64), np.zeros(nodes, np.int64), np.zeros(nodes, np.bool_))
-    progress = np.zeros(2, np.int64)
+    progress = np.zeros(3, np.int64)
     while True:
         job = consider_next(
             progress, waiting, cluster, members, table, full, now, rules, reserved, reach, limits, preemption.tier,
@@ -126,7 +129,8 @@ def consider_next(
 ) -> int:  # fmt: skip
     """Plan jobs; return the next one for which running jobs have to be stopped, -1 if there is none.
 
-    `progress` has the job to begin with, and how many were looked at. `full` has what would be free if no job ran.
+    `progress` has the job to begin with, and how many were looked at and started. `full` has what would be free if no
+    job ran.
     """
     first, nodes, resources = len(table.end) - len(waiting.slots), len(cluster.free), cluster.free.shape[1]
     lowest = NEVER_STOPPED
@@ -134,10 +138,10 @@ def consider_next(
         lowest = min(lowest, running_tier[row])
     taken = scratch.taken
     for job in range(progress[0], len(waiting.slots)):
-        if not may_run(job, 0, limits):
+        if not may_run(job, JOBS + 1, limits) or not may_test(job, limits):
             continue
         progress[1] += 1
-        if progress[1] > rules.most:
+        if progress[1] > rules.most or progress[2] >= rules.starts:
             break
         partition, limit = waiting.partition[job], waiting.limit[job]
         own = cluster.members[partition]
@@ -166,6 +170,8 @@ def consider_next(
             if at < 0:
                 continue
             at = max(at, earliest)
+            if at > now and not limits.reserves[job]:
+                break
             if at > now and later and at > later:
                 continue
             begin, end = at - at % rules.resolution, at + limit
@@ -203,10 +209,13 @@ def consider_next(
                 for node in range(nodes):
                     taken[node] = reach.now[node]
         if starts:
-            cpus = waiting.slots[job] * waiting.demand[job, cluster.primary]
-            if not may_run(job, cpus, limits):
+            if not may_run(job, limits.room.shape[1], limits):
+                # Nodes are reserved for it all the same, as if it started.
+                end = now + limit
+                reserve(reserved, taken, now, end - end % rules.resolution, rules.resolution, True)
                 continue
-            count_start(job, cpus, limits)
+            count_start(job, limits)
+            progress[2] += 1
         row, last = first + job, table.counts[1]
         table.start[row], table.begin[row] = start, last
         for node in range(nodes):

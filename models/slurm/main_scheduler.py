@@ -5,6 +5,8 @@ Rules as in Slurm 22.05, ``src/slurmctld/job_scheduler.c`` (``_schedule``).
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 
 from ...base import IntArray
@@ -23,29 +25,33 @@ def main_pass(
     limits: JobLimits | None = None,
     stopping: tuple[JobTable, Preemption] | None = None,
     closed: ClosedNodes | None = None,
+    depth: int = 0,
 ) -> list[tuple[int, IntArray, IntArray]]:
     """Return which jobs the main scheduler starts now, with their nodes and their slots on each.
 
     What starts is taken off ``free``. The first job of a partition that does not fit takes the nodes of the partition
     away from all after it, and stops others if `stopping`, the table of running jobs and which of them give way, lets
     it. A job that `limits` hold back is passed over, and what starts is taken off them. Left out are nodes that are
-    `closed` before the limit of a job that starts `now`, seconds since 1970, ends.
+    `closed` before the limit of a job that starts `now`, seconds since 1970, ends; and jobs beyond the first `depth`
+    of a partition, if that is above 0.
     """
     limits, scratch = limits or no_limits(len(waiting.slots)), scratch_for(cluster)
     usable = np.ones(len(cluster.free), np.bool_)
     since = None if closed is None else closed.since()
-    blocked: set[int] = set()
+    blocked, tried = set[int](), Counter[int]()
     starts: list[tuple[int, IntArray, IntArray]] = []
     for job, partition in enumerate(waiting.partition.tolist()):
-        cpus = int(waiting.slots[job] * waiting.demand[job, cluster.primary])
-        if partition in blocked or not may_run(job, cpus, limits):
+        if partition in blocked or not may_run(job, limits.room.shape[1], limits):
+            continue
+        tried[partition] += 1
+        if 0 < depth < tried[partition]:
             continue
         members = cluster.members[partition]
         own = usable & members if since is None else usable & members & (since >= now + waiting.limit[job])
         if cluster.gpu >= 0:
             cluster.weight[members] |= UNTESTED
         if can_start(job, waiting, cluster, own, scratch):
-            count_start(job, cpus, limits)
+            count_start(job, limits)
             nodes = np.flatnonzero(scratch.taken)
             slots = scratch.taken[nodes]
             cluster.free[nodes] -= slots[:, None] * waiting.demand[job] + waiting.by_node[job]

@@ -18,13 +18,14 @@ from ...base import FloatArray, IntArray
 
 
 class Weights(NamedTuple):
-    """The weights of the factors, ``PriorityWeight...``, and ``PriorityMaxAge`` in seconds."""
+    """The weights of the factors, ``PriorityWeight...``, and ``PriorityMaxAge`` in seconds and that of QOS."""
 
     age: float
     fair_share: float
     job_size: float
     partition: float
     max_age: float
+    qos: float = 0.0
 
 
 class Factors(NamedTuple):
@@ -34,7 +35,7 @@ class Factors(NamedTuple):
     ----------
     age
         Seconds since the job could have started.
-    fair_share, job_size, partition
+    fair_share, job_size, partition, qos
         From 0 to 1.
     """
 
@@ -42,6 +43,7 @@ class Factors(NamedTuple):
     fair_share: FloatArray
     job_size: FloatArray
     partition: FloatArray
+    qos: FloatArray | float = 0.0
 
 
 def priorities(weights: Weights, factors: Factors) -> IntArray:
@@ -51,6 +53,7 @@ def priorities(weights: Weights, factors: Factors) -> IntArray:
         + weights.fair_share * factors.fair_share
         + weights.job_size * factors.job_size
         + weights.partition * factors.partition
+        + weights.qos * factors.qos
     )
     return np.maximum(total, 1.0).astype(np.int64)
 

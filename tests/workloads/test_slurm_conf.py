@@ -30,9 +30,11 @@ def conf(tmp_path, text=CONF):
 def test_a_configuration_is_a_machine_with_a_resource_for_each_partition(tmp_path):
     site = read_slurm_conf(conf(tmp_path))
     machine = site.machine()
-    assert machine.resources == ("core", "mem", "mem_per_cpu", "gpu", "node", "all", "few")
-    few, other = [4, 2048, 4, 0, 4, 4, 4], [4, 2048, 4, 0, 4, 4, 0]
-    assert machine.capacity.tolist() == [few, few, other, [8, 8192, 8, 3, 8, 8, 0]]
+    assert machine.resources == (
+        "core", "mem", "mem_per_cpu", "gpu", "gpu/a100", "node", "partition/all", "partition/few"
+    )  # fmt: skip
+    few, other = [4, 2048, 4, 0, 0, 4, 4, 4], [4, 2048, 4, 0, 0, 4, 4, 0]
+    assert machine.capacity.tolist() == [few, few, other, [8, 8192, 8, 3, 2, 8, 8, 0]]
     assert site.nodes == ("n1", "n2", "n3", "g01")
     everything, few = site.partitions
     assert (everything.max_time, everything.tier, everything.factor) == (86400, 3, 10)
@@ -82,7 +84,7 @@ def test_names_are_expanded():
             "NodeName=n1 CPUs=" + "9" * 5000,
             r"slurm.conf:1: field 'CPUs': expected a whole number up to 1000000000, got",
         ),
-        ("NodeName=n1 Sockets=0", r"slurm.conf:1: expected a node with cores, got 0"),
+        ("NodeName=n1 Sockets=0", r"slurm.conf:1: expected a node with cores and memory for jobs, got 0 cores"),
         ("NodeName=n1 Sockets=99999 CoresPerSocket=99999", r"slurm.conf:1: expected at most 1000000000 cores, got 999"),
         ("NodeName=n1 Gres=gpu:" + "9" * 400, r"slurm.conf:1: field 'Gres': expected a whole number up to 1000000000"),
         ("a" * 60_000, r"slurm.conf:1: expected KEY=VALUE, got 'aaa"),  # took a minute, as the square of its letters

@@ -2,6 +2,7 @@
 
 from dataclasses import fields
 
+import pandas as pd
 import pytest
 
 from hpcdispatch.dispatchers.slurm import SlurmOptions
@@ -20,10 +21,11 @@ PartitionName=all Nodes=ALL OverSubscribe=NO QoS=N/A MaxNodes=UNLIMITED
 """
 
 
-def said(folder, text):
+def said(folder, text, **records):
+    """Return what is said of a site and two jobs in its partition, on n1 and n2."""
     (folder / "slurm.conf").write_text(text)
-    site = read_slurm_conf(folder / "slurm.conf")
-    return unmodelled(site)
+    given = {"partitions": "all", "node_list": ["n1", "n[1-2]"], "other_options": "", "constraint": ""} | records
+    return unmodelled(read_slurm_conf(folder / "slurm.conf"), pd.DataFrame(given))
 
 
 def test_a_plain_site_has_nothing_that_is_not_modelled(tmp_path):
@@ -33,25 +35,45 @@ def test_a_plain_site_has_nothing_that_is_not_modelled(tmp_path):
 @pytest.mark.parametrize(
     ("before", "after", "line"),
     [
-        ("preempt/none", "preempt/qos", "PreemptType=preempt/qos (who gives way)"),
+        ("preempt/none", "preempt/job_prio", "PreemptType=preempt/job_prio (which jobs stop; 2 jobs)"),
         (
             "preempt/none",
             "preempt/partition_prio\nPreemptMode=SUSPEND,GANG",
-            "PreemptMode=SUSPEND,GANG (who gives way)",
+            "PreemptMode=SUSPEND,GANG (which jobs stop; 2 jobs)",
         ),
-        ("preempt/none", "preempt/none\nPreemptExemptTime=00:05:00", "PreemptExemptTime=00:05:00 (who gives way)"),
-        ("bf_continue", "bf_continue,bf_max_job_user=2", "SchedulerParameters=bf_max_job_user=2 (who starts)"),
+        ("bf_continue", "bf_continue,bf_busy_nodes", "SchedulerParameters=bf_busy_nodes (which jobs start; 2 jobs)"),
         (
             "associations",
             "associations,limits",
-            "AccountingStorageEnforce=limits (who has to wait, as far as no limits are given)",
+            "AccountingStorageEnforce=limits (which jobs wait, as far as no limits are given; 2 jobs)",
         ),
-        ("OverSubscribe=NO", "OverSubscribe=EXCLUSIVE", "OverSubscribe=EXCLUSIVE (with whom nodes are shared)"),
-        ("0 sec", "32 sec", "CompleteWait=32 sec (when nodes are free)"),
+        ("OverSubscribe=NO", "OverSubscribe=FORCE:4", "OverSubscribe=FORCE:4 (beside which jobs; 2 jobs)"),
+        ("QoS=N/A", "LLN=YES ExclusiveUser=NO", "LLN=YES (on which nodes; 2 jobs)"),
+        ("Nodes=ALL", "Nodes=ALL State=DRAIN", "PartitionName=all State=DRAIN (which jobs start; 2 jobs)"),
+        ("Weight=8", "Weight=8 Gres=gpu:1,nic:2", "Gres=nic (on which nodes; 3 jobs)"),
+        ("0 sec", "32 sec", "CompleteWait=32 sec (when nodes are free; 2 jobs)"),
+        ("0 sec", "0 sec\nSuspendTime=300", "SuspendTime=300 (when nodes are up; 2 jobs)"),
+        (
+            "0 sec",
+            "0 sec\nSelectTypeParameters=CR_Socket_Memory,CR_LLN",
+            "SelectTypeParameters=cr_socket_memory,cr_lln (on which nodes; 2 jobs)",
+        ),
     ],
 )
 def test_what_is_not_modelled_is_said_once_with_what_it_changes(tmp_path, before, after, line):
     assert said(tmp_path, USUAL.replace(before, after)) == (line,)
+
+
+@pytest.mark.parametrize(
+    ("records", "lines"),
+    [
+        ({"other_options": ["-w", "-w --contiguous"]}, ("-w (of jobs; 2 jobs)", "--contiguous (of jobs; 1 job)")),
+        ({"constraint": ["fat", "slim"]}, ("-C slim (of jobs, no node has it; 1 job)",)),
+        ({"constraint": ["fat*2", ""]}, ("-C fat*2 (of jobs, how many nodes have which feature; 1 job)",)),
+    ],
+)
+def test_options_of_jobs_are_said_with_how_many_have_them(tmp_path, records, lines):
+    assert said(tmp_path, USUAL.replace("Weight=8", "Feature=fat"), **records) == lines
 
 
 def test_what_counts_as_modelled_is():

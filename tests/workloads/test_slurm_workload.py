@@ -33,9 +33,9 @@ def test_jobs_ask_for_what_they_asked_slurm_for(site):
     workload = slurm_workload(*site())
     asked = [(job.nodes, dict(job.per_node), job.group, job.queue, job.walltime) for job in workload.jobs]
     assert asked == [
-        (2, {"core": 2, "long": 1, "node": 1}, "phys", "long", 120),
-        (6, {"core": 1, "short": 1}, "chem", "short", 60),
-        (1, {"core": 1, "short": 1, "node": 1}, "chem", "short", 60),
+        (2, {"core": 2, "partition/long": 1, "node": 1}, "phys", "long", 120),
+        (6, {"core": 1, "partition/short": 1}, "chem", "short", 60),
+        (1, {"core": 1, "partition/short": 1, "node": 1}, "chem", "short", 60),
     ]
     assert started_at(workload) == 1000
     assert not any("no machine" in note for note in workload.provenance.notes)
@@ -80,7 +80,7 @@ def test_memory_and_gpus_are_asked_for_as_they_were(site, record, slots, takes):
     conf.write_text(SHARED)
     (job,) = slurm_workload(sacct, conf).jobs
     asked = dict(job.per_node)
-    assert asked.pop("p") == 1
+    assert asked.pop("partition/p") == 1
     asked["mem"] = asked.get("mem", 0) / 1024
     assert (job.nodes, asked) == (slots, {"mem": 0} | takes)
 
@@ -145,9 +145,9 @@ def test_another_trace_is_refused(site, tmp_path):
 
 def test_what_slurm_does_not_do_is_noted(site):
     sacct, conf = site()
-    conf.write_text(CONF + "PreemptType=preempt/qos\n")
+    conf.write_text(CONF + "PreemptExemptTime=9\n")
     notes = [note for note in slurm_workload(sacct, conf).provenance.notes if "slurm does not do" in note]
-    assert notes == [f"{conf} has what slurm does not do: PreemptType=preempt/qos (who gives way)"]
+    assert notes == [f"{conf} has what slurm does not do: PreemptExemptTime=9 (which jobs stop; 3 jobs)"]
 
 
 NODES = "NodeName=n[1-4] CPUs=4 RealMemory=4000 Gres=gpu:2\nPartitionName=all Nodes=ALL\n"
@@ -174,10 +174,10 @@ def test_what_stands_has_its_memory_and_gpus(tmp_path):
         ((), 3, {"memory_a_core": 700}),
         ((), 4, {"apart": 2, "gpus_a_node": 2, "memory_a_core": 500, "had": 2}),
     )  # fmt: skip
-    apart = {"all": 1, "node": 1}
+    apart = {"partition/all": 1, "node": 1}
     assert asked == [
         (2, {"core": 2, **apart, "mem": 1000 * 1024, "gpu": 1}),
-        (3, {"core": 1, "all": 1, "mem": 700 * 1024, "mem_per_cpu": 1}),
+        (3, {"core": 1, "partition/all": 1, "mem": 700 * 1024, "mem_per_cpu": 1}),
         (2, {"core": 2, **apart, "mem": 2 * 500 * 1024, "mem_per_cpu": 1, "gpu": 2}),
     ]
     assert placed == [(0, 1)]
@@ -186,4 +186,4 @@ def test_what_stands_has_its_memory_and_gpus(tmp_path):
 def test_what_a_site_does_not_share_out_is_not_asked_for(tmp_path):
     plain = "NodeName=n[1-4] CPUs=4\nPartitionName=all Nodes=ALL\n"
     asked, _ = standing(tmp_path, plain, (("n1", "n2"), 5, {"memory_a_node": 1000, "gpus_a_node": 1, "had": 2}))
-    assert asked == [(5, {"core": 1, "all": 1})]
+    assert asked == [(5, {"core": 1, "partition/all": 1})]

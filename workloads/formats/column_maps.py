@@ -53,7 +53,7 @@ COUNTS = ("cores", "cores_asked", "nodes", "nodes_had", "nodes_asked", "gpus")
 NUMBERS = (*CLOCK[:1], *COUNTS, *DURATIONS, *CLOCK[1:], "memory", "memory_asked", "energy", "priority", "nice")
 TEXTS = ("id", "cluster", "user", "group", "account", "name", "queue", "state", "qos")
 #: How a number is read that is no plain one.
-PARSES = ("number", "memory", "thousands", "tres_gpus", "tres_memory")
+PARSES = ("number", "memory", "thousands", "tres_gpus", "tres_memory", "tres_cpus")
 _UNITS = {
     "": 1.0, "s": 1.0, "ms": 1e-3, "min": 60.0, "h": 3600.0,
     "B": 1 / 1024, "KB": 1.0, "MB": 1024.0, "GB": 1024.0**2, "TB": 1024.0**3,

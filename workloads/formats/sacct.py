@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from .job_builder import compact
 from .mapped_columns import KEPT, has_local_times, jobs_of
 from .read_log import Log, Malformed, ReadOptions, counted
 from .recorded_jobs import gathered, number, text, workload_of
-from .sacct_fields import TextArray, submit_lines
+from .sacct_fields import TextArray, gpu_types, licences, submit_lines
 from .sacct_json import sacct_rows
 from .sacct_lines import COLUMNS, SEPARATOR, RowReader, Rows
 from .trace_files import TraceFile, decode
@@ -26,7 +26,11 @@ from .trace_files import TraceFile, decode
 #: Slurm's own limit of the tasks of an array.
 MOST_TASKS = 4_000_001
 #: Columns that are of use only for what is worked out from them.
-_TOLD = ("told_nodes", "told_gpus", "told_limit", "told_reservation", "array_limit", "nodes_had", "cluster")
+_TOLD = (
+    "told_nodes", "told_gpus", "told_limit", "told_reservation", "array_limit", "nodes_had", "cluster", "told_qos",
+    "told_constraint", "told_licences", "told_types", "told_cores",
+)  # fmt: skip
+_KEPT = tuple(f"{KEPT}{name}" for name in ("reservation", "node_list", "constraint", "asked_tres"))
 _PENDING_ARRAY = re.compile(r"(\d+)_\[([^\]]*)\]")
 _RANGE = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 
@@ -45,8 +49,10 @@ def parse_sacct(file: TraceFile, options: ReadOptions, log: Log) -> Workload:
     ``allocated_processors``, ``requested_processors``, ``requested_memory`` (kilobytes per processor),
     ``requested_time``, ``status`` as in SWF, and ``nodes``, ``gpus``, ``state``, ``account``, ``partitions`` (all that
     were asked for), ``nodes_asked`` (by ``-N``, else 0; from ``ReqNodes`` or ``SubmitLine`` if they are there),
-    ``task_cores`` and ``memory_by`` (``core`` or ``node``; from ``SubmitLine``), ``node_list``, ``submitted`` (on the
-    same clock) and ``energy`` (joules, where it is recorded).
+    ``task_cores`` and ``memory_by`` (``core`` or ``node``; from ``SubmitLine``), ``node_list``, ``constraint``,
+    ``gpu_types`` (as in ``a100=2``), ``licences``, ``exclusive`` (``--exclusive``), ``other_options`` (of command
+    lines, which are not read), ``cores_asked``, ``submitted`` (on the same clock) and ``energy`` (joules, where it is
+    recorded).
 
     Raises
     ------
@@ -150,6 +156,9 @@ def _clocks_put_back(jobs: pd.DataFrame, log: Log) -> None:
 def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
     """Return what else is on record of what jobs asked for."""
     reservation = text(jobs, f"{KEPT}reservation")
+    tres, licensed = text(jobs, f"{KEPT}asked_tres"), text(jobs, "told_licences")
+    jobs["qos"] = _either(text(jobs, "qos"), text(jobs, "told_qos"))
+    asked, alone = number(jobs, "cores_asked"), text(jobs, "exclusive")
     if "told_gpus" in jobs and not (number(jobs, "gpus") > 0).any():
         jobs["gpus"] = jobs["told_gpus"]  # a site that does not account for GPUs
     found = {
@@ -160,14 +169,31 @@ def _asked(jobs: pd.DataFrame) -> dict[str, Any]:
         "task_cores": number(jobs, "task_cores", 1.0).astype(np.int64),
         "memory_by": text(jobs, "memory_by"),
         "array": _arrays(jobs),
-        "reservation": np.where(reservation == "", text(jobs, "told_reservation"), reservation),
+        "reservation": _either(reservation, text(jobs, "told_reservation")),
+        "constraint": _either(text(jobs, f"{KEPT}constraint"), text(jobs, "told_constraint")),
+        "gpu_types": _either(_told_by(gpu_types, tres), text(jobs, "told_types")),
+        "licences": _either(_told_by(licences, tres), licensed),
+        "exclusive": alone,
+        "other_options": text(jobs, "other_options"),
+        "cores_asked": compact(np.where(asked > 0, asked, number(jobs, "told_cores"))),
     }
     if "energy" in jobs:
         found["energy"] = compact(number(jobs, "energy"))
-    used = (*found, *_TOLD, f"{KEPT}reservation", f"{KEPT}node_list")
-    for name in [name for name in used if name in jobs and name != "nodes_asked"]:
+    for name in [
+        name for name in (*found, *_TOLD, *_KEPT) if name in jobs and name not in ("nodes_asked", "cores_asked")
+    ]:
         del jobs[name]
     return found
+
+
+def _either(column: TextArray, told: TextArray) -> TextArray:
+    """Return the texts of a column, those of command lines where it has none."""
+    return np.where(column == "", told, column).astype(object)
+
+
+def _told_by(read: Callable[[str], str], texts: TextArray) -> TextArray:
+    codes, different = pd.factorize(texts)
+    return np.array([read(each) for each in different.tolist()], dtype=object)[codes]
 
 
 def _nodes_asked(jobs: pd.DataFrame) -> IntArray:
@@ -212,7 +238,7 @@ def _with_tasks(
     whole = np.flatnonzero([text.endswith("]") for text in ids.tolist()])
     if not len(whole):
         return frame, lines, [""] * len(frame)
-    tasks = {row: _tasks(ids[row]) for row in whole.tolist()}
+    tasks = {row: array_tasks(ids[row]) for row in whole.tolist()}
     for row in [row for row, found in tasks.items() if found is None]:
         message = f"field {key!r}: expected an array as 278_[9-39%10], got {ids[row]!r:.60}"
         malformed.append(Malformed(int(lines[row]), "not an array", message))
@@ -225,9 +251,12 @@ def _with_tasks(
     return more, lines[rows], limits
 
 
-def _tasks(text: str) -> list[str] | None:
-    """Return the ids of the tasks of an array, or ``None`` if that is not what the text is."""
-    array = _PENDING_ARRAY.fullmatch(text)
+def array_tasks(text: str) -> list[str] | None:
+    """Return the ids of the tasks of an array such as ``278_[9-39%10]``, or ``None`` if that is not what the text is.
+
+    A list that Slurm has cut short, ``278_[1,3,...]``, stands for the tasks that it has.
+    """
+    array = _PENDING_ARRAY.fullmatch(text.replace(",...", "").replace("...", ""))
     if array is None:
         return None
     numbers: list[int] = []

@@ -36,7 +36,31 @@ _GPUS_A_NODE = re.compile(
     r"\s(?:--gpus-per-node[ =]|--gres[ =]gpu(?:[:=]|(?=[\s,]|$)))(?:[^\s:,=\d][^\s:,=]*[:=])?(\d{1,6})?(?![^\s,])"
 )
 _GPUS = re.compile(r"\s(?:-G\s*|--gpus[ =])(?:[^\s:,=\d][^\s:,=]*:)?(\d{1,6})(?!\S)")
-_RESERVATION = re.compile(r"\s--reservation[ =]([^\s,]+)")
+#: Texts of command lines, by what they are called here.
+_TEXTS = {
+    "told_limit": _ARRAY,
+    "told_reservation": re.compile(r"\s--reservation[ =]([^\s,]+)"),
+    "told_qos": re.compile(r"\s(?:-q\s*|--qos[ =])([^\s,]+)"),
+    "told_constraint": re.compile(r"\s(?:-C\s*|--constraint[ =])\"?([^\s\"]+)"),
+    "told_licences": re.compile(r"\s(?:-L\s*|--licenses[ =])([^\s]+)"),
+}
+#: Typed GPUs, what jobs ask for all of a node with, and the parts of what they ask for in all.
+_GPU_TYPES = re.compile(
+    r"gpu[:/]([A-Za-z_][^\s:,=]*)(?:[:=](\d{1,6}))?|(?:-G\s*|--gpus\S*[ =])([A-Za-z_][^\s:,=]*):(\d{1,6})"
+)
+_EXCLUSIVE = re.compile(r"\s--exclusive(?:=(\w+))?(?=\s|$)")
+_TASKS = re.compile(r"\s(?:-n\s*|--ntasks[ =])(\d{1,9})(?!\S)")
+_TASKS_A_NODE = re.compile(r"\s(?:--ntasks-per-node|--tasks-per-node)[ =](\d{1,9})(?!\S)")
+#: Options that change a start and are not read.
+_OTHERS = re.compile(
+    r"\s(--(?:nodelist|exclude|contiguous|switches|spread-job|overcommit|oversubscribe|core-spec|thread-spec|hint|tmp|"
+    r"threads-per-core|mincpus|ntasks-per-(?:socket|core|gpu)|sockets-per-node|cores-per-socket|extra-node-info|nice|"
+    r"gpus-per-socket|gpus-per-task|mem-per-gpu|cpus-per-gpu|priority|deadline|time-min|prefer|bb|bbf|use-min-nodes|"
+    r"segment|oom-kill-step|cluster-constraint|exclusive=(?:user|mcs|topo))|-[wxsOSB])(?![\w-])"
+)
+_RANGE_OF_NODES = re.compile(r"\s(?:-N\s*|--nodes[ =])\d+-\d+")
+_TRES_CPUS = re.compile(r"(?:^|,)cpu=(\d+)")
+_TRES_LICENCE = re.compile(r"(?:^|,)license/([^=,]+)=(\d+)")
 
 
 def numbers(texts: TextArray) -> FloatArray:
@@ -107,7 +131,7 @@ def kilobytes(texts: TextArray) -> FloatArray:
 
     Without a unit it is megabytes.
     """
-    return _of_each(texts, _kilobytes)
+    return _of_each(texts, kilobytes_of)
 
 
 def gpus(texts: TextArray) -> FloatArray:
@@ -120,19 +144,48 @@ def memory_of(texts: TextArray) -> FloatArray:
     return _of_each(texts, _memory_of)
 
 
+def cpus_of(texts: TextArray) -> FloatArray:
+    """Return the CPUs that a TRES text names, nan where it names none."""
+    return _of_each(texts, lambda text: float(found[1]) if (found := _TRES_CPUS.search(text)) else np.nan)
+
+
+def gpu_types(text: str) -> str:
+    """Return the typed GPUs of a TRES text or of a command line, in all or per node, as in ``a100=2,v100=1``."""
+    found = _GPU_TYPES.findall(text.replace("gres:", "gres/"))
+    named = ((kind or whole, count or every or "1") for kind, count, whole, every in found)
+    return ",".join(f"{kind.lower()}={count}" for kind, count in named)
+
+
+def licences(text: str) -> str:
+    """Return the licences of a TRES text, as in ``matlab=2``."""
+    return ",".join(f"{name}={count}" for name, count in _TRES_LICENCE.findall(text))
+
+
 def _of_each(texts: TextArray, number: Callable[[str], float]) -> FloatArray:
     codes, values = pd.factorize(texts)
     return np.array([number(text) for text in values.tolist()], dtype=np.float64)[codes]
 
 
-def _kilobytes(text: str) -> float:
+def kilobytes_of(text: str) -> float:
+    """Return an amount of memory in kilobytes, nan for what is none."""
     found = _MEMORY.fullmatch(text)
     return float(found[1]) * (_KILO[found[2]] if found[2] else 1024) if found else np.nan
 
 
 def _memory_of(text: str) -> float:
     found = _TRES_MEMORY.search(text)
-    return _kilobytes(found[1]) if found else 0.0
+    return kilobytes_of(found[1]) if found else 0.0
+
+
+def gpus_of_tres(text: str) -> int:
+    """Return the GPUs that a TRES text names."""
+    return int(_count_gpus(text))
+
+
+def cpus_of_tres(text: str) -> int:
+    """Return the CPUs that a TRES text names, 0 for none."""
+    found = _TRES_CPUS.search(text)
+    return int(found[1]) if found else 0
 
 
 def _count_gpus(text: str) -> float:
@@ -144,6 +197,7 @@ def _count_gpus(text: str) -> float:
 #: How the numbers of a column are read, by the name that column maps have for it.
 PARSERS: dict[str, Callable[[TextArray], FloatArray]] = {
     "number": numbers, "memory": kilobytes, "thousands": thousands, "tres_gpus": gpus, "tres_memory": memory_of,
+    "tres_cpus": cpus_of,
 }  # fmt: skip
 
 
@@ -151,31 +205,39 @@ def submit_lines(texts: TextArray, nodes: FloatArray) -> tuple[dict[str, FloatAr
     """Return what command lines ask for, as numbers and as texts.
 
     The numbers: ``told_nodes`` (``-N``; 0: tasks go anywhere, nan: no line), ``task_cores`` (``-c``, else 1),
-    ``told_gpus`` on so many `nodes`. The texts: ``memory_by`` (``core`` or ``node``), ``told_limit`` (tasks of an array
-    that may run at a time), ``told_reservation``.
+    ``told_gpus`` on so many `nodes`, ``told_cores`` (what ``-N``, ``-n``, ``-c`` and ``--ntasks-per-node`` make). The
+    texts: ``memory_by`` (``core`` or ``node``), ``told_limit`` (tasks of an array that may run at a time),
+    ``told_types`` (of GPUs, as :func:`gpu_types`), ``exclusive`` (``yes``, or what ``--exclusive=`` says),
+    ``other_options`` (those that are not read), and those of ``--reservation``, ``--qos``, ``--constraint`` and
+    ``--licenses``.
     """
     codes, lines = pd.factorize(texts)
     rows = [_submit_line(line) for line in lines.tolist()]
-    told, cores, all_gpus, node_gpus = (
-        np.array([row[place] for row in rows], dtype=np.float64)[codes] for place in range(4)
-    )
-    by, limit, reservation = (np.array([row[place] for row in rows], dtype=object)[codes] for place in (4, 5, 6))
-    gpus = np.where(np.isnan(all_gpus), node_gpus * np.maximum(nodes, 1), all_gpus)
-    return (
-        {"told_nodes": told, "task_cores": cores, "told_gpus": gpus},
-        {"memory_by": by, "told_limit": limit, "told_reservation": reservation},
-    )
+    names = ("told_nodes", "task_cores", "all_gpus", "node_gpus", "told_cores")
+    found = {name: np.array([row[0][at] for row in rows], dtype=np.float64)[codes] for at, name in enumerate(names)}
+    words = {
+        name: np.array([row[1][name] for row in rows], dtype=object)[codes]
+        for name in (*_TEXTS, "memory_by", "exclusive", "told_types", "other_options")
+    }
+    every, each = found.pop("all_gpus"), found.pop("node_gpus")
+    found["told_gpus"] = np.where(np.isnan(every), each * np.maximum(nodes, 1), every)
+    return found, words
 
 
-def _submit_line(line: str) -> tuple[float, int, float, int, str, str, str]:
+def _submit_line(line: str) -> tuple[tuple[float, ...], dict[str, str]]:
     asked, cores, every, each = (pattern.search(line) for pattern in (_ASKED, _CORES, _GPUS, _GPUS_A_NODE))
-    by, array, reservation = (pattern.search(line) for pattern in (_MEMORY_BY, _ARRAY, _RESERVATION))
-    return (
-        (min(int(asked[1]), MOST_PROCESSORS) if asked else 0) if line else np.nan,
-        max(int(cores[1]), 1) if cores else 1,
+    by, alone, tasks, each_node = (pattern.search(line) for pattern in (_MEMORY_BY, _EXCLUSIVE, _TASKS, _TASKS_A_NODE))
+    nodes, of_task = min(int(asked[1]), MOST_PROCESSORS) if asked else 0, max(int(cores[1]), 1) if cores else 1
+    count = int(tasks[1]) if tasks else max(nodes, 1) * (int(each_node[1]) if each_node else 1)
+    numbers_ = (
+        nodes if line else np.nan,
+        of_task,
         int(every[1]) if every else np.nan,
         int(each[1] or 1) if each else 0,
-        ("core" if by[1] else "node") if by else "",
-        array[1] if array else "",
-        reservation[1] if reservation else "",
+        min(count * of_task, MOST_PROCESSORS) if line else np.nan,
     )
+    found = {name: match[1] if (match := pattern.search(line)) else "" for name, pattern in _TEXTS.items()}
+    found["memory_by"] = ("core" if by[1] else "node") if by else ""
+    found["exclusive"] = (alone[1] or "yes") if alone else ""
+    others = _OTHERS.findall(line.partition(" --wrap")[0]) + ["-N MIN-MAX"] * bool(_RANGE_OF_NODES.search(line))
+    return numbers_, found | {"told_types": gpu_types(line), "other_options": " ".join(dict.fromkeys(others))}

@@ -27,7 +27,7 @@ def run(tmp_path):
         (tmp_path / "slurm.conf").write_text(CONF.format(mode) + more)
         machine = read_slurm_conf(tmp_path / "slurm.conf").machine()
         made = [
-            Job(str(place), submit, runtime, 600, nodes, {"core": 4, queue: 1}, queue=queue)
+            Job(str(place), submit, runtime, 600, nodes, {"core": 4, f"partition/{queue}": 1}, queue=queue)
             for place, (submit, runtime, nodes, queue) in enumerate(jobs)
         ]
         workload = Workload(tuple(made), machine)

@@ -31,7 +31,16 @@ def site(tmp_path):
 def starts(options, *jobs, **more):
     """Return the starts of jobs (submit, run time, request, whole nodes, reservation), -1 of those that are refused."""
     made = [
-        Job(str(place), submit, runtime, request, nodes, {"core": 4, "all": 1}, queue="all", reservation=within)
+        Job(
+            str(place),
+            submit,
+            runtime,
+            request,
+            nodes,
+            {"core": 4, "partition/all": 1},
+            queue="all",
+            reservation=within,
+        )
         for place, (submit, runtime, request, nodes, within) in enumerate(jobs)
     ]
     workload = Workload(tuple(made), read_slurm_conf(options["config"]).machine())

@@ -53,8 +53,8 @@ def test_a_job_behind_one_that_waits_is_left_to_backfill():
 
 def test_partitions_have_their_nodes_and_their_factor(conf):
     machine = read_slurm_conf(conf).machine()
-    job = (0, 60, 120, 1, {"core": 4, "long": 1}, {"queue": "long"})
-    short = (0, 60, 120, 1, {"core": 4, "short": 1}, {"queue": "short"})
+    job = (0, 60, 120, 1, {"core": 4, "partition/long": 1}, {"queue": "long"})
+    short = (0, 60, 120, 1, {"core": 4, "partition/short": 1}, {"queue": "short"})
     found = starts([job, job, job, short, short], machine, Slurm(config=str(conf)))
     # The short ones go first, and leave nodes 1 and 2 to none of the long ones but by their end.
     assert sorted(found[3:]) == [0, 0]

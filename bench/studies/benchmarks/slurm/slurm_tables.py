@@ -17,7 +17,7 @@ from .....dispatchers.slurm import SlurmOptions, configured, seconds, shares_of
 from .....simulation import check, simulate
 from .....workloads import Job, Machine, Workload
 from .....workloads.job_columns import Coded, JobColumns
-from .....workloads.slurm_conf import APART, read_slurm_conf
+from .....workloads.slurm_conf import APART, PARTITION, read_slurm_conf
 from ....reports.number_formats import fixed, percent, short
 from ....reports.number_formats import seconds as spent
 from ....reports.tables import Table, show
@@ -155,7 +155,7 @@ def recorded_workload(record: Record, jobs: dict[str, RecordedJob], start: int) 
             runtime=job.end - job.start,
             walltime=job.limit,
             nodes=job.slots,
-            per_node={"core": job.cores, job.partition: 1} | ({APART: 1} if job.apart else {}),
+            per_node={"core": job.cores, f"{PARTITION}{job.partition}": 1} | ({APART: 1} if job.apart else {}),
             user=job.user,
             group=job.account,
             queue=job.partition,
