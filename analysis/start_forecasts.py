@@ -168,7 +168,7 @@ def _drawn(
         jobs += _to_come(workload, state, run_times, rng)
     drawn = Workload(tuple(jobs), workload.machine, workload.provenance)
     result = simulate(drawn, dispatcher, state=state)
-    starts = result.jobs.set_index("id")["start"].loc[list(waiting)].to_numpy(dtype=np.float64)
+    starts = result.jobs.set_index("id")["start"].reindex(list(waiting)).to_numpy(dtype=np.float64)
     return np.where(starts < 0, np.nan, starts)
 
 
