@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import os
 import platform
-import tempfile
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -19,8 +18,10 @@ import pandas as pd
 from ..base import InputError
 from ..base.checks import is_number, shown
 from ..base.facts import Facts
+from ..base.files import LARGEST_FILE, open_regular, read_json
 from ..base.installed import version_of
 from ..base.time_texts import time_text
+from ..base.unfinished_files import UNFINISHED, named, temporary_folder
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Workload
 from ..workloads.machine_state import MachineState
@@ -195,13 +196,13 @@ class Result:
         """
         folder = Path(directory)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name[:40]}.", suffix=".part", dir=folder.parent) as made:
-            self._write(Path(made))
+        with temporary_folder(folder.parent, UNFINISHED) as made:
+            self._write(made)
             if not folder.exists():
                 folder.mkdir()
             (folder / MANIFEST).unlink(missing_ok=True)
             for name in (*(f"{name}.parquet" for name in TABLES), MANIFEST):
-                os.replace(Path(made) / name, folder / name)
+                os.replace(made / name, folder / name)
         return folder
 
     def _write(self, folder: Path) -> None:
@@ -211,6 +212,8 @@ class Result:
             table = getattr(self, name)
             try:
                 (stored(table) if pool else table).to_parquet(folder / f"{name}.parquet", index=False)
+            except OSError as error:
+                raise named(error, folder / f"{name}.parquet") from None
             except (ValueError, TypeError, OverflowError) as error:
                 reason = "; ".join(map(str, reversed(error.args)))  # which column, before which value
                 where = f"{self.manifest.get('dispatcher')}: {name} with what it reports"
@@ -244,12 +247,31 @@ class Result:
         tables = dict.fromkeys(TABLES, pd.DataFrame())
         for name in only:
             try:
-                table = restored(pd.read_parquet(folder / f"{name}.parquet"))
+                with open_regular(folder / f"{name}.parquet") as file:
+                    table = restored(_bounded_table(file))
                 tables[name] = table if schema == SCHEMA else table.rename(columns=RENAMED[name])
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, NotImplementedError) as error:
                 reason = str(error).partition("\n")[0]
                 raise InputError(f"{folder / name}.parquet: expected a Parquet table, got {reason}") from None
         return cls(tables["jobs"], tables["attempts"], tables["decisions"], tables["timings"], manifest)
+
+
+def _bounded_table(file: BinaryIO) -> pd.DataFrame:
+    """Return a table of a saved result.
+
+    Raises
+    ------
+    ValueError
+        If it takes more memory than :data:`~hpcdispatch.base.files.LARGEST_FILE`.
+    """
+    import pyarrow.parquet as pq  # noqa: PLC0415 - takes a tenth of a second
+
+    found = pq.read_metadata(file)
+    length = sum(found.row_group(place).total_byte_size for place in range(found.num_row_groups))
+    if max(length, 8 * found.num_rows * found.num_columns) > LARGEST_FILE:
+        raise ValueError(f"one too large: {found.num_rows:,} rows, {length:,} bytes")
+    file.seek(0)
+    return pd.read_parquet(file)
 
 
 def read_manifest(folder: Path) -> tuple[dict[str, Any], int]:
@@ -261,10 +283,7 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], int]:
         If it is not a manifest, or written by a newer version.
     """
     path = folder / MANIFEST
-    try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path}: expected JSON, got {error}") from None
+    read = read_json(path, "the manifest of a result")
     if not isinstance(read, dict):
         raise InputError(f"{path}: expected a JSON object, got {type(read).__name__}")
     schema = schema_of(read, path)

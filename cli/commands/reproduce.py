@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ import click
 from rich.console import Console
 
 from ...base import InputError
+from ...base.unfinished_files import temporary_folder
 from ...bench.campaigns.execution import CampaignInterrupted
 from ...bench.reports.number_formats import count
 from ..app import OUTPUT, options, settings, subcommand
@@ -94,7 +94,7 @@ def command(
     make_folder(out)
     claims: list[dict[str, Any]] = []
     shown = Console(quiet=True) if settings().json else console()
-    with tempfile.TemporaryDirectory(prefix="hpcdispatch-") if out is None else nullcontext(out) as folder:
+    with temporary_folder() if out is None else nullcontext(out) as folder:
         for entry in chosen:
             assert entry.run is not None
             try:

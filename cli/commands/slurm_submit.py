@@ -181,7 +181,7 @@ class Driver:
                 self._keep(moving=False)
             return True
         elif step == "replace":
-            answer(["scancel", str(kept.job)])
+            answer(["scancel", "--", str(kept.job)])
         else:
             self._change(step)
         return False
@@ -224,6 +224,6 @@ class Driver:
         except KeyboardInterrupt:
             job = self.kept.job or submitted(self._mark, _answers(self.path, self.kept.request))
             if job is not None:
-                answer(["scancel", job])
+                answer(["scancel", "--", job])
             self._keep(job=job, code=_CANCELLED)
             raise InterruptedRunError(f"job {job} is cancelled" if job else "nothing was submitted") from None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
 import gzip
 import io
 import os
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ...base import InputError
+from ...base.files import open_regular
+from ...base.unfinished_files import write_whole
 
 GZIP_MAGIC = b"\x1f\x8b"
 _PART = 1 << 18
@@ -182,15 +183,10 @@ def save(path: Path, data: str | bytes, *, packed: bool) -> None:
         raise IsADirectoryError(f"{path}: expected a file to write to, got a directory")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: no such directory to write to: {path.parent}")
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        partial.write_bytes(data)
-        partial.replace(path)
+        write_whole(path, data)
     except PermissionError:
         raise PermissionError(f"{path}: no permission to write it") from None
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink()
 
 
 def decode(data: bytes) -> str:
@@ -203,7 +199,7 @@ def decode(data: bytes) -> str:
 
 def _opened(path: Path) -> BinaryIO:
     try:
-        return open(path, "rb")
+        return open_regular(path)
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such file") from None
     except IsADirectoryError:
