@@ -94,6 +94,7 @@ def what_if(cases: Sequence[Case], near: tuple[int, ...], repeats: int = 0, seed
     if workload.records is None or "wait" not in workload.records:
         raise InputError(f"{workload.provenance.source}: expected recorded waits, got none")
     real = workload.records["wait"].to_numpy(dtype=np.float64, copy=True)
+    real[real < 0] = np.nan
     real[np.isin(workload.columns.texts(), [since.id for since in state.running])] = np.nan
     none = np.empty((0, len(real)))
     found = [_fared(Case("recorded", workload, state, ""), workload, real, real, near, none, (np.nan, np.nan))]
