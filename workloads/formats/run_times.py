@@ -122,10 +122,11 @@ def read_run_history(path: str | PathLike[str], column: str | None = None, unit:
 
 
 def _at_limit(seconds: FloatArray) -> int:
-    """Return how many runs end within a minute after the same limit, the longest of all, if that are several."""
-    limit = seconds.max() // _STEP * _STEP
-    near = int(((seconds >= limit) & (seconds < limit + _GRACE)).sum())
-    return near if limit and seconds.max() < limit + _GRACE and near > 1 and (seconds < limit).any() else 0
+    """Return how many runs end within a minute after the same limit, the longest of all, if few do in that before."""
+    limit = float(seconds.max() // _STEP * _STEP)
+    last = seconds.max() < limit + _GRACE
+    near, before = int((seconds >= limit).sum()), int(((seconds >= limit - _GRACE) & (seconds < limit)).sum())
+    return near if last and limit > 0 and near > 1 + 2 * before and near < len(seconds) else 0
 
 
 def _checked_seconds(path: Path, name: str, texts: Any, unit: Unit) -> FloatArray:

@@ -243,9 +243,9 @@ def test_a_bad_fit_is_said_with_what_it_costs(invoke, tmp_path):
 
 
 def test_the_answer_names_what_the_requests_lose_to(invoke, tmp_path):
-    """Where run times rise, the longest of the last ones is a better request than all that was seen before."""
+    """Where run times fall, the longest of the last ones is a better request than any that was seen long before."""
     path = tmp_path / "runs.csv"
-    path.write_text("".join(f"{1000 + 50 * place}\n" for place in range(60)))
+    path.write_text("".join(f"{4000 - 50 * place}\n" for place in range(60)))
     found = invoke("sequence", path)
     assert re.search(r"It loses to other ways: .*more time to success than by last 10", found.stdout)
 
