@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,11 +15,15 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from ..base import InputError
-from ..base.files import read_bounded, write_whole
+from ..base.checks import LONGEST
+from ..base.command_arguments import job_argument
+from ..base.files import read_bounded
+from ..base.unfinished_files import write_whole
 from ..models.reservations.resubmission import Change
 
 #: Bytes that such a file may have.
 MOST_BYTES = 1 << 20
+_MOST_CODE = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +61,14 @@ class Submission:
 
     def __post_init__(self) -> None:
         rising = all(least < more for least, more in zip((0, *self.minutes), self.minutes, strict=False))
-        if not rising or not 0 <= self.request < len(self.minutes):
+        if not rising or not 0 <= self.request < len(self.minutes) or self.minutes[-1] > LONGEST:
             raise ValueError("expected rising limits and one of them")
+        if not self.command or not re.fullmatch("[0-9A-Za-z]{1,64}", self.token):
+            raise ValueError("expected a script, and a token of letters and digits")
+        if self.job is not None:
+            job_argument(self.job, "field 'job'")
+        if self.code is not None and not 0 <= self.code <= _MOST_CODE:
+            raise ValueError(f"expected an exit code up to {_MOST_CODE}")
 
     @property
     def due(self) -> int:
@@ -93,8 +104,12 @@ def read_submission(path: Path) -> Submission | None:
     data = read_bounded(path, "a submission that is under way", MOST_BYTES)
     try:
         return TypeAdapter(Submission).validate_json(data)
-    except ValidationError:
-        raise InputError(f"{path}: expected a submission that is under way, got something else") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = "".join(f" {name}:" for name in first["loc"])
+        raise InputError(
+            f"{path}: expected a submission that is under way, got another:{where} {first['msg']}"
+        ) from None
 
 
 @contextmanager

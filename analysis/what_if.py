@@ -1,17 +1,25 @@
-"""What would have been: a site's recorded jobs under its own scheduler, and under others."""
+"""What would have been: a site's recorded jobs under its own scheduler, under others, and on a changed site."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 
 from ..base import FloatArray, InputError
-from ..dispatchers import Dispatcher
 from ..simulation import check, simulate
 from ..simulation.metrics import bounded_slowdown
-from ..workloads import MachineState, Workload
+from ..workloads import Workload
+from ..workloads.jitter import jitter
+from .site_cases import Case
+
+#: Seconds by which submissions differ between repeated runs, at most.
+JITTER = 10
+#: Upper ends of the classes by walltime (seconds) and by cores.
+_WALLTIMES = {"up to 10m": 600, "10m to 1h": 3600, "1h to 6h": 6 * 3600, "6h to 1d": 86400, "over 1d": np.inf}
+_SIZES = {"1 core": 1, "2-4 cores": 4, "5-16 cores": 16, "17-64 cores": 64, "65-256 cores": 256, "more cores": np.inf}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +38,19 @@ class WhatIf:
         By how much the starts differ from the real ones on average, seconds.
     correlation
         Of the waits with the real ones, nan where either are all the same.
+    utilization
+        Share of the cores that are in use until the last submission.
+    unstarted
+        Jobs that never start.
+    change
+        The least and the largest ratio of the mean wait to that of the first scheduler, over this run and those with
+        submissions that differ by up to :data:`JITTER` seconds.
     waits
         Of all jobs, seconds, shape (jobs,); nan of those that are not counted.
+    repeated
+        The same with such submissions, shape (runs, jobs).
+    notes
+        What is to be known of it.
     """
 
     name: str
@@ -41,60 +60,162 @@ class WhatIf:
     near: Mapping[int, float]
     deviation: float
     correlation: float
+    utilization: float
+    unstarted: int
+    change: tuple[float, float]
     waits: FloatArray = field(repr=False, compare=False)
+    repeated: FloatArray = field(repr=False, compare=False)
+    notes: tuple[str, ...] = ()
 
 
-def what_if(
-    workload: Workload, dispatchers: Mapping[str, str | Dispatcher], near: tuple[int, ...], state: MachineState
-) -> list[WhatIf]:
-    """Return what really happened, then what each dispatcher would have done; every schedule is checked.
+def what_if(cases: Sequence[Case], near: tuple[int, ...], repeats: int = 0, seed: int = 0) -> list[WhatIf]:
+    """Return what really happened, then how each case fares; every schedule is checked.
 
     A job that gave way is taken to wait until it starts for the last time. Jobs that run when it begins are what they
     are, and are not counted.
 
     Parameters
     ----------
-    workload
-        Jobs with their recorded waits (``records["wait"]``).
-    dispatchers
-        By the names under which they are shown.
+    cases
+        The site as it is first; jobs have their recorded waits (``records["wait"]``).
     near
         Seconds within which a start counts as met.
-    state
-        Where it begins; see :func:`~hpcdispatch.workloads.recorded_state`.
+    repeats
+        Further runs of each case, with submissions that differ by a few seconds, the same ones for all cases.
+    seed
+        Of these.
 
     Raises
     ------
     InputError
         If no waits are recorded.
     """
+    workload, state = cases[0].workload, cases[0].state
     if workload.records is None or "wait" not in workload.records:
         raise InputError(f"{workload.provenance.source}: expected recorded waits, got none")
     real = workload.records["wait"].to_numpy(dtype=np.float64, copy=True)
+    real[real < 0] = np.nan
     real[np.isin(workload.columns.texts(), [since.id for since in state.running])] = np.nan
-    found = [_fared("recorded", workload, real, real, near)]
-    for name, dispatcher in dispatchers.items():
-        result = simulate(workload, dispatcher, state=state)
-        check(workload, result)
-        starts = result.attempts.groupby("id")["start"].max().reindex(result.jobs["id"]).to_numpy(dtype=np.float64)
-        started = starts - result.jobs["submit"].to_numpy(dtype=np.float64)
-        found.append(_fared(name, workload, started, real, near))
+    none = np.empty((0, len(real)))
+    found = [_fared(Case("recorded", workload, state, ""), workload, real, real, near, none, (np.nan, np.nan))]
+    first = none
+    for case in cases:
+        waits = _waits(case, workload)
+        runs = [_waits(_shifted(case, seed + run), workload) for run in range(1, repeats + 1)]
+        repeated = np.array(runs).reshape(repeats, len(real))
+        runs_of = np.vstack([waits, repeated])
+        # The site as it is is compared with itself: what the shifts alone change.
+        ratios = _ratios(runs_of, first if len(first) else runs_of[:1], ~np.isnan(real))
+        first = first if len(first) else runs_of
+        found.append(_fared(case, workload, waits, real, near, repeated, (float(ratios.min()), float(ratios.max()))))
     return found
 
 
-def _fared(name: str, workload: Workload, wait: FloatArray, real: FloatArray, near: tuple[int, ...]) -> WhatIf:
-    ran = ~np.isnan(wait) & ~np.isnan(real)
+def by_class(workload: Workload, found: Sequence[WhatIf]) -> pd.DataFrame:
+    """Return how classes of jobs fare, a row for each kind of class, class and scheduler.
+
+    Columns: ``kind`` (partition, qos, account, size, walltime), ``jobs_of`` (which class), ``scheduler``, ``jobs``,
+    ``wait`` (mean, s), ``slowdown`` (mean, bounded), ``utilization`` (core-seconds of the class over those of the
+    machine until the last submission), ``change`` (ratio of the mean wait to that of the second row of `found`, the
+    site as it is), ``least`` and ``most`` (of that ratio over repeated runs).
+    """
+    jobs, parts = workload.columns, []
+    runtime = jobs.runtime.astype(np.float64)
+    kinds = {
+        "partition": jobs.queue.categories(), "qos": jobs.qos.categories(), "account": jobs.group.categories(),
+        "size": _binned(jobs.amounts(_primary(workload)), _SIZES), "walltime": _binned(jobs.walltime, _WALLTIMES),
+    }  # fmt: skip
+    counted, site = ~np.isnan(found[0].waits), found[1]
+    base = np.vstack([site.waits, site.repeated])
+    for kind, names in kinds.items():
+        for name in names.categories if len(names.categories) > 1 else ():
+            mine = counted & (names == name)
+            for row in found if mine.any() else ():
+                waits = row.waits[mine]
+                ran = ~np.isnan(waits)
+                ratios = _ratios(np.vstack([row.waits, row.repeated]), base, mine)
+                parts.append({
+                    "kind": kind, "jobs_of": name or "(none)", "scheduler": row.name, "jobs": int(mine.sum()),
+                    "wait": _mean(waits[ran]),
+                    "slowdown": _mean(bounded_slowdown(waits[ran] + runtime[mine][ran], runtime[mine][ran])),
+                    "utilization": _utilization(workload, np.where(mine, row.waits, np.nan)),
+                    "change": float(ratios[0]),
+                    "least": float(ratios.min()), "most": float(ratios.max()),
+                })  # fmt: skip
+    names = ("kind", "jobs_of", "scheduler", "jobs", "wait", "slowdown", "utilization", "change", "least", "most")
+    return pd.DataFrame(parts, columns=list(names))
+
+
+def _primary(workload: Workload) -> str:
+    return workload.machine.resources[workload.machine.primary]
+
+
+def _binned(values: FloatArray, ends: Mapping[str, float]) -> pd.Categorical:
+    """Return which class each value is in, in the order of the classes, those that occur."""
+    codes = np.searchsorted(np.array([*ends.values()]), values)
+    return pd.Categorical.from_codes(codes, categories=list(ends)).remove_unused_categories()
+
+
+def _shifted(case: Case, seed: int) -> Case:
+    shifted = jitter(case.workload, JITTER, np.random.default_rng(seed), case.state.at)
+    return Case(case.name, shifted, case.state, case.dispatcher)
+
+
+def _waits(case: Case, workload: Workload) -> FloatArray:
+    """Return how long each job of a workload waits in a case, nan of one that never starts."""
+    result = simulate(case.workload, case.dispatcher, state=case.state)
+    check(case.workload, result)
+    jobs = result.jobs.set_index("id")
+    starts = result.attempts.groupby("id")["start"].max()
+    return (starts - jobs["submit"]).reindex(workload.columns.texts()).to_numpy(dtype=np.float64)
+
+
+def _ratios(waits: FloatArray, base: FloatArray, counted: np.ndarray) -> FloatArray:
+    """Return the ratio of the mean waits of the same jobs, run by run."""
+    both = counted & ~np.isnan(waits) & ~np.isnan(base)
+    sums = [np.where(both, each, 0).sum(axis=1) for each in (waits, base)]
+    return np.divide(sums[0], sums[1], out=np.full(len(both), np.nan), where=sums[1] > 0)
+
+
+def _mean(values: FloatArray) -> float:
+    return float(values.mean()) if len(values) else np.nan
+
+
+def _utilization(workload: Workload, waits: FloatArray) -> float:
+    """Return the share of the cores that jobs use between the first and the last submission of those that are shown."""
+    jobs, known = workload.columns, ~np.isnan(waits)
+    begin, end = jobs.submit.min(initial=0), jobs.submit.max(initial=0)
+    start = jobs.submit[known] + waits[known]
+    used = np.clip(np.minimum(start + jobs.runtime[known], end) - np.maximum(start, begin), 0, None)
+    machine = workload.machine
+    total = float(machine.capacity[:, machine.primary].sum()) * (end - begin)
+    return float((used * jobs.amounts(_primary(workload))[known]).sum() / total) if total > 0 else np.nan
+
+
+def _fared(
+    case: Case, recorded: Workload, wait: FloatArray, real: FloatArray, near: tuple[int, ...], repeated: FloatArray,
+    change: tuple[float, float],
+) -> WhatIf:  # fmt: skip
+    same_jobs = case.workload.columns.texts() == recorded.columns.texts()
+    workload = case.workload if same_jobs else recorded
+    counted = ~np.isnan(real)
+    ran = ~np.isnan(wait) & counted
     waits = np.where(ran, wait, np.nan)
     wait, real, runtime = wait[ran], real[ran], workload.columns.runtime[ran].astype(np.float64)
     off = np.abs(wait - real)
     same = not len(wait) or wait.std() == 0 or real.std() == 0
     return WhatIf(
-        name,
-        float(wait.mean()) if len(wait) else np.nan,
+        case.name,
+        _mean(wait),
         float(np.percentile(wait, 95)) if len(wait) else np.nan,
-        float(bounded_slowdown(wait + runtime, runtime).mean()) if len(wait) else np.nan,
-        {within: float((off <= within).mean()) for within in near},
-        float(off.mean()) if len(off) else np.nan,
+        _mean(bounded_slowdown(wait + runtime, runtime)),
+        {within: _mean((off <= within).astype(np.float64)) for within in near},
+        _mean(off),
         np.nan if same else float(np.corrcoef(wait, real)[0, 1]),
+        _utilization(workload, waits),
+        int(counted.sum() - ran.sum()),
+        change,
         waits,
+        repeated,
+        case.notes,
     )

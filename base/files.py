@@ -1,9 +1,13 @@
-"""Files that are written whole or not at all, and read within bounds, as anybody may have written them."""
+"""Files that are read within bounds, as anybody may have written them."""
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import json
 import os
+import stat
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +15,40 @@ from .errors import InputError
 
 #: Bytes of JSON that is read: that of the largest clusters has a tenth.
 MOST_BYTES = 1 << 28
+#: Bytes of a file that is read as a whole at all.
+LARGEST_FILE = 1 << 32
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file under another name in its folder, and then give it its own."""
-    unfinished = path.with_name(f".{path.name}.{os.getpid()}.part")
+def open_regular(path: Path) -> BufferedReader:
+    """Open a file to be read.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read, or is a folder; with its name.
+    InputError
+        If it is a device or a pipe, which may have no end or let nobody go on; it is not waited for.
+    """
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     try:
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
-    finally:
-        unfinished.unlink(missing_ok=True)
+        kind = os.fstat(descriptor).st_mode
+        if stat.S_ISDIR(kind):
+            raise IsADirectoryError(errno.EISDIR, "expected a file, got a folder", str(path))
+        if not stat.S_ISREG(kind):
+            raise InputError(f"{path}: expected a regular file, got a device or a pipe; write it to a file first")
+        return open(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
 
 
-def read_bounded(path: Path, what: str, most: int) -> bytes:
-    """Return what a file holds.
+def read_bounded(path: Path, what: str, most: int = MOST_BYTES) -> bytes:
+    """Return what a regular file holds.
 
     Parameters
     ----------
     path
-        The file; one without an end, as of a device, is read no further than its bound.
+        The file.
     what
         What it should be, for messages.
     most
@@ -40,13 +59,21 @@ def read_bounded(path: Path, what: str, most: int) -> bytes:
     OSError
         If it cannot be read.
     InputError
-        If it has more bytes.
+        If it has more bytes, or is no regular file.
     """
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
         raise InputError(f"{path}: expected {what} of at most {most:,} bytes, got more")
     return data
+
+
+def digest_of(path: Path) -> str:
+    """Return the SHA-256 of a regular file of at most :data:`LARGEST_FILE` bytes; errors as :func:`read_bounded`."""
+    with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size > LARGEST_FILE:
+            raise InputError(f"{path}: expected a file of at most {LARGEST_FILE:,} bytes, got more")
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_json(path: Path, what: str) -> Any:

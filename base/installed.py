@@ -13,12 +13,25 @@ version_of = cache(version)
 
 def entry_points_of(group: str) -> dict[str, EntryPoint]:
     """Return the entry points of a group by name, looked up anew when a package has come or gone since."""
-    return dict(_found(group, tuple((folder, _changed(folder)) for folder in sys.path)))
+    return {name: entries[0] for name, entries in _all_of(group).items()}
+
+
+def rivals_of(group: str, name: str) -> list[str]:
+    """Return the packages that register a name, each with what it stands for there, if there are several."""
+    entries = _all_of(group).get(name, ())
+    return [f"{entry.dist.name if entry.dist else '?'} ({entry.value})" for entry in entries if len(entries) > 1]
+
+
+def _all_of(group: str) -> dict[str, tuple[EntryPoint, ...]]:
+    return _found(group, tuple((folder, _changed(folder)) for folder in sys.path))
 
 
 @lru_cache(maxsize=32)
-def _found(group: str, _state: tuple[tuple[str, int], ...]) -> dict[str, EntryPoint]:
-    return {entry.name: entry for entry in entry_points(group=group)}
+def _found(group: str, _state: tuple[tuple[str, int], ...]) -> dict[str, tuple[EntryPoint, ...]]:
+    found: dict[str, dict[str, EntryPoint]] = {}
+    for entry in entry_points(group=group):
+        found.setdefault(entry.name, {}).setdefault(entry.value, entry)
+    return {name: tuple(entries.values()) for name, entries in found.items()}
 
 
 def _changed(folder: str) -> int:

@@ -20,7 +20,7 @@ from typing import Any
 from .checks import shown
 from .errors import InputError
 from .facts import Facts
-from .installed import entry_points_of
+from .installed import entry_points_of, rivals_of
 
 _REQUIRED = inspect.Parameter.empty
 #: Letters of a part with its options, which end up in names, tables and messages.
@@ -104,7 +104,7 @@ class Registry:
         Raises
         ------
         InputError
-            If nothing is registered under `name`, or its package cannot be imported.
+            If nothing is registered under `name`, or several packages do that, or its package cannot be imported.
         """
         entries = self._entries()
         if name not in entries:
@@ -116,6 +116,10 @@ class Registry:
                 hint = f" (options follow a colon: {first}:{rest})"
             known = ", ".join(sorted(entries)) or "none is installed"
             raise InputError(f"unknown {self.kind} {shown(name)}{hint}; known: {known}")
+        if rivals := rivals_of(self.group, name):
+            packages = " and ".join(rivals)
+            raise InputError(f"{self.kind} {name!r}: expected one package that registers it, got {packages}; "
+                             "uninstall all but one of them")  # fmt: skip
         try:
             return typing.cast(Callable[..., Any], entries[name].load())
         except (Exception, SystemExit) as error:  # a third party's module may raise anything when it is imported

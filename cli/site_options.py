@@ -35,8 +35,8 @@ class SiteFiles:
     lenient: bool = False
     cluster: str | None = None
 
-    def load(self) -> Workload:
-        """Return the jobs on their machine; what the reader has to say goes to stderr.
+    def load(self, config: Path | None = None, *, limits: str = "") -> Workload:
+        """Return the jobs on their machine, or on that of another configuration; what the reader says goes to stderr.
 
         Raises
         ------
@@ -44,9 +44,14 @@ class SiteFiles:
             For whatever is wrong with either file.
         """
         workload = slurm_workload(
-            self.sacct, self.config, timezone=self.timezone, lenient=self.lenient, cluster=self.cluster
+            self.sacct,
+            config or self.config,
+            limits,
+            timezone=self.timezone,
+            lenient=self.lenient,
+            cluster=self.cluster,
         )
-        for note in workload.provenance.notes:
+        for note in workload.provenance.notes if config in (None, self.config) else ():
             say("note", f"{self.sacct}: {note}")
         return workload
 

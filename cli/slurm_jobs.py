@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..base import InputError
+from ..base.command_arguments import job_argument, path_argument
 from ..base.files import read_bounded
 from ..base.time_texts import seconds_of
 from ..models.reservations.resubmission import JobSeen
@@ -97,7 +98,7 @@ def check_script(script: Path, longest: int) -> None:
         if found.option in ("-p", "--partition"):
             partition = found.value
     partition = os.environ.get("SBATCH_PARTITION", partition)
-    asked = ["sinfo", "-h", "-o", "%P|%l", *(["-p", partition] if partition else [])]
+    asked = ["sinfo", "-h", "-o", "%P|%l", *([f"--partition={partition}"] if partition else [])]
     limits = {}
     for line in answer(asked).decode(errors="replace").splitlines():
         name, _, limit = line.strip().rpartition("|")
@@ -135,7 +136,7 @@ def submit(command: tuple[str, ...], minutes: int, mark: str, answered: Path, lo
     known = submitted(mark, answered)
     if known is not None:
         return known
-    made = ["sbatch", "--parsable", f"--time={minutes}", f"--comment={mark}", *command]
+    made = ["sbatch", "--parsable", f"--time={minutes}", f"--comment={mark}", path_argument(command[0]), *command[1:]]
     with answered.open("wb") as out:
         try:
             done = subprocess.run(
@@ -158,13 +159,14 @@ def submit(command: tuple[str, ...], minutes: int, mark: str, answered: Path, lo
 def submitted(mark: str, answered: Path) -> str | None:
     """Return the number of a job that was submitted with a mark; ``None`` if there is none."""
     if answered.is_file():
-        number = answered.read_text(encoding="utf-8", errors="replace").strip().partition(";")[0]
+        told = read_bounded(answered, "an answer of sbatch", _MOST_BYTES).decode("utf-8", "replace")
+        number = told.strip().partition(";")[0]
         if number.isdigit():
-            return number
+            return job_argument(number, "sbatch")
         for line in answer(["squeue", "-h", "-t", "all", "-o", "%A %k"]).decode(errors="replace").splitlines():
             found, _, comment = line.strip().partition(" ")
             if comment == mark:
-                return found
+                return job_argument(found, "squeue")
     return None
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
+from itertools import groupby
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from ..dispatchers.site import Deadline, SiteConstraint
+from ..dispatchers.site import Deadline, PlanConstraint, PlannedJob, PlannedJobs, SiteConstraint
 from ..workloads import Job, Workload
 from .result import Result
 
@@ -62,6 +63,10 @@ def broken_constraints(workload: Workload, result: Result, constraints: Sequence
         own = _BUILT_IN.get(type(constraint))
         for line in (own or _by_its_own_methods)(constraint, stays, workload):
             yield f"constraint {name}: {line}"
+        if isinstance(constraint, PlanConstraint):
+            predicted = dict(zip(result.jobs["id"], result.jobs["predicted"], strict=True))
+            for line in _guarded(_of_plans(constraint, stays, workload, predicted)):
+                yield f"constraint {name}: {line}"
 
 
 def stays_of(workload: Workload, result: Result) -> Iterator[Stay]:
@@ -106,10 +111,54 @@ def _deadline(deadline: Deadline, stays: Sequence[Stay], workload: Workload) -> 
 
 
 def _by_its_own_methods(constraint: SiteConstraint, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:
+    yield from _guarded(_asked(constraint, stays, workload))
+
+
+def _guarded(lines: Iterator[str]) -> Iterator[str]:
     try:
-        yield from _asked(constraint, stays, workload)
+        yield from lines
     except Exception as error:  # noqa: BLE001 - a third party's code may raise anything
         yield f"cannot be checked: {type(error).__name__}: {error}"
+
+
+def _of_plans(
+    constraint: PlanConstraint, stays: Sequence[Stay], workload: Workload, predicted: Mapping[str, int]
+) -> Iterator[str]:
+    """Yield the first time at which the jobs that start then, beside those that run, break a constraint on plans.
+
+    A job is taken to run for as long as was predicted when it was submitted; one that has run for longer, one second
+    more.
+    """
+    events = sorted(stays, key=lambda stay: stay.start)
+    submitted = sorted(workload.jobs, key=lambda job: job.submit)
+    running: list[Stay] = []
+    waiting: dict[str, Job] = {}
+    arrived = 0
+    for now, group in groupby(events, key=lambda stay: stay.start):
+        starting = list(group)
+        while arrived < len(submitted) and submitted[arrived].submit <= now:
+            waiting[submitted[arrived].id] = submitted[arrived]
+            arrived += 1
+        running = [stay for stay in running if stay.end > now]
+        plan = PlannedJobs(
+            now, workload.machine, cast(Any, dict(waiting)),
+            {stay.job.id: _planned(stay, now, predicted) for stay in running},
+            {stay.job.id: _planned(stay, now, predicted) for stay in starting},
+        )  # fmt: skip
+        if not constraint.holds(plan):
+            ids = ", ".join(stay.job.id for stay in starting[:3]) + ", ..." * (len(starting) > 3)
+            yield f"does not hold at t={now}, at which there start: {ids}"
+            return
+        running += starting
+        for stay in starting:
+            waiting.pop(stay.job.id, None)
+
+
+def _planned(stay: Stay, now: int, predicted: Mapping[str, int]) -> PlannedJob:
+    """Return a stay as constraints on plans see it at a time."""
+    nodes = tuple(np.repeat(list(stay.slots), list(stay.slots.values())).tolist())
+    duration = max(int(predicted[stay.job.id]), now - stay.start + 1)
+    return PlannedJob(cast(Any, stay.job), duration, stay.start - now, nodes)
 
 
 def _asked(constraint: SiteConstraint, stays: Sequence[Stay], workload: Workload) -> Iterator[str]:

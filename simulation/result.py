@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import tempfile
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,12 +16,15 @@ import numpy as np
 import pandas as pd
 
 from ..base import InputError
-from ..base.checks import is_number, shown
+from ..base.checks import check_types, is_number, shown
 from ..base.facts import Facts
+from ..base.files import open_regular, read_json
 from ..base.installed import version_of
 from ..base.time_texts import time_text
+from ..base.unfinished_files import UNFINISHED, named, temporary_folder
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Workload
+from ..workloads.formats.table_files import bounded_table
 from ..workloads.machine_state import MachineState
 from .exports import to_evalys, to_perfetto, to_swf
 from .metrics import summarize
@@ -36,6 +38,13 @@ from .simulation_errors import SimulationError
 MANIFEST = "manifest.json"
 #: Its tables, each a file.
 TABLES = ("jobs", "attempts", "decisions", "timings")
+#: What is read of a manifest.
+_TYPES = {
+    "dispatcher": str, "predictor": str, "overrun": str, "same_instant": str, "seed": int, "dropped_shapes": int,
+    "workload": {"source": str, "sha256": str, "jobs": int, "notes": [str]},
+    "machine": {"name": str, "resources": [str], "total": [int], "nodes": int, "primary": str, "idle_watts": float},
+    "state": {"at": int},
+}  # fmt: skip
 _PACKAGES = ("hpcdispatch", "accasim", "numpy", "pandas", "scipy", "ortools", "pyarrow")
 
 
@@ -195,13 +204,13 @@ class Result:
         """
         folder = Path(directory)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{folder.name[:40]}.", suffix=".part", dir=folder.parent) as made:
-            self._write(Path(made))
+        with temporary_folder(folder.parent, UNFINISHED) as made:
+            self._write(made)
             if not folder.exists():
                 folder.mkdir()
             (folder / MANIFEST).unlink(missing_ok=True)
             for name in (*(f"{name}.parquet" for name in TABLES), MANIFEST):
-                os.replace(Path(made) / name, folder / name)
+                os.replace(made / name, folder / name)
         return folder
 
     def _write(self, folder: Path) -> None:
@@ -211,6 +220,8 @@ class Result:
             table = getattr(self, name)
             try:
                 (stored(table) if pool else table).to_parquet(folder / f"{name}.parquet", index=False)
+            except OSError as error:
+                raise named(error, folder / f"{name}.parquet") from None
             except (ValueError, TypeError, OverflowError) as error:
                 reason = "; ".join(map(str, reversed(error.args)))  # which column, before which value
                 where = f"{self.manifest.get('dispatcher')}: {name} with what it reports"
@@ -244,9 +255,10 @@ class Result:
         tables = dict.fromkeys(TABLES, pd.DataFrame())
         for name in only:
             try:
-                table = restored(pd.read_parquet(folder / f"{name}.parquet"))
+                with open_regular(folder / f"{name}.parquet") as file:
+                    table = restored(bounded_table(file))
                 tables[name] = table if schema == SCHEMA else table.rename(columns=RENAMED[name])
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, NotImplementedError) as error:
                 reason = str(error).partition("\n")[0]
                 raise InputError(f"{folder / name}.parquet: expected a Parquet table, got {reason}") from None
         return cls(tables["jobs"], tables["attempts"], tables["decisions"], tables["timings"], manifest)
@@ -261,18 +273,22 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], int]:
         If it is not a manifest, or written by a newer version.
     """
     path = folder / MANIFEST
-    try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"{path}: expected JSON, got {error}") from None
+    read = read_json(path, "the manifest of a result")
     if not isinstance(read, dict):
         raise InputError(f"{path}: expected a JSON object, got {type(read).__name__}")
     schema = schema_of(read, path)
-    if schema == SCHEMA:
-        return read, schema
-    if read.pop("format", None) != 1:
-        raise InputError(f"{path}: expected the manifest of a result, got one without a schema number")
-    return {"schema": SCHEMA, **with_new_names("manifest", read)}, schema
+    if schema != SCHEMA:
+        if read.pop("format", None) != 1:
+            raise InputError(f"{path}: expected the manifest of a result, got one without a schema number")
+        read = {"schema": SCHEMA, **with_new_names("manifest", read)}
+    try:
+        check_types(str(path), read, _TYPES, ("idle_watts", "dropped_shapes", "state", "sha256", "same_instant"))
+    except ValueError as error:
+        raise InputError(f"{error}; expected the manifest of a result") from None
+    machine = read["machine"]
+    if machine["primary"] not in machine["resources"] or len(machine["total"]) != len(machine["resources"]):
+        raise InputError(f"{path}: machine: expected an amount of each resource and a primary one, got others")
+    return read, schema
 
 
 def manifest(workload: Workload, named: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,8 @@ from recorded.cases import workload
 from hpcdispatch.dispatchers import Start, registry
 from hpcdispatch.simulation import simulate
 
+#: The first jobs of each workload, which are enough for every way of deciding.
+JOBS = 60
 #: Kind of machine to a workload on it.
 MACHINES = {"pool": "pool", "equal nodes": "equal", "mixed nodes": "mixed"}
 
@@ -32,7 +34,7 @@ def deciding_functions(name):
 
         sys.setprofile(note)
         try:
-            simulate(workload(jobs), quick(name))
+            simulate(workload(jobs).head(JOBS), quick(name))
         finally:
             sys.setprofile(None)
     return found

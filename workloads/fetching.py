@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import os
 import urllib.error
@@ -12,6 +11,8 @@ from pathlib import Path
 
 from ..base import InputError
 from ..base.checks import shown
+from ..base.files import MOST_BYTES, read_bounded
+from ..base.unfinished_files import write_whole
 
 ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload"
 
@@ -58,7 +59,7 @@ def fetch(name: str) -> Path:
     trace = TRACES[name.lower()]
     path, cache = at_hand(trace.file), cache_folder()
     if path is not None:
-        _verify(path.read_bytes(), trace, str(path))
+        _verify(read_bounded(path, "a published trace"), trace, str(path))
         return path
     if not trace.folder:
         where = f"the folder HPCDISPATCH_DATA names or in {cache}"
@@ -94,18 +95,12 @@ def _download(trace: Published, cache: Path) -> Path:
     url = f"{ARCHIVE}/{trace.folder}/{trace.file}"
     try:
         with urllib.request.urlopen(url, timeout=60) as answer:
-            data: bytes = answer.read()
+            data: bytes = answer.read(MOST_BYTES)
     except (urllib.error.URLError, TimeoutError) as error:
         reason = getattr(error, "reason", error)
         raise OSError(f"{url}: cannot be downloaded ({reason}); put {trace.file} into {cache}") from None
     _verify(data, trace, url)
     cache.mkdir(parents=True, exist_ok=True)
     path = cache / trace.file
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        partial.write_bytes(data)
-        partial.replace(path)
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink()
+    write_whole(path, data)
     return path

@@ -175,6 +175,7 @@ class NamedJob(Protocol):
     user: str
     group: str
     queue: str
+    qos: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,6 +192,8 @@ class Limit:
         Whose jobs are counted together: ``"user"``, ``"group"``, ``"queue"`` or ``"all"``.
     user, group, queue
         Only jobs that match these patterns with ``*`` and ``?`` are counted and limited.
+    among
+        Only jobs with one of these users, groups, queues and QOS together are; all where there are none.
 
     Raises
     ------
@@ -204,15 +207,21 @@ class Limit:
     user: str = "*"
     group: str = "*"
     queue: str = "*"
+    among: tuple[tuple[str, str, str, str], ...] = ()
 
     def __post_init__(self) -> None:
         check_whole("limit: most", self.most, 0)
         check_choice("limit: by", self.by, ("user", "group", "queue", "all"))
+        if not all(len(each) == 4 for each in self.among):
+            raise ValueError(f"limit: among must be users, groups, queues and QOS, got {shown(self.among)}")
+        object.__setattr__(self, "among", tuple(map(tuple, self.among)))
 
     def matches(self, job: NamedJob) -> bool:
         """Return whether a job is counted."""
+        if self.among and (job.user, job.group, job.queue, job.qos) not in self.among:
+            return False
         named = ((job.user, self.user), (job.group, self.group), (job.queue, self.queue))
-        return all(fnmatchcase(value, pattern) for value, pattern in named)
+        return all(pattern == "*" or fnmatchcase(value, pattern) for value, pattern in named)
 
 
 @dataclass(frozen=True, slots=True)

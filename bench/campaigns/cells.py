@@ -10,12 +10,12 @@ import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...analysis.trimming import NOTHING, Cut
+from ...base.unfinished_files import temporary_folder
 from ...dispatchers import Dispatcher
 from ...predictors import Predictor
 from ...simulation import Budget, SameInstant, check, simulate
@@ -150,9 +150,9 @@ class Cell:
 
     def files(self, found: Any) -> Files:
         """Return the files of what is found, :data:`TIMINGS` among them."""
-        with tempfile.TemporaryDirectory(prefix="hpcdispatch-") as folder:
-            found.save(folder)
-            return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
+        with temporary_folder() as folder:
+            found.save(folder / "result")
+            return {path.name: path.read_bytes() for path in sorted((folder / "result").iterdir())}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ changes the measured times and nothing else.
 from __future__ import annotations
 
 import shutil
-import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,6 +22,7 @@ from ...base import InputError
 from ...base.checks import check_whole, shown
 from ...base.facts import Facts
 from ...base.time_texts import time_text
+from ...base.unfinished_files import make_temporary
 from ...dispatchers import Dispatcher, create_dispatcher
 from ...predictors import Predictor
 from ...predictors import create as create_predictor
@@ -286,7 +286,7 @@ def compare(
     cells = samples.cells(list(product(dispatchers, predictors)), loaders)
     runs = [(*pair, seed, each[seed]) for seed in range(seeds) for pair, each in zip(labels, cells, strict=True)]
     plan = Plan.of("", [cell for *_, cell in runs], loaders)
-    store = Store(tempfile.mkdtemp(prefix="hpcdispatch-") if out is None else out)
+    store = Store(make_temporary() if out is None else out)
     if out is None:
         weakref.finalize(store, shutil.rmtree, store.folder, ignore_errors=True)
     store.open()

@@ -1,4 +1,8 @@
-"""Campaigns on many machines: the cells as tasks of Dask. Needs the extra ``hpcdispatch[cluster]``."""
+"""Campaigns on many machines: the cells as tasks of Dask. Needs the extra ``hpcdispatch[cluster]``.
+
+A Dask scheduler and its workers run what any client sends, as the user that started them. So a cluster that is started
+here takes only those with the files of its own authority, and listens on one interface.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from ...base import InputError
+from ...base.unfinished_files import UNFINISHED, temporary_folder, write_new
 from ...workloads import Workload
 from .board import Board
 from .cells import Cell, CellError, Files, LastSample, simulate_cell
@@ -22,6 +27,8 @@ from .cells import Cell, CellError, Files, LastSample, simulate_cell
 QUEUES = {"slurm": "SLURMCluster"}
 #: Nobody but the users of the machine itself sees a dashboard.
 _LOOPBACK = "127.0.0.1:0"
+#: What a connection without TLS means, for messages.
+_OPEN = "over plain TCP every process that reaches the scheduler runs commands as you"
 #: Cells sent ahead for each thread of the workers, so that none waits for the next.
 _AHEAD = 2
 #: Seconds to wait for a scheduler.
@@ -61,8 +68,33 @@ class TLS:
 
 
 @contextmanager
-def connect(address: str, tls: TLS | None = None, workers: int = 1) -> Iterator[Any]:
-    """Connect to a Dask cluster.
+def generated(folder: Path) -> Iterator[TLS]:
+    """Make an authority, and a certificate and a key of it, as files in a folder that only this user can read.
+
+    They are removed at the end. Workers read them there, so that `folder` must be one that they see under this name.
+    """
+    try:
+        made = _library("distributed.security").Security.temporary()
+    except ImportError as error:
+        raise _missing(error.name or "cryptography") from None
+    with temporary_folder(folder.resolve(), UNFINISHED) as place:
+        paths = [place / name for name in ("ca.pem", "cert.pem", "key.pem")]
+        for path, text in zip(paths, (made.tls_ca_file, made.tls_client_cert, made.tls_client_key), strict=True):
+            write_new(path, text.encode(), 0o600)
+        yield TLS(*paths)
+
+
+@contextmanager
+def connect(
+    address: str,
+    tls: TLS | None = None,
+    workers: int = 1,
+    *,
+    folder: Path = Path(),
+    interface: str | None = None,
+    insecure: bool = False,
+) -> Iterator[Any]:
+    """Connect to a Dask cluster, over TLS.
 
     Parameters
     ----------
@@ -70,9 +102,17 @@ def connect(address: str, tls: TLS | None = None, workers: int = 1) -> Iterator[
         ``tcp://HOST:PORT`` or ``tls://HOST:PORT`` of a scheduler that runs, or ``slurm`` to start one here and ask the
         queue for workers, by dask-jobqueue's own configuration.
     tls
-        For an encrypted connection.
+        The files of the connection. Without them, a cluster that is started here has some of its own, for as long as
+        it runs.
     workers
         How many workers to ask a queue for.
+    folder
+        Where these files are, in a folder of their own: one that the workers see as well.
+    interface
+        The network interface that scheduler and workers listen on. Without it the scheduler listens on the address by
+        which this machine is known outside.
+    insecure
+        Whether plain TCP is taken.
 
     Yields
     ------
@@ -81,17 +121,24 @@ def connect(address: str, tls: TLS | None = None, workers: int = 1) -> Iterator[
     Raises
     ------
     InputError
-        If Dask is not installed, the address is none, or nobody answers.
+        If Dask is not installed, the address is none or without TLS, or no scheduler answers.
     """
     tls = tls or TLS()
     distributed = _library("distributed")
     with ExitStack() as stack:
+        if interface and address not in QUEUES:
+            raise InputError(f"--interface: expected with --cluster {', '.join(QUEUES)} only")
         if address in QUEUES:
-            target = stack.enter_context(queue_cluster(address, tls))
+            if not tls and not insecure:
+                tls = stack.enter_context(generated(folder))
+            target = stack.enter_context(queue_cluster(address, tls, interface))
             _ask(target, address, workers)
         elif address.startswith(("tcp://", "tls://")):
             if bool(tls) != address.startswith("tls://"):
                 raise InputError(f"--cluster {address}: expected tls:// with --tls-... files and tcp:// without")
+            if not tls and not insecure:
+                raise InputError(f"--cluster {address}: {_OPEN}; start the scheduler with TLS and give tls:// and the "
+                                 "--tls-... files, or --insecure")  # fmt: skip
             target = address
         else:
             raise InputError(
@@ -104,8 +151,8 @@ def connect(address: str, tls: TLS | None = None, workers: int = 1) -> Iterator[
         yield stack.enter_context(client)
 
 
-def queue_cluster(queue: str, tls: TLS) -> Any:
-    """Return a cluster whose workers are jobs of a queue.
+def queue_cluster(queue: str, tls: TLS, interface: str | None = None) -> Any:
+    """Return a cluster whose workers are jobs of a queue, and that listens on one interface.
 
     Raises
     ------
@@ -117,9 +164,12 @@ def queue_cluster(queue: str, tls: TLS) -> Any:
     if signal.getsignal(signal.SIGINT) is not interrupt:
         signal.signal(signal.SIGINT, interrupt)  # the import makes Ctrl-C end the program, silently and with 0
     secure = {"security": tls.security(), "protocol": "tls://"} if tls else {}
-    extra = {"scheduler_options": {"dashboard_address": _LOOPBACK}, "worker_extra_args": ["--no-dashboard"]}
+    listening: dict[str, Any] = {"dashboard_address": _LOOPBACK}
+    interface = interface or _library("dask.config").get(f"jobqueue.{queue}.interface", None)
+    if interface is None:
+        listening["host"] = _library("distributed.utils").get_ip()
     try:
-        return made(**secure, **extra)
+        return made(**secure, interface=interface, scheduler_options=listening, worker_extra_args=["--no-dashboard"])
     except (ValueError, TypeError) as error:
         raise InputError(f"--cluster {queue}: {_line(error)} (set it in dask-jobqueue's configuration)") from None
 
@@ -224,5 +274,8 @@ def _library(name: str) -> Any:
     try:
         return import_module(name)
     except ImportError as error:
-        missing = error.name or name
-        raise InputError(f"--cluster: needs {missing}; python -m pip install 'hpcdispatch[cluster]'") from None
+        raise _missing(error.name or name) from None
+
+
+def _missing(name: str) -> InputError:
+    return InputError(f"--cluster: needs {name}; python -m pip install 'hpcdispatch[cluster]'")

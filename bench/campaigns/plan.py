@@ -11,6 +11,7 @@ from pathlib import Path
 
 from ...analysis.trimming import steady_state
 from ...base import InputError
+from ...base.files import read_bounded
 from ...simulation import Budget, Overrun, SameInstant
 from ...workloads import Workload, generate, read
 from ...workloads.formats.memory_needs import half_the_memory
@@ -193,4 +194,4 @@ def _resolve(path: Path, table: CampaignTable, index: int, reader: Callable[...,
 
 
 def _where(path: Path, key: tuple[int | str, ...]) -> str:
-    return f"{path}:{line_of(path.read_text(encoding='utf-8-sig'), key)}: workload"
+    return f"{path}:{line_of(read_bounded(path, 'a campaign').decode('utf-8-sig'), key)}: workload"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import signal
-import tempfile
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from typing import Any, ClassVar
 import psutil
 from pebble import ProcessExpired, ProcessPool
 
+from ...base.unfinished_files import temporary_folder
 from ...models.compiled import log_compiling, notice
 from ...workloads import Workload
 from .board import Board, WorkerError
@@ -55,9 +55,9 @@ def run_pooled(board: Board, workers: int) -> None:
     more than a line to it would leave damaged.
     """
     losses: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory(prefix="hpcdispatch-") as folder:
+    with temporary_folder() as folder:
         while board.waiting:
-            with _Pool(board, workers, Path(folder), losses) as pool:
+            with _Pool(board, workers, folder, losses) as pool:
                 pool.run()
 
 

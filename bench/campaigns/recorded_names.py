@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...analysis.trimming import Cut
 from ...base import InputError
+from ...base.files import read_json
 from ...simulation.schema import SCHEMA, schema_of, with_new_names
 from .plan import Plan
 from .store import CAMPAIGNS
+
+#: The key of a cell, which is the name of its folder.
+_KEY = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ def named(folder: Path, campaign: str) -> Iterator[Named]:
     """
     path = folder / CAMPAIGNS / f"{campaign}.json"
     try:
-        record = json.loads(path.read_bytes())
+        record = read_json(path, "the cells of a campaign")
     except FileNotFoundError:
         known = ", ".join(campaigns(folder)) or "none is recorded"
         raise InputError(f"--campaign: expected one of {folder} ({known}), got {campaign!r}") from None
@@ -77,6 +82,8 @@ def named(folder: Path, campaign: str) -> Iterator[Named]:
     try:
         for row in record["cells"]:
             cuts = Cut.parse(row["warm_up"]), Cut.parse(row["cool_down"])
-            yield Named(str(row["key"]), str(row["workload"]), *cuts)
+            if not _KEY.fullmatch(row["key"]):
+                raise ValueError(row["key"])
+            yield Named(row["key"], str(row["workload"]), *cuts)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InputError(f"{path}: expected the cells of a campaign; run the campaign again to mend it") from None

@@ -6,16 +6,22 @@ import errno
 import hashlib
 import json
 import os
-import shutil
-import socket
-import time
 from collections.abc import Collection, Iterator
 from dataclasses import asdict
-from itertools import count
 from os import PathLike
 from pathlib import Path
 
 from ...base import InputError
+from ...base.files import digest_of, read_bounded, read_json
+from ...base.unfinished_files import (
+    named,
+    remove,
+    remove_abandoned,
+    sync_folder,
+    unfinished_path,
+    write_new,
+    write_whole,
+)
 from ...simulation import Result
 from ...simulation.result import TABLES
 from ...simulation.schema import SCHEMA, schema_of
@@ -27,11 +33,8 @@ SUMS, TIMINGS_SUM = "SHA256SUMS", "timings.sha256"
 CAMPAIGNS = "campaigns"
 #: The folder of what was read of large traces, see :func:`hpcdispatch.workloads.read`.
 TRACES = "traces"
-#: How unfinished folders and files begin.
-_UNFINISHED = ".unfinished-"
-#: Age at which what another machine left unfinished is taken for abandoned, seconds.
-_ABANDONED = 7 * 86_400
-_counter = count()
+#: Bytes of a file of checksums, which has a line per file of a cell.
+_MOST_SUMS = 1 << 16
 #: What the system says of a folder that may be read only.
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
@@ -72,7 +75,7 @@ class Store:
         for key in self.finished():
             if self.damage(key) is not None:
                 continue
-            description = json.loads((self.path(key) / DESCRIPTION).read_bytes())
+            description = read_json(self.path(key) / DESCRIPTION, "a description of a cell")
             if schema_of(description, self.folder) < SCHEMA:
                 raise InputError(
                     f"{self.folder}: written by hpcdispatch 0.1.0, so nothing can be added to it; choose another "
@@ -97,18 +100,16 @@ class Store:
                 folder.mkdir(parents=True, exist_ok=True)
             except (FileExistsError, NotADirectoryError):
                 raise InputError(f"{self.folder}: expected a folder for the store, got a file") from None
-        for folder in (*others, self._cells, *(path for path in self._cells.iterdir() if path.is_dir())):
-            for path in folder.glob(f"{_UNFINISHED}*"):
-                if _abandoned(path):
-                    _remove(path)
-        probe = _unfinished(self._cells)
+        for folder in (self.folder, *others, self._cells, *(path for path in self._cells.iterdir() if path.is_dir())):
+            remove_abandoned(folder)
+        probe = unfinished_path(self._cells)
         try:
-            _write(probe, b"")
+            write_new(probe, b"")
             probe.unlink()
         except OSError as error:
             if error.errno not in _READ_ONLY:
                 raise
-            self.refusal = _named(error, self._cells)
+            self.refusal = named(error, self._cells)
 
     def path(self, key: str) -> Path:
         """Return the folder of a cell, whether it is there or not."""
@@ -149,8 +150,8 @@ class Store:
             if not final.parent.is_dir():
                 final.parent.unlink(missing_ok=True)  # a file is no cell
                 final.parent.mkdir(exist_ok=True)
-                _sync_folder(self._cells)
-            made = _unfinished(final.parent)
+                sync_folder(self._cells)
+            made = unfinished_path(final.parent)
             try:
                 _write_all(made, files)
                 try:
@@ -158,14 +159,14 @@ class Store:
                 except OSError as error:  # unless another process has just finished the same cell
                     if error.errno not in (errno.ENOTEMPTY, errno.EEXIST) or not final.is_dir():
                         raise
-                    _remove(made)
+                    remove(made)
             except BaseException:
-                _remove(made)
+                remove(made)
                 raise
-            _sync_folder(final.parent)
+            sync_folder(final.parent)
             self._failure(key).unlink(missing_ok=True)
         except OSError as error:
-            raise _named(error, final) from None
+            raise named(error, final) from None
 
     def damage(self, key: str) -> str | None:
         """Return what is wrong with a finished cell, ``None`` if every file is what was written."""
@@ -174,13 +175,13 @@ class Store:
     def discard(self, key: str) -> None:
         """Remove a cell, in one step as seen from outside."""
         folder = self.path(key)
-        gone = _unfinished(folder.parent)
+        gone = unfinished_path(folder.parent)
         try:
             os.rename(folder, gone)
         except FileNotFoundError:
             return
-        _sync_folder(folder.parent)
-        _remove(gone)
+        sync_folder(folder.parent)
+        remove(gone)
 
     def fail(self, cell: Cell, error: CellError) -> None:
         """Write down how a cell failed.
@@ -191,7 +192,7 @@ class Store:
             If that cannot be written.
         """
         record = {"label": cell.label, "error": asdict(error), "cell": json.loads(cell.text)}
-        _replace(self._failure(cell.key), json.dumps(record, indent=2) + "\n")
+        write_whole(self._failure(cell.key), json.dumps(record, indent=2) + "\n")
 
     def note(self, campaign: str, text: str) -> None:
         """Write down what a campaign calls its cells.
@@ -201,13 +202,13 @@ class Store:
         OSError
             If that cannot be written.
         """
-        _replace(self._campaigns / f"{campaign}.json", text)
+        write_whole(self._campaigns / f"{campaign}.json", text)
 
     def failure(self, key: str) -> CellError | None:
         """Return how a cell failed, ``None`` if it did not, or if the record cannot be read."""
         try:
-            return CellError(**json.loads(self._failure(key).read_bytes())["error"])
-        except (FileNotFoundError, ValueError, KeyError, TypeError):
+            return CellError(**read_json(self._failure(key), "a failure")["error"])
+        except (OSError, ValueError, KeyError, TypeError):
             return None
 
     def _failure(self, key: str) -> Path:
@@ -217,34 +218,20 @@ class Store:
 def damage_of(folder: Path) -> str | None:
     """Return what is wrong with the folder of a finished cell, ``None`` if every file is what was written."""
     try:
-        sums = _parsed((folder / SUMS).read_bytes()) | _parsed((folder / TIMINGS_SUM).read_bytes())
+        texts = (read_bounded(folder / name, "checksums", _MOST_SUMS) for name in (SUMS, TIMINGS_SUM))
+        sums = {name: value for text in texts for name, value in _parsed(text).items()}
         for name in (DESCRIPTION, TIMINGS, *sums):
             if name not in sums:
                 return f"{name} has no checksum"
-            if _sum((folder / name).read_bytes()) != sums[name]:
+            if digest_of(folder / name) != sums[name]:
                 return f"{name} is not what was written"
-        if hashlib.sha256((folder / DESCRIPTION).read_bytes()).hexdigest() != folder.name:
+        if sums[DESCRIPTION] != folder.name:
             return f"{DESCRIPTION} is of another cell"
     except FileNotFoundError as error:
         return f"{Path(error.filename).name} is missing"
     except (ValueError, OSError) as error:
         return " ".join(str(error).split())
     return None
-
-
-def _replace(final: Path, text: str) -> None:
-    """Write a file, all of it or nothing, in place of the one before."""
-    try:
-        made = _unfinished(final.parent)
-        try:
-            _write(made, text.encode())
-            os.replace(made, final)
-        except BaseException:
-            _remove(made)
-            raise
-        _sync_folder(final.parent)
-    except OSError as error:
-        raise _named(error, final) from None
 
 
 def _write_all(folder: Path, files: Files) -> None:
@@ -254,29 +241,8 @@ def _write_all(folder: Path, files: Files) -> None:
     sums = {SUMS: same, TIMINGS_SUM: {TIMINGS: files[TIMINGS]}}
     texts = {name: "".join(f"{_sum(of[file])}  {file}\n" for file in sorted(of)).encode() for name, of in sums.items()}
     for name, data in {**files, **texts}.items():
-        _write(folder / name, data)
-    _sync_folder(folder)
-
-
-def _write(path: Path, data: bytes) -> None:
-    with open(path, "xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make names in a folder last; file systems that cannot do that refuse with EINVAL."""
-    if os.name == "nt":
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    except OSError as error:
-        if error.errno != errno.EINVAL:
-            raise
-    finally:
-        os.close(descriptor)
+        write_new(folder / name, data)
+    sync_folder(folder)
 
 
 def _sum(data: bytes) -> str:
@@ -294,42 +260,3 @@ def _parsed(sums: bytes) -> dict[str, str]:
     if not found:
         raise ValueError("the checksums are empty")
     return found
-
-
-def _unfinished(folder: Path) -> Path:
-    """Return a name that says which process of which machine is at work on it."""
-    return folder / f"{_UNFINISHED}{host_name()}-{os.getpid()}-{next(_counter)}"
-
-
-def host_name() -> str:
-    """Return a name of where process ids are unique: the machine, or a container on it."""
-    try:
-        return f"{socket.gethostname()}.{os.stat('/proc/self/ns/pid').st_ino}"
-    except OSError:
-        return socket.gethostname()
-
-
-def _abandoned(path: Path) -> bool:
-    """Return whether nobody works on something unfinished any more."""
-    host, _, process = path.name.removeprefix(_UNFINISHED).rpartition("-")[0].rpartition("-")
-    try:
-        if host != host_name() or not process.isdecimal():
-            return time.time() - path.stat().st_mtime > _ABANDONED
-        os.kill(int(process), 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return int(process) == os.getpid()
-
-
-def _remove(path: Path) -> None:
-    if path.is_dir():
-        shutil.rmtree(path, ignore_errors=True)
-    else:
-        path.unlink(missing_ok=True)
-
-
-def _named(error: OSError, path: Path) -> OSError:
-    """Return the error with the file it is about; a full disk does not say."""
-    return OSError(error.errno, error.strerror or str(error), str(error.filename or path))

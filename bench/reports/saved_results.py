@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -13,6 +12,7 @@ from typing import Any
 
 from ...analysis.trimming import NOTHING, Cut
 from ...base import InputError
+from ...base.files import read_json
 from ...simulation import Result
 from ...simulation.result import MANIFEST, TABLES, read_manifest
 from ..campaigns.recorded_names import campaigns, named
@@ -193,8 +193,6 @@ def _described(place: Path) -> Run:
 
 def _run(place: Path, manifest: dict[str, Any]) -> Run:
     workload = manifest["workload"]
-    machine = manifest["machine"]
-    machine["total"][machine["resources"].index(machine["primary"])]  # as the metrics will ask for it
     return Run(
         folder=place,
         workload=", ".join(
@@ -245,7 +243,7 @@ def _failed(path: Path, campaign: str | None) -> Iterator[str]:
         if own is not None and file.stem not in own:
             continue
         try:
-            record = json.loads(file.read_bytes())
+            record = read_json(file, "the record of a failed run")
             said = f"{record['label']}: failed with {record['error']['type']}: {record['error']['message']}"
         except (OSError, ValueError, KeyError, TypeError):
             said = f"{file}: expected the record of a failed run, got something else"

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from ...analysis.what_if import WhatIf
+from ...analysis.what_if import JITTER, WhatIf
 from ...base import FloatArray
 from ...base.time_texts import time_text
 from ...simulation.plots.curves import distribution
 from .figures import Figure
 from .html_page import Page, Part, Section, write_page
-from .number_formats import Show, count, fixed, percent, ratio
+from .number_formats import NOTHING, Show, count, fixed, percent, ratio
 from .study import GRIDS
 from .tables import Cell, Table, Times, label, number
 from .verdict import against, of_jobs
 
+#: The longest name that tables and figures show.
+_LONGEST = 14
+#: Fewest jobs of a class that is named in a sentence.
+_LEAST = 5
 #: Most places of a curve of the queue.
 _PLACES = 600
 _GLOSSARY = (
@@ -33,7 +38,9 @@ _GLOSSARY = (
 )  # fmt: skip
 
 
-def write_what_if(found: Sequence[WhatIf], submit: FloatArray, facts: Sequence[tuple[str, str]], out: Path) -> Path:
+def write_what_if(
+    found: Sequence[WhatIf], submit: FloatArray, classes: pd.DataFrame, facts: Sequence[tuple[str, str]], out: Path
+) -> Path:  # fmt: skip
     """Write the page, and the folder of files beside it; return the folder.
 
     Parameters
@@ -42,22 +49,29 @@ def write_what_if(found: Sequence[WhatIf], submit: FloatArray, facts: Sequence[t
         Of :func:`~hpcdispatch.analysis.what_if.what_if`: the record, the site's scheduler, the others.
     submit
         When each job could have started, seconds, shape (jobs,).
+    classes
+        Of :func:`~hpcdispatch.analysis.what_if.by_class`.
     facts
         Names and values that stand above.
     out
         The page.
     """
+    names, said = short_names(found), answer(found)
+    facts = [*facts, *((short, name) for name, short in names.items() if short != name)]
+    found = [replace(row, name=names[row.name]) for row in found]
     recorded, model = found[0], found[1]
+    tables = class_tables(classes, names, time_text)
     met = f"The other figures of this page are worth as much as this. {'; '.join(in_a_sentence(recorded, model))}."
     others = "Of the same jobs, from the same beginning. Sorted as asked for; the record and slurm first."
     sections = [
-        Section("How well slurm meets the recorded starts", met, list(_fidelity(recorded, model))),
+        Section("How well slurm meets the recorded starts", f"{met} {furthest(classes)}".strip(),
+                [*_fidelity(recorded, model), Part("fidelity-by-class", _class_fidelity(classes))]),
         Section("What others would have done", others, list(_outlook(found, submit))),
-    ]
+        Section("Classes of jobs", " ".join(losers(classes)) or "There is one class of each kind.",
+                [*(Part(table.key, table) for table in tables), Part("classes", _measures(classes, names))]),
+    ]  # fmt: skip
     told = [*facts, ("Made by", f"hpcdispatch {version('hpcdispatch')}")]
-    return write_page(
-        Page("What if: a recorded site under other schedulers", answer(found), told, (), sections, _GLOSSARY), out
-    )
+    return write_page(Page("What if: a recorded site under other schedulers", said, told, (), sections, _GLOSSARY), out)
 
 
 def answer(found: Sequence[WhatIf], show: Show = time_text) -> str:
@@ -68,6 +82,72 @@ def answer(found: Sequence[WhatIf], show: Show = time_text) -> str:
     best = min(others, key=lambda row: row.wait)
     both = ~np.isnan(best.waits) & ~np.isnan(model.waits)
     return of_jobs(best.name, best.waits[both], model.name, model.waits[both], show)
+
+
+def short_names(found: Sequence[WhatIf]) -> dict[str, str]:
+    """Return the names as tables and figures show them: long ones by a number."""
+    long = [row.name for row in found if len(row.name) > _LONGEST]
+    return {row.name: f"({1 + long.index(row.name)})" if row.name in long else row.name for row in found}
+
+
+def band(row: WhatIf) -> str:
+    """Return by how much the mean wait changes against slurm, over runs whose submissions differ by seconds."""
+    low, high = (100 * (each - 1) for each in row.change)
+    return NOTHING if np.isnan(low) else f"{low:+.1f}" if low == high else f"{low:+.1f} to {high:+.1f}"
+
+
+def class_tables(classes: pd.DataFrame, names: Mapping[str, str], show: Show) -> list[Table]:
+    """Return a table for each kind of class: the mean waits of its classes under each scheduler.
+
+    Parameters
+    ----------
+    classes
+        Of :func:`~hpcdispatch.analysis.what_if.by_class`.
+    names
+        How schedulers are shown.
+    show
+        How a duration is shown.
+    """
+    tables = []
+    for kind, part in classes.groupby("kind", sort=False):
+        rows = [
+            [label(name), number(own["jobs"].iloc[0], _whole),
+             *(number(wait, show) for wait in own["wait"])]
+            for name, own in part.groupby("jobs_of", sort=False)
+        ]  # fmt: skip
+        columns = (str(kind), "jobs", *(Times(names[name]) for name in part["scheduler"].unique()))
+        tables.append(Table(f"Mean wait by {kind}", columns, rows, 1, "", f"by-{kind}"))
+    return tables
+
+
+def furthest(classes: pd.DataFrame) -> str:
+    """Return in which classes of jobs the model is furthest from the record; empty if there are none."""
+    waits = classes[classes["jobs"] >= _LEAST].pivot(
+        index=["kind", "jobs_of"], columns="scheduler", values="wait"
+    )  # fmt: skip
+    if waits.empty:
+        return ""
+    off = (waits["slurm"] - waits["recorded"]).abs().nlargest(3)
+    told = [
+        f"{kind} {name} ({time_text(waits.loc[(kind, name), 'slurm'])}, "
+        f"recorded {time_text(waits.loc[(kind, name), 'recorded'])})"
+        for kind, name in off.index if off[kind, name] > 0
+    ]  # fmt: skip
+    return f"Furthest from the recorded mean waits: {', '.join(told)}." if told else ""
+
+
+def losers(classes: pd.DataFrame) -> list[str]:
+    """Return for each scheduler which classes win and which lose against slurm, beyond the noise."""
+    told = []
+    for name, part in classes[classes["jobs"] >= _LEAST].groupby("scheduler", sort=False):
+        clear = part[(part["least"] > 1) | (part["most"] < 1)].sort_values("change")
+        texts = []
+        for word, rows in (("win", clear[clear["change"] < 1]), ("lose", clear[clear["change"] > 1][::-1])):
+            first = [f"{row.kind} {row.jobs_of} ({100 * (row.change - 1):+.0f}%)" for row in rows.head(3).itertuples()]
+            texts += [f"{', '.join(first)} {word}"] if first else []
+        if texts and name not in ("recorded", "slurm"):
+            told.append(f"Under {name} {'; '.join(texts)}.")
+    return told
 
 
 def in_a_sentence(recorded: WhatIf, model: WhatIf) -> list[str]:
@@ -99,17 +179,46 @@ def _fidelity(recorded: WhatIf, model: WhatIf) -> tuple[Part, ...]:
     return Part("fidelity", table), Part("off-the-record", figure)
 
 
+def _class_fidelity(classes: pd.DataFrame) -> Table:
+    waits = classes.pivot(index=["kind", "jobs_of", "jobs"], columns="scheduler", values="wait")
+    rows = [
+        [label(kind), label(name), number(jobs, _whole), number(own["recorded"], time_text),
+         number(own["slurm"], time_text), _change(own["slurm"], own["recorded"])]
+        for (kind, name, jobs), own in waits.iterrows()
+    ]  # fmt: skip
+    columns = ("class by", "class", "jobs", Times("recorded"), Times("slurm"), "to the record (%)")
+    return Table("Mean waits by class, slurm beside the record", columns, rows, 2, "", "fidelity-by-class")
+
+
+def _measures(classes: pd.DataFrame, names: Mapping[str, str]) -> Table:
+    columns = ("class by", "class", "scheduler", "jobs", Times("mean wait"), "mean bounded slowdown",
+               "utilization (%)", "to slurm (%)", "noise from (%)", "noise to (%)")  # fmt: skip
+    rows = [
+        [label(row.kind), label(row.jobs_of), label(names[row.scheduler]), number(row.jobs, _whole),
+         number(row.wait, time_text), number(row.slowdown, ratio), number(row.utilization, percent),
+         *(_change(each, 1.0) for each in (row.change, row.least, row.most))]
+        for row in classes.itertuples()
+    ]  # fmt: skip
+    note = "Utilization: what the jobs of the class use of all cores."
+    return Table("All measures by class", columns, rows, 3, note, "classes", folded=True)
+
+
 def _outlook(found: Sequence[WhatIf], submit: FloatArray) -> tuple[Part, ...]:
     names = tuple(row.name for row in found)
-    columns = ("scheduler", Times("mean wait"), "to the record (%)", "to slurm (%)", Times("p95 wait"),
-               "mean bounded slowdown", Times("off the record"), "correlation")  # fmt: skip
+    columns = ("scheduler", Times("mean wait"), "to the record (%)", "to slurm (%)", "noise (%)", Times("p95 wait"),
+               "mean bounded slowdown", Times("off the record"), "correlation", "utilization (%)",
+               "never start")  # fmt: skip
     rows = [
         [label(row.name), number(row.wait, time_text), *(_change(row.wait, base.wait) for base in found[:2]),
-         number(row.wait_p95, time_text), number(row.slowdown, ratio), number(row.deviation, time_text),
-         number(row.correlation, _hundredths)]
+         label(band(row)), number(row.wait_p95, time_text), number(row.slowdown, ratio),
+         number(row.deviation, time_text),
+         number(row.correlation, _hundredths), number(row.utilization, percent), number(row.unstarted, _whole)]
         for row in found
     ]  # fmt: skip
-    note = "Compare with slurm, not with the record: what the model misses is then on both sides."
+    note = (
+        "Compare with slurm, not with the record: what the model misses is then on both sides. Noise: the change of "
+        f"the mean wait to slurm over runs with submissions up to {JITTER} s later."
+    )
     table = Table("Waits and slowdowns", columns, rows, 1, note, "schedulers")
     waits = {row.name: row.waits for row in found}
     drawn = _curve("ecdf-wait", "Waiting times", "wait (s)", waits, names)
@@ -148,6 +257,10 @@ def _curve(key: str, title: str, axis: str, values: dict[str, FloatArray], names
 def _change(value: float, base: float) -> Cell:
     change = 100 * (value / base - 1) if base else np.nan
     return number(change, lambda shown: "-" if np.isnan(shown) else f"{shown:+.1f}")
+
+
+def _whole(value: float) -> str:
+    return f"{value:,.0f}"
 
 
 def _hundredths(value: float) -> str:

@@ -59,9 +59,24 @@ MOST_READ = 200
         metavar="ADDRESS",
         help="Run on Dask: tcp://HOST:PORT or tls://HOST:PORT of its scheduler, or slurm.",
     ),
-    click.option("--tls-ca-file", type=_FILE, metavar="PEM", help="The authority's certificate, for tls:// and slurm."),
+    click.option(
+        "--tls-ca-file",
+        type=_FILE,
+        metavar="PEM",
+        help="The authority's certificate, for tls:// and slurm.  [default for slurm: one made for this run]",
+    ),
     click.option("--tls-cert", type=_FILE, metavar="PEM", help="One's own certificate."),
     click.option("--tls-key", type=_FILE, metavar="PEM", help="Its key."),
+    click.option(
+        "--interface",
+        metavar="NAME",
+        help="With slurm, the network interface to listen on, as ib0.  [default: that of this machine's address]",
+    ),
+    click.option(
+        "--insecure",
+        is_flag=True,
+        help="Take plain TCP: every process that reaches the scheduler can then run commands as you.",
+    ),
 )
 @options(
     OUTPUT,
@@ -78,6 +93,8 @@ def command(
     tls_ca_file: Path | None,
     tls_cert: Path | None,
     tls_key: Path | None,
+    interface: str | None,
+    insecure: bool,
     no_cache: bool,
 ) -> None:
     """Simulate every combination of workloads, dispatchers, predictors, options and seeds that a file lists.
@@ -92,6 +109,8 @@ def command(
     tls = TLS(tls_ca_file, tls_cert, tls_key)
     if tls and cluster is None:
         raise InputError("--tls-ca-file: expected with --cluster only")
+    if cluster is None and (interface or insecure):
+        raise InputError(f"{'--interface' if interface else '--insecure'}: expected with --cluster only")
     if table is not None and (table.is_dir() or not table.absolute().parent.is_dir()):
         raise InputError(f"--table {table}: expected the name of a file in a folder that exists")
     store = Store(out)
@@ -108,7 +127,9 @@ def command(
             client = None
             if cluster is not None:
                 with spinner(f"connecting to {cluster}"):
-                    client = stack.enter_context(connect(cluster, tls, workers or 1))
+                    client = stack.enter_context(
+                        connect(cluster, tls, workers or 1, folder=out, interface=interface, insecure=insecure)
+                    )
             bar = stack.enter_context(JobBar("checking the store"))
             outcome = run_campaign(
                 plan, store, workers=workers or cores(), cluster=client, retry=retry, verify=verify, progress=bar.show

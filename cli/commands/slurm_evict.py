@@ -11,6 +11,7 @@ import click
 
 from ...analysis.cluster_state import cluster_state
 from ...base import InputError
+from ...base.command_arguments import job_argument, node_argument
 from ...bench.reports.number_formats import count, ratio
 from ...models.eviction import Eviction, cost, plan
 from ...workloads.slurm_cluster import Snapshot
@@ -89,13 +90,17 @@ def _commands(snapshot: Snapshot, decision: Eviction, nodes: int, seconds: int, 
     taken = {name for job in snapshot.running for name in job.nodes}
     freed = [name for job in snapshot.running if job.id in decision.actions for name in job.nodes]
     idle = [node.name for node in snapshot.nodes if node.usable and node.name not in taken]
-    chosen = (freed + idle)[:nodes]
+    chosen = [node_argument(name, "squeue, sinfo") for name in (freed + idle)[:nodes]]
     made = [
         ["scontrol", "create", "reservation", f"Users={getpass.getuser()}", "StartTime=now",
          f"Duration={-(-seconds // 60)}", f"Nodes={','.join(chosen)}", "Flags=IGNORE_JOBS"]
     ]  # fmt: skip
-    stops = [["scontrol", "requeue", id_] for id_, action in decision.actions.items() if action == "kill"]
+    stops = [_requeue(id_) for id_, action in decision.actions.items() if action == "kill"]
     return made * reserve + stops
+
+
+def _requeue(job: str) -> list[str]:
+    return ["scontrol", "requeue", job_argument(job, "squeue")]
 
 
 def _give(command: list[str], *, run: bool) -> None:
@@ -110,7 +115,7 @@ def _newcomers(before: Snapshot, after: Snapshot, reserved: list[str]) -> list[l
     known = {job.id for job in before.running}
     (names,) = (part.removeprefix("Nodes=") for part in reserved if part.startswith("Nodes="))
     nodes = set(names.split(","))
-    return [["scontrol", "requeue", job.id] for job in after.running if job.id not in known and nodes & set(job.nodes)]
+    return [_requeue(job.id) for job in after.running if job.id not in known and nodes & set(job.nodes)]
 
 
 def _late(*, asked: bool) -> int:

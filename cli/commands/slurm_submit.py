@@ -15,7 +15,7 @@ from ...analysis import Planning, advise
 from ...analysis.kept_submission import Submission, locked, read_submission, write_submission
 from ...base import InputError
 from ...models.reservations.resubmission import JobSeen, next_step
-from ...workloads.formats.run_times import Unit, read_run_times
+from ...workloads.formats.run_times import Unit, read_run_history
 from ..app import options, settings, subcommand
 from ..command_errors import InterruptedRunError, say
 from ..durations import Duration
@@ -96,8 +96,8 @@ def submit_job(
         elif found is not None and anew:
             raise InputError(f"{path}: --anew: expected no job under way, got {found.job or 'one just begun'}")
         if found is None:
-            run_times = read_run_times(law, column, unit)
-            advice = advise(run_times, Planning(limit=last_request(longest, run_times)))
+            history = read_run_history(law, column, unit)
+            advice = advise(history, Planning(limit=last_request(longest, history)))
             minutes = tuple(whole_minutes(advice.sequence.values.tolist()))
             check_script(script, minutes[-1])
             for old in path.parent.glob(f".{path.name}.*.answer"):
@@ -181,7 +181,7 @@ class Driver:
                 self._keep(moving=False)
             return True
         elif step == "replace":
-            answer(["scancel", str(kept.job)])
+            answer(["scancel", "--", str(kept.job)])
         else:
             self._change(step)
         return False
@@ -224,6 +224,6 @@ class Driver:
         except KeyboardInterrupt:
             job = self.kept.job or submitted(self._mark, _answers(self.path, self.kept.request))
             if job is not None:
-                answer(["scancel", job])
+                answer(["scancel", "--", job])
             self._keep(job=job, code=_CANCELLED)
             raise InterruptedRunError(f"job {job} is cancelled" if job else "nothing was submitted") from None

@@ -3,45 +3,78 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import UTC
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from zoneinfo import ZoneInfo
 
 import click
 import numpy as np
+import pandas as pd
 from rich.console import RenderableType
 
-from ...analysis.what_if import WhatIf, what_if
+from ...analysis.site_cases import SiteRecord
+from ...analysis.site_scenarios import FORMS, Texts
+from ...analysis.what_if import WhatIf, by_class, what_if
 from ...base import InputError
 from ...base.checks import shown
-from ...bench.reports.number_formats import count, fixed, ratio
+from ...bench.reports.number_formats import count, percent, ratio
 from ...bench.reports.tables import Table
-from ...bench.reports.what_if_page import answer, in_a_sentence, write_what_if
-from ...dispatchers import Dispatcher, Slurm, create_dispatcher
-from ...workloads import MachineState, Workload, recorded_state
-from ...workloads.slurm_workload import started_at
+from ...bench.reports.what_if_page import (
+    answer,
+    band,
+    class_tables,
+    furthest,
+    in_a_sentence,
+    losers,
+    short_names,
+    write_what_if,
+)
+from ...workloads import MachineState, Workload
 from ..app import OUTPUT, options, subcommand
 from ..command_errors import say
 from ..durations import Duration
 from ..output import exact, finish, headed, time
 from ..progress import spinner
-from ..shared_options import dispatchers_option, split_specs, validate
+from ..shared_options import dispatchers_option, seed_option, split_specs, validate
 from ..site_options import FILE, SiteFiles, site_options
 
 #: Seconds within which a start counts as met.
 NEAR = (10, 60, 600)
+#: Schedulers beside the record and slurm in a table of classes on a terminal.
+_SIDE_BY_SIDE = 3
+
+
+def _replaced(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> None:
+    """Refuse ``--set``; show the form that took its place."""
+    if value:
+        now = " ".join(value)
+        raise click.UsageError(f"--set has become --scenario: give --scenario {shown(now)}", ctx)
 
 
 @subcommand(
     "what-if",
-    "hpcdispatch what-if --config slurm.conf --sacct jobs.sacct --set bf_interval=60",
+    "hpcdispatch what-if --config slurm.conf --sacct jobs.sacct --scenario bf_interval=60",
+    "hpcdispatch what-if --config slurm.conf --sacct jobs.sacct --scenario add-nodes=8:like=c1 --scenario load=1.2",
     "hpcdispatch what-if --config site.txt --sacct jobs.sacct --dispatchers easy,hcp3 --shares 'phys=10;chem=20'",
 )
 @site_options
 @options(
     "What is simulated",
     dispatchers_option("slurm,easy,lookahead", "Names with options; slurm has the configuration."),
-    click.option("--set", "changes", multiple=True, metavar="KEY=VALUE", help="A parameter of slurm, changed."),
+    click.option(
+        "--scenario",
+        "scenarios",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help=f"A change of the site, several with blanks between: {', '.join(FORMS)}, or a parameter of slurm.",
+    ),
+    click.option("--set", multiple=True, hidden=True, expose_value=False, callback=_replaced),
     click.option("--shares", default="", metavar="A=N;B=N", help="Shares of accounts and users; 1 where not named."),
-    click.option("--limits", type=FILE, metavar="FILE", help="What sacctmgr prints of associations and QOS."),
+    click.option(
+        "--limits", multiple=True, type=FILE, metavar="FILE", help="What sacctmgr prints of associations and QOS."
+    ),
     click.option("--reservations", type=FILE, metavar="FILE", help="What scontrol show reservation -o prints."),
     click.option(
         "--begin",
@@ -49,6 +82,15 @@ NEAR = (10, 60, 600)
         metavar="TIME",
         help="Begin so long after the first arrival.  [default: when the first job ends]",
     ),
+    click.option(
+        "--repeats",
+        type=click.IntRange(0, 1000),
+        default=4,
+        show_default=True,
+        metavar="N",
+        help="Further runs with shifted submissions, for the noise.",
+    ),
+    seed_option("Of the shifts."),
 )
 @options(
     OUTPUT,
@@ -60,69 +102,60 @@ NEAR = (10, 60, 600)
 def command(
     site: SiteFiles,
     dispatchers: tuple[str, ...],
-    changes: tuple[str, ...],
+    scenarios: tuple[str, ...],
     shares: str,
-    limits: Path | None,
+    limits: tuple[Path, ...],
     reservations: Path | None,
     begin: int | None,
+    repeats: int,
+    seed: int,
     out: Path | None,
 ) -> None:
     """Say how recorded jobs would have fared.
 
     First how well slurm, with the site's configuration, meets the starts that really happened: what it says of changes
-    is worth as much as that. Then the other dispatchers, and slurm with what --set changes. The simulation begins with
-    what ran and what waited at its beginning; what ended before is the past usage of users.
+    is worth as much as that. Then the other dispatchers, under the site's limits and reservations, and slurm on the
+    changed site.
     """
     if out is not None and out.suffix.lower() != ".html":
         raise InputError(f"--out: expected a name that ends in .html, got {out}")
-    workload, state = recorded_state(site.load(), begin)
-    own = {"config": str(site.config), "shares": shares, "limits": str(limits or "")}
-    own["reservations"] = str(reservations or "")
-    policies = _policies(workload, own, split_specs(dispatchers, "dispatcher"), changes)
-    with spinner(f"simulating {count(len(policies), 'scheduler')}"):
-        found = what_if(workload, policies, NEAR, state)
-    if out is not None:
-        _write(workload, found, state, site, out)
-    rows = [{key: value for key, value in asdict(row).items() if key != "waits"} for row in found]
-    finish(answer(found, time), {"schedulers": rows}, *_shown(workload, found, state))
-
-
-def _policies(
-    workload: Workload, own: dict[str, str], specs: list[str], changes: tuple[str, ...]
-) -> dict[str, str | Dispatcher]:
-    """Return the dispatchers by name: slurm as the site has it first."""
-    site = Slurm(**own, epoch=started_at(workload))
-    policies: dict[str, str | Dispatcher] = {"slurm": site}
+    specs = [spec for spec in split_specs(dispatchers, "dispatcher") if spec != "slurm"]
     validate(specs, ["walltime"])
-    for spec in specs:
-        made = create_dispatcher(spec)
-        policies[spec] = _with_site(made, site, spec) if isinstance(made, Slurm) else spec
-    for change in changes:
-        if "=" not in change:
-            raise InputError(f"--set: expected KEY=VALUE, as in bf_interval=60, got {shown(change)}")
-    if changes:
-        spec = f"slurm:{','.join(changes)}"
-        validate([spec], ["walltime"])
-        policies[spec] = _with_site(create_dispatcher(spec), site, spec)
-    return policies
+    given = ";".join(map(str, limits))
+    texts = Texts(site.config, given, reservations, ZoneInfo(site.timezone) if site.timezone else UTC)
+    record = SiteRecord.read(texts, shares, partial(site.load, limits=given), begin)
+    with TemporaryDirectory(prefix="hpcdispatch-") as folder:
+        cases = [record.baseline(), *(record.rival(spec) for spec in dict.fromkeys(specs))]
+        for number, text in enumerate(dict.fromkeys(scenarios), 1):
+            cases.append(record.scenario(text, Path(folder, str(number))))
+        with spinner(f"simulating {count(len(cases), 'case')}, {count(1 + repeats, 'time')} each"):
+            found = what_if(cases, NEAR, repeats, seed)
+    for case in cases:
+        for note in case.notes:
+            say("note", f"{case.name}: {note}")
+    for row in found[1:]:
+        if row.unstarted:
+            say("note", f"{row.name}: {count(row.unstarted, 'job')} without a start, not in its means")
+    classes = by_class(record.workload, found)
+    if out is not None:
+        _write(record, found, classes, site, out)
+    rows = [{key: value for key, value in asdict(row).items() if key not in ("waits", "repeated")} for row in found]
+    finish(
+        answer(found, time), {"schedulers": rows, "classes": classes.to_dict("records")},
+        *_shown(record.workload, found, record.state, classes),
+    )  # fmt: skip
 
 
-def _with_site(made: Dispatcher, site: Slurm, spec: str) -> Dispatcher:
-    """Return slurm as it was asked for, with the configuration of the site where nothing else is said."""
-    if not isinstance(made, Slurm):
-        raise InputError(f"--set: expected parameters of slurm, got {spec!r}")
-    return Slurm(**(site.given | made.given))
-
-
-def _write(workload: Workload, found: list[WhatIf], state: MachineState, site: SiteFiles, out: Path) -> None:
+def _write(record: SiteRecord, found: list[WhatIf], classes: pd.DataFrame, site: SiteFiles, out: Path) -> None:
     """Write the page."""
     facts = [
         ("Files", f"{site.sacct.name}, {site.config.name}"),
-        ("Jobs", _begun(workload, state)),
-        *(("To be known", note) for note in workload.provenance.notes),
+        ("Jobs", _begun(record.workload, record.state)),
+        *(("To be known", note) for note in record.workload.provenance.notes),
+        *(("To be known", f"{row.name}: {note}") for row in found for note in row.notes),
     ]
-    submit = workload.columns.submit.astype(np.float64)
-    folder = write_what_if(found, submit, facts, out)
+    submit = record.workload.columns.submit.astype(np.float64)
+    folder = write_what_if(found, submit, classes, facts, out)
     say("note", f"{out}, with its figures and tables in {folder}")
 
 
@@ -132,13 +165,22 @@ def _begun(workload: Workload, state: MachineState) -> str:
     return f"{begun} {count(ran, 'job')} ran; {count(len(state.ended), 'job')} before that"
 
 
-def _shown(workload: Workload, found: list[WhatIf], state: MachineState) -> list[RenderableType]:
-    waits = map(headed, ("mean wait", "p95 wait", "off the record"))
-    columns = ("scheduler", *waits, "mean bounded slowdown", "correlation")
+def _shown(
+    workload: Workload, found: list[WhatIf], state: MachineState, classes: pd.DataFrame
+) -> list[RenderableType]:  # fmt: skip
+    names = short_names(found)
+    waits = map(headed, ("mean wait", "p95 wait"))
+    columns = ("scheduler", *waits, "mean bounded slowdown", "utilization (%)", "to slurm (%)")
     rows = [
-        (row.name, time(row.wait), time(row.wait_p95), time(row.deviation), ratio(row.slowdown),
-         fixed(row.correlation, 2))
+        (names[row.name], time(row.wait), time(row.wait_p95), ratio(row.slowdown), percent(row.utilization), band(row))
         for row in found
-    ]  # fmt: skip
-    told = [_begun(workload, state), *in_a_sentence(found[0], found[1]), ""]
-    return [*told, Table("", columns, rows).terminal()]
+    ]
+    told = [_begun(workload, state), *in_a_sentence(found[0], found[1]), *filter(None, [furthest(classes)]), ""]
+    legend = [f"{short}: {name}" for name, short in names.items() if short != name]
+    others = [row.name for row in found[2:]] or [""]
+    tables: list[RenderableType] = []
+    for first in range(0, len(others), _SIDE_BY_SIDE):  # As many as a terminal has room for.
+        shown_names = (found[0].name, found[1].name, *others[first : first + _SIDE_BY_SIDE])
+        for table in class_tables(classes[classes["scheduler"].isin(shown_names)], names, time):
+            tables += ["", table.title, table.terminal()]
+    return [*told, Table("", columns, rows).terminal(), *legend, *tables, *losers(classes)]

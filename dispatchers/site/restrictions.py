@@ -33,6 +33,9 @@ from .site_constraints import Closed, SiteConstraint, label
 T = TypeVar("T")
 #: How far ahead a place is looked for before a job is said to have none, seconds, and after how many closures.
 _AHEAD, _TRIES = 366 * 86400, 400
+#: How many of its next starts an empty machine waits for in vain, or for how many changes that a constraint on plans
+#: announces, before the jobs of the plan are rejected.
+_STARTS, _CHANGES = 100, 1500
 #: Earlier than any time.
 _UNKNOWN = -1
 #: What running jobs take together: the number of a constraint, and its name for what.
@@ -219,6 +222,8 @@ class SiteRules:
         self.most: dict[Quota, int] = {}
         self._said: dict[tuple[int, int], Said] = {}
         self._placed: dict[tuple[object, ...], int | None] = {}
+        self._announced: tuple[int | None, int | None] = None, None
+        self._in_vain = 0, 0
         for part in self.constraints:
             PlugInCalls("constraint").call(part, part.reset, machine)
 
@@ -264,6 +269,23 @@ class SiteRules:
             if end is not None:
                 ends.append(end)
         return Said(tuple(uses), min(ends, default=None), never)
+
+    def in_vain(self, idle: bool, now: int, start: int | None, change: int | None) -> bool:
+        """Return whether the machine has stood idle at too many times that were announced, one after the other.
+
+        Parameters
+        ----------
+        idle
+            Whether nothing runs and nothing starts now.
+        now, start, change
+            This decision's time; when the plan starts its next job, and a constraint may admit more.
+        """
+        starts, changes = (
+            count + (time is not None and time <= now) if idle else 0
+            for count, time in zip(self._in_vain, self._announced, strict=True)
+        )
+        self._announced, self._in_vain = (start, change), (starts, changes)
+        return starts > _STARTS or changes > _CHANGES
 
     def earliest(self, job: JobView, now: int) -> int:
         """Return when a job may start, from `now` on."""
@@ -464,13 +486,30 @@ class Restrictions:
         now, left = self.given.now, len(self.given.queue) - len(actions)
         times = [closed.end for closed in self.closures if closed.end > now]
         times += [time for time in self._earliest.values() if time > now]
-        times += self._changes()
-        if not (times or starts or len(self.given.running)):
-            # Nothing would ever call again.
-            actions += [
-                Reject(entry, self._blocked[entry.order]) for entry in self.given.queue if entry.order in self._blocked
-            ]
+        changes = self._changes()
+        times += [*changes, *([] if self._next is None else [self._next])]
+        if self.planned:
+            idle = not (starts or len(self.given.running))
+            in_vain = self.rules.in_vain(idle, now, self._next, min(changes, default=None))
+            if idle and (in_vain or not times):
+                actions += self._never_admitted(in_vain)
         return [*actions, Wake(min(times))] if times and left else actions
+
+    def _never_admitted(self, in_vain: bool) -> list[Reject]:
+        """Return the waiting jobs that constraints on plans keep from an empty machine for good, and why.
+
+        Those are all of the plan if the machine has waited in vain, or else those that were to start.
+        """
+        reasons = dict(self._blocked)
+        if in_vain:
+            names, now = ", ".join(map(label, self.rules.planning)), self.given.now
+            planned = {job.job.id for job in self._planned}
+            reasons |= {
+                entry.order: f"constraint {names}: puts it off again and again, at {now} s on an empty machine"
+                for entry in self.given.queue
+                if entry.job.id in planned
+            }
+        return [Reject(entry, reasons[entry.order]) for entry in self.given.queue if entry.order in reasons]
 
     # Who may start.
 
@@ -587,8 +626,8 @@ class Restrictions:
         self.failure = self.failure or reason
 
     def _changes(self) -> list[int]:
-        """Return when constraints on plans may admit more: the next start of the plan, and what they say."""
-        now, times = self.given.now, [] if self._next is None else [self._next]
+        """Return when constraints on plans may admit more, as they say."""
+        now, times = self.given.now, []
         for part in self.rules.planning:
             try:
                 change = self.rules.calls.call(part, checked_next_change, part, now)

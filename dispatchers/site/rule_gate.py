@@ -30,9 +30,10 @@ class RuleGate:
     that stay open for their walltime. A start that breaks a rule all the same is put on other nodes, or not carried
     out.
 
-    Three attributes of a dispatcher say what it does itself: ``plans_rules``, that it obeys all rules but
+    Four attributes of a dispatcher say what it does itself: ``plans_rules``, that it obeys all rules but
     reservations for named jobs; ``plans_closures``, that it has closed nodes in its own profile; ``memoryless``, that
-    it may be shown closed nodes as one more resource, which is another one at each decision.
+    it may be shown closed nodes as one more resource, which is another one at each decision; ``reads_free``, that it
+    goes by what is free now, so that closed nodes are shown to it as taken.
 
     Parameters
     ----------
@@ -57,6 +58,7 @@ class RuleGate:
         self._planned = any(getattr(part, "plans_rules", False) for part in parts)
         self._closures = self._planned or all(getattr(part, "plans_closures", False) for part in parts)
         self._widened = all(getattr(part, "memoryless", False) for part in parts)
+        self._reads_free = all(getattr(part, "reads_free", False) for part in parts)
         self._site = knows_site(dispatcher)
         self._named = {each.name: each for each in machine.rules.reservations if each.name}
         self._rules = SiteRules(machine_constraints(machine))
@@ -139,7 +141,10 @@ class RuleGate:
             return rest.state
         if self._closures and rest.closures:  # Planned with all that they may run, or they could reach a closure.
             queue = [entry.shown_as(predicted=max(entry.predicted, entry.walltime)) for entry in queue]
-        return _with_queue(state, queue)
+        free = state.free
+        if self._reads_free and rest.closures:
+            free = np.maximum(free - closed_amounts(rest.closures, state.now, self._machine), 0)
+        return State(state.now, queue, state.running, free, state.machine)
 
     def _open_for(self, entry: Waiting, now: int, closures: Sequence[Closed]) -> bool:
         """Return whether the nodes that stay open for the walltime of a job have room for it when nothing runs."""

@@ -199,12 +199,11 @@ class Arrays:
 
     def room(self, state: State) -> IntArray:
         """Return how many more tasks of each array may run, and may have nodes reserved, shape (arrays, 2)."""
+        # A job that runs when a simulation begins has not joined the queue.
+        running = [self.add(each.order, each.job) for each in state.running if each.job.array] if self._most else []
         left = np.empty((len(self._most), 2), np.int64)
         left[:, 0], left[:, 1] = self._most, self._reserved
-        if len(left):
-            for running in state.running:
-                if running.job.array:
-                    left[self.add(running.order, running.job), 0] -= 1
+        np.subtract.at(left[:, 0], running, 1)
         return left
 
     def first(self, order: IntArray, most: int) -> int:

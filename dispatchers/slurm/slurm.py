@@ -57,6 +57,8 @@ class Slurm(Configured[SlurmOptions]):
     uses: ClassVar[tuple[str, ...]] = ("numba",)
     #: See :func:`.knows_site`.
     knows_site: ClassVar[bool] = True
+    #: See :class:`.RuleGate`.
+    reads_free: ClassVar[bool] = True
 
     def __init__(self, options: SlurmOptions | None = None, /, **given: Any) -> None:
         super().__init__(options, **given)

@@ -1,5 +1,6 @@
 """Files that are too large, also those without an end."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ from hpcdispatch.analysis import read_scenario
 from hpcdispatch.base import InputError
 from hpcdispatch.base.files import read_bounded
 from hpcdispatch.bench.campaigns.campaign_file import read_campaign
+from hpcdispatch.workloads import read
+from hpcdispatch.workloads.formats.run_times import read_run_times
 from hpcdispatch.workloads.slurm_conf import read_slurm_conf
 
 
@@ -18,14 +21,15 @@ def test_a_file_of_just_so_many_bytes_is_read(tmp_path):
         read_bounded(tmp_path / "file", "text", 2)
 
 
-@pytest.mark.parametrize("reader", [read_scenario, read_campaign, read_slurm_conf])
-def test_a_file_without_an_end_is_refused(reader, tmp_path, monkeypatch):
-    endless = Path("/dev/zero")
-    if not endless.exists():
-        pytest.skip("no such device here")
-    monkeypatch.setattr("hpcdispatch.base.files.MOST_BYTES", 1 << 20)
-    with pytest.raises(InputError, match=r"^/dev/zero: expected .* of at most [\d,]+ bytes, got more$"):
-        reader(endless)
+@pytest.mark.parametrize("reader", [read_scenario, read_campaign, read_slurm_conf, read, read_run_times])
+def test_what_is_no_regular_file_is_refused_and_not_waited_for(reader, tmp_path):
+    """A device may have no end, and a pipe that no process writes to lets its reader wait for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    for path in (Path("/dev/zero"), tmp_path / "pipe"):
+        with pytest.raises(InputError, match=rf"^{path}: expected a regular file, got a device or a pipe"):
+            reader(path)
+    with pytest.raises(IsADirectoryError):
+        reader(tmp_path)
 
 
 def test_lines_that_go_on_and_on_are_one(tmp_path):

@@ -1,11 +1,15 @@
 """Named parts: their specs, their options, and what is wrong with them in one line."""
 
+import json
+import shutil
+import sys
 from importlib.metadata import EntryPoint
 from typing import Literal
 
 import pytest
 
 from hpcdispatch.base import InputError, Registry, convert_options, options_of, parse_spec
+from hpcdispatch.dispatchers import EASY, FCFS
 
 
 class Part:
@@ -84,3 +88,28 @@ def test_a_required_option_must_be_given():
 
     with pytest.raises(InputError, match=r"thing: option 'size' must be given \(a whole number\)"):
         convert_options("thing", options_of(part), {})
+
+
+def package(folder, name, value, key="easy"):
+    made = folder / f"{name}-1.0.dist-info"
+    made.mkdir(parents=True)
+    (made / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (made / "entry_points.txt").write_text(f"[hpcdispatch.dispatchers]\n{key} = {value}\n")
+
+
+def test_no_package_takes_the_name_of_another_part(tmp_path, monkeypatch):
+    """A name that two packages register is refused, whichever stands first on the path; also if none is built in."""
+    registry = Registry("dispatcher", "hpcdispatch.dispatchers")
+    monkeypatch.setattr("sys.path", [str(tmp_path / "first"), *sys.path, str(tmp_path / "last")])
+    for place, name in (("first", "early"), ("last", "late")):
+        package(tmp_path / place, name, "json:loads")
+        with pytest.raises(InputError, match=rf"'easy': expected one package .*{name} \(json:loads\)"):
+            registry.factory("easy")
+        assert registry.factory("fcfs") is FCFS
+        shutil.rmtree(tmp_path / place)
+        assert registry.factory("easy") is EASY
+    package(tmp_path / "first", "one", "json:loads", "own")
+    assert registry.factory("own") is json.loads
+    package(tmp_path / "last", "two", "json:dumps", "own")
+    with pytest.raises(InputError, match=r"got one \(json:loads\) and two \(json:dumps\); uninstall all but one"):
+        registry.create("own")

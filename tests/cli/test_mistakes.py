@@ -63,8 +63,8 @@ def desk(tmp_path, monkeypatch):
             "what-if --config examples/slurm/jobs.sacct --sacct examples/slurm/slurm.conf",
             "expected KEY=VALUE, got",
         ),
-        (f"what-if {SITE} --set bf_interval", "--set: expected KEY=VALUE, as in bf_interval=60, got 'bf_interval'"),
-        (f"what-if {SITE} --set bf_intervall=3", "unknown option 'bf_intervall'"),
+        (f"what-if {SITE} --scenario bf_interval", "--scenario: expected NAME=VALUE with one of add-nodes,"),
+        (f"what-if {SITE} --scenario bf_intervall=3", "unknown option 'bf_intervall'"),
         (f"workload convert {TRACE} out.txt", "out.txt: expected a file name ending in .swf or .jsonl"),
         ("workload generate out.swf lublin", "unknown workload 'out.swf'; known: accre"),
         (

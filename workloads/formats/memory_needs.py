@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...base import InputError
+from ...base.files import open_regular
 from .trace_files import GZIP_MAGIC, Bounds
 
 #: Bytes that a reader takes at most for a byte of the text, and besides for a record; rounded up from measurements.
@@ -119,7 +120,7 @@ def _text(path: Path) -> str:
 
 def _size(path: Path) -> tuple[float, float]:
     """Return about how long a text is, unpacked, and how long a line of its first megabyte."""
-    with open(path, "rb") as file:
+    with open_regular(path) as file:
         sample, taken = file.read(_SAMPLE), _SAMPLE
         if sample.startswith(GZIP_MAGIC):
             file.seek(0)

@@ -7,7 +7,6 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 from dataclasses import asdict, fields
 from functools import cache
 from pathlib import Path
@@ -16,6 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ...base.files import open_regular
+from ...base.unfinished_files import write_whole
 from ..job import ResourceMap
 from ..job_columns import NUMBERS, Coded, JobColumns
 from ..workload import Provenance, Workload
@@ -45,7 +46,7 @@ class ParsedTraces:
         """Return what was read of a file with these options, ``None`` if it is not there."""
         try:
             kept = self._place(path, options)
-            with open(kept, "rb") as file:
+            with open_regular(kept) as file:
                 digest, data = file.read(_DIGEST), file.read()
             if hashlib.sha256(data).digest() != digest:
                 return None
@@ -62,20 +63,14 @@ class ParsedTraces:
         with contextlib.suppress(OSError):
             kept = self._place(path, options)
             self._folder.mkdir(parents=True, exist_ok=True)
-            descriptor, made = tempfile.mkstemp(".part", "unfinished-", self._folder)
-            os.close(descriptor)
-            try:
-                data = _frame(workload).to_parquet(index=False)
-                Path(made).write_bytes(hashlib.sha256(data).digest() + data)
-                os.replace(made, kept)
-            finally:
-                Path(made).unlink(missing_ok=True)
+            data = _frame(workload).to_parquet(index=False)
+            write_whole(kept, hashlib.sha256(data).digest() + data)
             files = sorted(self._folder.glob("*.parquet"), key=lambda file: file.stat().st_mtime)
             for file in files[:-KEPT]:
                 file.unlink(missing_ok=True)
 
     def _place(self, path: Path, options: ReadOptions) -> Path:
-        with open(path, "rb") as file:
+        with open_regular(path) as file:
             content = hashlib.file_digest(file, "sha256").hexdigest()
         machine = None if options.machine is None else machine_fields(options.machine)
         how = tuple(getattr(options, field.name) for field in fields(options) if field.name != "machine")

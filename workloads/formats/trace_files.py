@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import contextlib
 import gzip
 import io
 import os
@@ -14,6 +13,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ...base import InputError
+from ...base.files import open_regular
+from ...base.unfinished_files import write_whole
 
 GZIP_MAGIC = b"\x1f\x8b"
 _PART = 1 << 18
@@ -125,7 +126,7 @@ class TraceFile:
             raise InputError(f"{self.path}: expected a trace, got an empty file")
 
     def _parts(self, size: int) -> Iterator[bytes]:
-        with _opened(self.path) as file:
+        with opened(self.path) as file:
             stored = os.fstat(file.fileno()).st_size
             if stored > self.bounds.size:
                 raise self.bounds.refuse(self.path, f"a file of at most {self.bounds.size:,} bytes", f"{stored:,}")
@@ -182,15 +183,10 @@ def save(path: Path, data: str | bytes, *, packed: bool) -> None:
         raise IsADirectoryError(f"{path}: expected a file to write to, got a directory")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: no such directory to write to: {path.parent}")
-    partial = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
-        partial.write_bytes(data)
-        partial.replace(path)
+        write_whole(path, data)
     except PermissionError:
         raise PermissionError(f"{path}: no permission to write it") from None
-    finally:
-        with contextlib.suppress(OSError):
-            partial.unlink()
 
 
 def decode(data: bytes) -> str:
@@ -201,9 +197,10 @@ def decode(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def _opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> BinaryIO:
+    """Open a trace; errors as :meth:`TraceFile.read`."""
     try:
-        return open(path, "rb")
+        return open_regular(path)
     except FileNotFoundError:
         raise FileNotFoundError(f"{path}: no such file") from None
     except IsADirectoryError:

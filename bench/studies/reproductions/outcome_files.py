@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ....base import InputError
-from ....base.files import write_whole
+from ....base.unfinished_files import write_whole
 from .outcome import SCALES, Claim, Entry, Outcome, Parameter, Precondition, Row
 from .outcome_tables import clean
 

@@ -1,7 +1,9 @@
 """Campaigns on Dask: a lost worker or a lost client changes nothing in the store."""
 
 import importlib.util
+import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -85,7 +87,18 @@ def certified(tmp_path_factory):
 
 
 def started(file, store, address):
-    command = [sys.executable, "-m", "hpcdispatch.cli", "campaign", file, "--out", store.folder, "--cluster", address]
+    command = [
+        sys.executable,
+        "-m",
+        "hpcdispatch.cli",
+        "campaign",
+        file,
+        "--out",
+        store.folder,
+        "--cluster",
+        address,
+        "--insecure",
+    ]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -97,6 +110,7 @@ def wait_until(process, store, cells):
 
 
 @with_dask
+@pytest.mark.nightly
 def test_a_client_is_killed_half_way_and_a_worker_of_the_next_one(campaign, running, tmp_path):
     file, expected = campaign
     store = Store(tmp_path / "store")
@@ -129,7 +143,7 @@ def test_an_encrypted_cluster_takes_those_with_the_files_of_its_authority(campai
                 cluster.connect(address, cluster.TLS(*files)).__enter__()
             assert "\n" not in str(caught.value)
         with pytest.raises(InputError, match=r"--cluster tcp:.*: no scheduler answers there "):
-            cluster.connect(address.replace("tls", "tcp")).__enter__()
+            cluster.connect(address.replace("tls", "tcp"), insecure=True).__enter__()
     assert len(outcome.done) == 24
     assert deterministic(store) == expected
 
@@ -162,6 +176,10 @@ def test_tls_files_come_together_and_exist(tmp_path):
     [
         ("nowhere", "expected tcp://HOST:PORT, tls://HOST:PORT or slurm, got 'nowhere'"),
         ("tls://127.0.0.1:1", "expected tls:// with --tls-... files and tcp:// without"),
+        (
+            "tcp://127.0.0.1:1",
+            "over plain TCP every process that reaches the scheduler runs commands as you; .*--insecure",
+        ),
     ],
 )
 def test_an_address_that_is_none(address, message):
@@ -179,19 +197,23 @@ def test_tls_files_are_passed_on(tmp_path):
         assert getattr(security, f"tls_{role}_key") == str(tmp_path / "key.pem")
 
 
+#: What every script that asks a queue begins with.
+PREPARED = """
+import dask, psutil, signal, sys
+from pathlib import Path
+from hpcdispatch.bench.campaigns.dask_cluster import TLS, connect, queue_cluster
+dask.config.set({'jobqueue.slurm.cores': 1, 'jobqueue.slurm.memory': '2GB'})
+"""
+
+
 def asked(tmp_path, code, sbatch=""):
     """Run code that asks a queue whose sbatch is the script given."""
     (tmp_path / "bin").mkdir()
     for name, text in (("sbatch", sbatch), ("scancel", "")):
         (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
         (tmp_path / "bin" / name).chmod(0o755)
-    script = (
-        "import dask, psutil, signal, sys\n"
-        "from hpcdispatch.bench.campaigns.dask_cluster import TLS, connect, queue_cluster\n"
-        "dask.config.set({'jobqueue.slurm.cores': 1, 'jobqueue.slurm.memory': '2GB'})\n"
-    )
     environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
-    command = [sys.executable, "-c", script + code]
+    command = [sys.executable, "-c", PREPARED + code]
     return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
 
 
@@ -200,10 +222,9 @@ def test_a_queue_is_asked_for_workers_without_dashboards(tmp_path):
     done = asked(
         tmp_path,
         "before = signal.getsignal(signal.SIGINT)\n"
-        "with queue_cluster('slurm', TLS()) as made:\n"
-        "    port = int(made.scheduler_address.rpartition(':')[2])\n"
+        "with queue_cluster('slurm', TLS(), 'lo') as made:\n"
         "    open_ = [one.laddr for one in psutil.Process().net_connections() if one.status == 'LISTEN']\n"
-        "    print(made.job_script(), *{one.ip for one in open_ if one.port != port})\n"
+        "    print(made.job_script(), *{one.ip for one in open_})\n"
         "sys.exit(signal.getsignal(signal.SIGINT) is not before)  # which importing dask_jobqueue changes\n",
     )
     assert done.returncode == 0, done.stderr
@@ -220,6 +241,116 @@ def test_a_queue_that_takes_no_job_is_named_with_its_answer(tmp_path):
     done = asked(tmp_path, code, "echo 'sbatch: error: invalid partition' >&2; exit 1")
     expected = "InputError --cluster slurm: the queue takes no job (sbatch: error: invalid partition)\n"
     assert (done.returncode, done.stdout) == (0, expected), done.stderr
+
+
+#: A cluster of a queue that starts no worker: where it listens, and its files; ends with its input.
+ASKED = """
+import json
+with connect('slurm', interface=sys.argv[1], insecure=sys.argv[2] == 'insecure') as client:
+    files = {str(path): oct(path.stat().st_mode & 0o777) for path in Path().glob('.unfinished-*/*')}
+    files |= {str(path): oct(path.stat().st_mode & 0o777) for path in Path().glob('.unfinished-*')}
+    listening = {one.laddr.ip for one in psutil.Process().net_connections() if one.status == 'LISTEN'}
+    print(json.dumps([client.scheduler.address, files, sorted(listening)]), flush=True)
+    sys.stdin.read()
+"""
+
+#: Clients that have a command run at the scheduler: without TLS, with the files of another authority, with its own.
+OUTSIDE = """
+import sys
+from pathlib import Path
+from distributed import Client
+from distributed.security import Security
+from hpcdispatch.bench.campaigns.dask_cluster import TLS
+address, *files = sys.argv[1:]
+for address, security, patience in (
+    (address.replace("tls://", "tcp://"), None, 1),
+    (address.replace("tcp://", "tls://"), Security.temporary(), 1),
+    (address, TLS(*map(Path, files)).security(), 5),
+):
+    try:
+        with Client(address, security=security, timeout=patience) as client:
+            print("ran" if client.run_on_scheduler(lambda: 6 * 7) == 42 else "wrong")
+    except (OSError, ValueError, TypeError):
+        print("refused")
+"""
+
+
+@contextmanager
+def queue_asked(tmp_path, interface, how="tls"):
+    """Run a cluster that has asked a queue for workers; give its address, its files and where it listens."""
+    (tmp_path / "bin").mkdir(exist_ok=True)
+    for name, text in (("sbatch", "echo Submitted batch job 7"), ("scancel", "")):
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    command = [sys.executable, "-c", f"{PREPARED}{ASKED}", interface, how]
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path, env=environment
+    )
+    try:
+        yield json.loads(process.stdout.readline())
+    finally:
+        process.communicate(timeout=PATIENCE)
+
+
+def outside(address, files, before=()):
+    """Return what the clients of another process get."""
+    command = [*before, sys.executable, "-c", OUTSIDE, address, *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    return done.stdout.split() or done.stderr
+
+
+@with_queues
+def test_a_queue_takes_none_but_those_with_the_files_of_the_campaign(tmp_path):
+    with queue_asked(tmp_path, "lo") as (address, files, listening):
+        assert address.startswith("tls://127.0.0.1:")
+        assert listening == ["127.0.0.1"]
+        names = sorted(files)
+        assert [files[name] for name in names] == ["0o700", "0o600", "0o600", "0o600"]
+        assert outside(address, [tmp_path / name for name in names[1:]]) == ["refused", "refused", "ran"]
+    assert not list(tmp_path.glob(".unfinished-*"))
+
+
+NAMESPACE = "hpcdispatch-test"
+
+
+@pytest.fixture
+def network():
+    """Make a network namespace that sees this machine by one interface only, and give that and its address."""
+    made = [
+        ("ip", "netns", "add", NAMESPACE),
+        ("ip", "link", "add", "hdtest0", "type", "veth", "peer", "name", "hdtest1", "netns", NAMESPACE),
+        ("ip", "address", "add", "198.51.100.1/30", "dev", "hdtest0"),
+        ("ip", "link", "set", "hdtest0", "up"),
+        ("ip", "-n", NAMESPACE, "address", "add", "198.51.100.2/30", "dev", "hdtest1"),
+        ("ip", "-n", NAMESPACE, "link", "set", "hdtest1", "up"),
+    ]
+    try:
+        for command in made:
+            if not shutil.which("ip") or subprocess.run(command, capture_output=True, check=False).returncode:
+                pytest.skip("needs the right to make a network namespace")
+        yield "hdtest0", "198.51.100.1"
+    finally:
+        if shutil.which("ip"):
+            subprocess.run(("ip", "netns", "delete", NAMESPACE), capture_output=True, check=False)
+
+
+@with_queues
+@pytest.mark.nightly
+def test_a_client_in_another_network_runs_nothing_without_the_files(tmp_path, network):
+    interface, ip = network
+    inside = ("ip", "netns", "exec", NAMESPACE)
+    with queue_asked(tmp_path, interface, "insecure") as (address, files, _):  # the control: it would be seen
+        assert (files, address.startswith(f"tcp://{ip}:")) == ({}, True)
+        assert outside(address, [], inside) == ["ran", "refused", "ran"]
+    with queue_asked(tmp_path, interface) as (address, files, listening):
+        assert set(listening) <= {"127.0.0.1", ip}
+        assert address.startswith(f"tls://{ip}:")
+        names = [tmp_path / name for name in sorted(files)[1:]]
+        assert outside(address, names, inside) == ["refused", "refused", "ran"]
+    with queue_asked(tmp_path, "lo") as (address, files, _):  # not even reached
+        names = [tmp_path / name for name in sorted(files)[1:]]
+        assert outside(f"tls://{ip}:{address.rpartition(':')[2]}", names, inside) == ["refused"] * 3
 
 
 @with_queues

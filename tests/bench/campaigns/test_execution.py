@@ -251,7 +251,10 @@ sys.exit("; ".join(failed) or None)
 """
 
 
-@pytest.mark.parametrize("package", versions.BEYOND)
+@pytest.mark.parametrize(
+    "package",
+    [name if name == "ortools" else pytest.param(name, marks=pytest.mark.nightly) for name in versions.BEYOND],
+)
 def test_those_that_do_not_say_that_they_use_a_package_do_not(package):
     """Guards against results that depend on a package whose version is not in their key."""
     done = subprocess.run([sys.executable, "-c", BLOCKED, package], capture_output=True, text=True, check=False)

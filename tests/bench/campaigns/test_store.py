@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from hpcdispatch.base import InputError
+from hpcdispatch.base.unfinished_files import host_name
 from hpcdispatch.bench.campaigns import store as store_module
 from hpcdispatch.bench.campaigns.cells import Cell, CellError
 from hpcdispatch.bench.campaigns.store import Store
@@ -129,7 +130,7 @@ def test_a_file_is_no_store(tmp_path, below):
 def test_only_what_nobody_works_on_is_cleared_away(store):
     folder = store.path(CELL.key).parent
     folder.mkdir()
-    host = store_module.host_name()
+    host = host_name()
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     names = {f"{host}-{dead.pid}-0": False, f"{host}-{os.getppid()}-0": True, "elsewhere-1-0": True}
@@ -216,7 +217,7 @@ def test_a_store_that_is_read_only_says_so_only_when_asked_to_write(store, monke
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
 
     store.put(CELL.key, files(CELL))
-    monkeypatch.setattr(store_module, "_write", refused)
+    monkeypatch.setattr(store_module, "write_new", refused)
     store.open()
     assert store.refusal.errno == errno.EROFS
     assert store.damage(CELL.key) is None

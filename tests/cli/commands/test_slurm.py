@@ -150,6 +150,17 @@ def test_the_least_loss_gives_way_and_only_if_it_is_told(invoke, busy, tmp_path)
     assert "".join((tmp_path / "called").read_text().split()).endswith("<requeue><2>")
 
 
+@pytest.mark.parametrize("name", ["--all", "n2 Flags=MAINT", "ALL\n"])
+def test_a_name_that_is_no_node_stops_before_a_command(invoke, busy, tmp_path, name):
+    for file, was in (("q.json", "n[2-3]"), ("i.json", "n2")):
+        text = (tmp_path / file).read_text()
+        assert f'"{was}"' in text
+        (tmp_path / file).write_text(text.replace(f'"{was}"', json.dumps(name)))
+    refused = invoke("slurm", "evict", "--nodes", 2, "--deadline", "10m", *busy, "--yes")
+    assert refused.exit_code == 2
+    assert not (tmp_path / "called").exists()
+
+
 def test_what_ends_in_time_is_waited_for(invoke, busy):
     found = invoke("slurm", "evict", "--nodes", 1, "--deadline", "1h", *busy)
     assert found.stdout.splitlines() == [

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from hpcdispatch.analysis.kept_submission import Submission, locked, read_submission, write_submission
 from hpcdispatch.base import InputError
 from hpcdispatch.cli import slurm_jobs
+from hpcdispatch.cli.command_errors import InterruptedRunError
 from hpcdispatch.cli.commands import slurm_submit
 from hpcdispatch.cli.commands.slurm_submit import Driver
 from hpcdispatch.cli.slurm_answers import CommandFailedError
@@ -166,7 +167,9 @@ def script(tmp_path, *lines):
 )
 def test_a_script_that_does_not_go_with_it(tmp_path, monkeypatch, lines, message):
     monkeypatch.setattr(
-        slurm_jobs, "answer", lambda arguments: b"short|2:00\n" if "-p" in arguments else b"long*|1-00:00:00\n"
+        slurm_jobs,
+        "answer",
+        lambda arguments: b"short|2:00\n" if "--partition=short" in arguments else b"long*|1-00:00:00\n",
     )
     with pytest.raises(InputError, match=message):
         slurm_jobs.check_script(script(tmp_path, *lines), 5)
@@ -216,11 +219,50 @@ def test_what_is_kept_is_read_as_anything_else(tmp_path):
     path = tmp_path / "state.json"
     write_submission(path, Submission("token", ("job.sh", "$x", "a\nb"), (1, 2), 1, "7", moving=True, same=False))
     assert read_submission(path).command == ("job.sh", "$x", "a\nb")
-    for change in ({"minutes": [2, 1]}, {"request": 2}, {"minutes": []}, {"job": 7}):
+    for change in (
+        {"minutes": [2, 1]}, {"request": 2}, {"minutes": []}, {"job": 7}, {"job": "--user=root"}, {"job": "7 8"},
+        {"job": "\u00b2"}, {"job": "-7"}, {"command": []}, {"token": "-x"}, {"code": 256}, {"minutes": [10**12]},
+    ):  # fmt: skip
         path.write_text(json.dumps(json.loads(path.read_text()) | change))
         with pytest.raises(InputError, match="expected a submission that is under way"):
             read_submission(path)
         write_submission(path, Submission("token", ("job.sh",), (1, 2)))
+
+
+RECORD = """#!/bin/sh
+printf '%s\\n' "$0" "$@" | tr '\\n' '|' >> "$CALLS"; echo >> "$CALLS"
+case "$0" in *sbatch) echo 7;; *squeue) exit 1;; esac
+"""
+
+
+def test_no_name_and_no_file_makes_an_option_of_slurm(tmp_path, monkeypatch):
+    """A script whose name is an option is a path, and a job of a file that is none stops before any command."""
+    (tmp_path / "bin").mkdir()
+    for name in ("sbatch", "scancel", "squeue", "sinfo", "sacct", "scontrol"):
+        (tmp_path / "bin" / name).write_text(RECORD)
+        (tmp_path / "bin" / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    monkeypatch.setenv("CALLS", str(tmp_path / "calls"))
+    monkeypatch.chdir(tmp_path)
+    for name in ("--wrap=id", "-n9", "job.sh"):
+        (tmp_path / "calls").write_text("")
+        (tmp_path / "answered").unlink(missing_ok=True)
+        with (tmp_path / "lock").open("w") as lock:
+            assert slurm_jobs.submit((name, "--x"), 5, "mark", tmp_path / "answered", lock.fileno()) == "7"
+        assert f"|--comment=mark|./{name}|--x|" in (tmp_path / "calls").read_text()
+    (tmp_path / "calls").unlink()
+    (tmp_path / "runs.csv").write_text("50\n100\n")
+    state = Submission("ab", ("job.sh",), (10, 12, 20), 1, "7")
+    write_submission(tmp_path / "state.json", state)
+    text = (tmp_path / "state.json").read_text().replace('"7"', '"--user=root"')
+    (tmp_path / "state.json").write_text(text)
+    done = CliRunner().invoke(slurm_submit.submit_job, ["--law", "runs.csv", "--state", "state.json", "job.sh"])
+    assert "expected a job id of Slurm, such as 17, 17_3 or 17+1, got '--user=root'" in str(done.exception)
+    assert not (tmp_path / "calls").exists()
+    driver = Driver(tmp_path / "state.json", state, 0, 0)
+    with pytest.raises(InterruptedRunError), driver._cancelling():
+        raise KeyboardInterrupt
+    assert (tmp_path / "calls").read_text().strip().endswith("/scancel|--|7|")
 
 
 def test_one_at_a_time(tmp_path):

@@ -37,7 +37,7 @@ def test_a_stream_of_jobs_that_overrun_does_not_pass_a_wide_one(machine):
 
 
 @pytest.mark.parametrize("compress", ["until-stable", "once", "never"])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [2, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in range(2))])
 def test_a_pool_decides_as_nodes_of_one_core_when_jobs_overrun(compress, seed):
     drawn = generate("lublin", jobs=80, processors=8, load=1.0, seed=seed)
     jobs = [replace(job, walltime=max(1, job.runtime // (1 + place % 3))) for place, job in enumerate(drawn.jobs)]

@@ -11,7 +11,7 @@ import pytest
 from hpcdispatch.base import InputError
 from hpcdispatch.dispatchers import ConstraintProgramming
 from hpcdispatch.dispatchers.cp import Goal, Objective, PlanConstraint, PlanGoal
-from hpcdispatch.simulation import check, simulate
+from hpcdispatch.simulation import InvariantError, check, simulate
 from hpcdispatch.workloads import Job, Machine, Workload
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "plan_constraints.py"
@@ -205,6 +205,46 @@ def test_what_a_constraint_leaves_no_start_is_rejected_once_nothing_runs():
     result = run(workload((0, 100, 3, 4, "a"), (5, 10, 1, 1, "a"), (6, 10, 1, 1, "a")), constraints=[never])
     assert result.jobs["status"].tolist() == ["completed", "rejected", "completed"]
     assert "constraint bad" in result.jobs["reason"].iloc[1]
+
+
+@pytest.mark.parametrize("change", [None, 60], ids=["late", "changing"])
+def test_what_an_empty_machine_waits_for_in_vain_is_rejected_with_the_reason(change):
+    """A constraint that puts a job off each time, and one that announces changes and admits nothing."""
+
+    class Later(Bad):
+        name = "later"
+
+        def add_to(self, plan):
+            for job in plan.jobs.values():
+                plan.model.add(job.start >= 1)
+
+        def next_change(self, now):
+            return None if change is None else now + change
+
+    result = run(
+        workload((0, 100, 3, 4, "a"), (5, 10, 1, 1, "a")), constraints=[Later(0, holds=lambda plan: not starting(plan))]
+    )
+    assert result.jobs["status"].tolist() == ["rejected"] * 2
+    assert set(result.jobs["reason"].str.contains("constraint later: puts it off again and again, at ")) == {True}
+    assert len(result.decisions) < 3200
+
+
+def test_a_plan_that_waits_for_its_hour_is_not_in_vain():
+    caps = [0] * 23 + [40]
+    jobs = workload((0, 100, 3, 4, "a"), (5, 10, 1, 1, "a"))
+    result = run(jobs, constraints=[examples.PowerProfile(caps, watts=1)])
+    assert result.jobs["status"].tolist() == ["completed"] * 2
+    assert result.jobs["start"].min() >= 23 * 3600
+
+
+def test_a_check_sees_starts_that_break_a_constraint_on_plans():
+    jobs = workload(*THREE)
+    apart = run(jobs, constraints=[examples.Precedence("1", "2")])
+    check(jobs, apart)
+    with pytest.raises(InvariantError, match=r"precedence: does not hold at t=0, at which there start: 3, 2, 1"):
+        check(jobs, run(jobs), [examples.Precedence("1", "2")])
+    with pytest.raises(InvariantError, match=r"constraint bad: cannot be checked: RuntimeError: broken"):
+        check(jobs, apart, [Bad(0, holds=fail)])
 
 
 class BadGoal(PlanGoal):

@@ -4,6 +4,8 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 PROGRAM = """
 import hashlib, sys
 from hpcdispatch.simulation import simulate
@@ -20,6 +22,7 @@ def records(folder):
     return subprocess.run([sys.executable, "-c", PROGRAM], env=environment, capture_output=True, check=True).stdout
 
 
+@pytest.mark.nightly
 def test_a_cold_and_a_warm_cache_give_the_same_records(tmp_path):
     cold = records(tmp_path)
     assert list(tmp_path.rglob("*.nbi"))

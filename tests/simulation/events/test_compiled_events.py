@@ -50,7 +50,7 @@ def crowds(draw, kind):
 @pytest.mark.parametrize("overrun", ["run", "kill"])
 @pytest.mark.parametrize("predictor", ["walltime", "oracle"])
 @given(data=st.data())
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=12, suppress_health_check=[HealthCheck.too_slow])
 def test_has_the_records_of_the_engine(kind, overrun, predictor, data):
     workload, dispatcher = data.draw(crowds(kind)), data.draw(st.sampled_from([EASY(), FCFS()]))
     result = simulate(workload, dispatcher, predictor, overrun=overrun)

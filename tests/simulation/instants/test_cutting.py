@@ -53,7 +53,7 @@ def test_a_cut_changes_nothing(workload, part, dispatcher, predictor, overrun, s
     assert before.equals(after)
 
 
-@pytest.mark.parametrize("dispatcher", ["fcfs", "easy", SLURM])
+@pytest.mark.parametrize("dispatcher", ["fcfs", "easy", pytest.param(SLURM, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize("make", [pool, cluster, overrunning])
 def test_longer_ones_neither(make, dispatcher):
     workload = make(30)

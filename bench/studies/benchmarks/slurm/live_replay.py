@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from getpass import getuser
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from .....analysis.site_cases import SiteRecord
+from .....analysis.site_scenarios import Texts
 from .....analysis.what_if import WhatIf, what_if
 from .....base import InputError
-from .....dispatchers import Slurm
-from .....workloads import recorded_state
 from .....workloads.slurm_conf import read_slurm_conf
-from .....workloads.slurm_workload import SACCT_COLUMNS, SCONTROL_SHOWN, slurm_workload, started_at
+from .....workloads.slurm_workload import SACCT_COLUMNS, SCONTROL_SHOWN, slurm_workload
 from ....reports.number_formats import fixed, percent, seconds
 from ....reports.tables import Table
 from .live_commands import Owner, ask, node_names, owners, partitions, shares, submit, until_empty
@@ -196,13 +197,10 @@ def keep_record(folder: Path, begun: int) -> None:
 
 def compared(folder: Path, share: str) -> list[WhatIf]:
     """Return how the jobs of a record fared, and would have under ``slurm`` and others, from the empty machine on."""
-    config = folder / "site.txt"
-    workload, state = recorded_state(slurm_workload(folder / "jobs.sacct", config), 0)
-    files = {"limits": str(folder / "limits.txt")}
-    if (reserved := folder / _RESERVED).exists():
-        files["reservations"] = str(reserved)
-    site = Slurm(config=str(config), shares=share, epoch=started_at(workload), **files)
-    return what_if(workload, {"slurm": site, "easy": "easy", "fcfs": "fcfs"}, NEAR, state)
+    limits, reserved = folder / "limits.txt", folder / _RESERVED
+    texts = Texts(folder / "site.txt", str(limits) if limits.exists() else "", reserved if reserved.exists() else None)
+    record = SiteRecord.read(texts, share, partial(slurm_workload, folder / "jobs.sacct"), 0)
+    return what_if([record.baseline(), record.rival("easy"), record.rival("fcfs")], NEAR)
 
 
 class Replay(NamedTuple):

@@ -258,6 +258,7 @@ def main(
             yield free_running(recorded())
         if part in (None, "forecast"):
             yield forecasts(recorded().folder, _shares(), *((100, 4) if small else (20, 25)))
+            yield replay_forecasts(recorded().folder.parent / "site-a", _shares(), *((20, 4) if small else (3, 25)))
         if part in (None, "scale"):
             yield scale(_SMALL if small else jobs)
 

@@ -73,6 +73,7 @@ def test_each_is_drawn_with_a_line_for_each_dispatcher(made, name, panels, subje
     assert files[1].read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.nightly
 def test_lines_are_the_same_from_call_to_call(made, tmp_path):
     drawn = [draw(find(FIGURES[0]), made[FIGURES[0]].drawing, tmp_path / name) for name in ("one", "other")]
     for one, other in zip(*drawn, strict=True):

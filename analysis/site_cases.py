@@ -1,0 +1,232 @@
+"""The schedulers and changes of a site that are compared, each with the jobs and the machine that it is given."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ..base import InputError
+from ..base.checks import shown
+from ..dispatchers import Dispatcher, Slurm, create_dispatcher
+from ..workloads import Job, MachineState, Workload, recorded_state
+from ..workloads.slurm_conf import PARTITION, SlurmSite, read_slurm_conf, slurm_seconds
+from ..workloads.slurm_limits import read_slurm_limits
+from ..workloads.slurm_reservations import read_slurm_reservations
+from ..workloads.slurm_workload import started_at
+from .site_rules import under_rules
+from .site_scenarios import Scenario, Texts, read_scenario
+
+#: Reads the accounting with a configuration.
+Load = Callable[[Path], Workload]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A scheduler on a site, or a change of the site.
+
+    Attributes
+    ----------
+    name
+        How it is shown.
+    workload, state
+        The jobs from the beginning on, and what runs then.
+    dispatcher
+        The scheduler.
+    notes
+        What is to be known of it.
+    """
+
+    name: str
+    workload: Workload
+    state: MachineState
+    dispatcher: str | Dispatcher
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SiteRecord:
+    """A site's record from a beginning on.
+
+    Attributes
+    ----------
+    texts
+        The files of the site.
+    shares
+        Of accounts and users, as an option of ``slurm``.
+    load
+        Reads the accounting.
+    begin
+        Seconds after the first arrival; ``None``: when the first job ends.
+    workload, state
+        The jobs from then on, and what runs.
+    """
+
+    texts: Texts
+    shares: str
+    load: Load
+    begin: int | None
+    workload: Workload
+    state: MachineState
+
+    @classmethod
+    def read(cls, texts: Texts, shares: str, load: Load, begin: int | None) -> SiteRecord:
+        """Read the record; raise :class:`InputError` for what is wrong with a file."""
+        whole = load(texts.config)
+        workload, state = recorded_state(whole, begin)
+        zero, jobs = started_at(whole), workload.columns
+        assert workload.records is not None
+        last = float((jobs.submit + workload.records["wait"].fillna(0).to_numpy() + jobs.runtime).max())
+        texts = replace(texts, zero=zero, begin=zero + state.at, end=zero + int(last))
+        return cls(texts, shares, load, begin, workload, state)
+
+    def slurm(self, **changed: str) -> Slurm:
+        """Return the site's scheduler, with other options."""
+        own = {"config": str(self.texts.config), "limits": self.texts.limits, "shares": self.shares}
+        own["reservations"] = str(self.texts.reservations or "")
+        return Slurm(**{**own, "epoch": self.texts.zero, **changed})
+
+    def baseline(self) -> Case:
+        """Return the site as it is."""
+        return Case("slurm", self.workload, self.state, self.slurm())
+
+    def rival(self, spec: str) -> Case:
+        """Return another dispatcher under the site's limits and reservations, or ``slurm`` with other options."""
+        made = create_dispatcher(spec)
+        if isinstance(made, Slurm):
+            given, scenario = dict(made.given), Scenario(spec)
+            if given.get("config"):  # Another configuration is another machine.
+                scenario.config = Path(str(given.pop("config")))
+            return self._changed(scenario, given, None)
+        site, limits = read_slurm_conf(self.texts.config), None
+        if self.texts.limits:
+            limits = read_slurm_limits(self.texts.limits)
+        reserved = read_slurm_reservations(self.texts.reservations, site) if self.texts.reservations else ()
+        workload, missing = under_rules(self.workload, site, limits, reserved, self.texts.zero)
+        notes = (f"it has no {', '.join(missing)}",) if missing else ()
+        return Case(spec, workload, self.state, spec, notes)
+
+    def scenario(self, text: str, folder: Path) -> Case:
+        """Return the site with changes; what they write goes into a folder."""
+        scenario = read_scenario(text, self.texts)
+        try:
+            return self._changed(scenario, dict(scenario.parameters), folder)
+        except InputError as error:
+            if str(folder) not in str(error):
+                raise
+            # The file is one of ours.
+            raise InputError(f"--scenario {text}: {re.sub(r'^.*?: ', '', str(error))}") from None
+
+    def _changed(self, scenario: Scenario, given: dict[str, object], folder: Path | None) -> Case:
+        files: dict[str, object] = {"config": str(scenario.config or self.texts.config)}
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
+            files = dict(scenario.write(self.texts, folder))
+        config, notes = Path(str(files["config"])), list[str]()
+        site = read_slurm_conf(config)
+        workload, state = self.workload, self.state
+        if scenario.changes_machine:
+            workload, state = recorded_state(self.load(config), self.begin)
+        spec = ",".join(f"{name}={value}" for name, value in scenario.parameters.items())
+        if scenario.parameters:
+            given = dict(_parameters(spec))
+        jobs = list(workload.jobs)
+        for old, new in scenario.moves:
+            jobs = _moved(jobs, old, new, site, workload, notes)
+        jobs = _walltimes(jobs, state, site, self.workload, scenario, notes)
+        jobs = _on_their_nodes(jobs, state, workload)
+        machine = workload.machine
+        if scenario.outages:
+            machine = replace(machine, outages=(*machine.outages, *scenario.outages))
+        workload = replace(workload, jobs=tuple(jobs), machine=machine)
+        if scenario.load != 1:
+            workload = _faster(workload, state.at, scenario.load)
+        return Case(scenario.name, workload, state, self.slurm(**{**files, **given}), tuple(notes))  # type: ignore[arg-type]
+
+
+def _parameters(spec: str) -> dict[str, object]:
+    """Return parameters of slurm, checked."""
+    try:
+        made = create_dispatcher(f"slurm:{spec}")
+    except InputError as error:
+        raise InputError(f"--scenario: {error}") from None
+    assert isinstance(made, Slurm)
+    return made.given
+
+
+def _moved(
+    jobs: Sequence[Job], old: str, new: str, site: SlurmSite, workload: Workload, notes: list[str]
+) -> list[Job]:  # fmt: skip
+    """Return the jobs, those of a partition in another one where it takes them: by their walltime, and their size."""
+    longest = next(each.max_time for each in site.partitions if each.name == new) or 0
+    found, count = [], 0
+    for job in jobs:
+        if job.queue == old and job.walltime <= longest:
+            amounts = dict(job.per_node)
+            amounts[f"{PARTITION}{new}"] = amounts.pop(f"{PARTITION}{old}", 1)
+            if workload.machine.slots(amounts) >= job.nodes:
+                job, count = replace(job, queue=new, per_node=amounts), count + 1  # noqa: PLW2901
+        found.append(job)
+    notes.append(f"{count:,} jobs of {old} go to {new}")
+    return found
+
+
+def _walltimes(
+    jobs: Sequence[Job], state: MachineState, site: SlurmSite, recorded: Workload, scenario: Scenario, notes: list[str]
+) -> list[Job]:  # fmt: skip
+    """Return the jobs with the walltimes that the changed partitions let them have, and that stand for none."""
+    running = {since.id for since in state.running}
+    defaults, longest = dict[str, int | None](), {each.name: each.max_time for each in site.partitions}
+    if scenario.default_time:
+        defaults = {each.name: _default(each.name, site) for each in site.partitions}
+    found, unasked, cut = [], 0, 0
+    for job in jobs:
+        walltime = job.walltime
+        if walltime == defaults.get(job.queue, -1):
+            walltime, unasked = scenario.default_time, unasked + 1
+        most = longest.get(job.queue) if scenario.changes_machine else None
+        if most is not None and walltime > most:
+            walltime, cut = most, cut + 1
+        if walltime == job.walltime or job.id in running:
+            found.append(job)
+        else:
+            found.append(replace(job, walltime=walltime, runtime=min(job.runtime, walltime), soft_walltime=None))
+    if scenario.default_time:
+        notes.append(f"{unasked:,} jobs ask for the default walltime of their partition")
+    if cut:
+        notes.append(f"{cut:,} jobs ask for more than MaxTime; they end at it")
+    return found
+
+
+def _default(partition: str, site: SlurmSite) -> int | None:
+    """Return the walltime of jobs that ask for none: ``DefaultTime``, else ``MaxTime``."""
+    for table in site.tables:
+        if "partitionname" in table and table["name"] == partition and table.get("defaulttime"):
+            return slurm_seconds(table["defaulttime"], f"partition {shown(partition)}")
+    return next(each.max_time for each in site.partitions if each.name == partition)
+
+
+def _on_their_nodes(jobs: Sequence[Job], state: MachineState, workload: Workload) -> list[Job]:
+    """Return the jobs; one that runs on a node that its partition has no more asks for no place in it."""
+    where, machine = {since.id: since.placement for since in state.running}, workload.machine
+    found = []
+    for job in jobs:
+        nodes = where.get(job.id)
+        if nodes:
+            there = machine.capacity[list(nodes)].min(axis=0)
+            amounts = {name: n for name, n in job.per_node.items() if n <= there[machine.resources.index(name)]}
+            if len(amounts) < len(job.per_node):
+                job = replace(job, per_node=amounts)  # noqa: PLW2901
+        found.append(job)
+    return found
+
+
+def _faster(workload: Workload, at: int, load: float) -> Workload:
+    """Return the jobs with those after a time arriving faster."""
+
+    def sooner(time: int) -> int:
+        return time if time <= at else at + int((time - at) / load)
+
+    jobs = tuple(replace(job, submit=sooner(job.submit), begin=sooner(job.begin)) for job in workload.jobs)
+    return replace(workload, jobs=jobs)

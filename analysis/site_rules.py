@@ -1,0 +1,118 @@
+"""The rules of a Slurm site as rules of its machine, which hold under every dispatcher."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from ..base import InputError
+from ..workloads import Job, Limit, Machine, Reservation, Workload
+from ..workloads.formats.slots import GPU, MEMORY
+from ..workloads.machine import with_rules
+from ..workloads.machine_rules import Rules
+from ..workloads.slurm_conf import APART, GPU_TYPE, SlurmSite
+from ..workloads.slurm_limits import JOBS, SiteLimits, SlurmLimits
+from ..workloads.slurm_reservations import SlurmReservation
+
+#: What a dispatcher other than ``slurm`` does not have of a site: a setting, its usual values, and what it is.
+_ABSENT = (
+    ("PreemptType", ("", "preempt/none", "(null)"), "preemption"),
+    ("PriorityWeightFairshare", ("", "0"), "fair share"),
+    ("PriorityWeightAge", ("", "0"), "age and size in the priority"),
+    ("PriorityWeightQOS", ("", "0"), "priority of QOS"),
+    ("PriorityWeightPartition", ("", "0"), "priority of partitions"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteLimit:
+    """A limit of a site as one of its machine.
+
+    Attributes
+    ----------
+    whose
+        Of what it is, as in ``QOS capped of user ann``.
+    limit
+        The limit.
+    """
+
+    whose: str
+    limit: Limit
+
+
+def under_rules(
+    workload: Workload, site: SlurmSite, limits: SlurmLimits | None, reservations: Sequence[SlurmReservation],
+    epoch: int,
+) -> tuple[Workload, list[str]]:  # fmt: skip
+    """Return the jobs of a site on its machine with its limits and reservations as rules, and what is missing.
+
+    A job that is beyond a limit all alone is held: it waits for ever.
+
+    Parameters
+    ----------
+    workload
+        The jobs.
+    site, limits, reservations
+        Its configuration, what ``sacctmgr`` says, and what ``scontrol show reservation`` says.
+    epoch
+        Seconds since 1970 at time 0 of the workload.
+
+    Raises
+    ------
+    InputError
+        If two reservations exclude each other on a node.
+    """
+    asked = {job.reservation for job in workload.jobs}
+    kept = tuple(
+        Reservation(max(each.start - epoch, 0), each.end - epoch, each.nodes, each.name if each.name in asked else "")
+        for each in reservations if each.end > epoch
+    )  # fmt: skip
+    named, missing = {each.name for each in kept}, absent_rules(site)
+    found: list[SiteLimit] = []
+    jobs = [job if job.reservation in named else replace(job, reservation="") for job in workload.jobs]
+    if limits is not None:
+        rows = SiteLimits(limits, site, workload.machine)
+        found, left_out = site_limits(rows, jobs, workload.machine)
+        missing += left_out
+        jobs = [replace(job, hold=True) if rows.over(job) else job for job in jobs]
+    machine = workload.machine
+    rules = Rules(kept, machine.outages, machine.licences, tuple(each.limit for each in found))
+    try:
+        return replace(workload, jobs=tuple(jobs), machine=with_rules(machine, rules)), missing
+    except ValueError as error:
+        raise InputError(f"reservations: {error}") from None
+
+
+def site_limits(limits: SiteLimits, jobs: Iterable[Job], machine: Machine) -> tuple[list[SiteLimit], list[str]]:
+    """Return the limits that jobs count in as limits of the machine, and those that it cannot have."""
+    members: dict[tuple[tuple[str, ...], str, int], list[tuple[str, str, str, str]]] = {}
+    for user, group, queue, qos in dict.fromkeys((job.user, job.group, job.queue, job.qos) for job in jobs):
+        one = Job("any", 0, 0, 1, user=user, group=group, queue=queue, qos=qos)
+        for whose, most in limits.groups(one):
+            for name, amount in most.items():
+                members.setdefault((whose, name, amount), []).append((user, group, queue, qos))
+    found, left_out = [], dict[str, None]()
+    resources = {JOBS: JOBS, "cpu": machine.resources[machine.primary], "mem": MEMORY, "gres/gpu": GPU, "node": APART}
+    for (whose, name, amount), among in members.items():
+        of = resources.get(name, name.replace("gres/gpu:", GPU_TYPE))
+        if of == JOBS or of in machine.resources:
+            found.append(SiteLimit(_told(whose), Limit(amount, of, "all", among=tuple(among))))
+        else:
+            left_out[f"limit of {name}"] = None
+    return found, list(left_out)
+
+
+def absent_rules(site: SlurmSite) -> list[str]:
+    """Return what the site has and a dispatcher other than ``slurm`` does not: tiers, preemption, priorities."""
+    settings = site.settings
+    found = [told for key, usual, told in _ABSENT if settings.get(key.lower(), "").lower() not in usual]
+    tiers = len({partition.tier for partition in site.partitions}) > 1
+    return [*(["tiers of partitions"] if tiers else []), *found]
+
+
+def _told(whose: tuple[str, ...]) -> str:
+    """Return whose limit it is in words."""
+    kind, *names = whose
+    first = {"quality": "QOS", "association": "account", "user": "account"}[kind.partition(" ")[0]]
+    second = "account" if kind == "quality account" else "user"
+    return f"{first} {names[0]}" + (f" of {second} {names[1]}" if len(names) > 1 and names[1] else "")
