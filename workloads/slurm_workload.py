@@ -13,6 +13,7 @@ import pandas as pd
 from ..base import InputError
 from ..base.checks import shown
 from .formats import read
+from .formats.sacct import UNTOLD
 from .formats.slots import GPU, MEMORY
 from .job import Job, ResourceMap
 from .machine import Machine
@@ -81,6 +82,12 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
         if names:
             listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
             notes.append(f"{site.source} has {len(names)} nodes that {what}: {listed}")
+    if untold := int((records["other_options"] == UNTOLD).sum()):
+        notes.append(
+            f"{untold:,} of {len(records):,} jobs have no SubmitLine: whether they asked for nodes or tasks, for memory by"
+            " core or by node, for whole nodes, a QOS and features is guessed, and starts are met less often; print"
+            " SubmitLine, QOS and Constraints, too"
+        )
     if left_out := unmodelled(site, records):
         notes.append(f"{site.source} has what slurm does not do: {'; '.join(left_out)}")
     shown_options = {**workload.provenance.options, "config": str(config)}
