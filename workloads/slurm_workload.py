@@ -82,6 +82,7 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
         if names:
             listed = ", ".join(names[:5]) + (", ..." if len(names) > 5 else "")
             notes.append(f"{site.source} has {len(names)} nodes that {what}: {listed}")
+    notes += site.missing
     if untold := int((records["other_options"] == UNTOLD).sum()):
         notes.append(
             f"{untold:,} of {len(records):,} jobs have no SubmitLine: whether they asked for nodes or tasks, for memory by"
@@ -252,7 +253,11 @@ def standing_jobs(snapshot: Snapshot, site: SlurmSite, past: Workload | None = N
     found = [
         (replace(job, exclusive=job.exclusive or job.partition.partition(",")[0] in alone), id_)
         for job in everything
-        if job.limit and job.cores and job.partition.partition(",")[0] in known and job.starts
+        if job.limit
+        and job.cores
+        and job.partition.partition(",")[0] in known
+        and job.starts
+        and (job.start is not None or known[job.partition.partition(",")[0]].state not in ("DOWN", "INACTIVE"))
         for id_ in job.ids or (job.id,)
     ]
     zero = min([job.submit for job, _ in found] + ([started_at(past)] if past is not None else []), default=0)
@@ -292,6 +297,7 @@ def _standing(
     slots = apart or job.cores
     # Tasks that lie unevenly on the nodes of which they have memory or GPUs are not to be more than there are.
     cores = -(-job.cores // slots) if job.apart else job.cores // slots
+    cores = -(-cores // partition.threads) * partition.threads if apart and job.start is None else cores
     per_slot = {"core": cores} | of_partition(partition, cores) | ({APART: 1} if apart else {})
     if MEMORY in machine.resources and (memory := job.memory_a_node or job.memory_a_core * cores):
         per_slot |= {MEMORY: 1024 * memory} | ({} if job.memory_a_node else {BY_CORE: 1})
