@@ -322,8 +322,8 @@ def slurm_seconds(text: str, where: str) -> int | None:
 def _lines(path: Path, files: list[Path], missing: list[str]) -> Iterator[tuple[str, str]]:
     """Yield the lines without comments, with their places; one that ends with a backslash goes on in the next.
 
-    Included files are read in place, from where they are or from beside the file that includes them. Others are noted as
-    `missing`.
+    Included files are read in place, from where they are or from beside the file that includes them. `missing` gets a
+    line for each other.
     """
     files.append(path)
     if len(files) > _MOST_FILES:

@@ -85,9 +85,9 @@ def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **op
     notes += site.missing
     if untold := int((records["other_options"] == UNTOLD).sum()):
         notes.append(
-            f"{untold:,} of {len(records):,} jobs have no SubmitLine: whether they asked for nodes or tasks, for memory by"
-            " core or by node, for whole nodes, a QOS and features is guessed, and starts are met less often; print"
-            " SubmitLine, QOS and Constraints, too"
+            f"{untold:,} of {len(records):,} jobs have no SubmitLine: whether they asked for nodes or tasks, memory by core"
+            " or by node, whole nodes, a QOS and features is guessed, and starts are met less often; print SubmitLine, QOS"
+            " and Constraints, too"
         )
     if left_out := unmodelled(site, records):
         notes.append(f"{site.source} has what slurm does not do: {'; '.join(left_out)}")

@@ -184,7 +184,8 @@ def test_states_of_nodes_in_which_no_job_starts(tmp_path):
 
 
 def test_headers_of_parts_and_files_that_are_not_there_stop_nothing(tmp_path):
-    text = "Cgroup Support Configuration:\nAllowedRAMSpace = 100.0%\n\nSlurmctld(primary) at vm is UP\nNodeName=n1 CPUs=1\n"
+    text = "Cgroup Support Configuration:\nAllowedRAMSpace = 100.0%\n\nSlurmctld(primary) at vm is UP\n"
+    text += "NodeName=n1 CPUs=1\n"
     site = read_slurm_conf(conf(tmp_path, f"ClusterName=abc\nInclude /etc/slurm/%c.conf\n{text}"))
     assert (site.nodes, site.settings["allowedramspace"]) == (("n1",), "100.0%")
     assert "Include: expected the file '/etc/slurm/abc.conf'" in site.missing[0]

@@ -215,7 +215,7 @@ ASKED = "JobID|User|Account|Partition|Submit|Start|End|TimelimitRaw|NNodes|NCPUS
             1,
             "cpu=1",
             "-n 1 -q high -L matlab:2,gone",
-            {"core": 1, "node": 1},
+            {"core": 1},
             {"qos": "high", "licences": {"matlab": 2}},
         ),
         # An exclusive job has all cores of its node, and asked for one.
