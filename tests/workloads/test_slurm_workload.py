@@ -199,42 +199,33 @@ PartitionName=gpu Nodes=ALL
 PartitionName=own Nodes=c[1-2] OverSubscribe=EXCLUSIVE
 PartitionName=few Nodes=ALL MaxCPUsPerNode=2
 """
-ASKED = (
-    "JobID|User|Account|Partition|Submit|Start|End|TimelimitRaw|NNodes|NCPUS|ReqTRES|AllocTRES|NodeList|State|"
-    @ pytest.mark.parametrize(
-        ("partition", "cpus", "asked", "line", "takes", "more"),
-        [
-            ("gpu", 4, "cpu=4", "-N 1 -n 4 -C fat", {"core": 4, "feature/fat": 1, "node": 1}, {}),
-            ("gpu", 4, "cpu=4", "-n 4 --constraint=fat&ib", {"core": 1, "feature/fat&ib": 1}, {"nodes": 4}),
-            (
-                "gpu",
-                1,
-                "cpu=1,gres/gpu=2",
-                "-n 1 --gres=gpu:a100:2",
-                {"core": 1, "gpu": 2, "gpu/a100": 2, "node": 1},
-                {},
-            ),
-            ("gpu", 1, "cpu=1,gres/gpu:a100=1,gres/gpu=1", "x", {"core": 1, "gpu": 1, "gpu/a100": 1, "node": 1}, {}),
-            ("gpu", 2, "cpu=2,gres/gpu=2", "-n 2 -G v100:2", {"core": 2, "gpu": 2, "gpu/v100": 2, "node": 1}, {}),
-            (
-                "gpu",
-                1,
-                "cpu=1",
-                "-n 1 -q high -L matlab:2,gone",
-                {"core": 1},
-                {"qos": "high", "licences": {"matlab": 2}},
-            ),
-            # An exclusive job has all cores of its node, and asked for one.
-            ("gpu", 8, "cpu=1", "-N 1 -n 1 --exclusive", {"core": 1, "node": 1}, {"exclusive": True}),
-            ("gpu", 8, "cpu=8", "-N 1 --exclusive=user -n 8", {"core": 8, "node": 1}, {"exclusive": False}),
-            ("own", 4, "cpu=1", "-n 1", {"core": 1, "node": 1}, {"exclusive": True}),
-            # Of a partition that limits the cores of a node, a slot takes as many as cores.
-            ("few", 2, "cpu=2", "-N 1 -n 2", {"core": 2, "partition/few": 2, "node": 1}, {}),
-        ],
-    )
+ASKED = "JobID|User|Account|Partition|Submit|Start|End|TimelimitRaw|NNodes|NCPUS|ReqTRES|AllocTRES|NodeList|State|"
+
+
+@pytest.mark.parametrize(
+    ("partition", "cpus", "asked", "line", "takes", "more"),
+    [
+        ("gpu", 4, "cpu=4", "-N 1 -n 4 -C fat", {"core": 4, "feature/fat": 1, "node": 1}, {}),
+        ("gpu", 4, "cpu=4", "-n 4 --constraint=fat&ib", {"core": 1, "feature/fat&ib": 1}, {"nodes": 4}),
+        ("gpu", 1, "cpu=1,gres/gpu=2", "-n 1 --gres=gpu:a100:2", {"core": 1, "gpu": 2, "gpu/a100": 2, "node": 1}, {}),
+        ("gpu", 1, "cpu=1,gres/gpu:a100=1,gres/gpu=1", "x", {"core": 1, "gpu": 1, "gpu/a100": 1, "node": 1}, {}),
+        ("gpu", 2, "cpu=2,gres/gpu=2", "-n 2 -G v100:2", {"core": 2, "gpu": 2, "gpu/v100": 2, "node": 1}, {}),
+        (
+            "gpu",
+            1,
+            "cpu=1",
+            "-n 1 -q high -L matlab:2,gone",
+            {"core": 1},
+            {"qos": "high", "licences": {"matlab": 2}},
+        ),
+        # An exclusive job has all cores of its node, and asked for one.
+        ("gpu", 8, "cpu=1", "-N 1 -n 1 --exclusive", {"core": 1, "node": 1}, {"exclusive": True}),
+        ("gpu", 8, "cpu=8", "-N 1 --exclusive=user -n 8", {"core": 8, "node": 1}, {"exclusive": False}),
+        ("own", 4, "cpu=1", "-n 1", {"core": 1, "node": 1}, {"exclusive": True}),
+        # Of a partition that limits the cores of a node, a slot takes as many as cores.
+        ("few", 2, "cpu=2", "-N 1 -n 2", {"core": 2, "partition/few": 2, "node": 1}, {}),
+    ],
 )
-
-
 def test_what_a_job_asks_for_beside_cores_is_read(tmp_path, partition, cpus, asked, line, takes, more):
     (tmp_path / "slurm.conf").write_text(MIXED)
     record = f"1|ann|phys|{partition}|1000|1000|1060|2|1|{cpus}|{asked}|{asked}|f1|COMPLETED|sbatch {line} --wrap x"
