@@ -35,7 +35,7 @@ class SiteFiles:
     lenient: bool = False
     cluster: str | None = None
 
-    def load(self, config: Path | None = None, *, limits: str = "") -> Workload:
+    def load(self, config: Path | None = None) -> Workload:
         """Return the jobs on their machine, or on that of another configuration; what the reader says goes to stderr.
 
         Raises
@@ -44,12 +44,7 @@ class SiteFiles:
             For whatever is wrong with either file.
         """
         workload = slurm_workload(
-            self.sacct,
-            config or self.config,
-            limits,
-            timezone=self.timezone,
-            lenient=self.lenient,
-            cluster=self.cluster,
+            self.sacct, config or self.config, timezone=self.timezone, lenient=self.lenient, cluster=self.cluster
         )
         for note in workload.provenance.notes if config in (None, self.config) else ():
             say("note", f"{self.sacct}: {note}")
