@@ -15,6 +15,7 @@ from ..site_options import SnapshotFiles, snapshot_options
 from .slurm_evict import evict
 from .slurm_forecast import forecast
 from .slurm_submit import submit_job
+from .slurm_why import why
 
 
 @click.group("slurm", cls=Group)
@@ -25,6 +26,7 @@ def command() -> None:
 command.add_command(evict)
 command.add_command(forecast)
 command.add_command(submit_job)
+command.add_command(why)
 
 
 @command.command(
