@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Any, get_args
@@ -26,6 +27,8 @@ MOST_STEPS = 100_000
 EACH_STEP, IN_MEMORY = "each costs time in every decision", "all are in memory at once"
 #: Letters of a value that a message shows.
 _SHOWN = 60
+#: What the types of JSON are called.
+_NAMES = {str: "text", int: "whole number", float: "number", dict: "object"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,41 @@ def check_choice(name: str, value: Any, choices: Any) -> None:
     known = get_args(choices) or choices
     if value not in known:
         raise ValueError(f"{name} must be one of {', '.join(map(str, known))}, got {shown(value)}")
+
+
+def check_types(where: str, found: Any, types: Mapping[str, Any], optional: Collection[str] = ()) -> None:
+    """Raise ``ValueError`` unless `found` is an object of JSON with fields of the types given; others may be there.
+
+    Parameters
+    ----------
+    where
+        What it is called in messages.
+    types
+        For each field a type, a list of the type of its items, or a mapping as this one for an object.
+    optional
+        The fields, also of objects within it, that need not be there.
+    """
+    if not isinstance(found, dict):
+        raise ValueError(f"{where}: expected an object, got {shown(found)}")
+    for name, kind in types.items():
+        if name not in found:
+            if name in optional:
+                continue
+            raise ValueError(f"{where}: field {name!r}: expected it, got none")
+        value = found[name]
+        if isinstance(kind, Mapping):
+            check_types(f"{where}: {name}", value, kind, optional)
+        elif isinstance(kind, list):
+            if not isinstance(value, list) or not all(_is(each, kind[0]) for each in value):
+                raise ValueError(f"{where}: field {name!r}: expected a list of {_NAMES[kind[0]]}s, got {shown(value)}")
+        elif not _is(value, kind):
+            raise ValueError(f"{where}: field {name!r}: expected a {_NAMES[kind]}, got {shown(value)}")
+
+
+def _is(value: Any, kind: type) -> bool:
+    if kind in (int, float):
+        return is_number(value) and (kind is float or isinstance(value, int))
+    return isinstance(value, kind)
 
 
 def check_text(name: str, value: Any, none: bool = False) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from .printed import plain
+
 #: Letters of a line and of a cell of text, and lines of a table in it.
 _LINE, _CELL, _LINES = 110, 80, 10
 
@@ -43,13 +45,13 @@ class Facts:
         """Return it as HTML, all rows of it."""
         head = "".join(f"<th style='text-align:left'>{escape(cell)}</th>" for cell in self.header)
         rows = "".join(
-            "<tr>" + "".join(f"<td style='text-align:left'>{escape(cell)}</td>" for cell in row) + "</tr>"
+            "<tr>" + "".join(f"<td style='text-align:left'>{escape(plain(cell))}</td>" for cell in row) + "</tr>"
             for row in self.rows
         )
         table = f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{rows}</tbody></table>"
-        return f"<div><strong>{escape(self.title)}</strong>{table}</div>"
+        return f"<div><strong>{escape(plain(self.title))}</strong>{table}</div>"
 
 
 def _short(text: str, most: int) -> str:
-    line = " ".join(text.split())
+    line = plain(" ".join(text.split()), 2 * most)
     return line if len(line) <= most else f"{line[: most - 1]}…"

@@ -48,7 +48,9 @@ class Notices(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Write a line."""
-        click.echo(record.getMessage(), err=True)
+        from ..base.printed import MOST_OF_MESSAGE, plain  # noqa: PLC0415 - as in _end
+
+        click.echo(plain(record.getMessage(), MOST_OF_MESSAGE), err=True)
 
 
 @dataclass(slots=True)
@@ -204,7 +206,10 @@ def _end(error: BaseException, debug: bool) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     if debug and not isinstance(error, click.ClickException | click.Abort | InterruptedRunError):
-        click.echo(getattr(error, "trace", "") or "".join(traceback.format_exception(error)), err=True)
+        from ..base.printed import plain  # noqa: PLC0415 - likewise
+
+        trace = getattr(error, "trace", "") or "".join(traceback.format_exception(error))
+        click.echo("\n".join(map(plain, trace.splitlines())), err=True)
     if isinstance(error, click.Abort | InterruptedRunError):
         say("interrupted", error) if str(error) else click.echo("hpcdispatch: interrupted", err=True)
         return 1

@@ -25,8 +25,10 @@ class InterruptedRunError(Exception):
 
 def say(kind: str, text: object) -> None:
     """Print one line, ``hpcdispatch: KIND: TEXT``, on stderr; line breaks in the text become ``; ``."""
+    from ..base.printed import MOST_OF_MESSAGE, plain  # noqa: PLC0415 - numpy, which base imports, takes 0.2 s
+
     lines = [" ".join(line.split()) for line in str(text).splitlines()]
-    click.echo(f"hpcdispatch: {kind}: " + "; ".join(line for line in lines if line), err=True)
+    click.echo(f"hpcdispatch: {kind}: " + plain("; ".join(line for line in lines if line), MOST_OF_MESSAGE), err=True)
 
 
 def os_error_line(error: OSError) -> str:

@@ -11,11 +11,12 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..base.printed import plain
 from ..bench.campaigns.comparison import Comparison
 from ..bench.reports.number_formats import Show, count, percent, ratio
-from ..bench.reports.tables import terminal_table
+from ..bench.reports.tables import PlainConsole, terminal_table
 from ..bench.reports.verdict import verdict
-from .output import console, headed, time
+from .output import headed, time
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ def comparison_shown(found: Comparison, source: str, *, drawn: bool) -> list[Ren
     """
     if found.table.empty:
         return []
-    out = console()
+    out = PlainConsole()
     labels, values = _labels(found, out.width), [_values(found, metric) for metric in METRICS]
     tables = [each for table in packed(out, labels, values) for each in (table, "")]
     return [*_heading(found, source, drawn), "", *tables, *_legend(found)]
@@ -129,7 +130,7 @@ def _heading(found: Comparison, source: str, drawn: bool) -> list[Text]:
     totals = found.runs["jobs"] + found.runs["rejected"]
     low, high = totals.min(), totals.max()
     jobs = count(high, "job") if low == high else f"{low:,.0f} to {high:,.0f} jobs"
-    return [Text(what, style="bold"), Text(f"on {source}"), Text(f"{jobs}, {samples}; overrun {found.overrun}")]
+    return [Text(what, style="bold"), Text(f"on {plain(source)}"), Text(f"{jobs}, {samples}; overrun {found.overrun}")]
 
 
 def _labels(found: Comparison, width: int) -> list[Column]:

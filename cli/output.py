@@ -8,24 +8,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ..base.printed import MOST_OF_MESSAGE, plain
 from ..base.time_texts import time_text
 from ..bench.reports.number_formats import count, percent, ratio, seconds
-from ..bench.reports.tables import terminal_table
+from ..bench.reports.tables import PlainConsole, terminal_table
 from .app import settings
 
 #: The version of what ``--json`` prints; docs/commands.md says what it holds.
 SCHEMA = 1
 _STATISTICS = ("mean", "median", "p95", "max")
 _CLASSES = (("", "all jobs"), ("_short", "short, < 1 h"), ("_medium", "medium, 1-5 h"), ("_long", "long, > 5 h"))
-
-
-def console() -> Console:
-    """Return the console on stdout, with no guessing of colours and markup in what users named."""
-    return Console(highlight=False, markup=False, emoji=False)
 
 
 def clean(value: Any) -> Any:
@@ -74,10 +70,10 @@ def finish(answer: str, fields: Mapping[str, Any], *shown: RenderableType) -> No
         found = {"schema": SCHEMA, "command": name, "answer": answer, **fields}
         click.echo(json.dumps(clean(found), indent=2, allow_nan=False))
         return
-    out = console()
+    out = PlainConsole()
     for each in shown:
         out.print(each)
-    out.print(*([""] if shown else []), Text(answer), sep="\n", soft_wrap=not out.is_terminal)
+    out.print(*([""] if shown else []), Text(plain(answer, MOST_OF_MESSAGE)), sep="\n", soft_wrap=not out.is_terminal)
 
 
 def summary_shown(summary: Mapping[str, float], source: str, manifest: Mapping[str, Any]) -> list[RenderableType]:
@@ -85,7 +81,7 @@ def summary_shown(summary: Mapping[str, float], source: str, manifest: Mapping[s
     states = ", ".join(f"{summary[name]:,.0f} {name}" for name in ("completed", "killed", "rejected"))
     total = count(summary["jobs"] + summary["rejected"], "job")
     return [
-        Text(f"{manifest['dispatcher']} with {manifest['predictor']} predictions on {source}", style="bold"),
+        Text(f"{manifest['dispatcher']} with {manifest['predictor']} predictions on {plain(source)}", style="bold"),
         f"{total}: {states}; overrun {manifest['overrun']}, seed {manifest['seed']}\n",
         _statistics(summary),
         "",
@@ -99,8 +95,12 @@ def pairs(rows: Sequence[tuple[str, str | Text]]) -> Table:
     table.add_column(no_wrap=True, style="bold")
     table.add_column(overflow="fold")
     for label, value in rows:
-        table.add_row(Text(label), Text(value) if isinstance(value, str) else value)
+        table.add_row(Text(plain(label)), _lines(value) if isinstance(value, str) else value)
     return table
+
+
+def _lines(text: str) -> Text:
+    return Text("\n".join(plain(line, MOST_OF_MESSAGE) for line in text.splitlines()))
 
 
 def _statistics(summary: Mapping[str, float]) -> Table:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.progress import (
     BarColumn,
@@ -23,6 +23,7 @@ from rich.progress import (
 from rich.text import Text
 
 from ..bench.campaigns.board import CampaignProgress
+from ..bench.reports.tables import PlainConsole
 
 _PATIENCE = 0.5
 #: Running simulations that are shown.
@@ -54,7 +55,7 @@ class JobBar:
     def __init__(self, label: str, total: int | None = None) -> None:
         self.done = 0
         self._running: Sequence[str] = ()
-        console = Console(stderr=True)
+        console = PlainConsole(stderr=True)
         columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), BarColumn(bar_width=20))
         self._progress = Progress(*columns, MofNCompleteColumn(), RateColumn(), TimeRemainingColumn(), console=console)
         self._task = self._progress.add_task(label, total=total)
@@ -102,5 +103,5 @@ def spinner(text: str) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
-    with Console(stderr=True).status(Text(text)):
+    with PlainConsole(stderr=True).status(Text(text)):
         yield

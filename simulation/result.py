@@ -10,20 +10,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ..base import InputError
-from ..base.checks import is_number, shown
+from ..base.checks import check_types, is_number, shown
 from ..base.facts import Facts
-from ..base.files import LARGEST_FILE, open_regular, read_json
+from ..base.files import open_regular, read_json
 from ..base.installed import version_of
 from ..base.time_texts import time_text
 from ..base.unfinished_files import UNFINISHED, named, temporary_folder
 from ..dispatchers.cp import SiteConstraint
 from ..workloads import Workload
+from ..workloads.formats.table_files import bounded_table
 from ..workloads.machine_state import MachineState
 from .exports import to_evalys, to_perfetto, to_swf
 from .metrics import summarize
@@ -37,6 +38,13 @@ from .simulation_errors import SimulationError
 MANIFEST = "manifest.json"
 #: Its tables, each a file.
 TABLES = ("jobs", "attempts", "decisions", "timings")
+#: What is read of a manifest.
+_TYPES = {
+    "dispatcher": str, "predictor": str, "overrun": str, "same_instant": str, "seed": int, "dropped_shapes": int,
+    "workload": {"source": str, "sha256": str, "jobs": int, "notes": [str]},
+    "machine": {"name": str, "resources": [str], "total": [int], "nodes": int, "primary": str, "idle_watts": float},
+    "state": {"at": int},
+}  # fmt: skip
 _PACKAGES = ("hpcdispatch", "accasim", "numpy", "pandas", "scipy", "ortools", "pyarrow")
 
 
@@ -248,30 +256,12 @@ class Result:
         for name in only:
             try:
                 with open_regular(folder / f"{name}.parquet") as file:
-                    table = restored(_bounded_table(file))
+                    table = restored(bounded_table(file))
                 tables[name] = table if schema == SCHEMA else table.rename(columns=RENAMED[name])
             except (OSError, ValueError, NotImplementedError) as error:
                 reason = str(error).partition("\n")[0]
                 raise InputError(f"{folder / name}.parquet: expected a Parquet table, got {reason}") from None
         return cls(tables["jobs"], tables["attempts"], tables["decisions"], tables["timings"], manifest)
-
-
-def _bounded_table(file: BinaryIO) -> pd.DataFrame:
-    """Return a table of a saved result.
-
-    Raises
-    ------
-    ValueError
-        If it takes more memory than :data:`~hpcdispatch.base.files.LARGEST_FILE`.
-    """
-    import pyarrow.parquet as pq  # noqa: PLC0415 - takes a tenth of a second
-
-    found = pq.read_metadata(file)
-    length = sum(found.row_group(place).total_byte_size for place in range(found.num_row_groups))
-    if max(length, 8 * found.num_rows * found.num_columns) > LARGEST_FILE:
-        raise ValueError(f"one too large: {found.num_rows:,} rows, {length:,} bytes")
-    file.seek(0)
-    return pd.read_parquet(file)
 
 
 def read_manifest(folder: Path) -> tuple[dict[str, Any], int]:
@@ -287,11 +277,18 @@ def read_manifest(folder: Path) -> tuple[dict[str, Any], int]:
     if not isinstance(read, dict):
         raise InputError(f"{path}: expected a JSON object, got {type(read).__name__}")
     schema = schema_of(read, path)
-    if schema == SCHEMA:
-        return read, schema
-    if read.pop("format", None) != 1:
-        raise InputError(f"{path}: expected the manifest of a result, got one without a schema number")
-    return {"schema": SCHEMA, **with_new_names("manifest", read)}, schema
+    if schema != SCHEMA:
+        if read.pop("format", None) != 1:
+            raise InputError(f"{path}: expected the manifest of a result, got one without a schema number")
+        read = {"schema": SCHEMA, **with_new_names("manifest", read)}
+    try:
+        check_types(str(path), read, _TYPES, ("idle_watts", "dropped_shapes", "state", "sha256", "same_instant"))
+    except ValueError as error:
+        raise InputError(f"{error}; expected the manifest of a result") from None
+    machine = read["machine"]
+    if machine["primary"] not in machine["resources"] or len(machine["total"]) != len(machine["resources"]):
+        raise InputError(f"{path}: machine: expected an amount of each resource and a primary one, got others")
+    return read, schema
 
 
 def manifest(workload: Workload, named: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base import FloatArray
+from ..base.printed import plain
 from ..base.time_texts import time_text
 from .job_columns import Coded
 from .workload import Workload
@@ -226,5 +227,5 @@ def _ratio(above: float, below: float) -> float:
 
 
 def _shares(shares: tuple[Share, ...]) -> str:
-    shown = ", ".join(f"{one.name} ({one.jobs:.0%} of jobs, {one.work:.0%} of work)" for one in shares)
+    shown = ", ".join(f"{plain(one.name)} ({one.jobs:.0%} of jobs, {one.work:.0%} of work)" for one in shares)
     return shown or "not recorded"

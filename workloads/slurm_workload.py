@@ -8,7 +8,6 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from ..base import InputError
@@ -31,7 +30,6 @@ from .slurm_conf import (
     meets,
     read_slurm_conf,
 )
-from .slurm_limits import SiteLimits, read_slurm_limits
 from .slurm_unmodelled import unmodelled
 from .workload import Provenance, Workload
 
@@ -44,9 +42,7 @@ SACCT_COLUMNS = (
 SCONTROL_SHOWN = (("config",), ("partition", "-o"), ("node", "-o"))
 
 
-def slurm_workload(
-    sacct: str | PathLike[str], config: str | PathLike[str], limits: str | PathLike[str] = "", **options: Any
-) -> Workload:
+def slurm_workload(sacct: str | PathLike[str], config: str | PathLike[str], **options: Any) -> Workload:
     """Return the jobs of an accounting as they were asked for, on the machine of a configuration.
 
     A job takes one of the resource of its partition a slot, the first that it names. Its slots are the nodes of ``-N``,
@@ -58,9 +54,6 @@ def slurm_workload(
         Output of ``sacct -P``, best with ``ReqNodes``, ``ReqCPUS`` and ``SubmitLine``.
     config
         ``slurm.conf``, or what ``scontrol show config``, ``partition`` and ``node -o`` print.
-    limits
-        What ``sacctmgr`` prints, see :func:`.read_slurm_limits`. With it jobs that never started stay, if they are
-        beyond a limit all alone: they wait in the queue of ``slurm``, and have nodes reserved.
     options
         Of the reader, see :func:`~hpcdispatch.workloads.read`.
 
@@ -71,7 +64,7 @@ def slurm_workload(
     """
     site = read_slurm_conf(config)
     most = {partition.name: partition.max_time for partition in site.partitions}
-    workload = read(sacct, partition_limits=most, unstarted=bool(str(limits)), **options)
+    workload = read(sacct, partition_limits=most, **options)
     records = workload.records
     if records is None or "nodes_asked" not in records:
         raise InputError(f"{sacct}: expected output of sacct -P, got another trace")
@@ -93,14 +86,6 @@ def slurm_workload(
     shown_options = {**workload.provenance.options, "config": str(config)}
     provenance = replace(workload.provenance, options=shown_options, notes=tuple(notes))
     records = records.assign(placement=_placements(jobs, records, machine, site))
-    if str(limits) and (waited := records["wait"] < 0).any():
-        over = SiteLimits(read_slurm_limits(limits), site, machine).over
-        kept = np.array([not waits or bool(over(job)) for job, waits in zip(jobs, waited, strict=True)])
-        beyond = int((waited & kept).sum())
-        notes.append(f"{int(waited.sum())} jobs never started; {beyond} that are beyond a limit wait in slurm, too")
-        jobs, records = tuple(job for job, stays in zip(jobs, kept, strict=True) if stays), records[kept]
-        records = records.reset_index(drop=True)
-        provenance = replace(provenance, notes=tuple(notes))
     return Workload(jobs, machine, provenance, records.drop(columns=["node_list", "other_options"]))
 
 

@@ -193,8 +193,6 @@ def _described(place: Path) -> Run:
 
 def _run(place: Path, manifest: dict[str, Any]) -> Run:
     workload = manifest["workload"]
-    machine = manifest["machine"]
-    machine["total"][machine["resources"].index(machine["primary"])]  # as the metrics will ask for it
     return Run(
         folder=place,
         workload=", ".join(

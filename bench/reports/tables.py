@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import rich.table
 from rich import box
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 from rich.text import Text
 
+from ...base.printed import MOST_LETTERS, plain
 from ...simulation import mean_interval
 from .number_formats import Show, interval
 
@@ -144,11 +147,45 @@ class Table:
         return pd.DataFrame(columns)
 
 
+class PlainConsole(Console):
+    """A console that guesses no colours and no markup in what is printed, and lets no text of it steer a terminal."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(highlight=False, markup=False, emoji=False, **how)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Yield the parts of what is printed."""
+        for part in super().render(renderable, options):
+            if part.control or part.text.isprintable() or part.text == "\n":
+                yield part
+            else:
+                lines = part.text.split("\n")
+                yield Segment("\n".join(plain(line, len(line)) for line in lines), part.style)
+
+
+class _PlainTable(rich.table.Table):
+    """A table whose cells of text are bounded."""
+
+    def add_row(self, *cells: RenderableType | None, **how: Any) -> None:
+        """Add a row."""
+        super().add_row(*map(_bounded, cells), **how)
+
+
+def _bounded(cell: RenderableType | None) -> RenderableType | None:
+    if isinstance(cell, Text) and len(cell) > MOST_LETTERS:
+        return Text(plain(cell.plain), style=cell.style)
+    return plain(cell) if isinstance(cell, str) and len(cell) > MOST_LETTERS else cell
+
+
 def terminal_table(columns: Sequence[str], labels: int = 1) -> rich.table.Table:
     """Return an empty table in the one style of all commands: labels to the left, numbers to the right."""
-    made = rich.table.Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    made = _PlainTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for index, name in enumerate(columns):
-        made.add_column(Text(name), justify="left" if index < labels else "right", overflow="fold")
+        made.add_column(
+            Text(name if len(name) <= MOST_LETTERS else plain(name)),
+            justify="left" if index < labels else "right",
+            overflow="fold",
+        )
     return made
 
 
@@ -177,7 +214,7 @@ def between(value: float, low: float, high: float, show: Show) -> Cell:
 
 def show(tables: Sequence[Table], as_markdown: bool) -> None:
     """Print tables on stdout."""
-    console = Console(width=None if sys.stdout.isatty() else _WIDTH, highlight=False, markup=False)
+    console = PlainConsole(width=None if sys.stdout.isatty() else _WIDTH)
     for table in tables:
         if as_markdown:
             print(table.markdown())

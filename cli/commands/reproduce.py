@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from ...base import InputError
 from ...base.unfinished_files import temporary_folder
 from ...bench.campaigns.execution import CampaignInterrupted
 from ...bench.reports.number_formats import count
+from ...bench.reports.tables import PlainConsole
 from ..app import OUTPUT, options, settings, subcommand
 from ..command_errors import InterruptedRunError, RunFailedError, say
-from ..output import console, finish
+from ..output import finish
 from ..progress import JobBar
 from ..shared_options import make_folder, workers_option
 
@@ -93,7 +93,7 @@ def command(
         raise InputError(f"--docs {docs}: expected a file name that ends in .md")
     make_folder(out)
     claims: list[dict[str, Any]] = []
-    shown = Console(quiet=True) if settings().json else console()
+    shown = PlainConsole(quiet=settings().json)
     with temporary_folder() if out is None else nullcontext(out) as folder:
         for entry in chosen:
             assert entry.run is not None

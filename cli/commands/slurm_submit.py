@@ -15,7 +15,7 @@ from ...analysis import Planning, advise
 from ...analysis.kept_submission import Submission, locked, read_submission, write_submission
 from ...base import InputError
 from ...models.reservations.resubmission import JobSeen, next_step
-from ...workloads.formats.run_times import Unit, read_run_times
+from ...workloads.formats.run_times import Unit, read_run_history
 from ..app import options, settings, subcommand
 from ..command_errors import InterruptedRunError, say
 from ..durations import Duration
@@ -96,8 +96,8 @@ def submit_job(
         elif found is not None and anew:
             raise InputError(f"{path}: --anew: expected no job under way, got {found.job or 'one just begun'}")
         if found is None:
-            run_times = read_run_times(law, column, unit)
-            advice = advise(run_times, Planning(limit=last_request(longest, run_times)))
+            history = read_run_history(law, column, unit)
+            advice = advise(history, Planning(limit=last_request(longest, history)))
             minutes = tuple(whole_minutes(advice.sequence.values.tolist()))
             check_script(script, minutes[-1])
             for old in path.parent.glob(f".{path.name}.*.answer"):

@@ -177,6 +177,12 @@ class SlurmOptions:
         )
 
 
+def charges_ended(site: SlurmSite | None) -> bool:
+    """Return whether usage counts jobs that ended between two calculations (``AccountingStorageEnforce``)."""
+    parts = site.settings.get("accountingstorageenforce", "").lower().split(",") if site is not None else []
+    return bool({"limits", "safe", "all"} & {part.strip() for part in parts})
+
+
 def seconds(name: str, text: str) -> int:
     """Return a time that Slurm writes as seconds.
 

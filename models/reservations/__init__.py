@@ -7,7 +7,7 @@ from .checkpointed_sequences import (
     optimal_checkpointed_sequence,
 )
 from .fits import Fit, fit
-from .laws import ESDD, Distribution, discretize, from_samples
+from .laws import ESDD, Distribution, binned, discretize, from_samples, thinned
 from .optimal_sequences import Cost, Sequence, evaluate, expected_makespan, optimal_sequence
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Distribution",
     "Fit",
     "Sequence",
+    "binned",
     "discretize",
     "evaluate",
     "evaluate_checkpointed",
@@ -26,4 +27,5 @@ __all__ = [
     "longest_worthwhile",
     "optimal_checkpointed_sequence",
     "optimal_sequence",
+    "thinned",
 ]

@@ -13,7 +13,7 @@ from ...base import BoolArray, IntArray
 from ..compiled import borrowing
 from .jobs import Cluster, JobTable, WaitingJobs
 from .limits import JOBS, RESERVE, JobLimits, count_start, may_run, may_test, no_limits
-from .nodes import UNTESTED, Scratch, free_cpus, gpus_of, scratch_for
+from .nodes import UNTESTED, Scratch, could_have, free_cpus, gpus_of, scratch_for
 from .predicted_start import can_start, predicted_start
 from .preemption import NEVER_STOPPED, Preemption, no_preemption, stop_for
 from .reservations import ClosedNodes, ReservedNodes, WordArray, find_open_nodes, no_reservations, packed, reserve
@@ -143,6 +143,8 @@ def consider_next(
         progress[1] += 1
         if progress[1] > rules.most or progress[2] >= rules.starts:
             break
+        if not may_run(job, limits.room.shape[1], limits):
+            continue
         partition, limit = waiting.partition[job], waiting.limit[job]
         own = cluster.members[partition]
         free_cpus(cluster.free, job, waiting, cluster.primary, own, reach.now)
@@ -156,6 +158,8 @@ def consider_next(
         while start < 0 and later > earliest:
             earliest = later
             later = find_open_nodes(reserved, members[partition], earliest, earliest + limit, scratch.usable)
+            for node in range(nodes):
+                scratch.usable[node] &= could_have(node, job, waiting, cluster)
             if not always:
                 while ended < table.counts[0] and (not later or table.end[table.order[ended]] <= later):
                     row = table.order[ended]
@@ -209,11 +213,6 @@ def consider_next(
                 for node in range(nodes):
                     taken[node] = reach.now[node]
         if starts:
-            if not may_run(job, limits.room.shape[1], limits):
-                # Nodes are reserved for it all the same, as if it started.
-                end = now + limit
-                reserve(reserved, taken, now, end - end % rules.resolution, rules.resolution, True)
-                continue
             count_start(job, limits)
             progress[2] += 1
         row, last = first + job, table.counts[1]

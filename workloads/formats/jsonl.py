@@ -12,7 +12,7 @@ import pandas as pd
 import scipy
 
 from ...base import InputError
-from ...base.checks import shown
+from ...base.checks import check_types, shown
 from ..dependencies import without_missing
 from ..fitting_requests import as_request, fitting_requests, why_it_cannot_run
 from ..job import Checkpoint, Job, Shape
@@ -24,6 +24,8 @@ from .trace_files import TraceFile, decode
 
 FORMAT = "hpcdispatch-workload"
 VERSION = 1
+#: The fields of the provenance.
+_PROVENANCE = {"source": str, "options": dict, "header": [str], "notes": [str], "counts": dict, "examples": dict}
 _HEADER = ("format", "version", "machine", "provenance", "records")
 _MACHINE = (
     "resources", "capacity", "name", "equivalence", "reservations", "outages", "licences", "limits", "power",
@@ -175,9 +177,14 @@ def _header(line: str) -> tuple[Machine, Provenance, dict[str, str] | None]:
         raise _WrongLineError(f"expected a header with format {FORMAT!r} and version {VERSION}, got {shown(asked)}")
     _known(found, _HEADER)
     said = _sub(found, "provenance", {})
-    counts = {name: _sub(said, name, {}) for name in ("options", "counts")}["counts"]
-    if not all(isinstance(count, int) for count in counts.values()):
-        raise _WrongLineError(f"field 'provenance': counts: expected whole numbers, got {shown(counts)}")
+    try:
+        check_types("field 'provenance'", said, _PROVENANCE, tuple(_PROVENANCE))
+        check_types("field 'provenance': counts", said.get("counts", {}), dict.fromkeys(said.get("counts", {}), int))
+        check_types(
+            "field 'provenance': examples", said.get("examples", {}), dict.fromkeys(said.get("examples", {}), str)
+        )
+    except ValueError as error:
+        raise _WrongLineError(str(error)) from None
     try:
         provenance = Provenance(**{**said, **{name: tuple(said.get(name, ())) for name in ("header", "notes")}})
     except TypeError:

@@ -8,14 +8,15 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pandas as pd
 
 from ...base import InputError, IntArray
+from ...base.files import LARGEST_FILE
 from .read_log import Malformed
-from .trace_files import TraceFile
+from .trace_files import TraceFile, opened
 
 PARQUET = ".parquet"
 SEPARATORS = ",\t;|"
@@ -41,7 +42,7 @@ def is_parquet(path: Path) -> bool:
 
 def parquet_columns(path: Path) -> list[str]:
     """Return the names of the columns of a Parquet file; errors as :func:`parts`."""
-    with _parquet(path) as file:
+    with opened(path) as stream, _parquet(path, stream) as file:
         return [str(name) for name in file.schema_arrow.names]
 
 
@@ -145,20 +146,18 @@ def _csv_parts(
                 yield Part(frame[~empty].reset_index(drop=True), lines[~empty])
 
 
-def _parquet(path: Path) -> Any:
+def _parquet(path: Path, file: BinaryIO) -> Any:
     import pyarrow.parquet as pq  # noqa: PLC0415 - takes a tenth of a second
 
     try:
-        return pq.ParquetFile(path)
+        return pq.ParquetFile(file)
     except (ValueError, OSError, NotImplementedError) as error:
-        if not path.is_file():
-            raise FileNotFoundError(f"{path}: no such file") from None
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise InputError(f"{path}: expected a sound Parquet file: {first}") from None
 
 
 def _parquet_parts(file: TraceFile, wanted: Sequence[str] | None) -> Iterator[Part]:
-    with _parquet(file.path) as parquet:
+    with opened(file.path) as stream, _parquet(file.path, stream) as parquet:
         rows, names = parquet.metadata.num_rows, [str(name) for name in parquet.schema_arrow.names]
         columns = names if wanted is None else [name for name in names if name in wanted]
         if file.lines is not None:
@@ -176,3 +175,21 @@ def _parquet_parts(file: TraceFile, wanted: Sequence[str] | None) -> Iterator[Pa
                 at += len(frame)
         except (ValueError, OSError, NotImplementedError) as error:
             raise InputError(f"{file.path}: expected a sound Parquet file: {str(error).splitlines()[0]}") from None
+
+
+def bounded_table(file: BinaryIO) -> pd.DataFrame:
+    """Return a table in Parquet that is read as a whole.
+
+    Raises
+    ------
+    ValueError
+        If it takes more memory than :data:`~hpcdispatch.base.files.LARGEST_FILE`.
+    """
+    import pyarrow.parquet as pq  # noqa: PLC0415 - takes a tenth of a second
+
+    found = pq.read_metadata(file)
+    length = sum(found.row_group(place).total_byte_size for place in range(found.num_row_groups))
+    if max(length, 8 * found.num_rows * found.num_columns) > LARGEST_FILE:
+        raise ValueError(f"one too large: {found.num_rows:,} rows, {length:,} bytes")
+    file.seek(0)
+    return pd.read_parquet(file)

@@ -126,7 +126,7 @@ class TraceFile:
             raise InputError(f"{self.path}: expected a trace, got an empty file")
 
     def _parts(self, size: int) -> Iterator[bytes]:
-        with _opened(self.path) as file:
+        with opened(self.path) as file:
             stored = os.fstat(file.fileno()).st_size
             if stored > self.bounds.size:
                 raise self.bounds.refuse(self.path, f"a file of at most {self.bounds.size:,} bytes", f"{stored:,}")
@@ -197,7 +197,8 @@ def decode(data: bytes) -> str:
         return data.decode("latin-1")
 
 
-def _opened(path: Path) -> BinaryIO:
+def opened(path: Path) -> BinaryIO:
+    """Open a trace; errors as :meth:`TraceFile.read`."""
     try:
         return open_regular(path)
     except FileNotFoundError:

@@ -320,7 +320,7 @@ def test_damaged_results_are_named_and_left_out(changed, undrawn, tmp_path):
         r"fcfs_walltime_seed0: expected a file timings.parquet, got none",
         r"fcfs_walltime_seed1.jobs.parquet: expected a Parquet table",
         r"easy_walltime_seed0.manifest.json:1: expected JSON",
-        r"easy_walltime_seed1.manifest.json: expected the manifest of a result, got one without 'workload'",
+        r"easy_walltime_seed1.manifest.json: field 'dispatcher': expected it, got none",
         r"sjf_walltime_seed2.jobs.parquet: expected a column predicted, got none",
         r"twice: expected each run once",
     ):

@@ -97,7 +97,10 @@ def decisions(record: Record, lines: int | None = None) -> Table:
 def replay_decisions(folder: Path, shares: str) -> Table:
     """Return the same of a replay that ``live replay --keep`` has kept, with the log of its controller."""
     config, log = folder / "site.txt", folder / LOG
-    jobs = site_jobs(folder / "jobs.sacct", config)
+    log = folder / f"{LOG}.gz" if (folder / f"{LOG}.gz").exists() else log
+    named = (folder / name for name in ("limits.txt", "qos.txt"))
+    limits = ";".join(str(file) for file in named if file.exists())
+    jobs = site_jobs(folder / "jobs.sacct", config, limits)
     return _decided(config, jobs, list(read_log(log)), began_at(log), shares_of(shares))
 
 
