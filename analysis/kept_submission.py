@@ -93,7 +93,7 @@ def write_journal(path: Path, journal: Any) -> None:
     write_whole(path, json.dumps(asdict(journal), indent=1) + "\n")
 
 
-def read_journal(path: Path, kind: type[Kept] = Submission, what: str = "a submission that is under way") -> Kept | None:  # type: ignore[assignment]
+def read_journal(path: Path, kind: type[Kept], what: str) -> Kept | None:
     """Return what is kept; ``None`` if there is no file.
 
     Raises

@@ -24,8 +24,8 @@ class Advice:
 
     Attributes
     ----------
-    made, job, dispatcher
-        When, of which job, and by which dispatcher.
+    made, job, dispatcher, predictor
+        When, of which job, and by which dispatcher with which predictor.
     start
         When the dispatcher would start it, if jobs run for as long as predicted.
     model, slurm
@@ -37,6 +37,7 @@ class Advice:
     made: int
     job: str
     dispatcher: str
+    predictor: str
     start: float
     model: float | None
     slurm: int | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pandas as pd
@@ -158,12 +158,12 @@ def _binned(values: FloatArray, ends: Mapping[str, float]) -> pd.Categorical:
 
 def _shifted(case: Case, seed: int) -> Case:
     shifted = jitter(case.workload, JITTER, np.random.default_rng(seed), case.state.at)
-    return Case(case.name, shifted, case.state, case.dispatcher)
+    return replace(case, workload=shifted)
 
 
 def _waits(case: Case, workload: Workload) -> FloatArray:
     """Return how long each job of a workload waits in a case, nan of one that never starts."""
-    result = simulate(case.workload, case.dispatcher, state=case.state)
+    result = simulate(case.workload, case.dispatcher, case.predictor, state=case.state)
     check(case.workload, result)
     jobs = result.jobs.set_index("id")
     starts = result.attempts.groupby("id")["start"].max()

@@ -35,7 +35,7 @@ class SiteFiles:
     lenient: bool = False
     cluster: str | None = None
 
-    def load(self, config: Path | None = None, *, limits: str = "") -> Workload:
+    def load(self, config: Path | None = None) -> Workload:
         """Return the jobs on their machine, or on that of another configuration; what the reader says goes to stderr.
 
         Raises

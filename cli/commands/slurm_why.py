@@ -54,7 +54,7 @@ def question_of(now: Moment) -> Question:
         for each in now.reservations if each.end > now.snapshot.now
     ]  # fmt: skip
 
-    def slurm(reserved: bool, limited: bool) -> Slurm:  # noqa: FBT001
+    def slurm(reserved: bool, limited: bool) -> Slurm:
         off = {"reservations": ""} if not reserved else {}
         return now.slurm(**off, **({"limits": ""} if not limited else {}))
 

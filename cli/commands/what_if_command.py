@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from datetime import UTC
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from zoneinfo import ZoneInfo
@@ -123,7 +122,7 @@ def command(
     validate(specs, ["walltime"])
     given = ";".join(map(str, limits))
     texts = Texts(site.config, given, reservations, ZoneInfo(site.timezone) if site.timezone else UTC)
-    record = SiteRecord.read(texts, shares, partial(site.load, limits=given), begin)
+    record = SiteRecord.read(texts, shares, site.load, begin)
     with TemporaryDirectory(prefix="hpcdispatch-") as folder:
         cases = [record.baseline(), *(record.rival(spec) for spec in dict.fromkeys(specs))]
         for number, text in enumerate(dict.fromkeys(scenarios), 1):

@@ -51,9 +51,8 @@ def test_jobs_to_come_stand_for_themselves():
 
 def test_an_array_that_runs_whole_is_known():
     machine = Machine.homogeneous(2, core=4)
-    jobs = tuple(replace(RUNS, id=f"5_{task}", array="5%3") for task in range(2)) + (
-        replace(WAITS, array="6%2"), replace(WAITS, id="more"),
-    )  # fmt: skip
+    tasks = [replace(RUNS, id=f"5_{task}", array="5%3") for task in range(2)]
+    jobs = (*tasks, replace(WAITS, array="6%2"), replace(WAITS, id="more"))
     state = MachineState(1000, tuple(RunningSince(f"5_{task}", 950, (task,)) for task in range(2)))
     found = forecast_starts(Workload(jobs, machine), state, "slurm", create(LEARNED), draws=4)
     assert set(found) == {"waits", "more"}
