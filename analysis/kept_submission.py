@@ -23,6 +23,8 @@ from ..base.unfinished_files import write_whole
 from ..models.reservations.resubmission import Change
 from .kept_forecasts import Kept
 
+#: What messages call the file of a submission.
+UNDER_WAY = "a submission that is under way"
 #: Bytes that such a file may have.
 MOST_BYTES = 1 << 20
 _MOST_CODE = 255

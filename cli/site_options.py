@@ -46,7 +46,6 @@ class SiteFiles:
         workload = slurm_workload(
             self.sacct,
             config or self.config,
-            limits,
             timezone=self.timezone,
             lenient=self.lenient,
             cluster=self.cluster,
