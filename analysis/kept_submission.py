@@ -108,8 +108,10 @@ def read_journal(path: Path, kind: type[Kept], what: str) -> Kept | None:
     data = read_bounded(path, what, MOST_BYTES)
     try:
         return TypeAdapter(kind).validate_json(data)
-    except ValidationError:
-        raise InputError(f"{path}: expected {what}, got something else") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = "".join(f" {name}:" for name in first["loc"])
+        raise InputError(f"{path}: expected {what}, got another:{where} {first['msg']}") from None
 
 
 @contextmanager

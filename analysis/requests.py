@@ -262,7 +262,7 @@ def law_of(runs: FloatArray | RunHistory, planning: Planning) -> ESDD:
             shares = np.cumsum(masses)
             levels = np.linspace(shares[0], shares[-1], _SMOOTH)
             values, place = np.unique(np.interp(levels, shares, values), return_inverse=True)
-            masses = np.bincount(place, np.diff(levels, prepend=0.0))
+            masses = np.bincount(place, np.diff(levels, prepend=0.0)).astype(np.float64)
         if tail:
             values, masses = _with_tail(values, masses, tail, history, planning.limit)
         law = ESDD(values, masses / masses.sum(), float(values[0]))

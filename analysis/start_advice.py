@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..base.checks import check_whole
+from ..base.command_arguments import job_argument
 from ..dispatchers import Dispatcher
 from ..predictors import Predictor
 from ..simulation import simulate
@@ -51,6 +53,11 @@ class NiceChange:
     job: str
     before: int
     nice: int
+
+    def __post_init__(self) -> None:
+        job_argument(self.job, "field 'job'")
+        for name in ("before", "nice"):
+            check_whole(name, getattr(self, name), -MOST_NICE, MOST_NICE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,11 +44,7 @@ class SiteFiles:
             For whatever is wrong with either file.
         """
         workload = slurm_workload(
-            self.sacct,
-            config or self.config,
-            timezone=self.timezone,
-            lenient=self.lenient,
-            cluster=self.cluster,
+            self.sacct, config or self.config, timezone=self.timezone, lenient=self.lenient, cluster=self.cluster
         )
         for note in workload.provenance.notes if config in (None, self.config) else ():
             say("note", f"{self.sacct}: {note}")

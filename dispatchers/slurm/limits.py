@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -53,6 +53,10 @@ class Limits:
         """Return the name of the quality of service of a job."""
         return self._site.name_of(job)
 
+    def qualities(self) -> Mapping[str, SlurmQos]:
+        """Return the qualities of service by name."""
+        return self._limits.qualities
+
     def factor(self, job: JobView) -> float:
         """Return the part of a job's priority that its quality of service has, from 0 to 1."""
         return self.quality(job).priority / self._highest if self._highest else 0.0
@@ -89,13 +93,13 @@ class Limits:
         """Return how many jobs and how much of each resource is left of the limits, shape (limits, kinds)."""
         if not self._given:
             return np.empty((0, 1), np.int64)
-        for each in (*state.running, *state.queue):
-            self.rows_of(each.job)
+        for job in (*(running.job for running in state.running), *(waiting.job for waiting in state.queue)):
+            self.rows_of(job)
         left = np.array(self._most, np.int64).reshape(-1, len(self._kinds))
         if len(left):
             for running in state.running:
                 if rows := self.rows_of(running.job):
-                    minutes = max(running.predicted_end - state.now, 0) // 60
+                    minutes = -(-max(running.predicted_end - state.now, 0) // 60)
                     left[list(rows)] -= self._takes(self._amounts_of(running), minutes)
             if len(self._amounts) > 4 * len(state.running) + _MANY:
                 self._amounts.clear()

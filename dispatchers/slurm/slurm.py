@@ -29,7 +29,7 @@ from .jobs import Jobs, running_by_place
 from .limits import Arrays, Limits, Tests
 from .options import SlurmOptions, charges_ended, configured, reserved, seconds, shares_of
 from .partitions import Partitions
-from .preemption import PartitionPreemption
+from .preemption import JobClasses, JobPreemption
 from .reservations import Reservations
 from .usage import AccountUsage, Charge
 
@@ -153,7 +153,8 @@ class Slurm(Configured[SlurmOptions]):
         self._tests = Tests(rules.tests())
         self._arrays = Arrays(rules.bf_max_job_array_resv)
         self._reservations = Reservations(self._reserved, machine.nodes, rules.epoch)
-        self._preemption = PartitionPreemption(self._partitions, rules.preempt_modes(site), rules.KillWait)
+        classes = JobClasses(rules, site, self._partitions, self._limits)
+        self._preemption = JobPreemption(classes, rules.KillWait)
         self._period = seconds("PriorityCalcPeriod", rules.PriorityCalcPeriod)
         self._usage = AccountUsage(
             shares_of(rules.shares) or self._limits.shares(),
@@ -266,7 +267,8 @@ class Slurm(Configured[SlurmOptions]):
         preemption = None
         if self._preemption.modes:
             running = running_by_place(state)
-            preemption = self._preemption.of(jobs.place, jobs.partition, running, state.now)
+            tried = [state.queue.entries[row] for row in rows.tolist()]
+            preemption = self._preemption.of(tried, running, state.now)
         return jobs, limits, preemption
 
     def _with_tests(self, turn: _Turn, part: _Part, jobs: WaitingJobs, limits: JobLimits) -> JobLimits:

@@ -180,7 +180,7 @@ def _rounded_up(times: FloatArray, probabilities: FloatArray, n: int) -> ESDD:
         values = np.arange(1, n + 1) * longest / n
     values[-1] = longest
     ranks = np.searchsorted(values * (1 + ROUNDING), times)
-    return ESDD(values, np.bincount(ranks, probabilities, len(values)), shortest)
+    return ESDD(values, np.bincount(ranks, probabilities, len(values)).astype(np.float64), shortest)
 
 
 def thinned(law: ESDD, n: int) -> ESDD:

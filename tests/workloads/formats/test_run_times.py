@@ -120,6 +120,7 @@ def test_runs_of_which_none_ended_are_refused(file):
         ("100 1800 1870", 0),  # The longest one ended more than a minute after a limit.
         ("100 1801", 0),
         ("1801 1802", 0),
+        ("1800 1830 1790 1770", 0),  # As many ended in the minute before.
         ("100 7205 7230 7000", 2),
     ],
 )

@@ -260,14 +260,14 @@ def compared_priorities(
     for event in events:
         same = known.tasks_of(event.job)
         while event.time >= due:
-            gone = [(known.charged(job), when) for job, when in ended] if charges_ended(site) else []
-            usage.tick(int(due), [known.charged(job) for job in sorted(running)], gone)
+            gone = [(known.charged(name), when) for name, when in ended] if charges_ended(site) else []
+            usage.tick(int(due), [known.charged(name) for name in sorted(running)], gone)
             ended.clear()
             known.set(usage, int(due))
             due += tick
         if event.kind == "submitted":
-            for job in same:
-                known.add(job, usage, int(event.time))
+            for name in same:
+                known.add(name, usage, int(event.time))
         elif event.kind in ("allocated", "backfilled"):
             running.add(event.job)
             known.waiting.discard(event.job)

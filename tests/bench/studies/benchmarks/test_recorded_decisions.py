@@ -126,5 +126,5 @@ def test_tasks_that_ask_for_memory_or_gpus_by_node_are_no_nodes(tmp_path):
     assert (tasks.slots, tasks.cores, tasks.apart) == (8, 1, False)
     assert dict(zip(names, tasks.by_node, strict=True))["gpu"] == 1
     assert dict(zip(names, tasks.demand, strict=True)) == {
-        "core": 1, "mem": 500 * 1024, "mem_per_cpu": 1, "gpu": 0, "node": 0, "all": 1
+        "core": 1, "mem": 500 * 1024, "mem_per_cpu": 1, "gpu": 0, "node": 0, "partition/all": 1, "shares": 1
     }  # fmt: skip

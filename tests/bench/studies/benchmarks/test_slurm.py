@@ -85,7 +85,11 @@ def test_decisions_of_a_kept_replay_are_made_again(replay):
         ("moments.txt", b"# 1010\n2|PD|high|None|1061|0:00\n", "moments.txt:2: expected a priority, got 'high'"),
         ("moments.txt", b"# 1010\n2|PD|100|None|soon|0:00\n", "moments.txt:2: expected a time such as"),
         ("moments.txt", b"# 1010\n2|PD|100|None|N/A|0:00\n", "expected 1 moments or more"),
-        ("moments.txt", b"# 1010\n9|PD|100|None|1061|0:00\n", "expected jobs of the accounting among those"),
+        (
+            "moments.txt",
+            b"# 1010\n9|PD|100|None|1061|0:00\n",
+            "expected jobs of the accounting among those that waited, got none",
+        ),
         ("moments.txt", b"\xff\xfe\x00", "moments.txt: expected text, got binary data"),
         ("moments.txt", b"\x1f\x8b\x08", "moments.txt: expected a whole gzip file, got a truncated one"),
         ("jobs.sacct", None, "jobs.sacct: no such file"),
