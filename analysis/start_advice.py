@@ -91,9 +91,9 @@ def advised_starts(
         timed = tuple(replace(job, runtime=runtimes[job.id], walltime=max(job.walltime, runtimes[job.id]),
                               soft_walltime=None) for job in jobs.jobs)  # fmt: skip
         found.append(simulate(replace(jobs, jobs=timed), rule, predictor, state=state))
-    model, advised = (each.jobs.set_index("id")["start"].astype(float) for each in found)
+    model, advised = (dict(zip(each.jobs["id"], each.jobs["start"].astype(float), strict=True)) for each in found)
     running = {since.id for since in state.running}
-    ids = [id_ for id_ in advised.sort_values(kind="stable").index if id_ not in running and advised[id_] >= 0]
+    ids = sorted((id_ for id_, at in advised.items() if id_ not in running and at >= 0), key=lambda id_: advised[id_])
     reasons = _reasons(found[1], state, ids)
     return {id_: (advised[id_], model[id_] if model[id_] >= 0 else np.nan, reasons[id_]) for id_ in ids}
 
@@ -115,13 +115,16 @@ def _predicted(workload: Workload, state: MachineState, predictor: Predictor) ->
 
 def _reasons(result: Result, state: MachineState, ids: Sequence[str]) -> dict[str, str]:
     """Return for each job what its start waits for: a job that ends on its nodes, or nothing."""
-    jobs = result.jobs.set_index("id")
-    nodes = {id_: set(map(int, np.atleast_1d(where))) for id_, where in jobs["placement"].items()}
-    ends = jobs["end"].sort_values()
+    names = result.jobs["id"].tolist()
+    starts, ends = (dict(zip(names, map(int, result.jobs[name]), strict=True)) for name in ("start", "end"))
+    where = {id_: set(np.atleast_1d(on).tolist()) for id_, on in zip(names, result.jobs["placement"], strict=True)}
+    ended = dict[int, list[str]]()
+    for id_, at in ends.items():
+        ended.setdefault(at, []).append(id_)
     told = {}
     for id_ in ids:
-        start = jobs.loc[id_, "start"]
-        before = [other for other in ends.index[(ends == start).to_numpy()] if nodes[other] & nodes[id_]]
+        start = starts[id_]
+        before = [other for other in ended.get(start, ()) if where[other] & where[id_]]
         fits = "there is room for it" if start > state.at else "it fits on free nodes now"
         told[id_] = f"job {before[0]} ends on its nodes" if before and start > state.at else fits
     return told

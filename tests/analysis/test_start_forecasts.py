@@ -132,7 +132,7 @@ def test_what_was_kept_is_judged(tmp_path):
     made = [KeptForecast(0, "a", 10, 20, 30, 500), KeptForecast(0, "b", 10, 20, 30), KeptForecast(0, "c", 1, 2, 3)]
     keep(path, made[:1])
     keep(path, made[1:])
-    assert read_kept(path) == made
+    assert read_kept(path, KeptForecast, "forecast") == made
     score = judge(made, {"a": 30, "b": 320}, (10, 300))
     assert (score.known, score.unknown, score.covered) == (2, 1, 0.5)
     assert score.near == {10: 0.5, 300: 1.0}
@@ -147,6 +147,6 @@ ODD = b'{"made": 1, "job": "a", "low": "soon", "median": 2, "high": 3}'
 def test_what_is_no_forecast_is_refused(tmp_path, line):
     (tmp_path / "kept").write_bytes(line + b"\n")
     with pytest.raises(InputError, match=r"kept:1: expected a forecast in JSON"):
-        read_kept(tmp_path / "kept")
+        read_kept(tmp_path / "kept", KeptForecast, "forecast")
     with pytest.raises(InputError, match="expected forecasts that were kept"):
-        read_kept(tmp_path / "none")
+        read_kept(tmp_path / "none", KeptForecast, "forecast")
