@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ..base.checks import check_whole
 from ..base.command_arguments import job_argument
 from ..dispatchers import Dispatcher
-from ..predictors import Predictor
 from ..simulation import simulate
 from ..simulation.result import Result
 from ..workloads import MachineState, Workload
@@ -69,7 +69,7 @@ class NiceJournal:
 
 def advised_starts(
     workload: Workload, ruled: Workload, state: MachineState, slurm: Dispatcher, dispatcher: str,
-    predictors: tuple[Predictor, Predictor],
+    predictors: tuple[Any, Any],
 ) -> dict[str, tuple[float, float, str]]:  # fmt: skip
     """Return when a dispatcher starts each waiting job, when Slurm does, and why the former, by id, the first first.
 
@@ -98,7 +98,7 @@ def advised_starts(
     return {id_: (advised[id_], model[id_] if model[id_] >= 0 else np.nan, reasons[id_]) for id_ in ids}
 
 
-def _predicted(workload: Workload, state: MachineState, predictor: Predictor) -> dict[str, int]:
+def _predicted(workload: Workload, state: MachineState, predictor: Any) -> dict[str, int]:
     """Return how long each job is expected to run, in all, above what it has run already."""
     for ended in sorted(state.ended, key=lambda each: each.end):
         predictor.observe(ended.job)
