@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -112,12 +112,13 @@ def _starts(
     workload = replace(question.workload, jobs=tuple(jobs))
     result = simulate(workload, question.slurm(reservations, limits), state=state)
     starts = result.jobs.set_index("id")["start"].astype(np.float64)
-    return starts.where(starts >= 0).to_dict()
+    found: dict[str, float] = dict(starts.where(starts >= 0).items())  # type: ignore[arg-type]
+    return found
 
 
-def _changes(question: Question, job: Job) -> list[tuple[str, dict[str, object]]]:
+def _changes(question: Question, job: Job) -> list[tuple[str, dict[str, Any]]]:
     """Return what is tried: names, and options of :func:`_starts`."""
-    found: list[tuple[str, dict[str, object]]] = [("the highest priority", {"changed": {}, "first": job.id})]
+    found: list[tuple[str, dict[str, Any]]] = [("the highest priority", {"changed": {}, "first": job.id})]
     for part in (2, 4, 10):
         if job.walltime // part >= 60:
             shorter = replace(job, walltime=job.walltime // part, runtime=0)
@@ -189,7 +190,8 @@ def _reached(question: Question, job: Job) -> str:
         def amount(one: Job, of: str = limit.of) -> int:
             return 1 if of == "jobs" else one.nodes * one.per_node.get(of, 0)
 
-        used = sum(amount(one) for one in question.workload.jobs if one.id in running and limit.matches(one))
+        counted = [one for one in question.workload.jobs if one.id in running and limit.matches(one)]
+        used = sum(map(amount, counted))
         if used + amount(job) > limit.most:
             return f"{each.whose}: at most {limit.most:,} {limit.of}, {used:,} in use, and it asks for {amount(job):,}"
     return ""

@@ -87,7 +87,7 @@ class Moment:
 
     def slurm(self, **changed: str) -> Slurm:
         """Return the site's scheduler, with other options."""
-        return Slurm(**{**self.options, "epoch": self.zero, **changed})  # type: ignore[arg-type]
+        return Slurm(**{**self.options, "epoch": self.zero, **changed})
 
     def waiting(self, job: str) -> str:
         """Return the id of a waiting job; of an array, its first task.
