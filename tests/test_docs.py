@@ -29,7 +29,11 @@ def test_links_lead_somewhere(page):
 
 @pytest.mark.parametrize("name", [*dispatchers.names(), *predictors.names()])
 def test_a_page_lists_what_is_registered(name):
-    rows = [line for line in (ROOT / "docs" / "dispatchers.md").read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    rows = [
+        line
+        for line in (ROOT / "docs" / "dispatchers.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("|")
+    ]
     assert any(f"`{name}`" in row.split("|")[1] for row in rows)
 
 
