@@ -87,7 +87,7 @@ class Moment:
 
     def slurm(self, **changed: str) -> Slurm:
         """Return the site's scheduler, with other options."""
-        return Slurm(**{**self.options, "epoch": self.zero, **changed})  # type: ignore[arg-type]
+        return Slurm(**{**self.options, "epoch": self.zero, **changed})
 
     def waiting(self, job: str) -> str:
         """Return the id of a waiting job; of an array, its first task.
@@ -114,20 +114,8 @@ class Moment:
 @contextmanager
 def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Iterator[Moment]:
     """Read or ask for a moment, while something is told; the files that were asked for stay until it is over."""
-    asked = snapshot.squeue is None
     with TemporaryDirectory(prefix="hpcdispatch-") as made, spinner(told):
-        folder = Path(made)
-        config = answers.config or configuration(folder)
-        limits, reserved = list(answers.limits), answers.reservations
-        if asked and not limits:
-            try:
-                limits = [limits_of(folder)]
-            except CommandFailedError as error:
-                say("note", f"{error}; no limits are known")
-        if asked and reserved is None:
-            reserved = reservations_of(folder)
-        names = ";".join(map(str, limits))
-        sacct = answers.sacct or accounting(folder, DAYS)
+        config, sacct, names, reserved = asked_files(answers, Path(made), ask=snapshot.squeue is None)
         past = slurm_workload(sacct, config, timezone=answers.timezone)
         site, seen = read_slurm_conf(config), snapshot.read()
         workload, state = standing_jobs(seen, site, past)
@@ -137,6 +125,23 @@ def moment_of(snapshot: SnapshotFiles, answers: SiteAnswers, told: str) -> Itera
             seen, workload, state, site, read_slurm_limits(names) if names else None,
             read_slurm_reservations(reserved, site) if reserved else (), options, started_at(workload),
         )  # fmt: skip
+
+
+def asked_files(answers: SiteAnswers, folder: Path, *, ask: bool = False) -> tuple[Path, Path, str, Path | None]:
+    """Return configuration, accounting, limits and reservations; what is missing is asked for, if it is to be.
+
+    A configuration and an accounting are always asked for, limits and reservations only of the present.
+    """
+    limits, reserved = list(answers.limits), answers.reservations
+    config = answers.config or configuration(folder)
+    if ask and not limits:
+        try:
+            limits = [limits_of(folder)]
+        except CommandFailedError as error:
+            say("note", f"{error}; no limits are known")
+    if ask and reserved is None:
+        reserved = reservations_of(folder)
+    return config, answers.sacct or accounting(folder, DAYS), ";".join(map(str, limits)), reserved
 
 
 def accounted(answers: SiteAnswers, folder: Path) -> Workload:

@@ -25,6 +25,8 @@ from .number_formats import Show, interval
 _WIDTH = 170
 #: Length up to which a cell is not broken on a terminal.
 _UNBROKEN = 20
+#: Least width of a column of numbers, so that a header does not break after each word.
+_LEAST = 9
 _MARKDOWN = re.compile(r"([\\`*_\[\]{}|#~$])")
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
@@ -101,7 +103,7 @@ class Table:
             longest = max(len(row[index]) for row in texts)
             column.min_width = min(longest, _UNBROKEN)
             if index >= self.labels:
-                column.max_width = max(longest, *map(len, self.columns[index].split() or [""]), 1)
+                column.max_width = max(longest, *map(len, self.columns[index].split() or [""]), _LEAST)
         for row, following in zip_longest(texts, texts[1:]):
             made.add_row(*row, end_section=self.labels > 1 and following is not None and following[0] != row[0])
         return made

@@ -24,8 +24,9 @@ from ...bench.reports.number_formats import NOTHING, count, percent, ratio
 from ...bench.reports.requests_figure import KINDS, draw_advice
 from ...bench.reports.tables import terminal_table
 from ...bench.reports.verdict import against
-from ...models.reservations import Checkpointing
+from ...models.reservations import Checkpointing, memory_requests
 from ...models.reservations import Sequence as Reservations
+from ...workloads.fetching import RUN_TIMES, fetch
 from ...workloads.formats.run_times import RunHistory, Unit, read_run_history
 from ..app import OUTPUT, options, settings, subcommand
 from ..command_errors import say
@@ -45,6 +46,8 @@ from ..trace_argument import load, resolve
 
 #: What Slurm sends a job that is to write a checkpoint before its time is up.
 _SIGNAL = "USR1"
+#: Parameters that do not go with requests of memory.
+_WITHOUT_MEMORY = ("bins", "most", "backfill_rate", "longest", "fitted", "smoothed", "checkpoint", "site", "plot")
 #: A family is said to fit badly where so small a probability speaks against it, or its requests cost so much more.
 _UNLIKE, _COSTLY = 0.05, 0.05
 
@@ -65,14 +68,14 @@ _UNLIKE, _COSTLY = 0.05, 0.05
         "--bins",
         type=click.IntRange(min=1, max=MOST_STEPS),
         metavar="N",
-        help="Round run times up to N values, equally spaced; what that costs is said.  [default: exact]",
+        help="Round run times up to N values; says the loss.  [default: exact]",
     ),
     click.option(
         "--requests",
         "most",
         type=click.IntRange(min=1),
         metavar="N",
-        help="At most N requests, one after the other.  [default: any number]",
+        help="At most N requests.  [default: any number]",
     ),
     click.option(
         "--backfill-rate",
@@ -80,17 +83,18 @@ _UNLIKE, _COSTLY = 0.05, 0.05
         default=0.0,
         metavar="Z",
         show_default=True,
-        help="Work of small jobs that fills what is reserved and not used, as a share of the machine.",
+        help="Share of the machine that small jobs backfill.",
     ),
-    click.option("--fit", "fitted", is_flag=True, help="Take the best fitting family for the law, not the runs."),
-    click.option("--smooth", "smoothed", is_flag=True, help="Interpolate between the runs, of which there are few."),
+    click.option("--fit", "fitted", is_flag=True, help="The law of the best fitting family, not the runs'."),
+    click.option("--smooth", "smoothed", is_flag=True, help="The runs' law, interpolated between them."),
     click.option(
         "--checkpoint",
         type=Duration(),
         metavar="TIME",
-        help="Time to write a checkpoint at the end of a request: say also where to write one.",
+        help="Time to write a checkpoint at the end of a request.",
     ),
     click.option("--restart", type=Duration(), metavar="TIME", help="Time to go on from one.  [default: 0s]"),
+    click.option("--memory", metavar="NAME", help="Column of the memory (MB, or as in 4G): request both."),
 )
 @options(
     "Replay on a site",
@@ -101,7 +105,7 @@ _UNLIKE, _COSTLY = 0.05, 0.05
         default=5000,
         metavar="N",
         show_default=True,
-        help="The last jobs of the trace that are replayed.",
+        help="Its last jobs, replayed.",
     ),
     click.option("--cores", type=click.IntRange(min=1), default=1, metavar="N", show_default=True, help="Of the job."),
 )
@@ -129,15 +133,15 @@ def command(
     cores: int,
     reading: ReadingOptions,
     sbatch: bool,
+    memory: str | None,
 ) -> None:
     """Print which times to request, one after the other until the job succeeds, for runs like those in RUNTIMES.
 
     RUNTIMES is text (.gz too), the oldest run first: one time a line, or a table with a header and fields separated by
-    tabs, |, ; or commas. A time is a number (--unit), such as 2h30m, or as Slurm writes it, [[D-]H:]MM:SS. By a column
-    State, TIMEOUT runs are longer than their time; those that failed or were cancelled are left out.
+    tabs, |, ; or commas. A time is a number (--unit), 2h30m, or as Slurm writes it. By a column State, TIMEOUT runs are
+    longer than their time; failed and cancelled ones are left out.
 
-    The requests have the least expected time to success. A killed run begins anew, or from a checkpoint. Waits in the
-    queue do not count; --site measures them.
+    The requests have the least expected time to success, without waits in the queue, which --site measures.
     """
     if sbatch and settings().json:
         raise click.UsageError("--sbatch and --json: expected one of them, got both")
@@ -147,7 +151,15 @@ def command(
         raise click.UsageError("options that say how to read a trace: expected --site with them")
     checkpointing = None if checkpoint is None else Checkpointing(checkpoint, restart or 0)
     check_writable(plot, "--plot", KINDS)
-    history = read_run_history(runs, column, unit)
+    published = str(runs) in RUN_TIMES and not runs.exists()
+    history = read_run_history(fetch(str(runs)) if published else runs, column, unit, memory)
+    if memory is not None:
+        context = click.get_current_context()
+        for option in context.command.params:
+            if option.name in _WITHOUT_MEMORY and context.params[option.name] not in (None, False, 0.0):
+                raise click.UsageError(f"{option.opts[0]} and --memory: expected one of them, got both")
+        _request_both(history, sbatch)
+        return
     limit = last_request(longest, history)
     planning = Planning(bins, backfill_rate, limit, fitted, checkpointing, smoothed, most)
     with spinner("optimising"):
@@ -171,6 +183,34 @@ def command(
         say("note", f"drawn in {plot}")
 
 
+def _request_both(history: RunHistory, sbatch: bool) -> None:
+    """Print requests of time and memory."""
+    known = history[~history.censored]
+    _say_left_out(history, len(history) - len(known))
+    found = memory_requests(known.times, known.memory)
+    times, amounts = found.times.tolist(), found.amounts.tolist()
+    options = [
+        f"{line} --mem={math.ceil(amount)}M"
+        for length, amount in zip(times, amounts, strict=True)
+        for line in sbatch_lines([length])
+    ]
+    if sbatch:
+        click.echo("\n".join(dict.fromkeys(options)))
+        return
+    table = terminal_table(["request", headed("time"), "memory (MB)", "needed (%)"])
+    for number, row in enumerate(zip(times, amounts, found.needed.tolist(), strict=True), 1):
+        table.add_row(str(number), exact(row[0]), f"{math.ceil(row[1]):,}", percent(row[2]))
+    whole = float(known.times.max() * known.memory.max())
+    rows = [
+        {"time": length, "memory_mb": amount, "needed": needed}
+        for length, amount, needed in zip(times, amounts, found.needed.tolist(), strict=True)
+    ]
+    fields = {"runs": len(known), "requests": rows, "expected_mb_s": found.expected, "maximum_mb_s": whole}
+    told = against("requesting the maximum of both at once", found.expected / whole, noun="memory x time")
+    answer = f"Request {exact(times[0])} and {math.ceil(amounts[0]):,} MB first: {told}, on the runs it is made from."
+    finish(answer, fields, Text(count(len(known), "run"), style="bold"), table)
+
+
 def whole_minutes(values: Sequence[float]) -> list[int]:
     """Return requests, seconds, rounded up to the minutes in which Slurm counts; those that become equal once."""
     return list(dict.fromkeys(math.ceil(round(value, 6) / 60) for value in values))
@@ -190,9 +230,7 @@ def _warn(history: RunHistory, advice: Advice, planning: Planning) -> None:
     ended, runs = int((~history.censored).sum()), len(history)
     if runs < LEAST_TO_TRUST:
         say("note", f"{count(runs, 'run')} tell little of the next one; expected at least {LEAST_TO_TRUST}")
-    if history.left_out:
-        states = ", ".join(f"{number:,} {state}" for state, number in history.left_out.items())
-        say("note", f"left out, as they do not tell how long a run takes: {states}")
+    _say_left_out(history)
     if ended < runs:
         say("note", f"{count(runs - ended, 'TIMEOUT run')} of {runs:,} count as longer than their time")
     if advice.tail:
@@ -206,6 +244,14 @@ def _warn(history: RunHistory, advice: Advice, planning: Planning) -> None:
     if not planning.exact and len(np.unique(history.times)) > MOST_VALUES and planning.bins is None:
         share = percent(float(history.times.max() / history.times.min()) ** (1 / MOST_VALUES) - 1)
         say("note", f"run times are rounded up to {MOST_VALUES:,} values, each by at most {share}%")
+
+
+def _say_left_out(history: RunHistory, timeouts: int = 0) -> None:
+    """Say which runs are left out."""
+    left_out = dict(history.left_out) | ({"TIMEOUT": timeouts} if timeouts else {})
+    if left_out:
+        states = ", ".join(f"{number:,} {state}" for state, number in left_out.items())
+        say("note", f"left out, as they do not tell what a run takes: {states}")
 
 
 def _warn_of_fit(advice: Advice) -> None:

@@ -17,7 +17,7 @@ import pandas as pd
 from ...base import BoolArray, FloatArray, InputError, IntArray
 from ...base.checks import LONGEST, SECONDS, shown
 from ...base.time_texts import seconds_of
-from .sacct_fields import durations
+from .sacct_fields import durations, kilobytes
 from .trace_files import decode, load
 
 Unit = Literal["s", "min", "h"]
@@ -45,12 +45,15 @@ class RunHistory:
         How many runs say nothing of the run time, by their state.
     at_limit
         How many runs look as if they had been ended at a limit, though no state says so.
+    memory
+        Megabytes of each, shape (runs,); empty where it was not read.
     """
 
     times: FloatArray
     censored: BoolArray
     left_out: Mapping[str, int] = field(default_factory=dict)
     at_limit: int = 0
+    memory: FloatArray = field(default_factory=lambda: np.zeros(0))
 
     @classmethod
     def of(cls, runs: FloatArray | RunHistory) -> RunHistory:
@@ -63,7 +66,8 @@ class RunHistory:
 
     def __getitem__(self, runs: slice | IntArray | BoolArray) -> RunHistory:
         """Return some of the runs."""
-        return RunHistory(self.times[runs], self.censored[runs])
+        memory = self.memory[runs] if len(self.memory) else self.memory
+        return RunHistory(self.times[runs], self.censored[runs], memory=memory)
 
 
 def read_run_times(path: str | PathLike[str], column: str | None = None, unit: Unit = "s") -> FloatArray:
@@ -71,7 +75,9 @@ def read_run_times(path: str | PathLike[str], column: str | None = None, unit: U
     return read_run_history(path, column, unit).times
 
 
-def read_run_history(path: str | PathLike[str], column: str | None = None, unit: Unit = "s") -> RunHistory:
+def read_run_history(
+    path: str | PathLike[str], column: str | None = None, unit: Unit = "s", memory: str | None = None
+) -> RunHistory:
     """Read run times, in the order of the file.
 
     The file has one run time a line, or a table with a header and its fields separated by tabs, ``|``, ``;`` or ``,``
@@ -88,6 +94,8 @@ def read_run_history(path: str | PathLike[str], column: str | None = None, unit:
     unit
         Of times that are plain numbers; they may have a decimal comma where commas separate no fields. Others are as
         Slurm writes them, ``[[D-]H:]MM:SS`` or ``D-H[:MM]``, or such as ``2h`` and ``1h30m``.
+    memory
+        Name of the column of memory, megabytes or as in ``512K`` and ``4G``; runs without it are left out.
 
     Raises
     ------
@@ -107,18 +115,41 @@ def read_run_history(path: str | PathLike[str], column: str | None = None, unit:
     texts = rows[index]
     if texts.empty:
         raise InputError(f"{path}: column {name[:60]}: expected at least one run time, got none")
+    amounts = pd.Series(np.zeros(0))
+    left_out: Counter[str] = Counter()
+    if memory is not None:
+        amounts, rows = _memory(path, header, memory, rows)
+        left_out["without memory"] = len(texts) - len(rows)
+        texts = rows[index]
     state = next((place for place, text in enumerate(header) if has_header and text.lower() == "state"), None)
     if state is None or state == index:
         seconds = _checked_seconds(path, name, texts, unit)
-        return RunHistory(seconds, np.zeros(len(seconds), dtype=np.bool_), at_limit=_at_limit(seconds))
+        none = np.zeros(len(seconds), dtype=np.bool_)
+        return RunHistory(seconds, none, +left_out, _at_limit(seconds), amounts.to_numpy(np.float64))
     states = rows[state].str.upper().str.split(n=1).str[0].fillna("NO STATE")
     told = states.isin((_ENDED, _CUT))
-    left_out = dict(Counter(states[~told]))
+    left_out.update(states[~told])
+    amounts = amounts[told] if len(amounts) else amounts
     seconds, censored = _checked_seconds(path, name, texts[told], unit), (states[told] == _CUT).to_numpy(np.bool_)
     if censored.all():
         counts = ", ".join(f"{count} {what}" for what, count in Counter(states).items())
         raise InputError(f"{path}: expected a run that is {_ENDED}, got {shown(counts)}")
-    return RunHistory(seconds, censored, left_out)
+    return RunHistory(seconds, censored, +left_out, memory=amounts.to_numpy(np.float64))
+
+
+def _memory(path: Path, header: list[str], column: str, rows: pd.DataFrame) -> tuple[pd.Series[float], pd.DataFrame]:
+    """Return the megabytes of the runs that have any, and their rows."""
+    place, _, _ = _column(path, header, column, "s")
+    texts = rows[place]
+    texts = texts[texts != ""]
+    amounts = pd.Series(kilobytes(texts.to_numpy(object)), texts.index) / 1024
+    wrong = ~(np.isfinite(amounts) & (amounts > 0))
+    if wrong.any():
+        line, text = int(texts.index[wrong][0]) + 1, texts[wrong].iloc[0]
+        raise InputError(f"{path}:{line}: column {column[:60]}: expected memory such as 500 or 4G, got {shown(text)}")
+    if texts.empty:
+        raise InputError(f"{path}: column {column[:60]}: expected the memory of a run, got none")
+    return amounts, rows.loc[texts.index]
 
 
 def _at_limit(seconds: FloatArray) -> int:

@@ -223,7 +223,7 @@ def test_states_are_counted(invoke, tmp_path):
     found = invoke("sequence", tmp_path / "runs.csv", "--json")
     shown = json.loads(found.stdout)
     assert (shown["runs"], shown["timeouts"], shown["left_out"]) == (41, 1, {"FAILED": 1})
-    assert "left out, as they do not tell how long a run takes: 1 FAILED" in found.stderr
+    assert "left out, as they do not tell what a run takes: 1 FAILED" in found.stderr
     assert "1 TIMEOUT run of 41 count as longer than their time" in found.stderr
 
 
@@ -260,3 +260,44 @@ def test_requests_smooth_and_bins(invoke, runs):
     (runs.parent / "few.csv").write_text("10\n30\n20\n")
     few = invoke("sequence", runs.parent / "few.csv")
     assert "from 3 runs alone: first request 10s to 30s" in few.stdout
+
+
+MEMORY = """Elapsed|State|MaxRSS
+00:10:00|COMPLETED|500M
+00:12:00|COMPLETED|2G
+00:20:00|COMPLETED|600
+01:00:00|TIMEOUT|3G
+00:01:00|FAILED|3G
+00:11:00|COMPLETED|
+00:10:30|COMPLETED|512000K
+"""
+
+
+def test_memory_is_requested_too(invoke, tmp_path):
+    path = tmp_path / "runs.csv"
+    path.write_text(MEMORY)
+    found = invoke("sequence", path, "--memory", "MaxRSS", "--json")
+    shown = json.loads(found.stdout)
+    assert [(one["time"], one["memory_mb"]) for one in shown["requests"]] == [(630, 500), (1200, 600), (1200, 2048)]
+    # 4 runs: two end in the first request, one in the second, one in the last.
+    first, second, last = 630 * 500, 1200 * 600, 1200 * 2048
+    assert shown["expected_mb_s"] == first + second / 2 + last / 4
+    assert "left out, as they do not tell what a run takes: 1 without memory, 1 FAILED, 1 TIMEOUT" in found.stderr
+    lines = invoke("sequence", path, "--memory", "MaxRSS", "--sbatch").stdout.splitlines()
+    assert lines == ["--time=0-00:11:00 --mem=500M", "--time=0-00:20:00 --mem=600M", "--time=0-00:20:00 --mem=2048M"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--memory", "MaxRSS", "--fit"), "--fit and --memory: expected one of them, got both"),
+        (("--memory", "Max"), "column Max: no such column"),
+        (("--memory", "State"), "runs.csv:2: column State: expected memory such as 500 or 4G, got 'COMPLETED'"),
+    ],
+)
+def test_memory_that_is_none(invoke, tmp_path, options, message):
+    path = tmp_path / "runs.csv"
+    path.write_text(MEMORY)
+    found = invoke("sequence", path, *options)
+    assert found.exit_code == 2
+    assert message in found.stderr
