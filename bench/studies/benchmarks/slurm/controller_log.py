@@ -39,6 +39,7 @@ _KINDS = {
     "ended": re.compile(r"sched/backfill: _attempt_backfill: (?:completed testing|no jobs to backfill)"),
     "evaluated": re.compile(rf"select/cons_tres: _job_test: SELECT_TYPE: evaluating {_JOB} "),
     "completed": re.compile(rf"_job_complete: {_JOB} done"),
+    "requeued": re.compile(rf"preempted {_JOB} has been requeued"),
 }  # fmt: skip
 
 
@@ -52,7 +53,7 @@ class Event(NamedTuple):
     kind
         ``submitted``, ``cycle`` (of backfill begins), ``tested``, ``planned``, ``backfilled``, ``limited`` (nodes are
         reserved, and a limit lets it not start), ``skipped`` (too many of its user were looked at), ``allocated`` (by
-        the main scheduler), ``completed``; ``ended`` (a cycle), ``evaluated`` (by whomever; that only with
+        the main scheduler), ``completed``, ``requeued`` (it gave way to another); ``ended`` (a cycle), ``evaluated`` (by whomever; that only with
         ``DebugFlags=SelectType`` and ``SlurmctldDebug=debug``).
     job
         Its id; ``45_*`` for the next task of an array.

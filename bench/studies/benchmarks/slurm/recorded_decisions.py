@@ -91,7 +91,7 @@ class RecordedDecisions:
         for id_ in first:
             if "_" in id_:
                 self._tasks.setdefault(id_.partition("_")[0], []).append(id_)
-        self._ran = set[str]()
+        self._ran, self._begun = set[str](), dict[str, int]()
         self._gpu, self._memory = (names.index(name) if name in names else -1 for name in (GPU, MEMORY))
         self._types = sum(name.startswith(GPU_TYPE) for name in names)
         self._free, self._base = self._total.copy(), weights_below(np.array(site.weights))
@@ -139,9 +139,10 @@ class RecordedDecisions:
         elif event.kind == "cycle":
             running = sorted(self._running, key=self._place.__getitem__)
             self._cycle = _Cycle(int(event.time), self._free.copy(), running)
-        elif event.kind == "completed":
+        elif event.kind in ("completed", "requeued"):
             nodes, slots = self._running.pop(event.job)
             self._free[nodes] += self._held(event.job, slots)
+            self._ran -= {event.job} if event.kind == "requeued" else set()
         elif event.kind in ("backfilled", "allocated"):
             self._begin(event)
         if self._cycle is not None:
@@ -166,6 +167,7 @@ class RecordedDecisions:
             slots = np.full(len(nodes), -(-self._jobs[event.job].slots // len(nodes)))
             self._free[nodes] -= self._held(event.job, slots)
         self._running[event.job] = nodes, slots
+        self._begun[event.job] = int(event.time)
         self._ran.add(event.job)
 
     def _evaluate(self, job: str) -> None:
@@ -174,7 +176,7 @@ class RecordedDecisions:
 
     def _row(self, job: str) -> RunningJob:
         found = self._jobs[job]
-        end, place = found.start + found.limit, self._place[job]
+        end, place = self._begun[job] + found.limit, self._place[job]
         return RunningJob(end, *self._running[job], _demand(found), place, found.by_node)
 
     def _held(self, job: str, slots: IntArray) -> IntArray:
@@ -194,7 +196,9 @@ class RecordedDecisions:
         tried = self._tried(cycle.order)
         table = job_table(rows, tried, len(cycle.free))
         limits = no_limits(len(cycle.order))
-        limited = np.array([[0 if job in cycle.limited else -1] for job in cycle.order])
+        # What it neither plans nor starts is beyond a limit, too, or lacks a licence.
+        held = cycle.limited | (set(cycle.order) - set(cycle.planned) - set(cycle.started))
+        limited = np.array([[0 if job in held else -1] for job in cycle.order])
         limits = limits._replace(of=limited, room=np.array([[1, 0]]), takes=np.ones((len(limited), 2), np.int64))
         backfill_pass(tried, self._cluster(cycle.free, self._members), table, cycle.now, self._rules, limits)
         for row, job in enumerate(cycle.order, len(rows)):
@@ -271,8 +275,9 @@ def compared_priorities(
         elif event.kind in ("allocated", "backfilled"):
             running.add(event.job)
             known.waiting.discard(event.job)
-        elif event.kind == "completed":
+        elif event.kind in ("completed", "requeued"):
             running.discard(event.job)
+            known.waiting |= {event.job} if event.kind == "requeued" else set()
             ended.append((event.job, int(event.time)))
         if event.kind in ("submitted", "tested"):
             off = abs(known.now[same[0]] - event.priority)
