@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .....base import BoolArray, InputError, IntArray
-from .....dispatchers.slurm import AccountUsage, charges_ended
+from .....dispatchers.slurm import AccountUsage, Charge, charges_ended
 from .....models.slurm import (
     BackfillRules,
     Cluster,
@@ -254,18 +254,18 @@ def compared_priorities(
     small
         ``PriorityFavorSmall``.
     """
-    known, running = _Priorities(site, jobs, weights, small=small), set[str]()
+    known, running = _Priorities(site, jobs, weights, small=small), dict[str, int]()
     usage = AccountUsage(shares, half_life, int(began))
     for job in jobs.values():
         usage.user(job.account, job.user)
     due = began + tick
-    ended: list[tuple[str, int]] = []
+    ended: list[tuple[Charge, int]] = []
     counts: Counter[str] = Counter()
     for event in events:
         same = known.tasks_of(event.job)
         while event.time >= due:
-            gone = [(known.charged(name), when) for name, when in ended] if charges_ended(site) else []
-            usage.tick(int(due), [known.charged(name) for name in sorted(running)], gone)
+            charges = [known.charged(name, running[name]) for name in sorted(running)]
+            usage.tick(int(due), charges, ended if charges_ended(site) else [])
             ended.clear()
             known.set(usage, int(due))
             due += tick
@@ -273,14 +273,14 @@ def compared_priorities(
             for name in same:
                 known.add(name, usage, int(event.time))
         elif event.kind in ("allocated", "backfilled"):
-            running.add(event.job)
+            running[event.job] = int(event.time)
             known.waiting.discard(event.job)
         elif event.kind in ("completed", "requeued"):
-            running.discard(event.job)
+            ended.append((known.charged(event.job, running.pop(event.job)), int(event.time)))
             known.waiting |= {event.job} if event.kind == "requeued" else set()
-            ended.append((event.job, int(event.time)))
         if event.kind in ("submitted", "tested"):
-            off = abs(known.now[same[0]] - event.priority)
+            waits = next((name for name in same if name in known.waiting), same[0])
+            off = abs(known.now[waits] - event.priority)
             counts.update({"seen": 1, "near": int(off <= POINTS), "equal": int(not off)})
     return counts
 
@@ -311,9 +311,9 @@ class _Priorities:
         for job in self.waiting:
             self._set(job, usage, now)
 
-    def charged(self, job: str) -> tuple[tuple[str, str], int, int]:
+    def charged(self, job: str, start: int) -> Charge:
         found = self._jobs[job]
-        return (found.account, found.user), found.start, found.slots * found.cores
+        return (found.account, found.user), start, found.slots * found.cores
 
     def _set(self, name: str, usage: AccountUsage, now: int) -> None:
         job = self._jobs[name]
