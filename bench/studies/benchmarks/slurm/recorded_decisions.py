@@ -291,6 +291,7 @@ class _Priorities:
     def __init__(self, site: SlurmSite, jobs: Mapping[str, RecordedJob], weights: Weights, *, small: bool) -> None:
         most = max(each.factor for each in site.partitions)
         self._factor = {each.name: each.factor / most for each in site.partitions}
+        self._whole = {each.name for each in site.partitions if each.exclusive}
         self._nodes, self._cores = len(site.nodes), int(site.capacity[:, 0].sum())
         self._jobs, self._weights, self._small = jobs, weights, small
         self._tasks: dict[str, list[str]] = {}
@@ -313,11 +314,12 @@ class _Priorities:
 
     def charged(self, job: str, start: int) -> Charge:
         found = self._jobs[job]
-        return (found.account, found.user), start, found.slots * found.cores
+        return (found.account, found.user), start, found.cpus or found.slots * found.cores
 
     def _set(self, name: str, usage: AccountUsage, now: int) -> None:
         job = self._jobs[name]
-        parts = (job.slots if job.apart else 1) / self._nodes, job.slots * job.cores / self._cores
+        cpus = job.cpus if job.partition in self._whole else job.slots * job.cores
+        parts = (job.slots if job.apart else 1) / self._nodes, cpus / self._cores
         size = job_size(*parts, small=self._small)
         factors = (
             max(now - job.submit, 0),
