@@ -29,13 +29,9 @@ def rivals_of(group: str, name: str) -> list[str]:
 
 def names_plug_in(spec: str) -> bool:
     """Return whether a part with its options names something that another package than this one registers."""
-    return not _plug_ins().isdisjoint(_NAMES.split(spec))
-
-
-@cache
-def _plug_ins() -> frozenset[str]:
-    found = (entry for kind in _KINDS for entry in entry_points(group=f"hpcdispatch.{kind}"))
-    return frozenset(entry.name for entry in found if entry.module.partition(".")[0] != "hpcdispatch")
+    found = (entry for kind in _KINDS for entry in entry_points_of(f"hpcdispatch.{kind}").values())
+    plugged = {entry.name for entry in found if entry.module.partition(".")[0] != "hpcdispatch"}
+    return not plugged.isdisjoint(_NAMES.split(spec))
 
 
 def _all_of(group: str) -> dict[str, tuple[EntryPoint, ...]]:

@@ -180,8 +180,9 @@ class _Pool:
         elif isinstance(error, TimeoutError):
             self._board.finish(running.cell, CellError("BudgetError", running.cell.overdue))
         else:
-            failed = CellError(type(error).__name__, str(error), blameless=isinstance(error, OSError))
-            self._board.finish(running.cell, failed)
+            blameless = isinstance(error, OSError)
+            said = f"{error.filename or self._folder}: {error.strerror or error}" if blameless else str(error)
+            self._board.finish(running.cell, CellError(type(error).__name__, said, blameless=blameless))
 
     def _lost(self, cell: Cell, error: ProcessExpired | BrokenProcessPool) -> None:
         """Have a cell simulated again, unless too many processes were lost over it."""
