@@ -136,7 +136,8 @@ def asked_files(answers: SiteAnswers, folder: Path, *, ask: bool = False) -> tup
     config = answers.config or configuration(folder)
     if ask and not limits:
         try:
-            limits = [limits_of(folder)]
+            asked_limits = limits_of(folder)
+            limits = [asked_limits] if asked_limits.read_bytes().strip() else []
         except CommandFailedError as error:
             say("note", f"{error}; no limits are known")
     if ask and reserved is None:
