@@ -252,7 +252,7 @@ def waiting(tmp_path):
 @pytest.mark.parametrize(
     ("job", "more", "kind", "detail"),
     [
-        ("2", [], "resource", "too little core: room for 1 of 3, beside 1 running jobs"),
+        ("2", [], "resource", "too little core: room for 1 of 3 slots; other jobs run on 2 of its nodes"),
         ("3", [], "priority", "1 jobs of higher priority start before it, first job 2"),
         ("4", [], "nothing", ""),
         ("5", [], "size", "do not have so much"),
