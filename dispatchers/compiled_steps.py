@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,7 +47,3 @@ class CompiledSteps(ABC):
     def eligible(self, jobs: IntArray) -> IntArray | None:
         """Return when jobs entered the queue, seconds, shape (jobs,); ``None`` if all did at their submission."""
         return None
-
-    def reports(self) -> Mapping[str, list[Any]]:
-        """Return what the dispatcher reports of the decisions of the last step, a column a key."""
-        return {}

@@ -1,4 +1,4 @@
-"""The event manager of simulations that compiled code can do whole: lists, EASY, look-ahead, and standing rounds.
+"""The event manager of simulations that compiled code can do whole: lists, EASY, and standing rounds.
 
 Events, decisions and records are those of :class:`.DispatchEvents`, of which tests hold it to every byte.
 """
@@ -18,8 +18,6 @@ from ...dispatchers import Dispatcher
 from ...dispatchers.backfilling import EASY
 from ...dispatchers.backfilling.compiled_traces import CompiledTrace, Entry, entry_of
 from ...dispatchers.compiled_steps import CompiledSteps
-from ...dispatchers.lookahead import Lookahead
-from ...dispatchers.lookahead.compiled_lookahead import CompiledLookahead, looks_ahead_compiled
 from ...dispatchers.reservations.compiled_rounds import CompiledRounds, requested, standing_rounds
 from ...dispatchers.reservations.request_strategies import Strategy
 from ...predictors import Oracle, Predictor, Walltime
@@ -37,8 +35,6 @@ from ..recorder import COMPLETED, DECISION, LIMIT, STAY, Recorder
 WORTH = 10_000
 #: Closed times that are listed.
 _MOST_WINDOWS = 1_000_000
-#: The same for look-ahead, a decision of which takes the engine far longer.
-WORTH_AHEAD = 2_000
 
 #: Those who predict the same of a job at any time, by what they do.
 _PREDICTED: Mapping[type, Callable[[JobColumns], IntArray]] = {
@@ -97,7 +93,6 @@ class CompiledEvents(EventManager):  # type: ignore[misc]
         taken = perf_counter_ns() - begin
         self._ended = not len(decisions) and not len(ended)
         if len(decisions):
-            self._recorder.reports.extend(len(self._recorder.decision_ns), self._steps.reports())
             self._book_decisions(decisions, taken)
         self._book_stays(ended)
         self._finished += len(ended)
@@ -144,7 +139,7 @@ def compiled_events(
     """Return the event manager of a simulation of which compiled code can do all; ``None`` for others.
 
     That is of rigid jobs, many of them. Under a list order or EASY on a pool, or on nodes of which all jobs ask for the
-    same amounts per slot; under look-ahead on a pool; with walltimes or the actual run times as predictions.
+    same amounts per slot, with walltimes or the actual run times as predictions.
     Or jobs on a pool in rounds whose reservations stand, by walltimes or those that a
     strategy chooses for stochastic jobs.
     """
@@ -232,8 +227,6 @@ def _maker(dispatcher: Dispatcher, jobs: int, machine: Machine) -> Maker | None:
     rounds = standing_rounds(dispatcher)
     if rounds is not None:
         return partial(_rounds, rounds)
-    if looks_ahead_compiled(dispatcher, machine.nodes):
-        return partial(_ahead, dispatcher) if jobs >= WORTH_AHEAD else None
     entry = entry_of(dispatcher) if jobs >= WORTH else None
     first_fit = machine.nodes == 1 or getattr(dispatcher, "placement", None) == "first-fit"
     return partial(_plain, entry) if entry is not None and first_fit else None
@@ -261,18 +254,6 @@ def _plain(
         return None
     need = _amounts(machine, jobs) if pool else jobs.nodes[:, None]
     return CompiledTrace(entry, (jobs.submit, *stays), jobs.walltime, need, capacity, pool, successors, closed)
-
-
-def _ahead(
-    dispatcher: Lookahead, predictor: Predictor, jobs: JobColumns, machine: Machine, bounded: bool
-) -> CompiledLookahead | None:
-    """Return jobs that fit on a pool under look-ahead."""
-    stays = _stays(predictor, jobs, bounded)
-    if stays is None:
-        return None
-    return CompiledLookahead(
-        dispatcher, (jobs.submit, *stays), _amounts(machine, jobs), jobs.walltime, machine.capacity[0]
-    )
 
 
 def _rounds(

@@ -45,12 +45,12 @@ def waiting_together(count: int) -> Workload:
 
 
 def _starts(workload: Workload, dispatcher: object, budget: Budget | None, long: int, worth: int) -> IntArray:
-    before = counted.LONG, compiled_events.WORTH, compiled_events.WORTH_AHEAD
-    counted.LONG, compiled_events.WORTH, compiled_events.WORTH_AHEAD = long, worth, worth
+    before = counted.LONG, compiled_events.WORTH
+    counted.LONG, compiled_events.WORTH = long, worth
     try:
         found: IntArray = simulate(workload, dispatcher, budget=budget).jobs["start"].to_numpy()  # type: ignore[arg-type]
     finally:
-        counted.LONG, compiled_events.WORTH, compiled_events.WORTH_AHEAD = before
+        counted.LONG, compiled_events.WORTH = before
     return found
 
 
@@ -62,7 +62,6 @@ def cases(scale: float) -> list[tuple[str, str, Callable[[], IntArray], Callable
         ("easy", 0.85, 30_000),
         ("easy", 1.2, 30_000),
         ("lxf", 1.2, 30_000),
-        ("lookahead", 0.9, 3000),
     ):
         trace = generate("lublin", jobs=int(jobs * scale), processors=256, load=load, seed=1)
         case = f"`{name}`, {len(trace):,} Lublin jobs, load {load}"
