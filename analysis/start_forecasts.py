@@ -148,6 +148,8 @@ def forecast_starts(
     # Another start is as likely to lie between any two of the drawn ones.
     found = np.nanquantile(drawn[:, known], ends, axis=0, method="weibull") if len(known) else np.empty((3, 0))
     after = np.maximum(found - state.at, 0) * np.array([[EARLIER], [1.0], [LATER]])
+    begin = {job.id: job.begin - state.at for job in workload.jobs}
+    after = np.maximum(after, [begin[waiting[place]] for place in known.tolist()])
     return {
         waiting[place]: StartForecast(waiting[place], *map(float, state.at + after[:, column]))
         for column, place in enumerate(known.tolist())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import Any
 
 import click
 from rich.console import RenderableType
@@ -73,8 +74,8 @@ def question_of(now: Moment) -> Question:
 def _print_held(job: str, reason: str) -> None:
     """Tell of a job that waits until somebody changes it, so that the model does not plan it."""
     said = f"it waits for {reason}, until its owner or an operator changes that"
-    fields = {"job": job, "kind": "held", "detail": said, "wait": None, "ahead": [], "sooner": [], "slurm": reason}
-    finish(f"Job {job} never starts as it is: {said}.", fields)
+    fields: dict[str, Any] = {"job": job, "kind": "held", "detail": said, "wait": None, "ahead": [], "sooner": []}
+    finish(f"Job {job} never starts as it is: {said}.", {**fields, "slurm": reason})
 
 
 def _print(found: WaitingReason, reason: str) -> None:
