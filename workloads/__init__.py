@@ -5,7 +5,6 @@ from .fetching import at_hand, fetch
 from .formats import RunColumns, TraceWarning, read, read_run_times, read_runs, write
 from .generators import (
     GENERATORS,
-    WorkflowModel,
     accre,
     draw_checkpoints,
     eurora,
@@ -15,7 +14,6 @@ from .generators import (
     stochastic,
     theta,
     theta_scenario,
-    workflow_logs,
 )
 from .jitter import jitter
 from .job import Checkpoint, Job, ResourceMap, Shape
@@ -48,7 +46,6 @@ __all__ = [
     "Speedup",
     "SpeedupLaw",
     "TraceWarning",
-    "WorkflowModel",
     "Workload",
     "accre",
     "at_hand",
@@ -70,6 +67,5 @@ __all__ = [
     "stochastic",
     "theta",
     "theta_scenario",
-    "workflow_logs",
     "write",
 ]
