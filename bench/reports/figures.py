@@ -245,8 +245,11 @@ def _distribution(
 
 def rounded(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a frame with numbers of six digits, which is more than can be seen."""
-    numbers = frame.select_dtypes("floating")
-    return frame.assign(**{str(name): numbers[name].map(lambda value: float(f"{value:.6g}")) for name in numbers})
+    made = frame.copy()
+    for name in frame.columns:
+        if pd.api.types.is_float_dtype(frame[name]):
+            made[name] = [float(f"{value:.6g}") for value in frame[name]]
+    return made
 
 
 def time_unit(longest: float) -> tuple[str, float]:

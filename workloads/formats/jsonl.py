@@ -33,7 +33,7 @@ _MACHINE = (
 _LAW = ("name", "args", "kwds")
 _TEXTS = ("user", "group", "name", "queue", "array", "reservation", "qos")
 _RECORD = "record"
-_KINDS = {dict: "an object", list: "a list"}
+_KINDS: dict[type[Any], str] = {dict: "an object", list: "a list"}
 PartT = TypeVar("PartT", Shape, Checkpoint, Job)
 
 
