@@ -31,6 +31,7 @@ from ...bench.reports.what_if_page import (
     write_what_if,
 )
 from ...workloads import MachineState, Workload
+from ...workloads.slurm_limits import read_slurm_limits
 from ..app import OUTPUT, options, subcommand
 from ..command_errors import say
 from ..durations import Duration
@@ -121,6 +122,8 @@ def command(
     specs = [spec for spec in split_specs(dispatchers, "dispatcher") if spec != "slurm"]
     validate(specs, ["walltime"])
     given = ";".join(map(str, limits))
+    if given and (passed := read_slurm_limits(given).passed):
+        say("note", f"{given} has limits that slurm does not hold: {', '.join(passed[:10])}")
     texts = Texts(site.config, given, reservations, ZoneInfo(site.timezone) if site.timezone else UTC)
     record = SiteRecord.read(texts, shares, site.load, begin)
     with TemporaryDirectory(prefix="hpcdispatch-") as folder:

@@ -53,8 +53,8 @@ class Event(NamedTuple):
     kind
         ``submitted``, ``cycle`` (of backfill begins), ``tested``, ``planned``, ``backfilled``, ``limited`` (nodes are
         reserved, and a limit lets it not start), ``skipped`` (too many of its user were looked at), ``allocated`` (by
-        the main scheduler), ``completed``, ``requeued`` (it gave way to another); ``ended`` (a cycle), ``evaluated`` (by whomever; that only with
-        ``DebugFlags=SelectType`` and ``SlurmctldDebug=debug``).
+        the main scheduler), ``completed``, ``requeued`` (it gave way to another); ``ended`` (a cycle), ``evaluated``
+        (that only with ``DebugFlags=SelectType`` and ``SlurmctldDebug=debug``).
     job
         Its id; ``45_*`` for the next task of an array.
     priority
